@@ -22,7 +22,7 @@
 #include "net/watch.h"
 #include "pki/ca.h"
 #include "rpc/access.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "service/store_message.h"
 #include "sys/clock.h"
 #include "sys/file.h"

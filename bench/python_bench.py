@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The Python side of the benchmarks: Jinja2, PyYAML's C loader and Python's own json.
+"""The Python side of the benchmarks: Jinja2, PyYAML's C loader and Python's json module.
 
     python_bench.py TEMPLATES DATA SECONDS
 
-Understands the commands that lang_bench.c explains: text, render, compile, yaml and json.
+Supports the commands described in lang_bench.c: text, render, compile, yaml and json.
 """
 
 import json
@@ -28,7 +28,7 @@ class Bench:
                                   lstrip_blocks=True, autoescape=name.endswith(".html"), **options)
 
     def open_template(self, name):
-        """The environment to compile in caches nothing, the one to render in all."""
+        """The environment for compiling caches nothing, the one for rendering caches everything."""
         if name not in self.opened:
             context = json.loads((self.data / name).with_suffix(".json").read_text("utf-8"))
             self.opened[name] = (self.environment(name).get_template(name),
@@ -69,7 +69,7 @@ class Bench:
         return measure
 
     def sample(self, measure):
-        """The mean of so many turns as fill the time."""
+        """The mean of as many iterations as fit into the time."""
         batch = 1
         used = measure(batch)
         while used < self.seconds:

@@ -1,4 +1,4 @@
-/* The entry point of the one binary: hands argv to cli/. */
+/* The entry point: passes argv to cli/. */
 #include "cli/cli.h"
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
-"""Secrets that tests look for: their forms, what no output may hold, and steps that hand a text to
-every parameter of every action."""
+"""Canary secrets: their forms, what no output may contain, and steps that pass a text to every
+parameter of every action."""
 
 import base64
 import hashlib
@@ -58,7 +58,7 @@ fails: {args: [x], cmd.run: [{cmd: ["sh", "-c", "echo $1 >&2; exit 3", "-", "{{ 
 """
 
 
-# What programs make of a text that they print: run by a step, and here for what to look for.
+# The spellings in which programs print a text: run by a step, and here to know what to search for.
 SPELLINGS = r"""
 import base64, html, html.entities, json, quopri, shlex, sys, urllib.parse
 
@@ -106,7 +106,7 @@ def spelled_traces(text):
 
 
 def traces():
-    """What no output may hold, in lower case."""
+    """What no output may contain, in lower case."""
     found = ["c4n4ry", "hunter2", "yr4n4c", "2retnuh", "c.4.n.4.r.y", "h.u.n.t"]
     for text in (SECRET, ODD, SECRET.upper(), SECRET[::-1], KEPT):
         data = text.encode()
@@ -132,15 +132,15 @@ def check(text, where):
 
 # --- Every parameter ------------------------------------------------------------------------------
 
-# What a parameter of that kind is given; TEXT becomes the form, WORD something of its own. Others get
-# the text itself, which is refused.
+# The value for a parameter of that kind; TEXT becomes the form, WORD a unique word. Others get the
+# text itself, which is rejected.
 PLACES = {
     "path": ["/srv/TEXT", "/srv/WORD/TEXT"],
-    "list of texts": [["plain", "TEXT"]],
+    "list of strings": [["plain", "TEXT"]],
     "map": [{"key": "TEXT"}],
     "anything": ["TEXT", ["plain", {"key": "TEXT"}]],
     "command": ["TEXT", ["sh", "-c", "echo $1; echo $1 >&2; exit 3", "-", "TEXT"]],
-    "names, with versions or without": [["plain", "TEXT"], [{"plain": "TEXT"}]],
+    "names, with or without versions": [["plain", "TEXT"], [{"plain": "TEXT"}]],
 }  # fmt: skip
 STAYS = {"allow": False}  # or the machine would go down
 NOT_TOUCHED = {"machine.kexec": STAYS, "machine.poweroff": STAYS, "machine.reboot": STAYS,
@@ -148,7 +148,7 @@ NOT_TOUCHED = {"machine.kexec": STAYS, "machine.poweroff": STAYS, "machine.reboo
 
 
 def actions(eden):
-    """What `eden explain` tells of each action, and the parameters of its example."""
+    """The `eden explain` output of each action, and the parameters of its example."""
     rows = [row for row in json.loads(eden("explain", "-o", "json").stdout) if row["kind"] == "action"]
     text = "".join(row["example"] for row in rows)
     examples = json.loads(eden("convert", "-", "-o", "json", input=text).stdout)
@@ -159,7 +159,8 @@ def actions(eden):
 
 
 def every_parameter(eden):
-    """Steps by name: for each parameter of each action the example of its help, with TEXT there."""
+    """Steps by name: for each parameter of each action the example from its help, with TEXT in that
+    parameter."""
     steps = {"trigger": {"test.changed": {}}}
     for row in actions(eden):
         for param in row["parameters"]:
@@ -167,15 +168,15 @@ def every_parameter(eden):
                 name = f"{row['name']} {param['name']} {number}"
                 word = re.sub("[^a-z0-9]", "", name)
                 given = {**row["given"], **NOT_TOUCHED.get(row["name"], {}), param["name"]: place}
-                # Steps with 'onchanges' may want different things.
+                # Steps with 'onchanges' may contradict each other.
                 steps[name] = json.loads(json.dumps(
                     {row["name"]: given, "onchanges": [{"step": "trigger"}]}).replace("WORD", word))  # fmt: skip
     return steps
 
 
 def make_steps(steps, text, folder, rooted=False):
-    """Them as a list, with a form for TEXT and a folder for @, after two that later ones can use. Below
-    another root there are no programs."""
+    """The steps as a list, with a form for TEXT and a directory for @, after two steps whose output
+    later ones use. Below another root there are no programs."""
     first = {"cmd.run": {"cmd": ["printf", "%s\\n", "{{ vars.pw }}"]}}
     if rooted:
         first = {"test.step": {"stdout": "{{ vars.pw }}"}}
@@ -192,8 +193,8 @@ def make_steps(steps, text, folder, rooted=False):
 
 
 def without_refused(steps, text, told):
-    """The steps without those that `told`, problems as JSON, refuses: `text` is the file of them,
-    with a step on each line."""
+    """The steps without those rejected by `told`, problems as JSON; `text` is their file, with one step
+    per line."""
     lines = {problem["line"] for problem in json.loads(told)["problems"]}
     rows = text.splitlines()
     refused = {json.loads(rows[line - 1].rstrip(","))["name"] for line in lines}
@@ -202,5 +203,5 @@ def without_refused(steps, text, told):
 
 
 def as_lines(steps):
-    """A file of steps, one on each line."""
+    """A file with one step per line."""
     return '{"steps": [\n' + ",\n".join(map(json.dumps, steps)) + "\n]}\n"

@@ -1,12 +1,12 @@
-/* What roles allow, and those that are built in. */
+/* Evaluation of roles, and the built-in roles. */
 #include <stdio.h>
 
 #include "access/access_rules.h"
 #include "cluster/object_selector.h"
 
-/* --- Built in -------------------------------------------------------------------------------- */
+/* --- Built-in roles -------------------------------------------------------------------------- */
 
-/* A literal of a Str that stands in a table of constants. */
+/* A Str literal for tables of constants. */
 #define WORD(literal)                   \
     {                                   \
         "" literal, sizeof(literal) - 1 \
@@ -17,12 +17,12 @@ static const Str looks[] = { WORD("get"), WORD("list"), WORD("watch") };
 static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), WORD("revoke"),
                                  WORD("renew") };
 
-/* What an operator deals with all day. */
+/* What operators work with. */
 static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config") };
 static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
 static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
                                          WORD("Audit"), WORD("Metrics") };
-/* No raw keys, no backups, no audit log: what others have asked for is not for everybody. */
+/* No raw keys, backups or audit log: the requests of other users are not public. */
 static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"), WORD("Config"),
                                        WORD("Certificate"), WORD("Role"),  WORD("Metrics") };
 
@@ -65,9 +65,9 @@ const AccessRole *access_role_builtin(Str name)
     return NULL;
 }
 
-/* --- Deciding -------------------------------------------------------------------------------- */
+/* --- Decisions ------------------------------------------------------------------------------- */
 
-/* "*" is a word like any other here when somebody asks for it: only "*" allows it. */
+/* A request for "*" itself is only allowed by "*". */
 static bool has_word(const Str *words, uint32_t count, Str word)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static bool has_word(const Str *words, uint32_t count, Str word)
     return false;
 }
 
-static bool rule_speaks(const AccessRule *rule, Str verb, Str kind)
+static bool rule_applies(const AccessRule *rule, Str verb, Str kind)
 {
     return has_word(rule->verbs, rule->verb_count, verb) &&
            has_word(rule->kinds, rule->kind_count, kind);
@@ -105,7 +105,7 @@ void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < roles[i]->rule_count; j++) {
             const AccessRule *rule = &roles[i]->rules[j];
-            if (!rule_speaks(rule, verb, kind)) {
+            if (!rule_applies(rule, verb, kind)) {
                 continue;
             }
             if (rule->parsed == NULL) {
@@ -147,7 +147,7 @@ static bool holds(const AccessRole *const *holder, uint32_t count, Str verb, Str
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < holder[i]->rule_count; j++) {
             const AccessRule *rule = &holder[i]->rules[j];
-            if (rule_speaks(rule, verb, kind) &&
+            if (rule_applies(rule, verb, kind) &&
                 (rule->parsed == NULL || str_eq(rule->selector, wanted->selector))) {
                 return true;
             }

@@ -28,7 +28,7 @@ bool access_role_name_check(Str name, Error *err)
            error_set(err, ERROR_INVALID, "the role '%" STR_FMT "' is built in", STR_ARG(name));
 }
 
-/* Of letters and '-', or "*". */
+/* Letters and '-', or "*". */
 static bool is_word(Str word)
 {
     bool ok = word.len > 0 && word.len <= ACCESS_WORD_MAX;
@@ -38,7 +38,7 @@ static bool is_word(Str word)
     return ok || str_eq(word, STR("*"));
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Parsing --------------------------------------------------------------------------------- */
 
 typedef struct Reader {
     Arena *arena;
@@ -48,7 +48,7 @@ typedef struct Reader {
 } Reader;
 
 PRINTF_LIKE(3, 4)
-static void complain(Reader *reader, Str pointer, const char *format, ...)
+static void add_fault(Reader *reader, Str pointer, const char *format, ...)
 {
     RuleFaults *faults = reader->faults;
     reader->ok = false;
@@ -74,8 +74,8 @@ static Str item_of(Reader *reader, Str pointer, uint32_t index)
     return arena_format(reader->arena, "%" STR_FMT "/%u", STR_ARG(pointer), index);
 }
 
-/* As it can be shown to somebody, whatever it is. */
-static const char *shown(Reader *reader, Str text)
+/* Quotes a string safely for a message. */
+static const char *printable(Reader *reader, Str text)
 {
     Buf visible = buf_make_in(reader->arena, BUF_UNLIMITED);
     visible_put(&visible, str_slice(text, 0, 2 * ACCESS_WORD_MAX));
@@ -98,8 +98,8 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
     bool is_verb = what[0] == 'v';
     const AccessVocabulary *known = reader->known;
     if (!is_word(word)) {
-        complain(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'", what,
-                 shown(reader, word));
+        add_fault(reader, pointer, "a %s must consist of letters, or be '*' for all; not '%s'",
+                  what, printable(reader, word));
         return;
     }
     if (known == NULL || str_eq(word, STR("*"))) {
@@ -112,16 +112,16 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
         return;
     }
     if (suggest_best(word, words, count, &nearest)) {
-        complain(reader, pointer, "unknown %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?", what,
-                 STR_ARG(word), STR_ARG(nearest));
+        add_fault(reader, pointer, "unknown %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?", what,
+                  STR_ARG(word), STR_ARG(nearest));
     } else {
         Buf all = buf_make_in(reader->arena, BUF_UNLIMITED);
         for (uint32_t i = 0; i < count; i++) {
             buf_put_c(&all, ", ");
             buf_put(&all, words[i]);
         }
-        complain(reader, pointer, "unknown %s '%" STR_FMT "'; there are *%s", what, STR_ARG(word),
-                 buf_c(&all));
+        add_fault(reader, pointer, "unknown %s '%" STR_FMT "'; there are *%s", what, STR_ARG(word),
+                  buf_c(&all));
     }
 }
 
@@ -130,11 +130,11 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
 {
     *count = 0;
     if (list.kind != VALUE_LIST || list.list->len == 0) {
-        complain(reader, pointer, "must be a list of %ss", what);
+        add_fault(reader, pointer, "must be a list of %ss", what);
         return NULL;
     }
     if (list.list->len > ACCESS_WORDS_MAX) {
-        complain(reader, pointer, "more than %d %ss", ACCESS_WORDS_MAX, what);
+        add_fault(reader, pointer, "more than %d %ss", ACCESS_WORDS_MAX, what);
         return NULL;
     }
     Str *words = ARENA_ARRAY(reader->arena, Str, list.list->len);
@@ -142,7 +142,7 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
         Value item = list.list->items[i];
         Str at = item_of(reader, pointer, i);
         if (!value_is_string(item)) {
-            complain(reader, at, "a %s must be a string", what);
+            add_fault(reader, at, "a %s must be a string", what);
             continue;
         }
         check_word(reader, at, what, value_str(item));
@@ -154,15 +154,15 @@ static const Str *read_words(Reader *reader, Str pointer, const char *what, Valu
 static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *rule)
 {
     if (!value_is_string(text)) {
-        complain(reader, pointer, "a selector must be a string, such as 'role=web'");
+        add_fault(reader, pointer, "a selector must be a string, such as 'role=web'");
         return;
     }
     if (text.len > ACCESS_SELECTOR_MAX) {
-        complain(reader, pointer, "a selector must have at most %d bytes", ACCESS_SELECTOR_MAX);
+        add_fault(reader, pointer, "a selector must have at most %d bytes", ACCESS_SELECTOR_MAX);
         return;
     }
     if (text.len == 0) {
-        return; /* as if it were not there */
+        return; /* treated as absent */
     }
     Problems problems;
     problems_init(&problems, reader->arena);
@@ -172,8 +172,8 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
         const Problem *first = &problems.items[0];
         RuleFaults *faults = reader->faults;
         uint32_t count = faults->count;
-        complain(reader, pointer, "%" STR_FMT "%s%" STR_FMT, STR_ARG(first->message),
-                 first->hint.len > 0 ? "; " : "", STR_ARG(first->hint));
+        add_fault(reader, pointer, "%" STR_FMT "%s%" STR_FMT, STR_ARG(first->message),
+                  first->hint.len > 0 ? "; " : "", STR_ARG(first->hint));
         if (faults->count > count) {
             faults->items[count].column = first->column;
         }
@@ -190,12 +190,12 @@ static void check_fields(Reader *reader, Str pointer, Value rule)
             continue;
         }
         if (suggest_best(name, fields, COUNT_OF(fields), &nearest)) {
-            complain(reader, pointer, "unknown field '%s' in a rule; did you mean '%" STR_FMT "'?",
-                     shown(reader, name), STR_ARG(nearest));
+            add_fault(reader, pointer, "unknown field '%s' in a rule; did you mean '%" STR_FMT "'?",
+                      printable(reader, name), STR_ARG(nearest));
         } else {
-            complain(reader, pointer,
-                     "unknown field '%s' in a rule; there are verbs, kinds and selector",
-                     shown(reader, name));
+            add_fault(reader, pointer,
+                      "unknown field '%s' in a rule; there are verbs, kinds and selector",
+                      printable(reader, name));
         }
     }
 }
@@ -204,8 +204,8 @@ static void read_rule(Reader *reader, Str pointer, Value value, AccessRule *out)
 {
     *out = (AccessRule){ 0 };
     if (value.kind != VALUE_MAP) {
-        complain(reader, pointer,
-                 "a rule must be an object with verbs, kinds and an optional selector");
+        add_fault(reader, pointer,
+                  "a rule must be an object with verbs, kinds and an optional selector");
         return;
     }
     check_fields(reader, pointer, value);
@@ -225,11 +225,11 @@ bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
 {
     Reader reader = { .arena = arena, .known = known, .faults = faults, .ok = true };
     if (rules.kind != VALUE_LIST) {
-        complain(&reader, pointer, "must be a list of rules");
+        add_fault(&reader, pointer, "must be a list of rules");
         return false;
     }
     if (rules.list->len > ACCESS_RULES_MAX) {
-        complain(&reader, pointer, "a role must have at most %d rules", ACCESS_RULES_MAX);
+        add_fault(&reader, pointer, "a role must have at most %d rules", ACCESS_RULES_MAX);
         return false;
     }
     AccessRule *read = ARENA_ARRAY(arena, AccessRule, rules.list->len);
@@ -243,7 +243,7 @@ bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
     return true;
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- Printing -------------------------------------------------------------------------------- */
 
 static Value words_value(Arena *arena, const Str *words, uint32_t count)
 {

@@ -1,13 +1,13 @@
-/* Roles: who may do what to which objects. Pure.
+/* Roles: which verbs are allowed on which objects. Pure.
  *
- * A role is a list of rules, and a rule a product: any of its verbs, on any of its kinds, for the
- * objects that its selector matches. Rules only allow; what none allows is denied. As JSON:
+ * A role is a list of rules, and a rule is a product: any of its verbs, on any of its kinds, for
+ * the objects that its selector matches. Rules only allow; everything else is denied. As JSON:
  *
  *     [{"verbs":["get","list","approve"],"kinds":["Node"],"selector":"role=web"}]
  *
- * A verb is get, list, watch, create, update, delete, or the word of an action of a kind; "*" stands
- * for all, of those to come too, and so it does among kinds. A selector (model/selector.h) speaks of
- * names and labels; without one a rule is for all objects. */
+ * A verb is get, list, watch, create, update, delete, or an action of a kind. "*" stands for all
+ * verbs or kinds, including future ones. A selector (model/selector.h) refers to names and labels;
+ * a rule without one applies to all objects. */
 #pragma once
 
 #include "base/error.h"
@@ -16,8 +16,8 @@
 
 enum {
     ROLE_NAME_MAX = 63,
-    ROLES_MAX = 16,             /* of one principal */
-    ACCESS_RULES_MAX = 32,      /* of a role */
+    ROLES_MAX = 16,             /* per principal */
+    ACCESS_RULES_MAX = 32,      /* per role */
     ACCESS_WORDS_MAX = 64,      /* verbs of a rule, and kinds */
     ACCESS_WORD_MAX = 40,       /* bytes of one */
     ACCESS_SELECTOR_MAX = 1000, /* bytes */
@@ -30,7 +30,7 @@ typedef struct AccessRule {
     uint32_t verb_count;
     const Str *kinds;
     uint32_t kind_count;
-    Str selector;           /* as it was written; empty: all objects */
+    Str selector;           /* as written; empty: all objects */
     const Selector *parsed; /* NULL: all objects */
 } AccessRule;
 
@@ -42,67 +42,67 @@ typedef struct AccessRole {
 
 /* --- Roles as JSON --------------------------------------------------------------------------- */
 
-/* The words that there are. */
+/* The known words. */
 typedef struct AccessVocabulary {
-    const Str *verbs; /* beside "*" */
+    const Str *verbs; /* in addition to "*" */
     uint32_t verb_count;
     const Str *kinds;
     uint32_t kind_count;
 } AccessVocabulary;
 
 typedef struct RuleFault {
-    Str pointer;     /* of JSON: "/spec/rules/0/verbs/1" */
-    Str detail;      /* "there is no verb 'aprove'; did you mean 'approve'?" */
-    uint32_t column; /* within the text that stands there; 0: all of it */
+    Str pointer;     /* JSON pointer: "/spec/rules/0/verbs/1" */
+    Str detail;      /* "unknown verb 'aprove'; did you mean 'approve'?" */
+    uint32_t column; /* within the string at the pointer; 0: all of it */
 } RuleFault;
 
 typedef struct RuleFaults {
     Arena *arena;
     RuleFault items[ACCESS_FAULTS_MAX];
-    uint32_t count; /* what is beyond is left out */
+    uint32_t count; /* further faults are dropped */
 } RuleFaults;
 
-/* 1 to ROLE_NAME_MAX bytes: a-z, 0-9 and '-' between them. Those of built-in roles are taken. */
+/* 1 to ROLE_NAME_MAX bytes: a-z, 0-9 and '-' between them. Names of built-in roles are rejected. */
 MUST_CHECK bool access_role_name_check(Str name, Error *err);
 
-/* `rules` is the list, which stands at `pointer` in what its author wrote. With `known`, words that
- * are not among its own are faults; without, any word is taken, as in what another version has
- * written. All of it is copied into the arena. False with all that is wrong in `faults`. */
+/* `rules` is the list, at `pointer` in the user's document. With `known`, words that it does not
+ * contain are faults; without, any word is accepted, as in records of another version. Everything
+ * is copied to the arena. Returns false with all faults in `faults`. */
 MUST_CHECK bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
                                   const AccessVocabulary *known, AccessRole *out,
                                   RuleFaults *faults);
-/* The list, as it would be written. */
+/* The list of rules in its canonical form. */
 Value access_role_value(Arena *arena, const AccessRole *role);
 
-/* admin: everything. operator: everything with nodes and their settings, and looking at the rest.
- * viewer: looking at objects. */
+/* admin: everything. operator: everything for nodes and their settings, and reading the rest.
+ * viewer: reading objects. */
 extern const AccessRole access_role_admin, access_role_operator, access_role_viewer;
-/* NULL: no role of that name is built in. */
+/* NULL if no such role is built in. */
 const AccessRole *access_role_builtin(Str name);
-extern const AccessRole *const access_roles_builtin[]; /* ends with NULL */
+extern const AccessRole *const access_roles_builtin[]; /* terminated by NULL */
 
-/* --- Deciding -------------------------------------------------------------------------------- */
+/* --- Decisions ------------------------------------------------------------------------------- */
 
 typedef enum AccessVerdict {
     ACCESS_DENIED,
-    ACCESS_SELECTED, /* for objects that one of the selectors matches */
+    ACCESS_SELECTED, /* allowed for objects that match one of the selectors */
     ACCESS_ALLOWED,
 } AccessVerdict;
 
 typedef struct AccessDecision {
     AccessVerdict verdict;
-    const Selector *selectors[ACCESS_SELECTORS_MAX]; /* of ACCESS_SELECTED; the roles' own */
+    const Selector *selectors[ACCESS_SELECTORS_MAX]; /* for ACCESS_SELECTED; owned by the roles */
     uint32_t selector_count;
-    char reason[400]; /* of ACCESS_DENIED, and for who matches no selector */
+    char reason[400]; /* for ACCESS_DENIED, and for objects that match no selector */
 } AccessDecision;
 
 void access_decide(const AccessRole *const *roles, uint32_t count, Str verb, Str kind,
                    AccessDecision *out);
-/* Whether the decision is for this object too. `labels` are texts; NULL: it has none. */
+/* Whether the decision allows this object. `labels` are strings; NULL: none. */
 bool access_decision_allows(const AccessDecision *decision, Str name, Map *labels);
 
-/* Whether who has the roles `holder` may give away `wanted`, that is, whether each thing that it
- * allows is allowed by one of theirs. Where there is doubt it is not: of two selectors only the same
- * text is the same. Fails with ERROR_DENIED and what is missing. */
+/* Whether a holder of the roles `holder` may grant `wanted`, that is, whether everything that it
+ * allows is allowed by one of theirs. In doubt the answer is no: selectors only count as equal if
+ * their texts are. Fails with ERROR_DENIED and what is missing. */
 MUST_CHECK bool access_covers(const AccessRole *const *holder, uint32_t count,
                               const AccessRole *wanted, Error *err);

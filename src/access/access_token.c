@@ -11,7 +11,7 @@
 
 #define MARK "eden_"
 
-/* Keeps what is derived from a secret apart from everything else that is ever hashed. */
+/* Separates these hashes from all other hashes. */
 static const char hash_domain[] = "eden access token hash 1";
 
 enum {
@@ -23,7 +23,7 @@ _Static_assert(ACCESS_TOKEN_SECRET_TEXT == BASE32_TEXT(ACCESS_TOKEN_SECRET_BYTES
                "a secret is base32");
 _Static_assert((int)ACCESS_TOKEN_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
 
-bool access_token_make(AccessToken *out, Error *err)
+bool access_token_generate(AccessToken *out, Error *err)
 {
     unsigned char id[ACCESS_TOKEN_ID_BYTES];
     AUTO_CLEAR(AccessToken) made = { 0 };
@@ -73,8 +73,8 @@ void access_token_clear(AccessToken *token)
     OPENSSL_cleanse(token, sizeof *token);
 }
 
-/* Domain and id have one length, so that no two inputs give the same text. The secret is drawn, not
- * chosen: there is nothing to guess that would ask for a slow hash. */
+/* Domain and id have fixed lengths, so that different inputs never give the same text. The secret
+ * is random, not chosen, so a slow hash is not needed. */
 void access_token_hash(const AccessToken *token, char out[ACCESS_TOKEN_HASH_TEXT + 1])
 {
     Sha256 sha;
@@ -117,7 +117,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
-/* Written once: what a newer server wrote beside these stays in the store. */
+/* Written once: additional fields of a newer server stay in the store. */
 static const RecordField token_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(AccessTokenRecord, id), .is_required = true,
       .check_text = check_id, .help = "public part of the token" },

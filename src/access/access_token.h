@@ -1,8 +1,8 @@
-/* API tokens: they authenticate their holder. Pure except for the random numbers.
+/* API tokens, which authenticate their holder. Pure except for random numbers.
  *
- * The text is "eden_ID_SECRET", so that secret scanners recognize it. The ID
- * names its record in the store, which contains only a hash. Not to be confused
- * with join tokens (pki/token.h), which are for machines. */
+ * The text is "eden_ID_SECRET", so that secret scanners recognize it. The ID names its record in
+ * the store, which contains only a hash. Not to be confused with join tokens (pki/token.h), which
+ * are for machines. */
 #pragma once
 
 #include "access/role_names.h"
@@ -21,7 +21,7 @@ enum {
     ACCESS_TOKEN_NAME_MAX = 100,
 };
 
-/* As those to join with. */
+/* The same limits as for join tokens. */
 #define ACCESS_TOKEN_LIFE_MIN_MS TOKEN_LIFE_MIN_MS
 #define ACCESS_TOKEN_LIFE_MAX_MS TOKEN_LIFE_MAX_MS
 
@@ -30,28 +30,28 @@ typedef struct AccessToken {
     unsigned char secret[ACCESS_TOKEN_SECRET_BYTES];
 } AccessToken;
 
-MUST_CHECK bool access_token_make(AccessToken *out, Error *err);
-/* Takes exactly what access_token_text() gives. Fails with ERROR_INVALID; the text of the error
- * holds nothing of the token. */
+MUST_CHECK bool access_token_generate(AccessToken *out, Error *err);
+/* Accepts exactly what access_token_text() returns. Fails with ERROR_INVALID; the error does not
+ * contain any part of the token. */
 MUST_CHECK bool access_token_parse(Str text, AccessToken *out, Error *err);
 void access_token_text(const AccessToken *token,
-                       char out[ACCESS_TOKEN_TEXT + 1]); /* a secret: wipe it */
+                       char out[ACCESS_TOKEN_TEXT + 1]); /* a secret: wipe it after use */
 void access_token_clear(AccessToken *token);             /* wipes it */
 DEFINE_AUTO_CLEAR(AccessToken, access_token_clear)
 bool access_token_id_check(Str id);
 void access_token_hash(const AccessToken *token, char out[ACCESS_TOKEN_HASH_TEXT + 1]);
-/* Takes equally long whatever differs. */
+/* In constant time. */
 bool access_token_hash_equal(const char *a, const char *b);
 
-/* What the store keeps of it. */
+/* Stored record. */
 typedef struct AccessTokenRecord {
     char id[ACCESS_TOKEN_ID_TEXT + 1];
     char hash[ACCESS_TOKEN_HASH_TEXT + 1];
-    char name[ACCESS_TOKEN_NAME_MAX + 1]; /* whose it is, or what for; empty: nobody has said */
+    char name[ACCESS_TOKEN_NAME_MAX + 1]; /* owner or purpose; empty if not specified */
     RoleNames roles;
     char made_by[200 + 1]; /* Principal.who */
     int64_t created_ms;
-    int64_t expires_ms; /* from then on it is no longer good */
+    int64_t expires_ms; /* no longer valid from then on */
 } AccessTokenRecord;
 
 /* As JSON, "eden.access-token/1". */

@@ -21,9 +21,9 @@ enum {
 
 _Static_assert(BROWSER_SECRET_TEXT == BASE32_TEXT(BROWSER_SECRET_BYTES), "a secret is base32");
 _Static_assert((int)BROWSER_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
-_Static_assert((int)BROWSER_CSRF_TEXT == (int)SHA256_HEX, "and so is what follows from a secret");
+_Static_assert((int)BROWSER_CSRF_TEXT == (int)SHA256_HEX, "a CSRF token is a SHA-256");
 
-bool browser_secret_make(BrowserSecret *out, Error *err)
+bool browser_secret_generate(BrowserSecret *out, Error *err)
 {
     unsigned char bytes[BROWSER_SECRET_BYTES];
     crypto_begin();
@@ -48,8 +48,8 @@ static bool is_secret(Str text)
     return ok;
 }
 
-/* Pairs of a name and a value, with "; " between them (RFC 6265, 4.2.1). What stands there twice
- * could have been set by another page of the same host, and nobody can tell which is ours. */
+/* Name-value pairs, separated by "; " (RFC 6265, 4.2.1). A duplicate could have been set by another
+ * page of the same host, and there is no telling which one is ours. */
 bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err)
 {
     Str found = STR_EMPTY, pair;
@@ -122,7 +122,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
-/* Written once: what a newer server wrote beside these stays in the store. */
+/* Written once: additional fields of a newer server stay in the store. */
 static const RecordField browser_fields[] = {
     { "credential", RECORD_TEXT, RECORD_CHARS_AT(BrowserRecord, credential), .is_required = true,
       .help = "credential it was created with" },

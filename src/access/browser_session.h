@@ -1,9 +1,9 @@
 /* Browser sessions: a cookie that scripts cannot read, used instead of a token. Pure except for
- * the random numbers.
+ * random numbers.
  *
- * The secret is 256 random bits; the store keeps a record under its hash. A request that
- * changes something must also carry a second secret, derived from the first (SHA-256), which
- * only our own pages can obtain: another site can make a browser send the cookie, but not that. */
+ * The secret is 256 random bits; the store has a record under its hash. A request that changes
+ * something must also contain a second secret, derived from the first (SHA-256), which only our own
+ * pages can obtain: another site can make a browser send the cookie, but not that. */
 #pragma once
 
 #include "access/principal.h"
@@ -18,36 +18,36 @@ enum {
     BROWSER_SECRET_TEXT = 52,
     BROWSER_HASH_TEXT = 64,
     BROWSER_CSRF_TEXT = 64,
-    BROWSER_COOKIES_MAX = 64, /* in one header */
+    BROWSER_COOKIES_MAX = 64, /* per header */
 };
 
-#define BROWSER_IDLE_S  ((int64_t)2 * 3600)         /* without a request it ends */
-#define BROWSER_LIFE_MS ((int64_t)12 * 3600 * 1000) /* and then in any case */
+#define BROWSER_IDLE_S  ((int64_t)2 * 3600)         /* expires without requests */
+#define BROWSER_LIFE_MS ((int64_t)12 * 3600 * 1000) /* maximum lifetime */
 
 typedef struct BrowserSecret {
     char text[BROWSER_SECRET_TEXT + 1];
 } BrowserSecret;
 
-MUST_CHECK bool browser_secret_make(BrowserSecret *out, Error *err);
+MUST_CHECK bool browser_secret_generate(BrowserSecret *out, Error *err);
 void browser_secret_clear(BrowserSecret *secret); /* wipes it */
 DEFINE_AUTO_CLEAR(BrowserSecret, browser_secret_clear)
-/* Out of a Cookie header. ERROR_NOT_FOUND: there is no cookie of ours. ERROR_INVALID: it stands there
- * twice, or is none that we have made; the text of the error holds nothing of it. */
+/* Parses a Cookie header. ERROR_NOT_FOUND: it does not contain our cookie. ERROR_INVALID: it occurs
+ * twice, or is not a valid one; the error does not contain any part of it. */
 MUST_CHECK bool browser_secret_from_cookies(Str header, BrowserSecret *out, Error *err);
-/* What the record is called. */
+/* The name of its record. */
 void browser_secret_hash(const BrowserSecret *secret, char out[BROWSER_HASH_TEXT + 1]);
-/* What Eden-CSRF must say. */
+/* The expected value of the Eden-CSRF header. */
 void browser_secret_csrf(const BrowserSecret *secret, char out[BROWSER_CSRF_TEXT + 1]);
-/* Takes equally long whatever differs. */
+/* In constant time. */
 bool browser_csrf_equal(Str said, const char csrf[BROWSER_CSRF_TEXT + 1]);
-/* "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict", to be wiped. */
+/* "__Host-eden-session=…; Path=/; Secure; HttpOnly; SameSite=Strict"; wipe it after use. */
 void browser_cookie_set(const BrowserSecret *secret, Buf *out);
-/* What lets the browser forget it. */
+/* Makes the browser delete it. */
 extern const char browser_cookie_gone[];
 
-/* What the store keeps, under the hash. */
+/* Stored record, under the hash. */
 typedef struct BrowserRecord {
-    char credential[CREDENTIAL_ID_MAX + 1]; /* what it was made from, and ends with */
+    char credential[CREDENTIAL_ID_MAX + 1]; /* the credential it was created from, and ends with */
     int64_t credential_made_ms;
     int64_t created_ms;
     int64_t expires_ms;

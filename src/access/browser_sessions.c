@@ -7,37 +7,38 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
 
-/* What is read, and compared when it is written. */
+/* Indexes of the keys that are read, and compared when writing. */
 enum {
     SEEN_SESSION,
     SEEN_GRANTS,
     SEEN_COUNT
 };
 
-/* What is counted. */
+/* Indexes of the counts. */
 enum {
     COUNTED_ALL,
     COUNTED_OWN
 };
 
-typedef struct Making {
+typedef struct SessionCreation {
     BrowserSecret secret;
     BrowserRecord record;
-    BrowserSessionMade *done;
+    BrowserSessionCreated *done;
     void *context;
-} Making;
+} SessionCreation;
 
-static void making_end(Making *making, const Error *err)
+static void creation_end(SessionCreation *creation, const Error *err)
 {
     bool ok = err == NULL;
-    making->done(making->context, ok ? &making->secret : NULL, ok ? &making->record : NULL, err);
-    browser_secret_clear(&making->secret);
-    free(making);
+    creation->done(creation->context, ok ? &creation->secret : NULL, ok ? &creation->record : NULL,
+                   err);
+    browser_secret_clear(&creation->secret);
+    free(creation);
 }
 
-static bool making_decide(void *context, Change *change, Error *err)
+static bool creation_decide(void *context, Change *change, Error *err)
 {
-    const Making *making = context;
+    const SessionCreation *creation = context;
     Arena *arena = change_arena(change);
     if (change_count(change, COUNTED_ALL) >= BROWSER_SESSIONS_MAX) {
         return error_set(err, ERROR_LIMIT, "there are already %d browser sessions",
@@ -50,21 +51,21 @@ static bool making_decide(void *context, Change *change, Error *err)
                          BROWSER_SESSIONS_OWN_MAX);
     }
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    browser_record_print(&making->record, &text);
+    browser_record_print(&creation->record, &text);
     change_put(change, change_key(change, SEEN_SESSION), buf_str(&text), BROWSER_IDLE_S);
     change_put(change, change_key(change, SEEN_GRANTS), grants_record(arena, STR_EMPTY),
                BROWSER_IDLE_S);
     return true;
 }
 
-static void making_done(void *context, Change *change, const Error *err)
+static void creation_done(void *context, Change *change, const Error *err)
 {
-    making_end(context, err);
+    creation_end(context, err);
 }
 
-static bool fill(const Principal *principal, int64_t now_ms, Making *making, Error *err)
+static bool fill(const Principal *principal, int64_t now_ms, SessionCreation *creation, Error *err)
 {
-    BrowserRecord *record = &making->record;
+    BrowserRecord *record = &creation->record;
     if (principal->kind != PRINCIPAL_TOKEN && principal->kind != PRINCIPAL_CERTIFICATE) {
         return error_set(err, ERROR_DENIED,
                          "a browser session can be created only with a token or a certificate");
@@ -76,26 +77,26 @@ static bool fill(const Principal *principal, int64_t now_ms, Making *making, Err
     if (principal->expires_ms > 0 && principal->expires_ms < record->expires_ms) {
         record->expires_ms = principal->expires_ms;
     }
-    return browser_secret_make(&making->secret, err);
+    return browser_secret_generate(&creation->secret, err);
 }
 
 void browser_sessions_create(const ClusterStore *at, const Principal *principal,
-                             BrowserSessionMade *done, void *context)
+                             BrowserSessionCreated *done, void *context)
 {
     AUTO_CLEAR(Arena) arena;
     char hash[BROWSER_HASH_TEXT + 1];
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    Making *making = memory_new(sizeof *making);
-    making->done = done;
-    making->context = context;
-    if (!fill(principal, loop_wall_ms(at->loop), making, &err)) {
-        making_end(making, &err);
+    SessionCreation *creation = memory_new(sizeof *creation);
+    creation->done = done;
+    creation->context = context;
+    if (!fill(principal, loop_wall_ms(at->loop), creation, &err)) {
+        creation_end(creation, &err);
         return;
     }
-    browser_secret_hash(&making->secret, hash);
+    browser_secret_hash(&creation->secret, hash);
     Change *change;
-    Str credential = str_from_c(making->record.credential);
+    Str credential = str_from_c(creation->record.credential);
     Str keys[SEEN_COUNT] = {
         [SEEN_SESSION] = cluster_key_browser(&arena, at->prefix, credential, str_from_c(hash)),
         [SEEN_GRANTS] = cluster_key_browser_grants(&arena, at->prefix, credential),
@@ -107,34 +108,34 @@ void browser_sessions_create(const ClusterStore *at, const Principal *principal,
             .key_count = SEEN_COUNT,
             .counted = { [COUNTED_ALL] = cluster_key_browser_all(&arena, at->prefix),
                          [COUNTED_OWN] = cluster_key_browser_of(&arena, at->prefix, credential) },
-            .decide = making_decide,
-            .done = making_done,
-            .context = making },
+            .decide = creation_decide,
+            .done = creation_done,
+            .context = creation },
         &change);
 }
 
-typedef struct Deleting {
+typedef struct SessionDeletion {
     State *state;
     ClusterDone *done;
     void *context;
-} Deleting;
+} SessionDeletion;
 
 static void seen_deleted(void *context)
 {
-    Deleting *deleting = context;
-    deleting->done(deleting->context, NULL);
-    free(deleting);
+    SessionDeletion *deletion = context;
+    deletion->done(deletion->context, NULL);
+    free(deletion);
 }
 
 static void deleted(void *context, const StoreReply *reply, const Error *err)
 {
-    Deleting *deleting = context;
+    SessionDeletion *deletion = context;
     if (err == NULL) {
-        state_wait(deleting->state, reply->revision, seen_deleted, deleting);
+        state_wait(deletion->state, reply->revision, seen_deleted, deletion);
         return;
     }
-    deleting->done(deleting->context, err);
-    free(deleting);
+    deletion->done(deletion->context, err);
+    free(deletion);
 }
 
 void browser_sessions_delete(const ClusterStore *at, const Principal *principal, ClusterDone *done,
@@ -150,9 +151,9 @@ void browser_sessions_delete(const ClusterStore *at, const Principal *principal,
     }
     Str key = cluster_key_browser(&arena, at->prefix, str_from_c(principal->credential),
                                   str_from_c(principal->session));
-    Deleting *deleting = memory_new(sizeof *deleting);
-    *deleting = (Deleting){ at->state, done, context };
-    if (!store_delete(at->store, key, deleted, deleting, &err)) {
-        deleted(deleting, NULL, &err);
+    SessionDeletion *deletion = memory_new(sizeof *deletion);
+    *deletion = (SessionDeletion){ at->state, done, context };
+    if (!store_delete(at->store, key, deleted, deletion, &err)) {
+        deleted(deletion, NULL, &err);
     }
 }

@@ -45,10 +45,10 @@ static void *make(size_t size, Str name)
     return made;
 }
 
-static ProofItem *proof_make(Str id, const char *name, const char *roles)
+static CredentialItem *proof_make(Str id, const char *name, const char *roles)
 {
     size_t name_size = strlen(name) + 1, roles_size = strlen(roles) + 1;
-    ProofItem *item = make(sizeof *item + name_size + roles_size, id);
+    CredentialItem *item = make(sizeof *item + name_size + roles_size, id);
     memcpy(item->name, name, name_size);
     memcpy(item->name + name_size, roles, roles_size);
     item->roles = item->name + name_size;
@@ -69,7 +69,7 @@ static bool read_token(Arena *arena, Str name, const StoreKv *kv, void **out, Er
     if (!str_eq_c(name, record.id)) {
         return misplaced(err);
     }
-    ProofItem *item = proof_make(name, record.name, record.roles.text);
+    CredentialItem *item = proof_make(name, record.name, record.roles.text);
     memcpy(item->hash, record.hash, sizeof item->hash);
     item->created_ms = record.created_ms;
     item->expires_ms = record.expires_ms;
@@ -86,14 +86,14 @@ static bool read_certificate(Arena *arena, Str name, const StoreKv *kv, void **o
     if (!str_eq_c(name, record.serial)) {
         return misplaced(err);
     }
-    ProofItem *item = proof_make(name, record.user, record.roles.text);
+    CredentialItem *item = proof_make(name, record.user, record.roles.text);
     item->created_ms = record.created_ms;
     item->expires_ms = record.expires_ms;
     *out = item;
     return true;
 }
 
-/* An object: what its author wants stands in its spec. */
+/* An object: its rules are in its spec. */
 static bool read_role(Arena *arena, Str name, const StoreKv *kv, void **out, Error *err)
 {
     StoredObject object;

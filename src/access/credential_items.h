@@ -16,20 +16,20 @@ typedef enum ItemKind {
     ITEM_KIND_COUNT
 } ItemKind;
 
-/* Of a token, and of a certificate of a user. */
-typedef struct ProofItem {
-    TableName id; /* of a token; the serial number */
+/* A token, or a user certificate. */
+typedef struct CredentialItem {
+    TableName id; /* token ID or serial number */
     char hash[64 + 1];
     int64_t created_ms, expires_ms;
-    const char *roles; /* behind the name */
-    char name[];       /* of the token; of the user */
-} ProofItem;
+    const char *roles; /* stored after the name */
+    char name[];       /* of the token or user */
+} CredentialItem;
 
 typedef struct SessionItem {
     TableName hash;
     char credential[CREDENTIAL_ID_MAX + 1];
     int64_t credential_made_ms, expires_ms;
-    int64_t lease, kept_ms; /* that its time is up to, and when that began anew */
+    int64_t lease, kept_ms; /* its lease, and when that was last renewed */
 } SessionItem;
 
 typedef struct RoleItem {
@@ -38,10 +38,10 @@ typedef struct RoleItem {
     AccessRole role;
 } RoleItem;
 
-/* What all keys of a kind start with. */
+/* The common prefix of all keys of a kind. */
 Str item_keys(Arena *arena, Str prefix, ItemKind kind);
-/* The name of the item that a key is about; false: none. */
+/* The name of the item of a key; returns false if it is not of this kind. */
 MUST_CHECK bool item_name(Arena *arena, Str prefix, ItemKind kind, Str key, Str *out);
-/* Reads a record. Fails with ERROR_INVALID: it is nobody's. */
+/* Parses a record. Fails with ERROR_INVALID for unusable ones. */
 MUST_CHECK bool item_read(ItemKind kind, Str name, const StoreKv *kv, void **out, Error *err);
 void item_free(ItemKind kind, void *item); /* NULL is allowed */

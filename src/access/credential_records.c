@@ -1,3 +1,6 @@
+/* Storage of credentials. Adding one also writes the "grants" marker of its kind and compares the
+ * roles it names, so that it conflicts with a concurrent deletion of a role. When the limit is
+ * reached, expired records are deleted first and adding is tried once more. */
 #include "access/credential_records.h"
 
 #include <stdlib.h>
@@ -8,16 +11,16 @@
 #include "cluster/cluster_keys.h"
 #include "cluster/state.h"
 
-/* The keys that a change reads. */
+/* Indexes of the keys that a change reads. */
 enum {
     SEEN_RECORD,
-    SEEN_ROLES /* as many as there are */
+    SEEN_ROLES /* one per role */
 };
 _Static_assert(SEEN_ROLES + ROLES_MAX <= CHANGE_KEYS_MAX, "all roles are read at once");
 
-/* One thing that was asked for. */
-typedef struct Asked {
-    Arena arena; /* of the texts */
+/* A pending operation. */
+typedef struct RecordOperation {
+    Arena arena; /* memory of the strings */
     ClusterStore at;
     const CredentialRecords *row;
     Str id, text;
@@ -28,60 +31,61 @@ typedef struct Asked {
     ClusterDone *done;
     CredentialAdded *added;
     void *context;
-} Asked;
+} RecordOperation;
 
-static Asked *asked_new(const ClusterStore *at, const CredentialRecords *row, Str id, void *context)
+static RecordOperation *operation_new(const ClusterStore *at, const CredentialRecords *row, Str id,
+                                      void *context)
 {
-    Asked *asked = memory_new(sizeof *asked);
-    arena_init(&asked->arena, ARENA_UNLIMITED);
-    asked->at = *at;
-    asked->row = row;
-    asked->id = arena_copy(&asked->arena, id);
-    asked->context = context;
-    return asked;
+    RecordOperation *operation = memory_new(sizeof *operation);
+    arena_init(&operation->arena, ARENA_UNLIMITED);
+    operation->at = *at;
+    operation->row = row;
+    operation->id = arena_copy(&operation->arena, id);
+    operation->context = context;
+    return operation;
 }
 
-static void asked_free(Asked *asked)
+static void operation_free(RecordOperation *operation)
 {
-    arena_clear(&asked->arena);
-    free(asked);
+    arena_clear(&operation->arena);
+    free(operation);
 }
 
-static void asked_end(Asked *asked, const Error *err)
+static void operation_end(RecordOperation *operation, const Error *err)
 {
-    asked->done(asked->context, err);
-    asked_free(asked);
+    operation->done(operation->context, err);
+    operation_free(operation);
 }
 
-static bool tell_absent(const CredentialRecords *row, Str id, Error *err)
+static bool not_found(const CredentialRecords *row, Str id, Error *err)
 {
     return error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", row->one, STR_ARG(id));
 }
 
-static void change_it(Asked *asked, bool (*decide)(void *, Change *, Error *),
-                      void (*decided)(void *, Change *, const Error *))
+static void start_change(RecordOperation *operation, bool (*decide)(void *, Change *, Error *),
+                         void (*decided)(void *, Change *, const Error *))
 {
-    Arena *arena = &asked->arena;
-    Str prefix = asked->at.prefix, keys[SEEN_ROLES + ROLES_MAX];
+    Arena *arena = &operation->arena;
+    Str prefix = operation->at.prefix, keys[SEEN_ROLES + ROLES_MAX];
     Change *change;
-    keys[SEEN_RECORD] = asked->row->key(arena, prefix, asked->id);
-    for (uint32_t i = 0; i < asked->role_count; i++) {
-        keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, asked->roles[i]);
+    keys[SEEN_RECORD] = operation->row->key(arena, prefix, operation->id);
+    for (uint32_t i = 0; i < operation->role_count; i++) {
+        keys[SEEN_ROLES + i] = cluster_key_role(arena, prefix, operation->roles[i]);
     }
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = asked->at,
+                                .at = operation->at,
                                 .keys = keys,
-                                .key_count = SEEN_ROLES + asked->role_count,
-                                .counted = { asked->row->all(arena, prefix) },
+                                .key_count = SEEN_ROLES + operation->role_count,
+                                .counted = { operation->row->all(arena, prefix) },
                                 .decide = decide,
                                 .done = decided,
-                                .context = asked },
+                                .context = operation },
                  &change);
 }
 
 /* --- Listing --------------------------------------------------------------------------------- */
 
-/* False: the key is none that we make. */
+/* Returns false if the key is not one that we write. */
 static bool read_entry(Arena *arena, const CredentialRecords *row, const StateEntry *from,
                        CredentialEntry *out)
 {
@@ -134,87 +138,88 @@ bool credential_records_get(Arena *arena, const ClusterStore *at, const Credenti
         return false;
     }
     const StateEntry *entry = state_find(at->state, row->key(arena, at->prefix, id));
-    return (entry != NULL && read_entry(arena, row, entry, out)) || tell_absent(row, id, err);
+    return (entry != NULL && read_entry(arena, row, entry, out)) || not_found(row, id, err);
 }
 
 /* --- Adding ---------------------------------------------------------------------------------- */
 
-static void sweep(Asked *asked);
+static void sweep(RecordOperation *operation);
 
-static void add_end(Asked *asked, int64_t revision, const Error *err)
+static void add_end(RecordOperation *operation, int64_t revision, const Error *err)
 {
-    asked->added(asked->context, revision, err);
-    asked_free(asked);
+    operation->added(operation->context, revision, err);
+    operation_free(operation);
 }
 
-/* False: one is not there. Whoever deletes one meanwhile finds that it was given. */
-static bool grant_roles(const Asked *asked, Change *change, Error *err)
+/* Returns false if one does not exist. A concurrent deletion of a role conflicts with this
+ * change. */
+static bool grant_roles(const RecordOperation *operation, Change *change, Error *err)
 {
     Arena *arena = change_arena(change);
-    for (uint32_t i = 0; i < asked->role_count; i++) {
+    for (uint32_t i = 0; i < operation->role_count; i++) {
         if (!change_has(change, SEEN_ROLES + i)) {
             return error_set(err, ERROR_INVALID, "role '%" STR_FMT "' not found",
-                             STR_ARG(asked->roles[i]));
+                             STR_ARG(operation->roles[i]));
         }
     }
-    if (asked->role_count > 0) {
-        change_put(change, asked->row->grants(arena, asked->at.prefix),
-                   grants_record(arena, asked->id), 0);
+    if (operation->role_count > 0) {
+        change_put(change, operation->row->grants(arena, operation->at.prefix),
+                   grants_record(arena, operation->id), 0);
     }
     return true;
 }
 
 static bool add_decide(void *context, Change *change, Error *err)
 {
-    Asked *asked = context;
+    RecordOperation *operation = context;
     if (change_has(change, SEEN_RECORD)) {
         return error_set(err, ERROR_CONFLICT, "another %s was assigned the same ID; try again",
-                         asked->row->one);
+                         operation->row->one);
     }
-    asked->is_full = change_count(change, 0) >= asked->row->max;
-    if (asked->is_full) {
-        return error_set(err, ERROR_LIMIT, "there are already %u %s; revoke some", asked->row->max,
-                         asked->row->many);
+    operation->is_full = change_count(change, 0) >= operation->row->max;
+    if (operation->is_full) {
+        return error_set(err, ERROR_LIMIT, "there are already %u %s; revoke some",
+                         operation->row->max, operation->row->many);
     }
-    change_put(change, change_key(change, SEEN_RECORD), asked->text, 0);
-    return grant_roles(asked, change, err);
+    change_put(change, change_key(change, SEEN_RECORD), operation->text, 0);
+    return grant_roles(operation, change, err);
 }
 
 static void added(void *context, Change *change, const Error *err)
 {
-    Asked *asked = context;
-    if (err != NULL && asked->is_full && !asked->has_swept) {
-        asked->has_swept = true;
-        sweep(asked);
+    RecordOperation *operation = context;
+    if (err != NULL && operation->is_full && !operation->has_swept) {
+        operation->has_swept = true;
+        sweep(operation);
     } else {
-        add_end(asked, change_written(change), err);
+        add_end(operation, change_written(change), err);
     }
 }
 
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
                             const CredentialDraft *draft, CredentialAdded *done, void *context)
 {
-    Asked *asked = asked_new(at, row, draft->id, context);
+    RecordOperation *operation = operation_new(at, row, draft->id, context);
     Str rest = draft->roles == NULL ? STR_EMPTY : str_from_c(draft->roles->text), role;
     while (role_names_next(&rest, &role)) {
         if (access_role_builtin(role) == NULL) {
-            asked->roles[asked->role_count++] = arena_copy(&asked->arena, role);
+            operation->roles[operation->role_count++] = arena_copy(&operation->arena, role);
         }
     }
-    BUG_IF(asked->role_count > 0 && row->grants == NULL);
-    asked->text = arena_copy(&asked->arena, draft->text);
-    asked->added = done;
-    change_it(asked, add_decide, added);
+    BUG_IF(operation->role_count > 0 && row->grants == NULL);
+    operation->text = arena_copy(&operation->arena, draft->text);
+    operation->added = done;
+    start_change(operation, add_decide, added);
 }
 
-/* Whether or not somebody else was quicker, there may be room now; also when nobody knows whether they are
- * gone, which says nothing of the one that is to be added. */
+/* There may be capacity now, even if another server was faster. An unknown outcome of the sweep
+ * says nothing about the record to add. */
 static void swept(void *context, const StoreReply *reply, const Error *err)
 {
     if (err != NULL && err->kind != ERROR_UNKNOWN) {
         add_end(context, 0, err);
     } else {
-        change_it(context, add_decide, added);
+        start_change(context, add_decide, added);
     }
 }
 
@@ -227,21 +232,22 @@ static int64_t expires_of(const CredentialRecords *row, const CredentialEntry *e
     return expires_ms;
 }
 
-/* Those that have run out go, as many as a transaction takes. */
-static void sweep(Asked *asked)
+/* Deletes expired records, as many as fit in a transaction. */
+static void sweep(RecordOperation *operation)
 {
-    const CredentialRecords *row = asked->row;
-    Arena *arena = &asked->arena;
+    const CredentialRecords *row = operation->row;
+    Arena *arena = &operation->arena;
     StoreOp ops[STORE_OPS_MAX];
     StoreCompare compares[STORE_OPS_MAX];
     StoreTxn txn = { .compares = compares, .success = ops };
     CredentialEntry entry;
     Error err;
-    StateRange range = state_range(asked->at.state, row->all(arena, asked->at.prefix), STR_EMPTY);
+    StateRange range =
+        state_range(operation->at.state, row->all(arena, operation->at.prefix), STR_EMPTY);
     for (const StateEntry *from;
          txn.success_count < STORE_OPS_MAX && (from = state_next(&range)) != NULL;) {
         if (read_entry(arena, row, from, &entry) &&
-            expires_of(row, &entry) <= loop_wall_ms(asked->at.loop)) {
+            expires_of(row, &entry) <= loop_wall_ms(operation->at.loop)) {
             Str key = arena_copy(arena, from->key);
             compares[txn.compare_count++] = (StoreCompare){ .target = STORE_MOD_REVISION,
                                                             .relation = STORE_EQUAL,
@@ -251,22 +257,22 @@ static void sweep(Asked *asked)
         }
     }
     if (txn.success_count == 0) {
-        change_it(asked, add_decide, added); /* which finds that it is full */
-    } else if (!store_txn_sure(asked->at.store, &txn, swept, asked, &err)) {
-        add_end(asked, 0, &err);
+        start_change(operation, add_decide, added); /* which reports that it is full */
+    } else if (!store_txn_confirmed(operation->at.store, &txn, swept, operation, &err)) {
+        add_end(operation, 0, &err);
     }
 }
 
-/* --- Taking back ----------------------------------------------------------------------------- */
+/* --- Revoking -------------------------------------------------------------------------------- */
 
-/* The record is not looked at, so that a damaged one can go too. */
+/* The record is not parsed, so that a damaged one can be deleted too. */
 static bool revoke_decide(void *context, Change *change, Error *err)
 {
-    const Asked *asked = context;
+    const RecordOperation *operation = context;
     if (!change_has(change, SEEN_RECORD)) {
-        return tell_absent(asked->row, asked->id, err);
+        return not_found(operation->row, operation->id, err);
     }
-    if (asked->revision != 0 && change_revision(change, SEEN_RECORD) != asked->revision) {
+    if (operation->revision != 0 && change_revision(change, SEEN_RECORD) != operation->revision) {
         return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
     }
     change_delete(change, change_key(change, SEEN_RECORD));
@@ -275,7 +281,7 @@ static bool revoke_decide(void *context, Change *change, Error *err)
 
 static void revoked(void *context, Change *change, const Error *err)
 {
-    asked_end(context, err);
+    operation_end(context, err);
 }
 
 void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
@@ -286,8 +292,8 @@ void credential_records_revoke(const ClusterStore *at, const CredentialRecords *
         done(context, &err);
         return;
     }
-    Asked *asked = asked_new(at, row, id, context);
-    asked->revision = revision;
-    asked->done = done;
-    change_it(asked, revoke_decide, revoked);
+    RecordOperation *operation = operation_new(at, row, id, context);
+    operation->revision = revision;
+    operation->done = done;
+    start_change(operation, revoke_decide, revoked);
 }

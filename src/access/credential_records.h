@@ -1,10 +1,10 @@
-/* Records of credentials: join tokens, API tokens, user certificates.
- * Each is created once under its own ID, expires, and is revoked by
- * removing it; the differences between them are in a row. Loop thread.
+/* Records of credentials: join tokens, API tokens, user certificates. Each is created once under
+ * its own ID, expires, and is revoked by deleting it; the differences between them are in a table
+ * row. Loop thread only.
  *
- * A function with `done` calls it exactly once, in a later turn or
- * within, also when the store closes. Arguments are borrowed for that
- * call, except the row. Failures other than those named are the store's. */
+ * A function with `done` calls it exactly once, later or within the call, even if the store is
+ * closing. Arguments must only be valid during the call, except the row. Failures other than those
+ * listed are the store's. */
 #pragma once
 
 #include "access/role_names.h"
@@ -16,16 +16,17 @@ enum {
 
 typedef struct CredentialRecords {
     const char *one, *many; /* "token", "tokens" */
-    uint32_t max;           /* in the store; those that have run out give way to new ones */
-    size_t size;            /* of a record as it is read: a struct with */
-    size_t id;              /*   a text, and */
-    size_t expires_ms;      /*   a moment as int64_t, each as far behind its begin */
+    /* limit on stored records; expired ones are deleted to make space for new ones */
+    uint32_t max;
+    size_t size;       /* size of the parsed record, which is a struct with */
+    size_t id;         /* a string, and */
+    size_t expires_ms; /* an int64_t time, at these offsets */
     Str (*key)(Arena *arena, Str prefix, Str id);
-    Str (*all)(Arena *arena, Str prefix); /* what all of their keys start with */
-    /* Whether there can be one with this id; fails with ERROR_INVALID. */
+    Str (*all)(Arena *arena, Str prefix); /* common prefix of their keys */
+    /* Whether this is a valid ID; fails with ERROR_INVALID. */
     bool (*check)(Str id, Error *err);
     bool (*read)(Arena *arena, Str text, void *out, Error *err);
-    Str (*grants)(Arena *arena, Str prefix); /* NULL: they have no roles */
+    Str (*grants)(Arena *arena, Str prefix); /* NULL: without roles */
 } CredentialRecords;
 
 typedef struct CredentialDraft {
@@ -35,39 +36,39 @@ typedef struct CredentialDraft {
 
 /* `revision` is that of the new record. */
 typedef void CredentialAdded(void *context, int64_t revision, const Error *err);
-/* Keeps a new one. ERROR_CONFLICT when the id is taken; ERROR_LIMIT when there are too many that are
- * still good; ERROR_INVALID when a role is not there. Whether it is, is part of the transaction:
- * nobody has a role that is deleted meanwhile. */
+/* Stores a new record. ERROR_CONFLICT if the ID exists; ERROR_LIMIT if there are too many unexpired
+ * ones; ERROR_INVALID if a role does not exist. That is checked in the transaction: a record never
+ * has a role that is deleted concurrently. */
 void credential_records_add(const ClusterStore *at, const CredentialRecords *row,
                             const CredentialDraft *draft, CredentialAdded *done, void *context);
 
-/* One that is there, or was just made. */
+/* A stored or just created record. */
 typedef struct CredentialEntry {
     Str id;
     int64_t revision;   /* of its last change */
-    const void *record; /* NULL: it cannot be read, or is one of another id, as */
-    Str error;          /* says then, with its key */
+    const void *record; /* NULL if it is unreadable or has another ID; then */
+    Str error;          /* has the reason, with its key */
 } CredentialEntry;
 
 typedef struct CredentialPage {
-    const CredentialEntry *entries; /* in the order of their ids */
+    const CredentialEntry *entries; /* sorted by ID */
     uint32_t count;
-    Str next;         /* behind which the next page begins; empty: that was all */
+    Str next;         /* where the next page starts; empty: this is the last page */
     int64_t revision; /* of the store */
 } CredentialPage;
 
-/* From the state, without waiting: those behind `after`, the `next` of the page before or empty; `limit`
- * from 1 to CREDENTIAL_PAGE_MAX. There may be fewer, and yet more to come. */
+/* Lists from the state, without waiting. `after` is the `next` of the previous page, or empty;
+ * `limit` is 1 to CREDENTIAL_PAGE_MAX. There may be fewer entries even if more pages follow. */
 MUST_CHECK bool credential_records_list(Arena *arena, const ClusterStore *at,
                                         const CredentialRecords *row, Str after, uint32_t limit,
                                         CredentialPage *out, Error *err);
-/* ERROR_NOT_FOUND; ERROR_INVALID for what is no id. */
+/* ERROR_NOT_FOUND; ERROR_INVALID for an invalid ID. */
 MUST_CHECK bool credential_records_get(Arena *arena, const ClusterStore *at,
                                        const CredentialRecords *row, Str id, CredentialEntry *out,
                                        Error *err);
 
-/* From then on it opens nothing. Also for one that cannot be read. `revision` is the one that it must
- * still have, or 0. ERROR_NOT_FOUND; ERROR_INVALID for what is no id; ERROR_CONFLICT when it has
+/* The credential is invalid from then on. Also works for an unreadable one. `revision` is the
+ * expected one, or 0. ERROR_NOT_FOUND; ERROR_INVALID for an invalid ID; ERROR_CONFLICT if it has
  * another revision. */
 void credential_records_revoke(const ClusterStore *at, const CredentialRecords *row, Str id,
                                int64_t revision, ClusterDone *done, void *context);

@@ -1,3 +1,6 @@
+/* The in-memory view of credentials and roles. Every change of a record replaces an item of the
+ * tables; when something was lost that may have admitted a caller, `changed` is called once per
+ * revision, so that long-lived responses check their caller again. */
 #include "access/credentials.h"
 
 #include <stdio.h>
@@ -13,8 +16,8 @@
 #include "cluster/cluster_keys.h"
 
 enum {
-    KEEP_ALIVE_MS = 60 * 1000, /* a session in use is kept at most so often */
-    UNREADABLE_LOGGED = 20,    /* lines in the log; there may be any number of them */
+    KEEP_ALIVE_MS = 60 * 1000, /* minimum interval between renewals of a session */
+    UNREADABLE_LOGGED = 20,    /* log lines; there may be any number of such records */
 };
 
 struct Credentials {
@@ -22,13 +25,13 @@ struct Credentials {
     State *state;
     CredentialsEvents events;
     StateView view;
-    Arena own; /* keys */
+    Arena own; /* memory of keys */
     char cluster[CLUSTER_NAME_MAX + 1];
-    Str keys[ITEM_KIND_COUNT]; /* what those of a kind start with */
+    Str keys[ITEM_KIND_COUNT]; /* their prefixes by kind */
     NameTable tables[ITEM_KIND_COUNT];
     uint32_t unreadable;
     bool is_attached;
-    bool has_loss; /* somebody has lost something, and it was not told yet */
+    bool has_loss; /* a credential or role was lost, and `changed` is not called yet */
 };
 
 /* --- Tables ---------------------------------------------------------------------------------- */
@@ -43,7 +46,7 @@ static void drop_all(NameTable tables[ITEM_KIND_COUNT])
     }
 }
 
-static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
+static void log_unreadable(Credentials *credentials, Str key, const Error *err)
 {
     if (credentials->unreadable++ < UNREADABLE_LOGGED) {
         log_warning("cannot read an access record; skipping it", LOG_STR("key", key),
@@ -51,10 +54,11 @@ static void tell_unreadable(Credentials *credentials, Str key, const Error *err)
     }
 }
 
-/* --- Following ------------------------------------------------------------------------------- */
+/* --- State view ------------------------------------------------------------------------------ */
 
-/* A record that cannot be read takes the place of the one before all the same. */
-static void take(Credentials *credentials, ItemKind kind, const StateEntry *entry, bool deleted)
+/* An unreadable record still replaces the previous one. */
+static void update_item(Credentials *credentials, ItemKind kind, const StateEntry *entry,
+                        bool deleted)
 {
     AUTO_CLEAR(Arena) arena;
     NameTable *table = &credentials->tables[kind];
@@ -70,13 +74,13 @@ static void take(Credentials *credentials, ItemKind kind, const StateEntry *entr
     arena_init(&arena, ARENA_UNLIMITED);
     if (!item_name(&arena, credentials->at.prefix, kind, entry->key, &name)) {
         error_set(&err, ERROR_INVALID, "invalid name in the key");
-        tell_unreadable(credentials, entry->key, &err);
+        log_unreadable(credentials, entry->key, &err);
         return;
     }
     if (!deleted && !item_read(kind, name, &kv, &item, &err)) {
-        tell_unreadable(credentials, entry->key, &err);
+        log_unreadable(credentials, entry->key, &err);
     }
-    before = item == NULL ? name_table_take(table, name) : name_table_put(table, item);
+    before = item == NULL ? name_table_remove(table, name) : name_table_put(table, item);
     item_free(kind, before);
     credentials->has_loss = credentials->has_loss || before != NULL;
 }
@@ -87,7 +91,7 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     const StateEntry *one = now != NULL ? now : before;
     for (ItemKind kind = 0; kind < ITEM_KIND_COUNT; kind++) {
         if (str_starts(one->key, credentials->keys[kind])) {
-            take(credentials, kind, one, now == NULL);
+            update_item(credentials, kind, one, now == NULL);
         }
     }
 }
@@ -136,7 +140,7 @@ void credentials_free(Credentials *credentials)
     free(credentials);
 }
 
-/* --- Who is it ------------------------------------------------------------------------------- */
+/* --- Authentication -------------------------------------------------------------------------- */
 
 /* `what` is "token", "certificate" or "session". */
 static bool check_expiry(const char *what, int64_t expires_ms, int64_t now_ms, Error *err)
@@ -155,18 +159,18 @@ static const char *kind_word(ItemKind kind)
     return kind == ITEM_TOKEN ? "token" : "certificate";
 }
 
-static void describe(const ProofItem *item, ItemKind kind, Principal *out)
+static void describe(const CredentialItem *item, ItemKind kind, Principal *out)
 {
     *out = (Principal){ .kind = kind == ITEM_TOKEN ? PRINCIPAL_TOKEN : PRINCIPAL_CERTIFICATE,
                         .credential_made_ms = item->created_ms,
                         .expires_ms = item->expires_ms };
     if (item->name[0] == '\0') {
-        /* It may stand in the certificate that is made from it. */
+        /* It may appear in the certificate that is created from it. */
         snprintf(out->name, sizeof out->name, "%s-%s", kind_word(kind), item->id.text);
     } else {
         snprintf(out->name, sizeof out->name, "%s", item->name);
     }
-    principal_name_who(kind_word(kind), item->id.text, item->name, out);
+    principal_set_who(kind_word(kind), item->id.text, item->name, out);
     snprintf(out->credential, sizeof out->credential, "%s:%s", kind_word(kind), item->id.text);
     snprintf(out->roles, sizeof out->roles, "%s", item->roles);
 }
@@ -181,8 +185,9 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
     if (!access_token_parse(bearer, &token, err)) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
-    /* An id that nobody has takes as long as one that somebody has. */
-    const ProofItem *item = name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
+    /* An unknown ID takes as long as a known one. */
+    const CredentialItem *item =
+        name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
     static const char nobody[ACCESS_TOKEN_HASH_TEXT + 1];
     access_token_hash(&token, hash);
     bool same = access_token_hash_equal(hash, item == NULL ? nobody : item->hash);
@@ -196,7 +201,7 @@ bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t no
     return true;
 }
 
-bool credentials_by_certificate(const Credentials *credentials, const ShownUser *shown,
+bool credentials_by_certificate(const Credentials *credentials, const PresentedUser *shown,
                                 int64_t now_ms, Principal *out, Error *err)
 {
     if (!shown->has_user) {
@@ -212,7 +217,8 @@ bool credentials_by_certificate(const Credentials *credentials, const ShownUser 
     if (!check_expiry("certificate", shown->not_after_ms, now_ms, err)) {
         return false;
     }
-    const ProofItem *item = name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
+    const CredentialItem *item =
+        name_table_find(&credentials->tables[ITEM_CERTIFICATE], shown->serial);
     if (item == NULL || strcmp(item->name, shown->user.user) != 0) {
         return error_set(err, ERROR_DENIED, "the certificate of '%s' was revoked",
                          shown->user.user);
@@ -224,9 +230,9 @@ bool credentials_by_certificate(const Credentials *credentials, const ShownUser 
     return true;
 }
 
-/* What "token:ID" stands for; NULL: nothing any more. */
-static const ProofItem *find_proof(const Credentials *credentials, Str credential, int64_t made_ms,
-                                   ItemKind *kind)
+/* What "token:ID" refers to; NULL if it is gone. */
+static const CredentialItem *find_proof(const Credentials *credentials, Str credential,
+                                        int64_t made_ms, ItemKind *kind)
 {
     size_t colon = str_find(credential, STR(":"), 0);
     Str word = str_slice(credential, 0, colon);
@@ -234,18 +240,18 @@ static const ProofItem *find_proof(const Credentials *credentials, Str credentia
     if (colon == STR_NOT_FOUND || !str_eq_c(word, kind_word(*kind))) {
         return NULL;
     }
-    const ProofItem *item =
+    const CredentialItem *item =
         name_table_find(&credentials->tables[*kind], str_from_offset(credential, colon + 1));
     return item != NULL && item->created_ms == made_ms ? item : NULL;
 }
 
-/* The session is the credential that it was made from, for as long as both last. */
+/* A session has the identity of the credential it was created from, as long as both exist. */
 static bool describe_session(const Credentials *credentials, const SessionItem *session,
                              int64_t now_ms, Principal *out, Error *err)
 {
     ItemKind kind;
-    const ProofItem *item = find_proof(credentials, str_from_c(session->credential),
-                                       session->credential_made_ms, &kind);
+    const CredentialItem *item = find_proof(credentials, str_from_c(session->credential),
+                                            session->credential_made_ms, &kind);
     if (item == NULL) {
         return error_set(err, ERROR_DENIED, "the credential of this session was revoked");
     }
@@ -255,8 +261,8 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     }
     describe(item, kind, out);
     out->kind = PRINCIPAL_SESSION;
-    principal_name_who(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
-                       item->id.text, item->name, out);
+    principal_set_who(kind == ITEM_TOKEN ? "session of token" : "session of certificate",
+                      item->id.text, item->name, out);
     memcpy(out->session, session->hash.text, sizeof out->session);
     if (session->expires_ms < out->expires_ms) {
         out->expires_ms = session->expires_ms;
@@ -264,12 +270,12 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
     return true;
 }
 
-static bool no_session(Error *err)
+static bool set_no_session(Error *err)
 {
     return error_set(err, ERROR_DENIED, "the session has expired; log in again");
 }
 
-static void kept(void *context, const StoreLease *lease, const Error *err)
+static void renewed(void *context, const StoreLease *lease, const Error *err)
 {
 }
 
@@ -281,7 +287,7 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
     browser_secret_hash(secret, hash);
     SessionItem *session = name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(hash));
     if (session == NULL) {
-        return no_session(err);
+        return set_no_session(err);
     }
     if (!describe_session(credentials, session, now_ms, out, err)) {
         return false;
@@ -289,7 +295,7 @@ bool credentials_by_session(Credentials *credentials, const BrowserSecret *secre
     int64_t loop_ms = loop_now_ms(credentials->at.loop);
     bool is_due = session->kept_ms == 0 || loop_ms - session->kept_ms >= KEEP_ALIVE_MS;
     if (session->lease != 0 && is_due &&
-        store_lease_keep_alive(credentials->at.store, session->lease, kept, NULL, &ignored)) {
+        store_lease_keep_alive(credentials->at.store, session->lease, renewed, NULL, &ignored)) {
         session->kept_ms = loop_ms;
     }
     return true;
@@ -305,11 +311,11 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
     if (principal->kind == PRINCIPAL_SESSION) {
         const SessionItem *session =
             name_table_find(&credentials->tables[ITEM_SESSION], str_from_c(principal->session));
-        return session == NULL ? no_session(err)
+        return session == NULL ? set_no_session(err)
                                : describe_session(credentials, session, now_ms, principal, err);
     }
-    const ProofItem *item = find_proof(credentials, str_from_c(principal->credential),
-                                       principal->credential_made_ms, &kind);
+    const CredentialItem *item = find_proof(credentials, str_from_c(principal->credential),
+                                            principal->credential_made_ms, &kind);
     if (item == NULL) {
         return error_set(err, ERROR_DENIED, "the %s was revoked",
                          principal_kind_name(principal->kind));
@@ -321,9 +327,9 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
     return true;
 }
 
-/* --- What may they do ------------------------------------------------------------------------ */
+/* --- Authorization --------------------------------------------------------------------------- */
 
-/* NULL: there is none. Built-in ones first. Valid until the loop's next turn. */
+/* NULL if there is none. Built-in ones first. Valid until the next iteration of the loop. */
 static const AccessRole *credentials_role(const Credentials *credentials, Str name)
 {
     const AccessRole *builtin = access_role_builtin(name);
@@ -356,7 +362,7 @@ void credentials_decide(const Credentials *credentials, const Principal *princip
     access_decide(roles, count, verb, kind, out);
 }
 
-static bool no_role(const Credentials *credentials, Str name, Error *err)
+static bool set_no_role(const Credentials *credentials, Str name, Error *err)
 {
     Suggest suggest = suggest_make(name);
     Str nearest;
@@ -385,7 +391,7 @@ bool credentials_may_grant(const Credentials *credentials, const Principal *prin
     for (uint32_t i = 0; i < count; i++) {
         const AccessRole *wanted = credentials_role(credentials, roles[i]);
         if (wanted == NULL) {
-            return no_role(credentials, roles[i], err);
+            return set_no_role(credentials, roles[i], err);
         }
         if (!access_covers(holder, holder_count, wanted, err)) {
             return false;
@@ -402,7 +408,7 @@ bool credentials_may_define(const Credentials *credentials, const Principal *pri
     return access_covers(holder, count, role, err);
 }
 
-static bool names_role(const ProofItem *item, Str role)
+static bool names_role(const CredentialItem *item, Str role)
 {
     Str rest = str_from_c(item->roles), name;
     while (role_names_next(&rest, &name)) {
@@ -413,7 +419,7 @@ static bool names_role(const ProofItem *item, Str role)
     return false;
 }
 
-/* What has roles, in the order of the keys. */
+/* The kinds with roles, in the order of the keys. */
 static const ItemKind granted[CREDENTIALS_GRANT_KEYS] = { ITEM_TOKEN, ITEM_CERTIFICATE };
 
 void credentials_grant_keys(Arena *arena, Str prefix, Str out[CREDENTIALS_GRANT_KEYS])
@@ -427,7 +433,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
                              Error *err)
 {
     uint32_t uses = 0;
-    const char *what = "", *id = ""; /* one of them */
+    const char *what = "", *id = ""; /* an example */
     for (uint32_t i = 0; i < CREDENTIALS_GRANT_KEYS; i++) {
         const NameTable *table = &credentials->tables[granted[i]];
         if (state_age(credentials->state).revision < revisions[i]) {
@@ -435,7 +441,7 @@ bool credentials_role_unused(const Credentials *credentials, Str role,
                              "tokens or certificates are being created; try again");
         }
         for (uint32_t k = 0; k < table->count; k++) {
-            const ProofItem *item = table->items[k];
+            const CredentialItem *item = table->items[k];
             if (now_ms < item->expires_ms && names_role(item, role)) {
                 uses++;
                 what = kind_word(granted[i]);

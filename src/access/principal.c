@@ -2,14 +2,14 @@
 
 #include <stdio.h>
 
-#include "base/json_text.h"
+#include "base/json_out.h"
 
 DEFINE_ENUM_NAMES(PrincipalKind,
                   principal_kind, [PRINCIPAL_LOCAL] = "local", [PRINCIPAL_TOKEN] = "token",
                   [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
                   [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join")
 
-void principal_name_who(const char *kind, const char *id, const char *said, Principal *out)
+void principal_set_who(const char *kind, const char *id, const char *said, Principal *out)
 {
     AUTO_CLEAR(Buf) quoted = buf_make(BUF_UNLIMITED);
     if (said[0] != '\0') {

@@ -6,12 +6,12 @@
 #include "base/identity.h"
 
 typedef enum PrincipalKind {
-    PRINCIPAL_LOCAL, /* by the Unix socket: root, or in the group of operators */
+    PRINCIPAL_LOCAL, /* over the Unix socket: root, or in the group of operators */
     PRINCIPAL_TOKEN,
     PRINCIPAL_CERTIFICATE,
     PRINCIPAL_SESSION, /* of a browser */
-    PRINCIPAL_NODE,    /* a member, by its certificate; not of the API */
-    PRINCIPAL_JOIN,    /* a machine that joins, by its key and a token or an approval; nor this */
+    PRINCIPAL_NODE,    /* a member, by its certificate; not in the API */
+    PRINCIPAL_JOIN,    /* a joining machine, by its key and a token or approval; not in the API */
 } PrincipalKind;
 /* "local", "token", "certificate", "session", "node", "join". */
 DECLARE_ENUM_NAMES(PrincipalKind, principal_kind)
@@ -22,24 +22,25 @@ enum {
     PRINCIPAL_WHO_MAX = 200,
 };
 
-/* A plain value: what it says may have changed since (credentials_check). */
+/* A snapshot: it may be outdated (credentials_check). */
 typedef struct Principal {
     PrincipalKind kind;
-    char name[PRINCIPAL_NAME_MAX + 1]; /* "ann": for people; never a reason to allow anything */
-    char who[PRINCIPAL_WHO_MAX + 1];   /* for the audit: begins with what it is, which nobody can
-                                          choose: "user:root (uid 0)", "token:4l2ygazs \"ci\"" */
-    /* What proves it: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
-     * it was made from. */
+    char name[PRINCIPAL_NAME_MAX + 1]; /* "ann"; for display only, never for authorization */
+    /* for the audit log: starts with the kind, which no one can choose: "user:root (uid 0)",
+     * "token:4l2ygazs \"ci\"" */
+    char who[PRINCIPAL_WHO_MAX + 1];
+    /* The credential: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
+     * it was created from. */
     char credential[CREDENTIAL_ID_MAX + 1];
-    int64_t credential_made_ms; /* tells it from another that has had the same id */
-    char session[64 + 1];       /* of a session its hash, else empty */
+    int64_t credential_made_ms; /* distinguishes it from an earlier one with the same id */
+    char session[64 + 1];       /* hash of a session, otherwise empty */
     char roles[ROLE_NAMES_TEXT + 1];
-    int64_t expires_ms; /* from then on it is nobody; 0: never */
+    int64_t expires_ms; /* invalid from then on; 0: never */
 } Principal;
 
-/* Fills in `who`. `said` is how somebody has called the credential, and may be empty: it stands in
- * quotes, so that it cannot pass for anything else. */
-void principal_name_who(const char *kind, const char *id, const char *said, Principal *out);
-/* An operator by the Unix socket, who may do everything. `user` is the name of the uid, empty when
- * nobody knows it. */
+/* Sets `who`. `said` is the name that a user gave the credential, and may be empty: it is quoted,
+ * so that it cannot be mistaken for anything else. */
+void principal_set_who(const char *kind, const char *id, const char *said, Principal *out);
+/* An operator on the Unix socket, with all permissions. `user` is the name of the uid, empty if
+ * unknown. */
 void principal_local(Str user, uint32_t uid, Principal *out);

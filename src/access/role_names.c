@@ -1,13 +1,13 @@
 #include "access/role_names.h"
 
-#include "base/json_text.h"
+#include "base/json_out.h"
 
 bool role_names_next(Str *rest, Str *out)
 {
     return rest->len > 0 && str_split_next(rest, ' ', out);
 }
 
-/* As a role can be called, built in or not. */
+/* The name of a built-in or other role. */
 static bool is_role_name(Str name, Error *err)
 {
     return access_role_builtin(name) != NULL || access_role_name_check(name, err);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hex.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
 #include "pki/ca.h"
@@ -31,7 +31,7 @@ static bool check_record(const void *record, Error *err)
            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
 }
 
-/* Written once: what a newer server wrote beside these stays in the store. */
+/* Written once: additional fields of a newer server stay in the store. */
 static const RecordField certificate_fields[] = {
     { "serial", RECORD_TEXT, RECORD_CHARS_AT(UserCertificateRecord, serial), .is_required = true,
       .check_text = check_serial, .help = "serial number" },
@@ -84,32 +84,32 @@ const CredentialRecords user_certificate_records = {
 
 /* --- Issuing --------------------------------------------------------------------------------- */
 
-typedef struct Issuing {
+typedef struct Issuance {
     Arena arena;
     Certificate own;
     Certified certified;
     UserCertificateRecord record;
     UserCertificateIssued *done;
     void *context;
-} Issuing;
+} Issuance;
 
-static void issuing_end(void *context, int64_t revision, const Error *err)
+static void issuance_end(void *context, int64_t revision, const Error *err)
 {
-    Issuing *issuing = context;
+    Issuance *issuance = context;
     bool ok = err == NULL;
-    CredentialEntry entry = { .id = str_from_c(issuing->record.serial),
+    CredentialEntry entry = { .id = str_from_c(issuance->record.serial),
                               .revision = revision,
-                              .record = &issuing->record };
-    issuing->done(issuing->context, ok ? &issuing->certified : NULL, ok ? &entry : NULL, err);
-    arena_clear(&issuing->arena);
-    free(issuing);
+                              .record = &issuance->record };
+    issuance->done(issuance->context, ok ? &issuance->certified : NULL, ok ? &entry : NULL, err);
+    arena_clear(&issuance->arena);
+    free(issuance);
 }
 
-static bool issue(const CertifySettings *settings, const UserCertificateWish *wish,
-                  Issuing *issuing, Error *err)
+static bool issue(const CertifySettings *settings, const UserCertificateRequest *wish,
+                  Issuance *issuance, Error *err)
 {
-    Arena *arena = &issuing->arena;
-    UserCertificateRecord *record = &issuing->record;
+    Arena *arena = &issuance->arena;
+    UserCertificateRecord *record = &issuance->record;
     UserGrant grant = { .now_ms = loop_wall_ms(settings->at.loop), .life_ms = wish->life_ms };
     if (settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
@@ -117,41 +117,41 @@ static bool issue(const CertifySettings *settings, const UserCertificateWish *wi
     if (!role_names_make(wish->roles, wish->role_count, &record->roles, err) ||
         !user_identity_make(settings->cluster, wish->user, &grant.identity, err) ||
         !csr_read(wish->csr, &grant.key, err) ||
-        !ca_issue_user(arena, settings->cas->issuer, &grant, &issuing->own, err)) {
+        !ca_issue_user(arena, settings->cas->issuer, &grant, &issuance->own, err)) {
         return false;
     }
     Buf bundle = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < settings->cas->trusted.count; i++) {
         buf_put(&bundle, certificate_pem(arena, &settings->cas->trusted.items[i]));
     }
-    issuing->certified = (Certified){ .certificate = certificate_pem(arena, &issuing->own),
-                                      .bundle = buf_str(&bundle),
-                                      .own = &issuing->own };
-    memcpy(record->serial, issuing->own.serial, sizeof record->serial);
+    issuance->certified = (Certified){ .certificate = certificate_pem(arena, &issuance->own),
+                                       .bundle = buf_str(&bundle),
+                                       .own = &issuance->own };
+    memcpy(record->serial, issuance->own.serial, sizeof record->serial);
     memcpy(record->user, grant.identity.user, sizeof record->user);
     snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(wish->made_by));
     record->created_ms = grant.now_ms;
-    record->expires_ms = issuing->own.not_after_ms;
+    record->expires_ms = issuance->own.not_after_ms;
     return true;
 }
 
-void user_certificate_issue(const CertifySettings *settings, const UserCertificateWish *wish,
+void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *wish,
                             UserCertificateIssued *done, void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Issuing *issuing = memory_new(sizeof *issuing);
+    Issuance *issuance = memory_new(sizeof *issuance);
     Error err;
-    arena_init(&issuing->arena, ARENA_UNLIMITED);
-    issuing->done = done;
-    issuing->context = context;
-    if (!issue(settings, wish, issuing, &err)) {
-        issuing_end(issuing, 0, &err);
+    arena_init(&issuance->arena, ARENA_UNLIMITED);
+    issuance->done = done;
+    issuance->context = context;
+    if (!issue(settings, wish, issuance, &err)) {
+        issuance_end(issuance, 0, &err);
         return;
     }
-    record_print(&certificate_format, &issuing->record, &text);
+    record_print(&certificate_format, &issuance->record, &text);
     credential_records_add(&settings->at, &user_certificate_records,
-                           &(CredentialDraft){ .id = str_from_c(issuing->record.serial),
+                           &(CredentialDraft){ .id = str_from_c(issuance->record.serial),
                                                .text = buf_str(&text),
-                                               .roles = &issuing->record.roles },
-                           issuing_end, issuing);
+                                               .roles = &issuance->record.roles },
+                           issuance_end, issuance);
 }

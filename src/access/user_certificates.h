@@ -1,9 +1,9 @@
-/* User certificates. Loop thread. Listed and revoked with access/credential_records.h.
+/* User certificates. Loop thread only. Listed and revoked with access/credential_records.h.
  *
- * The certificate identifies a user; a record under its serial number contains the
- * roles, and makes the certificate valid: without it there is no access. So a
- * certificate is revoked by removing its record, on all listeners at once. Users are
- * not nodes: their names are in different places of a certificate (base/identity.h). */
+ * The certificate identifies a user; a record under its serial number contains the roles, and makes
+ * the certificate valid: without it there is no access. So a certificate is revoked by deleting its
+ * record, on all listeners at once. Users are not nodes: their names are in different places of a
+ * certificate (base/identity.h). */
 #pragma once
 
 #include "access/credential_records.h"
@@ -29,18 +29,18 @@ MUST_CHECK bool user_certificate_record_read(Arena *arena, Str text, UserCertifi
 
 extern const CredentialRecords user_certificate_records; /* of UserCertificateRecord */
 
-typedef struct UserCertificateWish {
+typedef struct UserCertificateRequest {
     Str user;
     Str csr;          /* PEM */
-    const Str *roles; /* the caller has asked credentials_may_grant() */
+    const Str *roles; /* the caller has called credentials_may_grant() */
     uint32_t role_count;
     int64_t life_ms; /* 0: USER_LIFE_MS */
     Str made_by;
-} UserCertificateWish;
+} UserCertificateRequest;
 
 typedef void UserCertificateIssued(void *context, const Certified *certified,
                                    const CredentialEntry *entry, const Error *err);
-/* As credential_records_add; the wish is borrowed for the call, the settings until it is done.
- * ERROR_INVALID for a wish that makes no sense. */
-void user_certificate_issue(const CertifySettings *settings, const UserCertificateWish *wish,
+/* See credential_records_add. The request is only used during the call, the settings until it is
+ * done. ERROR_INVALID if it is invalid. */
+void user_certificate_issue(const CertifySettings *settings, const UserCertificateRequest *wish,
                             UserCertificateIssued *done, void *context);

@@ -11,7 +11,7 @@
 #include "sys/own_unit.h"
 #include "sys/process.h"
 
-#define SERVER_PLACE    "server" /* below the state directory */
+#define SERVER_PLACE    "server" /* in the state directory */
 #define SERVER_SETTINGS "server.json"
 
 static void told(Agent *agent)
@@ -21,7 +21,7 @@ static void told(Agent *agent)
     }
 }
 
-/* Not while it closes: a session would begin that nobody wants. */
+/* Not while closing: it would start a session that is not wanted. */
 static void look_soon(Agent *agent)
 {
     if (agent->closed == NULL) {
@@ -29,7 +29,7 @@ static void look_soon(Agent *agent)
     }
 }
 
-/* --- Being a node ---------------------------------------------------------------------------- */
+/* --- Node membership ------------------------------------------------------------------------- */
 
 static void membership_changed(void *context)
 {
@@ -48,7 +48,7 @@ static void end_membership(Agent *agent, const Error *why)
     }
 }
 
-/* node.json is what makes a machine a node: the other files of one are lost then, not to come. */
+/* node.json is written last when joining, so other files without it mean that it was lost. */
 static void explain_loss(Agent *agent)
 {
     bool is_server = server_keeper_status(agent->keeper).state != KEEPER_ABSENT;
@@ -62,7 +62,7 @@ static void explain_loss(Agent *agent)
               "%s; " AGENT_STATE
               " marks this machine as a node: restore the file from a copy, or %s",
               what,
-              is_server ? "make a backup, move the state directory away and restore the backup"
+              is_server ? "create a backup, move the state directory away and restore the backup"
                         : "'eden leave --force', then 'eden join'");
 }
 
@@ -87,7 +87,7 @@ static void begin_membership(Agent *agent)
     }
     explain_loss(agent);
     if (agent->why.kind == ERROR_NOT_FOUND && directory_has(&agent->directory, AGENT_CREDENTIAL)) {
-        /* Leaving takes away the first of them first. */
+        /* Leaving deletes node.json first. */
         error_set(&agent->why, ERROR_NOT_FOUND,
                   "%s/" AGENT_STATE " is missing, but " AGENT_CREDENTIAL
                   " of a node exists. Unless this machine was leaving, the file was lost: restore "
@@ -119,7 +119,7 @@ static void look_at_membership(Agent *agent)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-/* Told by who asked for it alone, whatever the files say meanwhile. */
+/* The result goes only to the caller that requested it, whatever the files say meanwhile. */
 static void forget_node(void *context)
 {
     Agent *agent = context;
@@ -169,7 +169,7 @@ bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Err
     return true;
 }
 
-/* --- What changes ---------------------------------------------------------------------------- */
+/* --- Watching files -------------------------------------------------------------------------- */
 
 static void own_file_changed(void *context, const char *name)
 {
@@ -182,7 +182,7 @@ static void state_changed(void *context, const char *name)
 {
     Agent *agent = context;
     if (name == NULL || strcmp(name, SERVER_PLACE) == 0) {
-        path_watch_free(TAKE(agent->server_files)); /* it may be another directory now */
+        path_watch_free(TAKE(agent->server_files)); /* it may be a different directory now */
         look_soon(agent);
     }
 }
@@ -199,7 +199,7 @@ static void config_changed(void *context, const char *name)
     look_soon(context);
 }
 
-/* A directory that is not there is watched when it has come. */
+/* A missing directory is watched once it exists. */
 static void watch_files(Agent *agent)
 {
     const AgentOptions *options = &agent->options;
@@ -269,7 +269,7 @@ static void come_to_rest(void *context)
     own_pages_release();
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static bool take_place(Agent *agent, Error *err)
 {
@@ -366,8 +366,8 @@ static void server_stopped(void *context)
     closed(closed_context);
 }
 
-/* The session first: a server that stops in order knows that this node is gone. Who waits for a
- * certificate is told that none comes, so the socket ends after it. */
+/* The session is closed first, so that the server sees an orderly exit. Callers waiting for a
+ * certificate are answered before the socket is closed. */
 void agent_close(Agent *agent, LoopRun *closed, void *context)
 {
     agent->closed = closed;

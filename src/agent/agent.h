@@ -1,9 +1,9 @@
-/* The agent: the daemon of every machine. Starts its parts, and stops them in
- * order. Loop thread, which must be the main thread.
+/* The agent: the daemon of every machine. Starts its parts, and stops them in order. Must run on
+ * the loop thread, which must be the main thread.
  *
- * On a node it holds the session with a server (membership.h); after `eden init`
- * it keeps the server running (server_keeper.h); otherwise it waits until the
- * machine becomes either. Local commands call it through its socket (local_api.h). */
+ * On a node it maintains the session with a server (membership.h); after `eden init` it keeps the
+ * server running (server_keeper.h); otherwise it waits until the machine becomes either. Local
+ * commands call it through its socket (local_api.h). */
 #pragma once
 
 #include "base/buf.h"
@@ -12,40 +12,39 @@
 #include "sys/loop.h"
 
 #define AGENT_SOCKET "agent.sock" /* in the run directory */
-#define AGENT_LOCK   "lock"       /* in the agent's directory: one agent at a time */
+#define AGENT_LOCK   "lock"       /* in the agent's directory: only one agent at a time */
 
 enum {
-    AGENT_SETTLE_MS = 200,      /* changes of files within this are looked at together */
-    AGENT_RETRY_MS = 30 * 1000, /* until files are read again that could not be */
-    AGENT_REST_MS = 10 * 1000,  /* until what only starting needed is given back */
+    AGENT_SETTLE_MS = 200,      /* file changes within this time are handled together */
+    AGENT_RETRY_MS = 30 * 1000, /* delay before unreadable files are read again */
+    AGENT_REST_MS = 10 * 1000,  /* delay before memory needed only at startup is released */
 };
 
 typedef struct Agent Agent;
 
 typedef struct AgentOptions {
     Loop *loop;
-    const char *state_dir, *run_dir, *config_dir; /* borrowed, as all texts here */
-    const char *root;                             /* whose facts are told: "/" */
+    const char *state_dir, *run_dir, *config_dir; /* borrowed, like all strings here */
+    const char *root;                             /* root directory for facts: "/" */
     const char *log_level, *log_format;           /* of the server that it starts */
-    bool server_elsewhere;                        /* something else starts the server */
-    /* Files of the node may be lost, on the machine of a server that has what it takes to make them.
-     * NULL: they are left so. */
+    bool server_elsewhere;                        /* the server is started by something else */
+    /* Recreates lost files of the node on a server, which has what is needed for that. May be NULL. */
     void (*mend)(void *context);
-    /* What agent_line says is another. Not from within a function of its owner. */
+    /* The result of agent_line() has changed. Never called from within a function of the agent. */
     void (*changed)(void *context);
-    /* Another program is in place of this one, and who keeps the agent would start that: it should
-     * be closed. From the loop; once. */
+    /* The program was replaced, and the service manager will start the new one: the agent should be
+     * closed. Called once, from the loop. */
     void (*outdated)(void *context);
     void *context;
 } AgentOptions;
 
-/* Fails with ERROR_CONFLICT when another agent runs here, and as the file system does. */
+/* Fails with ERROR_CONFLICT if another agent is running here, or with file system errors. */
 MUST_CHECK bool agent_open(const AgentOptions *options, Agent **out, Error *err);
-/* Everything may have changed: files, facts, whether there is a server, the program itself. */
+/* Rereads everything: files, facts, whether there is a server, the program itself. */
 void agent_reload(Agent *agent);
-/* Ends the session, keeps what is to be told, stops the server; `closed` is called in a later turn,
- * when stopped, and everything removed, this too. */
+/* Ends the session, saves pending records and stops the server. `closed` is called in a later loop
+ * iteration, when everything is stopped and the agent is freed. */
 void agent_close(Agent *agent, LoopRun *closed, void *context);
 
-/* What it does, in one line for people. */
+/* Appends its status as one line of text. */
 void agent_line(const Agent *agent, Buf *out);

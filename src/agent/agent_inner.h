@@ -12,31 +12,32 @@
 
 struct Agent {
     AgentOptions options;
-    Arena arena; /* texts that live as long as the agent */
+    Arena arena; /* strings that live as long as the agent */
     int64_t started_ms;
-    Directory state, directory; /* the second: the agent's own */
+    Directory state, directory; /* the state directory; the agent's own directory in it */
     FileLock lock;
     const char *own_path, *server_path;
     PathWatch *state_files, *own_files, *server_files, *config_files; /* each may be NULL */
-    LoopTimer settle; /* until files are looked at */
+    LoopTimer settle; /* delays reading changed files */
     ClockWatch clock;
     Succession succession;
-    LoopTimer rest; /* until it has been started for a while */
+    LoopTimer rest; /* fires some time after the start */
     ServerKeeper *keeper;
     LocalApi *api;
-    Membership *membership; /* NULL: this machine is no node */
-    Error why;              /* it is none; ERROR_NOT_FOUND: nobody has made it one */
-    DepartureLeft *left;    /* who waits for having left; else NULL */
+    Membership *membership; /* NULL: this machine is not a node */
+    Error why;              /* why it is not; ERROR_NOT_FOUND: it never joined */
+    DepartureLeft *left;    /* callback of a leave in progress, or NULL */
     void *left_context;
     LoopTimer leave_timer;
     LoopRun *closed;
     void *closed_context;
 };
 
-/* This machine becomes no node: the server is asked to remove it, or not, and then its files go.
- * `left` is called once, in a later turn: with NULL it is none. Fails with ERROR_CONFLICT where it is
- * none or is a server, ERROR_UNAVAILABLE when the server cannot be asked. */
+/* Leaves the cluster: asks the server to remove the node, unless `ask` is false, then deletes the
+ * node's files. `left` is called once, in a later loop iteration; NULL means success. Fails with
+ * ERROR_CONFLICT if this machine is not a node or is a server, ERROR_UNAVAILABLE if the server is
+ * unreachable. */
 MUST_CHECK bool agent_leave(Agent *agent, bool ask, DepartureLeft *left, void *context, Error *err);
 
-/* "eden.agent-status/1" */
+/* Appends "eden.agent-status/1". */
 void agent_status_print(const Agent *agent, Buf *out);

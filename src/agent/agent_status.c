@@ -1,4 +1,4 @@
-/* How an agent is, in a line and as JSON. */
+/* Status of the agent, as a line of text and as JSON. */
 #include "agent/agent_inner.h"
 #include "base/json_out.h"
 #include "lang/json.h"

@@ -6,17 +6,17 @@
 #include "rpc/methods.h"
 #include "service/nodes_service.h"
 
-/* The call on its way; who made it may be gone. */
+/* The call in progress; may outlive the departure. */
 typedef struct Asking {
-    Departure *departure; /* NULL: it is */
+    Departure *departure; /* NULL once it is freed */
 } Asking;
 
 struct Departure {
     DepartureOptions options;
-    Asking *asking; /* NULL: it has ended */
+    Asking *asking; /* NULL once it has completed */
     LoopTimer timer;
     bool is_known;
-    Error outcome; /* ERROR_NONE: it is no node any more */
+    Error outcome; /* ERROR_NONE: the node was removed */
 };
 
 static void conclude(Departure *departure, ErrorKind kind, Str text)
@@ -36,7 +36,7 @@ static void timer_runs(void *context)
         err = departure->outcome;
     } else {
         error_set(&err, ERROR_TIMEOUT,
-                  "the server did not answer in time; it may remove this node anyway");
+                  "the server did not respond in time; it may still remove this node");
     }
     departure->options.left(departure->options.context, err.kind == ERROR_NONE ? NULL : &err);
 }

@@ -11,24 +11,24 @@
 typedef struct Departure Departure;
 
 enum {
-    DEPARTURE_MS = 20 * 1000, /* for all of it */
+    DEPARTURE_MS = 20 * 1000, /* timeout for everything */
 };
 
-/* `err` is NULL when the node is none any more. */
+/* `err` is NULL if the node was removed. */
 typedef void DepartureLeft(void *context, const Error *err);
 
 typedef struct DepartureOptions {
     Loop *loop;
-    GrpcClient *client;  /* of the session; used within departure_new alone */
-    Str node;            /* as is this */
-    DepartureLeft *left; /* once, in a later turn; the departure may be freed there */
+    GrpcClient *client;  /* connection of the session; used only within departure_new() */
+    Str node;            /* the same */
+    DepartureLeft *left; /* called once, in a later loop iteration; may free the departure */
     void *context;
 } DepartureOptions;
 
-/* Asks. Fails with ERROR_UNAVAILABLE when the connection takes no more calls. */
+/* Sends the request. Fails with ERROR_UNAVAILABLE if the connection accepts no more calls. */
 MUST_CHECK bool departure_new(const DepartureOptions *options, Departure **out, Error *err);
 void departure_free(Departure *departure); /* NULL is allowed */
 DEFINE_AUTO(Departure, departure_free)
 
-/* The session is in another state; `why` when it waits. */
+/* The state of the session has changed; `why` if it is waiting. */
 void departure_moved(Departure *departure, SessionNodeState state, const Error *why);

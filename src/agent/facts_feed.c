@@ -14,35 +14,35 @@
 #include "sys/sha256.h"
 #include "sys/worker.h"
 
-#define TOLD_FILE "facts-told" /* the digest of what was told */
+#define TOLD_FILE "facts-told" /* digest of the facts sent last */
 
 struct FactsFeed {
     FactsFeedOptions options;
-    LoopTimer timer; /* until the next look */
+    LoopTimer timer; /* until the next collection */
     PathWatch *files;
     NetworkWatch *network;
-    char told[SHA256_HEX + 1]; /* "": nothing, or nobody knows */
-    char sent[SHA256_HEX + 1]; /* what was handed on and is not stored yet; "": nothing */
-    uint64_t sequence;         /* of that */
+    char told[SHA256_HEX + 1]; /* digest of the stored facts; "": none, or unknown */
+    char sent[SHA256_HEX + 1]; /* digest of facts sent but not stored yet; "": none */
+    uint64_t sequence;         /* sequence number of these */
     FactsFeedStatus status;
 
-    /* One look; the other thread's from waking it until `gathered` runs. */
-    Worker *worker; /* NULL: none goes on */
+    /* One collection. Owned by the worker thread from its start until `gathered` runs. */
+    Worker *worker; /* NULL: none in progress */
     LoopTask gathered;
     Buf facts;
     char digest[SHA256_HEX + 1];
     bool is_complete;
-    Error why; /* of one that is not */
+    Error why; /* why it failed */
     bool again;
 };
 
-/* --- The other thread ------------------------------------------------------------------------ */
+/* --- Worker thread --------------------------------------------------------------------------- */
 
 static bool gather(FactsFeed *feed, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
-    Problems unheard; /* what cannot be read is null, and shows so */
+    Problems unheard; /* an unreadable fact is null, which is visible enough */
     arena_init(&arena, ARENA_UNLIMITED);
     problems_init(&unheard, &arena);
     if (!fact_world_open(feed->options.root, &world, err)) {
@@ -60,7 +60,7 @@ static void work(void *context)
     loop_post(feed->options.loop, &feed->gathered);
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Sending --------------------------------------------------------------------------------- */
 
 static void tell(FactsFeed *feed)
 {
@@ -105,14 +105,14 @@ static void look_now(void *context)
 void facts_feed_look(FactsFeed *feed)
 {
     if (feed->worker != NULL) {
-        feed->again = true; /* it may have passed there already */
+        feed->again = true; /* the running collection may have missed the change */
     } else if (!loop_timer_started(&feed->timer) ||
                feed->timer.due_ms > loop_now_ms(feed->options.loop) + FACTS_SETTLE_MS) {
         loop_timer_start(&feed->timer, FACTS_SETTLE_MS);
     }
 }
 
-/* Also after a restart in this moment. */
+/* Also resends after a restart at this point. */
 void facts_feed_repeat(FactsFeed *feed)
 {
     Error err;
@@ -137,9 +137,9 @@ void facts_feed_stored(FactsFeed *feed, uint64_t sequence)
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* The files of /etc that facts come from. */
+/* Files in /etc that facts are read from. */
 static void file_changed(void *context, const char *name)
 {
     static const char *const names[] = { "hostname",  "hosts",    "machine-id", "os-release",

@@ -1,9 +1,9 @@
-/* Reports the facts of this machine (facts/facts.h) to the servers, at start
- * and when they have changed, and only if they differ from the last report,
- * even across restarts. Loop thread; facts are collected by another thread.
+/* Sends the facts of this machine (facts/facts.h) to the servers, at startup and when they have
+ * changed, and only if they differ from what was sent last, even across restarts. Loop thread; a
+ * worker thread collects them.
  *
- * Facts are collected again on request, when the files or the network that
- * they come from change, and periodically for the rest. */
+ * Facts are collected on request, when the files or the network that they depend on change, and
+ * periodically for everything else. */
 #pragma once
 
 #include "base/error.h"
@@ -13,35 +13,35 @@
 typedef struct FactsFeed FactsFeed;
 
 enum {
-    FACTS_SETTLE_MS = 1000,         /* changes that come within this are looked at together */
-    FACTS_LOOK_MS = 10 * 60 * 1000, /* and without any it looks so often */
+    FACTS_SETTLE_MS = 1000,         /* changes within this time are handled together */
+    FACTS_LOOK_MS = 10 * 60 * 1000, /* interval of periodic collection */
 };
 
 typedef struct FactsFeedOptions {
     Loop *loop;
     const char *root;           /* borrowed: "/" */
-    const Directory *directory; /* borrowed: where it remembers what it told */
-    /* Hands them on; `*sequence` is by what facts_feed_stored knows them. ERROR_LIMIT: no room at
-     * present, facts_feed_look when there is. */
+    const Directory *directory; /* borrowed: where the digest is stored */
+    /* Sends facts; `*sequence` identifies them for facts_feed_stored(). ERROR_LIMIT: no space at
+     * present; call facts_feed_look() when there is. */
     bool (*send)(void *context, Str facts, uint64_t *sequence, Error *err);
     void *context;
 } FactsFeedOptions;
 
-/* Begins to look. What cannot be watched is told in the log, and looked at once in a while only. */
+/* Starts collecting. What cannot be watched is logged and only checked periodically. */
 FactsFeed *facts_feed_new(const FactsFeedOptions *options);
-/* Waits for the other thread. NULL is allowed. */
+/* Waits for the worker thread. NULL is allowed. */
 void facts_feed_free(FactsFeed *feed);
 DEFINE_AUTO(FactsFeed, facts_feed_free)
 
-/* They may have changed. */
+/* Facts may have changed. */
 void facts_feed_look(FactsFeed *feed);
-/* Nobody knows what was told: it is told again. */
+/* The server may have lost the facts: send them again. */
 void facts_feed_repeat(FactsFeed *feed);
-/* What was handed on up to this number survives a crash. */
+/* Records up to this sequence number survive a crash. */
 void facts_feed_stored(FactsFeed *feed, uint64_t sequence);
 
 typedef struct FactsFeedStatus {
-    int64_t looked_ms; /* since 1970, the last time; 0: not yet */
-    int64_t told_ms;   /* the last time since it was made; 0: not */
+    int64_t looked_ms; /* Unix time of the last collection; 0: none yet */
+    int64_t told_ms;   /* Unix time of the last send in this process; 0: none */
 } FactsFeedStatus;
 FactsFeedStatus facts_feed_status(const FactsFeed *feed);

@@ -20,7 +20,7 @@ struct NodeJoin {
     NodeJoinOptions options;
     Sm sm;
     Token token;
-    Directory agent, directory; /* the second: what is kept while joining */
+    Directory agent, directory; /* the agent's directory; the directory of the join in progress */
     FileLock lock;
     Joining joining;
     Pin key;
@@ -30,8 +30,8 @@ struct NodeJoin {
     int64_t asked_ms; /* wall clock, as in the request */
     LoopTimer timer;
     bool has_ca;              /* the pin in use: given, or shown by the server */
-    uint32_t polls, failures; /* one after the other */
-    NodeJoinState told;       /* the reason why it waits */
+    uint32_t polls, failures; /* consecutive */
+    NodeJoinState told;       /* last reason reported to `waits` */
     char why[JOIN_TEXT_MAX];
 };
 
@@ -44,7 +44,7 @@ static const SmState states[] = {
 };
 static const SmTable table = { "join", states, COUNT_OF(states), NULL };
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- Completion ------------------------------------------------------------------------------ */
 
 static void finish(NodeJoin *join, const NodeState *state, const Error *err)
 {
@@ -101,19 +101,19 @@ static void wait_away(NodeJoin *join, const char *why)
             BACKOFF_FIRST_MS + backoff_ms(join->failures, loop_random(join->options.loop)));
 }
 
-/* --- The answer ------------------------------------------------------------------------------ */
+/* --- Response -------------------------------------------------------------------------------- */
 
-static JoinWish wish_of(const NodeJoin *join)
+static JoinParams wish_of(const NodeJoin *join)
 {
-    return (JoinWish){ .name = str_from_c(join->joining.name),
-                       .ca = join->joining.ca,
-                       .token = join->options.token,
-                       .key = join->joining.key,
-                       .now_ms = join->asked_ms };
+    return (JoinParams){ .name = str_from_c(join->joining.name),
+                         .ca = join->joining.ca,
+                         .token = join->options.token,
+                         .key = join->joining.key,
+                         .now_ms = join->asked_ms };
 }
 
 static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *reply,
-                       const JoinGain *gain, NodeState *out)
+                       const JoinAdmission *gain, NodeState *out)
 {
     Address address = join->options.server;
     Buf api = buf_make_in(arena, BUF_UNLIMITED), rpc = buf_make_in(arena, BUF_UNLIMITED);
@@ -130,7 +130,7 @@ static void make_state(Arena *arena, const NodeJoin *join, const JoinReply *repl
 }
 
 /* The file that names the others is written last; what is needed to retry is removed after it. */
-static bool keep(NodeJoin *join, Arena *arena, const JoinGain *gain, const NodeState *state,
+static bool keep(NodeJoin *join, Arena *arena, const JoinAdmission *gain, const NodeState *state,
                  Error *err)
 {
     if (!credential_save(&join->agent, AGENT_CREDENTIAL, join->joining.key, gain->chain, err) ||
@@ -145,8 +145,8 @@ static bool keep(NodeJoin *join, Arena *arena, const JoinGain *gain, const NodeS
 
 static void admitted(NodeJoin *join, Arena *arena, const JoinReply *reply)
 {
-    JoinWish wish = wish_of(join);
-    JoinGain gain;
+    JoinParams wish = wish_of(join);
+    JoinAdmission gain;
     NodeState state;
     Error err = { 0 };
     if (claim_of(join) != NULL) {
@@ -214,7 +214,7 @@ static Str message_of(Arena *arena, int status, Str body)
                : arena_format(arena, "HTTP status %d", status);
 }
 
-static void answered(NodeJoin *join, Arena *arena, const HttpAnswer *answer)
+static void answered(NodeJoin *join, Arena *arena, const HttpResponse *answer)
 {
     int status = answer->head->status;
     if (status == 200 || status == 202 || status == 403) {
@@ -244,7 +244,7 @@ static void distrusted(NodeJoin *join, const Error *why)
 
 static void shown(NodeJoin *join);
 
-static void call_done(void *context, const HttpAnswer *answer, const Error *err)
+static void call_done(void *context, const HttpResponse *answer, const Error *err)
 {
     NodeJoin *join = context;
     AUTO_CLEAR(Arena) arena;
@@ -260,7 +260,7 @@ static void call_done(void *context, const HttpAnswer *answer, const Error *err)
     }
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Request --------------------------------------------------------------------------------- */
 
 static void call(NodeJoin *join, const char *method, const char *target, Str body)
 {
@@ -287,7 +287,7 @@ static void ask(NodeJoin *join)
     Str message;
     Error err;
     join->asked_ms = loop_wall_ms(join->options.loop);
-    JoinWish wish = wish_of(join);
+    JoinParams wish = wish_of(join);
     if (!join_request_make(&arena, &wish, &message, join->nonce, &err)) {
         finish(join, NULL, &err);
         return;
@@ -300,7 +300,7 @@ static void shown(NodeJoin *join)
 {
     char text[TLS_PIN_TEXT + 1];
     Error err = { 0 };
-    if (!tls_context_shown_ca(join->tls, text)) {
+    if (!tls_context_accepted_ca(join->tls, text)) {
         error_set(&err, ERROR_DENIED, "%s did not present its CA", join->joining.server);
     } else if (pin_parse(str_from_c(text), &join->joining.ca, &err) &&
                joining_save(&join->directory, &join->joining, &err)) {
@@ -330,7 +330,7 @@ static void go(void *context)
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static bool open_directories(NodeJoin *join, Error *err)
 {
@@ -410,7 +410,7 @@ static bool prepare_tls(NodeJoin *join, Error *err)
     char pin[PIN_TEXT + 1];
     pin_text(&join->joining.ca, pin);
     TlsMaterial material = { .ca_pin = join->has_ca ? str_from_c(pin) : STR_EMPTY,
-                             .ca_shown = !join->has_ca };
+                             .ca_on_first_use = !join->has_ca };
     return tls_context_new(
         join->options.loop,
         &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1", .any_time = true }, &material,

@@ -1,15 +1,15 @@
-/* Joining a cluster: sends join requests until the server admits or rejects this machine,
- * and saves the result. Loop thread.
+/* Joins a cluster: sends join requests until the server admits or rejects this machine, and saves
+ * the result. Loop thread.
  *
  *     asking -> pending -> asking ...     an operator has to approve this machine's key
- *            -> away    -> asking ...     no server answers
+ *            -> away    -> asking ...     no server responds
  *            -> done
  *
- * The server must present a certificate of the pinned CA for the requested name. Without
- * a pin, the CA that the server shows is only a claim: the machine sends one request with
- * it, and then waits until a server has connected to it over SSH (ssh_answer.h) and so
- * verified that CA. The result is on disk, complete, when `done` is called: a join that
- * is killed at any moment can be restarted and continues with the same key (joining.h). */
+ * The server must present a certificate of the pinned CA for the requested name. Without a pin, the
+ * CA that the server presents is only a claim: the machine sends one request with it, then waits
+ * until a server has logged in to it over SSH (ssh_answer.h) and so verified that CA. The result is
+ * completely on disk when `done` is called: a join that is killed at any moment can be restarted
+ * and continues with the same key (joining.h). */
 #pragma once
 
 #include "agent/joining.h"
@@ -35,7 +35,7 @@ typedef struct NodeJoinWait {
     NodeJoinState state; /* NODE_JOIN_PENDING or NODE_JOIN_AWAY */
     const char *name;    /* requested name */
     Pin key;             /* pin of its key: what has to be approved */
-    const Pin *claim;    /* the unverified CA that the server has shown; otherwise NULL */
+    const Pin *claim;    /* unverified CA presented by the server; NULL if verified */
     const char *why;     /* the server's message, or why there is none */
 } NodeJoinWait;
 
@@ -47,7 +47,7 @@ typedef struct NodeJoinOptions {
     Pin ca;
     bool knows_no_ca;   /* `ca` is ignored, and there is no token */
     const Token *token; /* copied; NULL: an operator has to approve it */
-    /* It waits for a new reason. May be NULL. */
+    /* Called when the reason for waiting changes. May be NULL. */
     void (*waits)(void *context, const NodeJoinWait *wait);
     /* Called once. `state` is NULL after a failure: ERROR_DENIED if the
      * server rejects it or is not the expected one; ERROR_INVALID for an
@@ -59,5 +59,5 @@ typedef struct NodeJoinOptions {
 /* Starts joining. Fails with ERROR_CONFLICT if this machine is a node already, or another
  * join is running; with ERROR_INVALID for an invalid name; and with file system errors. */
 MUST_CHECK bool node_join_new(const NodeJoinOptions *options, NodeJoin **out, Error *err);
-void node_join_free(NodeJoin *join); /* also before it is done; NULL is allowed */
+void node_join_free(NodeJoin *join); /* may be called before it is done; NULL is allowed */
 DEFINE_AUTO(NodeJoin, node_join_free)

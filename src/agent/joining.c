@@ -8,7 +8,7 @@
 #define TRUSTED_FILE "trusted.pem"
 
 enum {
-    WISH_MAX = 4096, /* bytes */
+    WISH_MAX = 4096, /* in bytes */
     TRUSTED_MAX = JOIN_QUESTION_MAX,
 };
 
@@ -17,8 +17,8 @@ void joining_clear(Joining *joining)
     p256_private_free(TAKE(joining->key));
 }
 
-/* Unknown fields are not kept: a request is rewritten only by the join that resumes it, and is gone
- * with its end. */
+/* Unknown fields are dropped: the file is rewritten only by the join that resumes it, and deleted
+ * when that is done. */
 static const RecordField wish_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(Joining, name), .is_required = true,
       .check_text = node_name_check, .help = "requested name of this machine" },
@@ -39,7 +39,7 @@ static const RecordFormat wish_format = {
     .text_max = WISH_MAX,
 };
 
-/* The key first: a wish is never without one. */
+/* The key must be written first: parameters never exist without one. */
 bool joining_save(const Directory *directory, const Joining *joining, Error *err)
 {
     AUTO_CLEAR(KeyText) key = { 0 };

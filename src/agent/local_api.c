@@ -11,30 +11,30 @@
 
 enum {
     CONNECTIONS_MAX = 64,
-    ANSWER_MAX = 1 << 20, /* bytes */
+    ANSWER_MAX = 1 << 20, /* in bytes */
 };
 
 struct LocalApi {
     Agent *agent;
     HttpServer *server;
-    HttpRequest *renewing; /* the one that waits for a certificate */
-    HttpRequest *leaving;  /* the one that waits for being no node */
+    HttpRequest *renewing; /* request waiting for a certificate */
+    HttpRequest *leaving;  /* request waiting to leave the cluster */
 };
 
 typedef void LocalRun(LocalApi *api, HttpRequest *request);
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void answer(HttpRequest *request, int status, Str json)
 {
-    http_request_answer(request, status, "application/json", json);
+    http_request_respond(request, status, "application/json", json);
 }
 
 static void refuse(HttpRequest *request, int status, const char *text)
 {
     AUTO_CLEAR(Buf) json = buf_make(ANSWER_MAX);
     problem_json_put(&json, status, str_from_c(text), NULL);
-    http_request_answer(request, status, PROBLEM_JSON_TYPE, buf_str(&json));
+    http_request_respond(request, status, PROBLEM_JSON_TYPE, buf_str(&json));
 }
 
 static void refuse_as(HttpRequest *request, const Error *err)
@@ -69,7 +69,7 @@ static void reload(LocalApi *api, HttpRequest *request)
     answer_done(request);
 }
 
-/* `request` is NULL when who asked is gone. */
+/* `request` is NULL if the client has disconnected. */
 static void answer_late(HttpRequest *request, const Error *err)
 {
     if (request == NULL) {
@@ -177,7 +177,7 @@ static void requested(void *context, HttpRequest *request)
     refuse(request, has_path ? 405 : 404, has_path ? "method not allowed" : "no such endpoint");
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 bool local_api_open(Agent *agent, const char *path, LocalApi **out, Error *err)
 {

@@ -12,7 +12,7 @@ enum {
     WATCH_NODE,
     WATCH_TRUST,
     WATCH_COUNT,
-    FILES_MAX = 1000, /* that belong to an enrolment */
+    FILES_MAX = 1000, /* files of one enrollment */
 };
 
 static const char *const watch_names[WATCH_COUNT] = {
@@ -21,7 +21,7 @@ static const char *const watch_names[WATCH_COUNT] = {
 
 struct Membership {
     MembershipOptions options;
-    Arena arena; /* of the state */
+    Arena arena; /* for `state` */
     NodeState state;
     Str boot_id;
     Directory spool_directory;
@@ -31,7 +31,7 @@ struct Membership {
     SessionLink *link;
     FactsFeed *facts;
     int64_t session_since_ms;
-    Departure *departure; /* NULL: nobody has asked it to leave */
+    Departure *departure; /* NULL: not leaving */
 };
 
 static void told(Membership *membership)
@@ -41,7 +41,7 @@ static void told(Membership *membership)
     }
 }
 
-/* --- What goes up ---------------------------------------------------------------------------- */
+/* --- Upstream -------------------------------------------------------------------------------- */
 
 static void stored(void *context)
 {
@@ -71,7 +71,7 @@ static bool report_trust(void *context, Str body, Error *err)
                       &sequence, err);
 }
 
-/* --- What comes down ------------------------------------------------------------------------- */
+/* --- Downstream ------------------------------------------------------------------------------ */
 
 static WatchPosition position(void *context, uint32_t watch)
 {
@@ -107,7 +107,7 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
     session_link_taken(membership->link, changes->watch, ticket);
 }
 
-/* The one of the session. */
+/* The server of the session. */
 static const NodeServer *membership_server(const Membership *membership)
 {
     uint32_t index = session_link_status(membership->link).server;
@@ -135,8 +135,8 @@ static const SessionLinkOps link_ops = { .position = position,
 
 /* --- Servers --------------------------------------------------------------------------------- */
 
-/* Every node has a certificate of the cluster's CA. Only those that are known to be servers are
- * talked to as such. */
+/* Every node has a certificate of the cluster's CA, so the peer must also be in the list of
+ * servers. */
 static bool verify_server(void *context, const TlsPeer *peer, Error *err)
 {
     const Membership *membership = context;
@@ -165,7 +165,7 @@ static bool make_servers(Arena *arena, const NodeState *state, LinkServer **out,
     return true;
 }
 
-/* --- Files of an enrolment ------------------------------------------------------------------- */
+/* --- Files of an enrollment ------------------------------------------------------------------ */
 
 static bool drop_files(const Directory *directory, const char *prefix, Error *err)
 {
@@ -194,7 +194,7 @@ static Str read_enrolment(Arena *arena, const Directory *directory)
                : STR_EMPTY;
 }
 
-/* What lies there of an earlier enrolment is of somebody else. */
+/* Files of an earlier enrollment belong to a different identity. */
 static bool claim_files(Membership *membership, const Certificate *own, Error *err)
 {
     const Directory *directory = membership->options.directory;
@@ -209,9 +209,9 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
            directory_write(directory, AGENT_ENROLMENT, str_from_c(own->enrolment), true, err);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* Tells this boot from others; empty when it is not known. */
+/* The id of the current boot; empty if unknown. */
 static Str read_boot_id(Arena *arena)
 {
     AUTO_CLEAR(FactWorld) world = { .root = { .descriptor = -1 }, .kernel = { .descriptor = -1 } };
@@ -316,7 +316,7 @@ bool membership_open(const MembershipOptions *options, Membership **out, Error *
     return true;
 }
 
-/* The spool last: what the others have to tell until they end is kept. */
+/* The spool is closed last, so that it stores what the other parts write while closing. */
 void membership_close(Membership *membership)
 {
     if (membership == NULL) {
@@ -361,7 +361,7 @@ static bool is_same_list(const NodeState *a, const NodeState *b)
 
 bool membership_reload(Membership *membership, Error *err)
 {
-    Arena arena; /* becomes that of the membership */
+    Arena arena; /* replaces that of the membership */
     arena_init(&arena, ARENA_UNLIMITED);
     NodeState state;
     LinkServer *servers;
@@ -428,7 +428,7 @@ bool membership_forget(const Directory *directory, Error *err)
     return err->kind == ERROR_NOT_FOUND;
 }
 
-/* --- For people ------------------------------------------------------------------------------ */
+/* --- Status ---------------------------------------------------------------------------------- */
 
 static Value read_labels(const Membership *membership, Arena *arena)
 {

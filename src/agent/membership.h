@@ -1,9 +1,8 @@
-/* The state of a machine that is a node: its session with the servers, pending
- * records, received data, its certificate. It exists while node.json does
- * (membership/node_state.h). Loop thread.
+/* The state of a machine that is a node: its session with the servers, pending records, received
+ * data, its certificate. It exists while node.json does (membership/node_state.h). Loop thread.
  *
- * Its files are in the agent's directory and contain the enrollment they belong
- * to: a machine that joins again, even under the same name, starts without them. */
+ * Its files are in the agent's directory and are tagged with the enrollment they belong to: a
+ * machine that joins again, even with the same name, starts without them. */
 #pragma once
 
 #include "agent/departure.h"
@@ -18,47 +17,47 @@ typedef struct Membership Membership;
 
 typedef struct MembershipOptions {
     Loop *loop;
-    const Directory *directory; /* of the agent; borrowed, as all here */
-    const char *root;           /* whose facts are told: "/" */
-    /* What it says of itself is another; may be NULL. Not from within a function of its owner. */
+    const Directory *directory; /* the agent's; borrowed, like everything here */
+    const char *root;           /* root directory for facts: "/" */
+    /* The status has changed; may be NULL. Never called from within a function of the membership. */
     void (*changed)(void *context);
     void *context;
 } MembershipOptions;
 
-/* Starts the session. Fails with ERROR_NOT_FOUND when this machine is no node, and as reading its
- * files does. */
+/* Starts the session. Fails with ERROR_NOT_FOUND if this machine is not a node, or with errors of
+ * reading its files. */
 MUST_CHECK bool membership_open(const MembershipOptions *options, Membership **out, Error *err);
-/* The session ends; what is to be told is written. NULL is allowed. */
+/* Ends the session and saves pending records. NULL is allowed. */
 void membership_close(Membership *membership);
 DEFINE_AUTO(Membership, membership_close)
 
-/* node.json may be another one: the list of servers is taken from it. Fails with ERROR_NOT_FOUND when
- * it is gone, ERROR_CONFLICT when it is of another node, cluster or enrolment: then this membership
- * is over. Another failure means that it cannot be read, and nothing has changed. */
+/* Rereads node.json, including the list of servers. Fails with ERROR_NOT_FOUND if the file is gone,
+ * ERROR_CONFLICT if it belongs to a different node, cluster or enrollment: then this membership is
+ * over. On any other error the file is unreadable and nothing has changed. */
 MUST_CHECK bool membership_reload(Membership *membership, Error *err);
-/* The machine may have changed. */
+/* The machine may have changed: collects facts. */
 void membership_look(Membership *membership);
 
-/* Asks the server to remove this node (departure.h), in place of an earlier try. Fails with
- * ERROR_UNAVAILABLE without a session. `left` may close this. */
+/* Asks the server to remove this node (departure.h), replacing an earlier attempt. Fails with
+ * ERROR_UNAVAILABLE if there is no session. `left` may close the membership. */
 MUST_CHECK bool membership_leave(Membership *membership, DepartureLeft *left, void *context,
                                  Error *err);
-/* Takes away all that a machine has as a node; node.json first. To be closed before. */
+/* Deletes all files of the node, node.json first. The membership must be closed. */
 MUST_CHECK bool membership_forget(const Directory *directory, Error *err);
 
 typedef struct MembershipStatus {
     const NodeState *state;
     Str boot_id;
     SessionNodeStatus session;
-    const NodeServer *server; /* of the session, or the one that it tries */
-    int64_t session_since_ms; /* since 1970, of the session's state */
-    int64_t next_try_ms;      /* from now, while it waits */
+    const NodeServer *server; /* of the session, or the one being tried */
+    int64_t session_since_ms; /* Unix time of the last change of the session's state */
+    int64_t next_try_ms;      /* from now, while waiting */
     OutboxCounts outbox;
     SpoolStatus spool;
     TrustStatus trust;
     FactsFeedStatus facts;
-    WatchPosition node; /* how far the watch of its own record is */
-    Value labels;       /* a map, or missing; in the arena given */
+    WatchPosition node; /* position of the watch of its own record */
+    Value labels;       /* a map, or missing; in the given arena */
 } MembershipStatus;
 void membership_status(const Membership *membership, Arena *arena, MembershipStatus *out);
 Trust *membership_trust(Membership *membership);

@@ -11,17 +11,17 @@
 #include "sys/directory.h"
 #include "sys/process.h"
 
-#define SERVER_PLACE    "server" /* below the state directory, as server/founding.h has it */
+#define SERVER_PLACE    "server" /* in the state directory; same as in server/create_cluster.h */
 #define SERVER_SETTINGS "server.json"
-#define SERVER_FAILURE  "failure" /* in SERVER_PLACE below the run directory */
+#define SERVER_FAILURE  "failure" /* in SERVER_PLACE of the run directory */
 
 struct ServerKeeper {
     ServerKeeperOptions options;
     Sm sm;
     Child *child;
     LoopTimer timer;
-    int64_t since_ms, started_ms; /* the second: by the loop */
-    uint32_t ends, failures;      /* the second: one after the other */
+    int64_t since_ms, started_ms; /* Unix time; loop time */
+    uint32_t ends, failures;      /* total; consecutive */
     char why[600];
     LoopRun *stopped;
     void *context;
@@ -64,15 +64,15 @@ static bool has_server(const ServerKeeper *keeper)
     return open_place(keeper, &server) && directory_has(&server, SERVER_SETTINGS);
 }
 
-/* A machine whose server has no settings any more looks like one that has no server. */
+/* Without its settings file, a server's machine would look as if it had none. */
 static void tell_lost(ServerKeeper *keeper)
 {
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
     Error err;
-    if (keeper->child != NULL || !open_place(keeper, &server) || !lost_settings_are(&server)) {
-        return; /* one that runs writes them again */
+    if (keeper->child != NULL || !open_place(keeper, &server) || !settings_are_lost(&server)) {
+        return; /* a running server writes it again */
     }
-    lost_settings_tell(&server, &err);
+    lost_settings_error(&server, &err);
     if (strcmp(keeper->why, err.text) != 0) {
         snprintf(keeper->why, sizeof keeper->why, "%s", err.text);
         log_error("cannot start the server of this machine", LOG_C("why", err.text));
@@ -89,7 +89,7 @@ static void wait(ServerKeeper *keeper)
     log_warning("server exited; restarting it", LOG_C("why", keeper->why), LOG_INT("in_ms", delay));
 }
 
-/* What it has left about its end; a server that was killed leaves nothing. */
+/* The error left by the server; a killed one leaves none. */
 static Str read_failure(const ServerKeeper *keeper, Arena *arena)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
@@ -164,7 +164,7 @@ static void start(ServerKeeper *keeper)
     log_info("server started", LOG_INT("pid", child_number(keeper->child)));
 }
 
-/* --- What the owner says --------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
 static void timer_runs(void *context)
 {

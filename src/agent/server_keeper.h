@@ -6,10 +6,9 @@
  *        v         v          v
  *    elsewhere  stopping -> stopped
  *
- * There is a server if `eden init` has created its settings. The child exits with the agent,
- * however that ends; a child of an agent that was killed holds the store until it exits, and
- * until then the new agent retries. If the server is run otherwise, for example by a separate
- * unit, the agent only knows that there is one. */
+ * There is a server if `eden init` has created its settings. The child exits with the agent, even
+ * if the agent is killed; until then it holds the store, and a new agent retries. If the server is
+ * run by something else, such as a separate unit, the agent only reports that there is one. */
 #pragma once
 
 #include "sys/child.h"
@@ -18,9 +17,9 @@
 typedef struct ServerKeeper ServerKeeper;
 
 enum {
-    KEEPER_GRACE_MS = 15 * 1000, /* to stop in order; then it is killed */
-    KEEPER_GOOD_MS = 60 * 1000,  /* so long running makes earlier ends forgotten */
-    KEEPER_WAIT_MS = 500,        /* at least, before it is started again */
+    KEEPER_GRACE_MS = 15 * 1000, /* time to stop gracefully before it is killed */
+    KEEPER_GOOD_MS = 60 * 1000,  /* uptime after which earlier exits no longer count */
+    KEEPER_WAIT_MS = 500,        /* minimum delay before a restart */
 };
 
 typedef enum KeeperState {
@@ -29,34 +28,34 @@ typedef enum KeeperState {
     KEEPER_WAITING,
     KEEPER_STOPPING,
     KEEPER_STOPPED,
-    KEEPER_ELSEWHERE, /* there is one, and it is not ours to start */
+    KEEPER_ELSEWHERE, /* started by something else */
 } KeeperState;
 const char *keeper_state_name(KeeperState state);
 
 typedef struct ServerKeeperOptions {
     Loop *loop;
-    const char *state_dir, *run_dir; /* borrowed, as all texts here */
-    const char *program;             /* NULL: this process's own */
+    const char *state_dir, *run_dir; /* borrowed, like all strings here */
+    const char *program;             /* NULL: that of this process */
     const char *log_level, *log_format;
-    bool elsewhere; /* somebody else starts it */
+    bool elsewhere; /* the server is started by something else */
 } ServerKeeperOptions;
 
-/* Does nothing before server_keeper_look. */
+/* Does nothing until server_keeper_look(). */
 ServerKeeper *server_keeper_new(const ServerKeeperOptions *options);
-/* Kills a child that runs. NULL is allowed. */
+/* Kills a running child. NULL is allowed. */
 void server_keeper_free(ServerKeeper *keeper);
 DEFINE_AUTO(ServerKeeper, server_keeper_free)
 
-/* Whether there is a server may have changed. */
+/* Checks whether there is a server. */
 void server_keeper_look(ServerKeeper *keeper);
-/* For good; `stopped` is called once, in a later turn. */
+/* Final; `stopped` is called once, in a later loop iteration. */
 void server_keeper_stop(ServerKeeper *keeper, LoopRun *stopped, void *context);
 
 typedef struct KeeperStatus {
     KeeperState state;
-    pid_t number;     /* while it runs; else 0 */
-    int64_t since_ms; /* since 1970, of the state */
-    uint32_t ends;    /* how often it has ended by itself */
-    const char *why;  /* it ended the last time; "" when it never did */
+    pid_t number;     /* while running; otherwise 0 */
+    int64_t since_ms; /* Unix time of the last state change */
+    uint32_t ends;    /* number of unexpected exits */
+    const char *why;  /* reason of the last exit; "" if none */
 } KeeperStatus;
 KeeperStatus server_keeper_status(const ServerKeeper *keeper);

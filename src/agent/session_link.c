@@ -14,20 +14,20 @@ struct SessionLink {
     LinkServer *servers;
     uint32_t server_count;
     SessionNode *machine;
-    char protocol[12]; /* the value of the header of every call */
+    char protocol[12]; /* header value of every call */
     Http2Header metadata;
-    GrpcClient *client;                      /* NULL: there is no connection */
-    GrpcCall *call;                          /* NULL: it does not stand yet */
-    char why[sizeof(((Error *)NULL)->text)]; /* there is none, as the log has it; "": there is */
+    GrpcClient *client;                      /* NULL: not connected */
+    GrpcCall *call;                          /* NULL: not established yet */
+    char why[sizeof(((Error *)NULL)->text)]; /* last reason logged; "" while connected */
     Rate delay_log;
-    char refused_why[SESSION_REASON_MAX + 1]; /* of the last record that was refused */
-    uint32_t refused_watches;                 /* bits of those that the log knows of */
+    char refused_why[SESSION_REASON_MAX + 1]; /* for the last rejected record */
+    uint32_t refused_watches;                 /* bit mask of watches already logged */
 };
-_Static_assert(SESSION_WATCHES_MAX <= 32, "a bit for each watch");
+_Static_assert(SESSION_WATCHES_MAX <= 32, "one bit per watch");
 
 #define DELAY_LOG_LIMIT ((RateLimit){ .per_second = 1, .burst = 1 })
 
-/* --- The connection -------------------------------------------------------------------------- */
+/* --- Connection ------------------------------------------------------------------------------ */
 
 static void disconnect(void *context)
 {
@@ -94,7 +94,7 @@ static void client_closed(void *context, const Error *why)
     if (err.kind == ERROR_NONE) {
         error_set(&err, ERROR_UNAVAILABLE, "the server closed the connection");
     }
-    link->call = NULL; /* over with it */
+    link->call = NULL; /* freed with it */
     is_over(link, &err);
 }
 
@@ -118,7 +118,7 @@ static void connect_to(void *context, uint32_t server)
     link->client = grpc_client_new(&options);
 }
 
-/* --- What the machine says ------------------------------------------------------------------- */
+/* --- Session callbacks ----------------------------------------------------------------------- */
 
 static bool can_send(void *context)
 {
@@ -130,7 +130,7 @@ static void send_message(void *context, Str message)
 {
     const SessionLink *link = context;
     Error err;
-    /* What a call that is over does not take is sent again in the next session. */
+    /* If the call has ended, the message is sent again in the next session. */
     if (link->call != NULL && !grpc_call_send(link->call, message, &err)) {
         log_debug("message not sent", LOG_C("error", err.text));
     }
@@ -166,7 +166,7 @@ static void moved(void *context, SessionNodeState state)
     }
 }
 
-/* Of many that are refused for the same reason, the first is news. */
+/* If many are rejected for the same reason, only the first is logged as a warning. */
 static void refused(void *context, const Refusal *refusal)
 {
     SessionLink *link = context;
@@ -198,7 +198,7 @@ static void skewed(void *context, int64_t server_ms, int64_t node_ms)
 static void delayed(void *context, uint64_t delay_ms)
 {
     SessionLink *link = context;
-    /* One line a minute. */
+    /* At most one line per minute. */
     if (rate_take(&link->delay_log, DELAY_LOG_LIMIT, loop_now_ms(link->options.loop) / 60, 1)) {
         log_warning("server is throttling this node: rate limit reached",
                     LOG_INT("delay_ms", (int64_t)delay_ms));
@@ -219,7 +219,7 @@ static const SessionNodeOps node_ops = {
     .delayed = delayed,
 };
 
-/* --- What the owner says --------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
 static void copy_servers(SessionLink *link, const LinkServer *servers, uint32_t count)
 {
@@ -239,7 +239,8 @@ SessionLink *session_link_new(const SessionLinkOptions *options)
     SessionLink *link = memory_new(sizeof *link);
     link->options = *options;
     copy_servers(link, options->servers, options->server_count);
-    /* As the hello says it: an older server must not turn the call away before it has read that. */
+    /* The oldest version, as in the hello: an older server must not reject the call before it has
+     * read that. */
     snprintf(link->protocol, sizeof link->protocol, "%d", SESSION_PROTOCOL_OLDEST);
     link->metadata = (Http2Header){ STR(PROTOCOL_HEADER), str_from_c(link->protocol) };
     link->machine = session_node_new(&(SessionNodeOptions){

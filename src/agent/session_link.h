@@ -12,10 +12,11 @@ typedef struct SessionLink SessionLink;
 
 typedef struct LinkServer {
     Address address;
-    char name[ADDRESS_HOST_MAX + 1]; /* that its certificate must have; empty: `verify` decides */
+    /* name that the certificate must have; empty: `verify` decides */
+    char name[ADDRESS_HOST_MAX + 1];
 } LinkServer;
 
-/* What the owner does; as of SessionNodeOps. All but the first two may be NULL. */
+/* Callbacks, as in SessionNodeOps. All but the first two may be NULL. */
 typedef struct SessionLinkOps {
     WatchPosition (*position)(void *context, uint32_t watch);
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
@@ -27,7 +28,7 @@ typedef struct SessionLinkOptions {
     Loop *loop;
     const SessionLinkOps *ops;
     void *context;
-    Outbox *outbox;  /* borrowed; session_link_wake when more of it is stored */
+    Outbox *outbox;  /* borrowed; call session_link_wake() when more of it is stored */
     TlsContext *tls; /* borrowed; NULL for Unix sockets */
     Str node, boot_id, version;
     const char *const *watches; /* names, borrowed */
@@ -37,16 +38,17 @@ typedef struct SessionLinkOptions {
 } SessionLinkOptions;
 
 SessionLink *session_link_new(const SessionLinkOptions *options);
-void session_link_free(SessionLink *link); /* stops it first; NULL is allowed */
+void session_link_free(SessionLink *link); /* stops first; NULL is allowed */
 DEFINE_AUTO(SessionLink, session_link_free)
 
 void session_link_start(SessionLink *link);
 void session_link_stop(SessionLink *link);
-/* A connection that stands is not touched. */
+/* Does not affect an established connection. */
 void session_link_set_servers(SessionLink *link, const LinkServer *servers, uint32_t count);
 
 void session_link_wake(SessionLink *link); /* the outbox may have something to send */
 void session_link_taken(SessionLink *link, uint32_t watch, uint64_t ticket);
-/* The connection that stands, for other calls; else NULL. Valid until the loop's next turn. */
+/* The established connection, for other calls; otherwise NULL. Valid until the next loop
+ * iteration. */
 GrpcClient *session_link_client(const SessionLink *link);
 SessionNodeStatus session_link_status(const SessionLink *link);

@@ -9,18 +9,19 @@
 #include "base/memory.h"
 #include "sys/append_file.h"
 
-#define SPOOL_NAME    "spool"
-#define SPOOL_DAMAGED "spool.damaged" /* what could not be read of it, the last time that was so */
+#define SPOOL_NAME "spool"
+/* unreadable part of the spool, from the last time it was damaged */
+#define SPOOL_DAMAGED "spool.damaged"
 
 struct Spool {
     SpoolOptions options;
     Outbox *outbox;
     AppendFile file;
     uint64_t epoch;
-    Buf pending;           /* entries that are not written */
-    uint64_t pending_last; /* the highest record that is not stored; 0: none */
+    Buf pending;           /* entries not written yet */
+    uint64_t pending_last; /* highest sequence number not stored yet; 0: none */
     bool has_pending_last;
-    Buf image; /* a whole file that is to take the place of the one there; empty: none */
+    Buf image; /* complete file that will replace the current one; may be empty */
     LoopTimer flush;
     bool hurried; /* the timer is for records, not for trims */
     bool failing;
@@ -29,7 +30,7 @@ struct Spool {
 
 /* --- Damage ---------------------------------------------------------------------------------- */
 
-/* What could not be read is kept for inspection; the rest is sent. */
+/* Saves the unreadable part for inspection; the rest is sent. */
 static void save_damaged(const Spool *spool, Str bytes)
 {
     Error err;
@@ -57,7 +58,7 @@ static void note_damage(const Spool *spool, Str text, const SpoolImage *image)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-/* The image becomes the file, at one moment. */
+/* Replaces the file with the image atomically. */
 static bool write_image(Spool *spool, Error *err)
 {
     const Directory *directory = spool->options.directory;
@@ -73,7 +74,7 @@ static bool write_image(Spool *spool, Error *err)
     return true;
 }
 
-/* What waits becomes a frame at the end of the file, on the disk, or nothing happens. */
+/* Appends pending entries as a frame and syncs it. On failure the file is unchanged. */
 static bool write_pending(Spool *spool, Error *err)
 {
     AUTO_CLEAR(Buf) frame = buf_make(BUF_UNLIMITED);
@@ -83,7 +84,7 @@ static bool write_pending(Spool *spool, Error *err)
         return false;
     }
     if (!append_file_sync(&spool->file, err)) {
-        /* Nobody knows what the disk has of it: it must not stand before what comes next. */
+        /* It is unknown how much of it is on disk, so it must be cut off before the next frame. */
         Error cut;
         if (!append_file_cut(&spool->file, size, &cut)) {
             log_error("the spool may end in a damaged record", LOG_C("error", cut.text));
@@ -94,7 +95,8 @@ static bool write_pending(Spool *spool, Error *err)
     return true;
 }
 
-/* File (or the image that waits to become it) and what waits, without what is not needed. */
+/* Combines the file, or the image that will replace it, with pending entries, and drops obsolete
+ * ones. */
 static bool make_image(Spool *spool, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -144,7 +146,7 @@ static bool spool_flush(Spool *spool, Error *err)
     spool->hurried = false;
     bool ok = write_all(spool, err);
     if (!ok && spool->pending.len > SPOOL_PENDING) {
-        /* Records come and are dropped while the disk takes nothing. */
+        /* Bounds memory while the disk fails: records are still added and dropped. */
         Error ignored;
         (void)!make_image(spool, &ignored);
     }
@@ -175,7 +177,7 @@ static void flush_runs(void *context)
     }
 }
 
-/* --- What the outbox says -------------------------------------------------------------------- */
+/* --- Outbox callbacks ------------------------------------------------------------------------ */
 
 static void hurry(Spool *spool)
 {
@@ -244,14 +246,14 @@ static bool make_file(Spool *spool, Error *err)
     return directory_write(spool->options.directory, SPOOL_NAME, buf_str(&out), true, err);
 }
 
-/* The records that can be read become the file, at one moment. */
+/* Replaces the file atomically with its readable records. */
 static bool rewrite(Spool *spool, const SpoolImage *image, Error *err)
 {
     spool_print(image, &spool->image);
     return write_image(spool, err);
 }
 
-/* Nothing of it can be read, and it is not one of another version: the node goes on with an empty one. */
+/* Nothing is readable, and it is not of another version: starts with an empty spool. */
 static bool start_anew(Spool *spool, Arena *arena, Str text, SpoolImage *image, Error *err)
 {
     save_damaged(spool, text);
@@ -262,7 +264,7 @@ static bool start_anew(Spool *spool, Arena *arena, Str text, SpoolImage *image, 
            spool_read(arena, text, image, err);
 }
 
-/* Everything that is there; a torn tail goes, and so does what is damaged. */
+/* Reads the file; an incomplete tail and damaged parts are dropped. */
 static bool load(Spool *spool, Arena *arena, SpoolImage *image, Error *err)
 {
     const Directory *directory = spool->options.directory;

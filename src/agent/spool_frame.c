@@ -13,8 +13,9 @@ typedef enum EntryKind {
 } EntryKind;
 
 enum {
-    ENTRY_HEAD = 1 + 8,                       /* kind of entry, sequence */
-    RECORD_HEAD = ENTRY_HEAD + 1 + 8 + 4 + 4, /* then kind, lost, lengths of key and body */
+    ENTRY_HEAD = 1 + 8, /* entry type, sequence number */
+    /* then record kind, lost count, lengths of key and body */
+    RECORD_HEAD = ENTRY_HEAD + 1 + 8 + 4 + 4,
 };
 
 /* --- Writing --------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ void spool_put_frame(Buf *out, uint64_t epoch, Str content)
     }
 }
 
-/* What a record takes in a file, without the head of its frame. */
+/* Size of a record in the file, without the frame header. */
 static size_t spool_record_size(const Record *record)
 {
     return RECORD_HEAD + record->key.len + record->body.len;
@@ -90,7 +91,7 @@ static uint64_t number_at(Str text, size_t at, unsigned bytes)
     return number;
 }
 
-/* Whether a whole frame stands there. */
+/* Whether there is a complete frame at `at`. */
 static bool frame_at(Str text, size_t at, uint64_t epoch, Str *content)
 {
     if (text.len - at < SPOOL_FRAME_HEAD || number_at(text, at + 4, 8) != epoch) {
@@ -108,7 +109,7 @@ static bool frame_at(Str text, size_t at, uint64_t epoch, Str *content)
 typedef struct Reader {
     Arena *arena;
     SpoolImage *image;
-    uint64_t last_record; /* they come in the order of their numbers */
+    uint64_t last_record; /* sequence numbers must increase */
     bool started;
 } Reader;
 
@@ -136,7 +137,7 @@ static void trim_records(SpoolRecords *records, uint64_t sequence)
     }
 }
 
-/* A record, from behind its sequence number on. */
+/* Reads a record, starting after its sequence number. */
 static bool take_record(Reader *reader, Str content, size_t at, uint64_t sequence, size_t *end)
 {
     size_t start = at + RECORD_HEAD;
@@ -174,13 +175,13 @@ static bool take_entry(Reader *reader, Str content, size_t *at)
     }
     *at += 9;
     if (kind == ENTRY_START && !reader->started) {
-        reader->started = true; /* the records of this frame are of before: see take_frame */
+        reader->started = true; /* this frame's records are older: see take_frame() */
         return true;
     }
     if (!reader->started || (sequence > image->last_sequence && image->damaged.len == 0)) {
         return false;
     }
-    if (sequence > image->last_sequence) { /* the record is in what was lost */
+    if (sequence > image->last_sequence) { /* the record is in the damaged part */
         image->last_sequence = sequence;
     }
     if (kind == ENTRY_DROP) {
@@ -211,7 +212,7 @@ static bool take_frame(Reader *reader, Str content, size_t place, Error *err)
     return true;
 }
 
-/* Whether one stands anywhere behind `from`: then what is damaged here is not the end. */
+/* Whether there is a frame anywhere after `from`: then the damage is not a torn tail. */
 static bool has_frame_after(Str text, size_t from, uint64_t epoch, size_t *place)
 {
     Str content;
@@ -230,7 +231,8 @@ static void note_damage(Reader *reader, size_t from, size_t to)
     VEC_PUSH(reader->arena, &reader->image->damaged, span);
 }
 
-/* The first frame has the start alone; the second one is at a fixed place, and knows the epoch too. */
+/* The first frame has only the start entry; the second is at a fixed offset and has the epoch
+ * too. */
 static uint64_t epoch_of(Str text)
 {
     const size_t places[] = { SPOOL_MAGIC.len, SPOOL_MAGIC.len + SPOOL_FRAME_HEAD + ENTRY_HEAD };
@@ -245,7 +247,7 @@ static uint64_t epoch_of(Str text)
     return text.len >= places[0] + SPOOL_FRAME_HEAD ? number_at(text, places[0] + 4, 8) : 0;
 }
 
-/* Where the frames begin, and their epoch. */
+/* Finds the first frame and its epoch. */
 static bool find_start(Reader *reader, Str text, size_t *at, Error *err)
 {
     SpoolImage *image = reader->image;
@@ -303,7 +305,7 @@ bool spool_read(Arena *arena, Str text, SpoolImage *out, Error *err)
         live += spool_record_size(&out->records.items[i]);
     }
     if (live > SPOOL_LIVE_MAX) {
-        return error_set(err, ERROR_LIMIT, "more than %d bytes wait to be sent", SPOOL_LIVE_MAX);
+        return error_set(err, ERROR_LIMIT, "more than %d bytes are pending", SPOOL_LIVE_MAX);
     }
     out->whole = at;
     return true;

@@ -9,26 +9,26 @@
 #include "sys/loop.h"
 
 enum {
-    SUCCESSION_LOOK_MS = 1000, /* between two looks at who runs below, while that is waited for */
+    SUCCESSION_LOOK_MS = 1000, /* interval of checking for child processes */
 };
 
 typedef struct SuccessionOptions {
     Loop *loop;
-    const char *kernel; /* where proc and sys are: "/", but for tests */
-    bool is_kept;       /* by systemd, which starts it again */
-    /* The process that ends with the agent in order and need not be waited for; 0: there is none. */
+    const char *kernel; /* root of proc and sys: "/", except in tests */
+    bool is_kept;       /* systemd supervises it and restarts it */
+    /* The process id of the server, which exits with the agent and need not be waited for; 0: none. */
     int64_t (*server)(void *context);
-    LoopRun *due; /* it is time to end; at most once */
+    LoopRun *due; /* time to exit; called at most once */
     void *context;
 } SuccessionOptions;
 
 typedef struct Succession {
     SuccessionOptions options;
-    LoopTimer timer; /* until it looks again whether it is alone */
-    bool told;       /* that there is another program */
+    LoopTimer timer; /* until the next check for child processes */
+    bool told;       /* the replaced program was logged */
 } Succession;
 
 void succession_init(Succession *succession, const SuccessionOptions *options);
-/* The program may be another one. */
+/* Checks whether the program was replaced. */
 void succession_look(Succession *succession);
-void succession_stop(Succession *succession); /* nothing is called any more */
+void succession_stop(Succession *succession); /* no callbacks afterwards */

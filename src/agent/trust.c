@@ -371,7 +371,7 @@ void trust_notice(Trust *trust, Str value)
     look(trust);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static bool read_files(Trust *trust, Error *err)
 {

@@ -16,10 +16,10 @@
 #include "pki/renewal.h"
 #include "sys/directory.h"
 
-/* The session's watch for trust_notice. Its position need not be
- * kept: it is one small value, sent again with every connection. */
+/* Name of the session's watch for trust_notice(). Its position is not stored: it is one small
+ * value, sent again with every connection. */
 #define TRUST_WATCH "trust"
-/* The key of the reports, which are records of the kind STATUS. */
+/* Key of the reports, which are records of kind STATUS. */
 #define TRUST_RECORD "trust"
 
 typedef struct Trust Trust;
@@ -36,7 +36,7 @@ typedef struct TrustOptions {
     void *context;
 } TrustOptions;
 
-/* Fails if the files cannot be read. Nothing is called within. */
+/* Fails if the files cannot be read. Calls nothing before it returns. */
 MUST_CHECK bool trust_open(const TrustOptions *options, Trust **out, Error *err);
 void trust_free(Trust *trust); /* NULL is allowed */
 DEFINE_AUTO(Trust, trust_free)
@@ -46,7 +46,7 @@ TlsContext *trust_tls(const Trust *trust);
 
 /* A value of the watch. An invalid one is logged and changes nothing. */
 void trust_notice(Trust *trust, Str value);
-/* A connection was established: what waited for one continues. */
+/* A connection was established: resumes what waited for one. */
 void trust_connected(Trust *trust);
 
 /* The server has lost this node's trust report,

@@ -15,10 +15,10 @@ enum {
 struct Watched {
     WatchedOptions options;
     char file[NAME_MAX_BYTES];
-    WatchedImage image; /* as it is on the disk */
-    WatchedImage next;  /* what was gathered; entries are changes */
+    WatchedImage image; /* as stored on disk */
+    WatchedImage next;  /* collected changes; entries are changes */
     bool is_reset;
-    bool is_due; /* `next` is whole and to be written */
+    bool is_due; /* `next` is complete and must be written */
     uint64_t ticket;
     LoopTimer retry;
 };
@@ -43,7 +43,7 @@ static void load(Watched *watched)
 
 /* --- Changes --------------------------------------------------------------------------------- */
 
-/* The image after the changes that were gathered. */
+/* Applies the collected changes. */
 static void apply(const Watched *watched, WatchedImage *out)
 {
     const WatchedImage *next = &watched->next;
@@ -72,7 +72,7 @@ static bool save(const Watched *watched, const WatchedImage *image, Error *err)
     AUTO_CLEAR(Buf) text = buf_make(WATCHED_MAX);
     watched_image_print(image, &text);
     if (text.overflow) {
-        return error_set(err, ERROR_LIMIT, "it is larger than %d bytes", WATCHED_MAX);
+        return error_set(err, ERROR_LIMIT, "larger than %d bytes", WATCHED_MAX);
     }
     return directory_write(watched->options.directory, watched->file, buf_str(&text), true, err);
 }
@@ -126,7 +126,7 @@ void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t 
     write_due(watched);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 Watched *watched_open(const WatchedOptions *options)
 {

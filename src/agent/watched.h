@@ -1,11 +1,10 @@
-/* What a node has received from one watch of its session: keys, values and
- * the position, on disk in one file ("eden.watched/1"), so that a node that
- * starts without a server has its last state, and a session continues where
- * the last one ended. Loop thread, which waits while the file is written.
+/* What a node has received from one watch of its session: keys, values and the position, on disk in
+ * one file ("eden.watched/1"), so that a node that starts without a server has its last state, and
+ * a session resumes where the last one ended. Loop thread; it blocks while the file is written.
  *
- * Changes are collected until a message is complete; then all of them and
- * the new position become durable together. If the disk fails, writing is
- * retried, and the watch receives nothing more until it has succeeded. */
+ * Changes are collected until a message is complete; then all of them and the new position become
+ * durable together. If the disk fails, writing is retried, and the watch accepts nothing until it
+ * has succeeded. */
 #pragma once
 
 #include "membership/watched_image.h"
@@ -22,27 +21,26 @@ enum {
 typedef struct WatchedOptions {
     Loop *loop;
     const Directory *directory; /* borrowed */
-    const char *name;           /* of the watch; it is part of the file's name */
-    /* A unit is durable: what was told may be acknowledged, and looked at. Also from within
-     * watched_take. */
+    const char *name;           /* name of the watch; part of the file name */
+    /* A unit is durable: it may be acknowledged and used. May be called from within watched_take(). */
     void (*kept)(void *context, uint64_t ticket);
     void *context;
 } WatchedOptions;
 
-/* A file that cannot be read is as none, with a warning: everything is told anew then. */
+/* An unreadable file is treated as missing, with a warning: everything is then sent again. */
 Watched *watched_open(const WatchedOptions *options);
 void watched_free(Watched *watched); /* NULL is allowed */
 DEFINE_AUTO(Watched, watched_free)
 
-/* One message, with the store that it is of. The one after it is given only when `kept` was called,
- * or in another connection. */
+/* Takes one message, and the store that it is from. The next one may follow only after `kept`, or
+ * on another connection. */
 void watched_take(Watched *watched, const Changes *changes, Str store, uint64_t ticket);
-/* Valid until the next change; as SessionNodeOps has it. Forgets what was told and is no whole unit,
- * and what is not durable yet. */
+/* Position as in SessionNodeOps, valid until the next change. Discards an incomplete unit and
+ * changes that are not durable yet. */
 WatchPosition watched_position(Watched *watched);
-/* The same for people, and without any effect. */
+/* The same for status output, without side effects. */
 WatchPosition watched_kept(const Watched *watched);
 
-/* The value of a key, or of the only one there is when `key` is empty; NULL when there is none. Valid
- * until the next change. */
+/* The value of a key, or of the only key if `key` is empty; NULL if there is none. Valid until the
+ * next change. */
 const Str *watched_value(const Watched *watched, Str key);

@@ -15,6 +15,8 @@
 #include "base/memory.h"
 #include "cluster/state.h"
 
+#define CHANGED "the permissions of the caller have just changed; try again"
+
 /* --- Requests -------------------------------------------------------------------------------- */
 
 static void refuse_address(ApiCall *call)
@@ -27,7 +29,7 @@ static void refuse_address(ApiCall *call)
     call_refuse(call, 404, text.data);
 }
 
-/* The path exists, for those who may use it in another way. */
+/* The path exists, but not with this method. `Allow` lists only methods that the caller may use. */
 static void refuse_method(ApiCall *call, const RouteMatch *match)
 {
     Buf allowed = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -92,16 +94,16 @@ static bool check_request(ApiCall *call)
     } else if (has_body && !route_takes_type(row, http1_find(head, "Content-Type"))) {
         refuse_type(call);
     } else if (http_request_is_unread(call->request)) {
-        /* Its caller may since a moment ago. */
-        call_refuse(call, 503, "the permissions of the caller have just changed; try again");
+        /* The caller was authorized only after its body had been skipped. */
+        call_refuse(call, 503, CHANGED);
     } else {
         return true;
     }
     return false;
 }
 
-/* What the server knows may be out of date: whoever reads is told so, and whoever would change something
- * is refused. Whether a node answers is asked of the node. */
+/* If the store is unavailable, reads are marked as possibly stale and changes are rejected. A ping
+ * is exempt, since it does not depend on the store. */
 static bool check_store(ApiCall *call)
 {
     State *state = call_store(call)->state;
@@ -114,16 +116,41 @@ static bool check_store(ApiCall *call)
     if (since.len > 0) {
         call_add_header(call, "Eden-Stale-Since", since);
     }
-    if (!reads && !state_takes_writes(state, &err)) {
+    if (!reads && !state_accepts_writes(state, &err)) {
         call_fail(call, &err);
         return false;
     }
     return true;
 }
 
+static bool is_still_good(ApiCall *call);
+
+static void take_turn(Turn *turn)
+{
+    ApiCall *call = (ApiCall *)turn;
+    if (!call_goes_on(call, NULL)) {
+        return;
+    }
+    if (is_still_good(call)) {
+        call->row->handler(call);
+    } else {
+        call_refuse(call, 503, CHANGED);
+    }
+}
+
+/* What changes something is bounded by the audit log and the store. */
 static void handle(ApiCall *call)
 {
-    call->row->handler(call);
+    if (call->is_local || route_is_public(call->row) || route_has(call->row, ROUTE_AUDITED) ||
+        strcmp(call->row->method, "GET") != 0) {
+        call->row->handler(call);
+        return;
+    }
+    const Principal *own = &call->caller.principal;
+    call->turn.run = take_turn;
+    call->turn.caller =
+        hash_str(str_from_c(own->credential)) ^ hash_u64((uint64_t)own->credential_made_ms);
+    turns_take(&call->api->turns, &call->turn);
 }
 
 static void refuse_caller(ApiCall *call, int status, const char *why)
@@ -134,12 +161,12 @@ static void refuse_caller(ApiCall *call, int status, const char *why)
     call_refuse(call, status, why);
 }
 
-/* Roles that hold for some objects only, and an address that does something to one: whether it is one
- * of them is known when it is read. Addresses of kinds look themselves. */
+/* If roles are limited by selectors, an action on one object can be authorized only after the
+ * object was read. Endpoints of kinds do this themselves. */
 static void looked_up(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    /* What is not there and what is not theirs are told alike. */
+    /* Missing objects and objects out of the caller's scope get the same response. */
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
     if (!call_goes_on(call, is_absent ? NULL : err)) {
         return;
@@ -151,7 +178,7 @@ static void looked_up(void *context, const KindItem *item, const Error *err)
     }
 }
 
-/* Which selectors it holds for, as a number. */
+/* A fingerprint of the selectors that limit the decision. */
 static uint64_t scope_of(const AccessDecision *decision)
 {
     uint64_t scope = 0;
@@ -186,7 +213,7 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
     call->row = match->row;
     call->part = match->part;
     call->verb = object_watch_is_wanted(call) ? "watch" : match->row->verb;
-    /* Who shows what is no longer good may do what anybody may. */
+    /* A caller with an invalid credential may use public endpoints. */
     if (!is_good) {
         call->refusal = arena_copy_c(&call->arena, str_from_c(refusal->text));
     }
@@ -203,8 +230,9 @@ static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int 
     }
 }
 
-/* Nothing is read from callers who are not authenticated, and nothing large from those who are denied:
- * `requested` says why. A small body of theirs is, for the audit log: it may name what they asked for. */
+/* Reads no body of unauthenticated callers and no large body of denied ones: `requested` responds
+ * with the reason. A small body of a denied caller is read for the audit log, since it may name the
+ * object. */
 static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
 {
     const Api *api = context;
@@ -340,6 +368,7 @@ Api *api_new(const ApiSettings *settings)
     if (api->settings.streams_max == 0) {
         api->settings.streams_max = API_STREAMS_MAX;
     }
+    turns_init(&api->turns, settings->at.loop);
     api->unstored_changed = state_age(settings->at.state).revision;
     api->cursor_key = cursor_key_new(&settings->at);
     api->debts = idempotency_debts_new(&settings->at);
@@ -351,9 +380,10 @@ void api_free(Api *api)
     if (api == NULL) {
         return;
     }
+    turns_stop(&api->turns);
     while (api->calls != NULL) {
         ApiCall *call = api->calls;
-        if (call->joins) {
+        if (call->joins || call->turn.waits) {
             call_free(call);
         } else {
             call_unlink(call);

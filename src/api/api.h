@@ -12,7 +12,7 @@
 #include "membership/authority.h"
 #include "membership/own_certificates.h"
 #include "membership/roster.h"
-#include "membership/ssh_back.h"
+#include "membership/ssh_verifier.h"
 #include "net/http_server.h"
 #include "net/plain_server.h"
 #include "rpc/dispatch.h"
@@ -21,56 +21,56 @@
 typedef struct Api Api;
 
 enum {
-    API_CALLS_MAX = 1024,          /* under way at once; who comes then is told to come later */
-    API_STREAMS_MAX = 4096,        /* the same of watches and other answers in pieces */
-    API_CALLER_STREAMS_MAX = 1024, /* of those by one token or certificate, with its sessions */
-    API_PUBLIC_STREAMS_MAX = 256,  /* the same of what anybody may have, such as pages */
+    API_CALLS_MAX = 1024,   /* concurrent requests; more are rejected with 429 */
+    API_STREAMS_MAX = 4096, /* concurrent watches and other streams */
+    /* concurrent streams per token or certificate, including its sessions */
+    API_CALLER_STREAMS_MAX = 1024,
+    API_PUBLIC_STREAMS_MAX = 256, /* concurrent streams of public content, such as pages */
 };
 
 typedef struct ApiSettings {
     ClusterStore at;
-    Str cluster;           /* its name */
-    Str node;              /* the one that this server is */
-    Str store_id;          /* another one after a backup was restored */
-    const char *directory; /* of the server's own files; NULL: none */
-    Admission *admission;  /* NULL: nobody can join at present */
-    const CaSet *cas;      /* what stands there may change; NULL: nothing is told of them */
-    const Str *names;      /* under which others reach this API: "eden1.example.org:1338" */
+    Str cluster;           /* name of the cluster */
+    Str node;              /* name of this server's node */
+    Str store_id;          /* changes when a backup is restored */
+    const char *directory; /* of the server's files; may be NULL */
+    Admission *admission;  /* NULL: joining is not available */
+    const CaSet *cas;      /* its content may change; may be NULL */
+    const Str *names;      /* addresses of this API: "eden1.example.org:1338" */
     uint32_t name_count;
-    SshBack *ssh_back;    /* NULL: nobody is asked over SSH */
-    Authority *authority; /* NULL, as the next two: nothing is told of certificates */
+    SshVerifier *ssh_verifier; /* NULL: SSH is not used */
+    Authority *authority;      /* these three may be NULL: no information on certificates */
     OwnCertificates *own;
     const CertifySettings *certify;
-    Metrics *metrics; /* requests are counted there; NULL: nowhere */
-    /* Adds what the server can tell of itself. NULL: nothing. */
+    Metrics *metrics; /* counts requests; may be NULL */
+    /* Adds metrics of the server. May be NULL. */
     void (*gather)(void *context, MetricsText *out);
-    const bool *stops; /* the server does, which may change; NULL: never */
-    /* Asks a node whether it answers, as session_service_ping does; NULL: nobody can. */
+    const bool *stops; /* set while the server is stopping; may be NULL */
+    /* Pings a node, like session_service_ping(). May be NULL. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
     uint32_t calls_max, streams_max; /* 0: API_CALLS_MAX, API_STREAMS_MAX */
-    Credentials *credentials;        /* NULL: nobody but local operators */
+    Credentials *credentials;        /* NULL: only local operators are accepted */
     Audit *audit;                    /* NULL: nothing is recorded */
-    DispatchDescribe *describe;      /* asked for every request */
+    DispatchDescribe *describe;      /* called for every request */
     void *context;
 } ApiSettings;
 
-/* The settings' memory is borrowed until the store is closed. */
+/* `settings` is borrowed until the store is closed. */
 Api *api_new(const ApiSettings *settings);
-/* After the HTTP servers and the admission, before the store. What requests have begun is still
- * done. NULL is allowed. */
+/* Call after freeing the HTTP servers and the admission, and before closing the store. Changes in
+ * progress still complete. NULL is allowed. */
 void api_free(Api *api);
 DEFINE_AUTO(Api, api_free)
 
-/* Ends answers in pieces whose callers may no longer have them: credentials or roles have changed, or
- * time has passed. */
+/* Ends streams whose callers are no longer authorized: after changes of credentials or roles, and
+ * periodically for expiry. */
 void api_recheck(Api *api);
 
-/* The CAs, or certificates of this server, are others: whoever watches them is told. */
+/* Must be called when the CAs or the server's certificates have changed: notifies watches. */
 void api_certificates_changed(Api *api);
 
-/* What a port without TLS answers of this server: nothing that is not for anybody on the API too. The
- * context is the Api. */
+/* Public health endpoints, also for a port without TLS. The context is the Api. */
 extern const PlainRoute api_health_routes[];
 
-/* Sets what a server that is to be does with requests, and how much of them it reads. */
+/* Sets the handlers and limits of an HTTP server before it is created. */
 void api_serve(Api *api, HttpServerOptions *options);

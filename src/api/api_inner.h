@@ -6,8 +6,8 @@
 #include "cluster/idempotency_debts.h"
 #include "cluster/refusal_log.h"
 
-/* Calls under way: those that are to be answered, and those whose answer comes in pieces. What anybody
- * may have is counted apart, so that nobody takes the place of those who are known. */
+/* Calls in progress: pending requests and streams. Public ones are counted separately, so that
+ * anonymous clients cannot crowd out authenticated ones. */
 typedef struct ApiLoad {
     uint32_t calls, streams, public_streams;
 } ApiLoad;
@@ -15,14 +15,16 @@ typedef struct ApiLoad {
 struct Api {
     ApiSettings settings;
     ApiCall *calls;
-    struct Feed *feeds; /* of api/feed.h: one per kind that is watched */
-    /* Where the store was when objects that it does not have were others last, or unknown to us. */
+    struct Feed *feeds; /* one per watched kind; see api/feed.h */
+    /* Revision of the store when objects that are not in it last changed; at first, the revision at
+     * the start. */
     int64_t unstored_changed;
-    CursorKey *cursor_key; /* of places in lists */
+    CursorKey *cursor_key; /* seals page tokens */
     IdempotencyDebts *debts;
     RefusalLog unauthenticated;
-    Buf openapi;           /* the description of the API, once somebody has asked for it */
-    ApiLoad local, remote; /* apart, so that who comes to look what is the matter finds room */
+    Buf openapi;           /* the OpenAPI document, built on first use */
+    Turns turns;           /* of remote callers */
+    ApiLoad local, remote; /* separate, so that an operator on the server is never locked out */
 };
 
 ApiCall *call_new(Api *api, HttpRequest *request);

@@ -8,10 +8,10 @@
 #include "sys/sha256.h"
 
 enum {
-    VALUES_MAX = 512, /* in a body */
+    VALUES_MAX = 512, /* values per body */
 };
 
-/* What the bodies have, each its own part of it. */
+/* Fields of all request bodies; each body uses some of them. */
 typedef struct SshBody {
     Str target;
     Value host_keys;
@@ -33,7 +33,7 @@ typedef struct Body {
 #member, RECORD_TEXT, RECORD_STR_AT(Body, member) \
     }
 
-/* Of the size that its route allows (api/routes.h). */
+/* The route limits the size (api/routes.h). */
 static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *out, Error *err)
 {
     const RecordFormat format = { .what = "the request body",

@@ -4,27 +4,26 @@
 
 #include "membership/nodes.h"
 #include "membership/own_certificates.h"
-#include "membership/ssh_back.h"
+#include "membership/ssh_verifier.h"
 
-/* What a body is about, whatever else is in it: the name in the metadata of an object, or the machine,
- * the certificate or the serial number that a request names. Empty: it says none, or cannot be read.
- * In the arena. */
+/* What a body refers to: the name in an object's metadata, or the machine, certificate or serial
+ * number that a request names. Empty if there is none or the body is malformed. In the arena. */
 Str body_subject(Arena *arena, Str body);
 
 /* {"token":"eden_..."} */
 MUST_CHECK bool session_body_read(Arena *arena, Str body, Str *token, Error *err);
 typedef struct ApproveWish {
-    Str key; /* empty: by SSH */
+    Str key; /* empty: verify over SSH */
     SshTarget target;
     SshTrust trust;
 } ApproveWish;
 
-/* {"key":"sha256:..."} or {"ssh":{"target":"root@10.0.0.7:22","host_keys":["ssh-ed25519 AAAA..."]}};
- * in place of "host_keys" may be "accept_new_host_key":true. */
+/* {"key":"sha256:..."} or {"ssh":{"target":"root@10.0.0.7:22","host_keys":["ssh-ed25519
+ * AAAA..."]}}, where "accept_new_host_key":true may replace "host_keys". */
 MUST_CHECK bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err);
 /* {"name":"web1","csr":"-----BEGIN ..."} */
 MUST_CHECK bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err);
-/* {"node":"web1"} or {"serial":"4a..."}: the other one is empty. */
+/* {"node":"web1"} or {"serial":"4a..."}; the other result is empty. */
 MUST_CHECK bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err);
 /* {"certificate":"serving"} or "server" */
 MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err);
@@ -32,11 +31,11 @@ MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err
 typedef enum RotateWish {
     ROTATE_BEGIN,
     ROTATE_ABORT,
-    ROTATE_WITHOUT, /* a node */
+    ROTATE_WITHOUT, /* skip a node */
 } RotateWish;
 /* {"action":"begin"}, {"action":"abort"} or {"action":"without","node":"web1"} */
 MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err);
-/* {"hash":"9f..."}, of an entry of the audit log */
+/* {"hash":"9f..."} of an audit log entry */
 MUST_CHECK bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */
 MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/utc.h"
 #include "cluster/state.h"
-#include "membership/joining_record.h"
+#include "membership/pending_record.h"
 #include "sys/clock.h"
 
 ApiLoad *call_load(const ApiCall *call)
@@ -48,6 +48,9 @@ void call_unlink(ApiCall *call)
 {
     if (call->api == NULL) {
         return;
+    }
+    if (!call->turn.waits) {
+        turns_end(&call->api->turns, &call->turn);
     }
     if (call->is_stream) {
         (*streams_of(call))--;
@@ -159,10 +162,10 @@ void call_add_header(ApiCall *call, const char *name, Str value)
     }
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
-/* An answer is about to go, or, with `in_pieces`, to begin. How long it took is for people who look
- * at it: nothing depends on it, so that it may be the clock's time and not the loop's. */
+/* Counts a response that is complete or, with `in_pieces`, about to start. The duration is
+ * informational, so it uses the real clock rather than the loop's. */
 static void count_answer(const ApiCall *call, int status, bool in_pieces)
 {
     const RouteRow *row = call->row;
@@ -174,7 +177,7 @@ static void count_answer(const ApiCall *call, int status, bool in_pieces)
     }
 }
 
-/* The request first: answering it may start the next one of its connection. */
+/* Unlink first: responding may start the next request of the connection. */
 void call_send(ApiCall *call)
 {
     HttpRequest *request = call->request;
@@ -195,12 +198,12 @@ void call_send(ApiCall *call)
     buf_put_char(&body, '\n');
     call->request = NULL;
     call_free(call);
-    http_request_answer(request, status, status >= 400 ? PROBLEM_JSON_TYPE : "application/json",
-                        buf_str(&body));
+    http_request_respond(request, status, status >= 400 ? PROBLEM_JSON_TYPE : "application/json",
+                         buf_str(&body));
     buf_clear(&body);
 }
 
-/* What it is told is in the arena. */
+/* The response is in the arena. */
 static void answer(ApiCall *call, int status, Str json)
 {
     call->status = status;
@@ -212,15 +215,15 @@ void call_answer_as(ApiCall *call, int status, const char *content_type, Str bod
 {
     count_answer(call, status, false);
     HttpRequest *request = call->request;
-    Arena arena = call->arena; /* the body may be in there */
+    Arena arena = call->arena; /* the body may be in it */
     arena_init(&call->arena, ARENA_UNLIMITED);
     call->request = NULL;
     call_free(call);
-    http_request_answer(request, status, content_type, body);
+    http_request_respond(request, status, content_type, body);
     arena_clear(&arena);
 }
 
-/* Operators want to know later what was done. */
+/* Leaves a trace of every change in the server's log. */
 static void log_change(const ApiCall *call)
 {
     const RouteRow *row = call->row;
@@ -236,8 +239,8 @@ void call_log_unauthenticated(ApiCall *call, const char *why)
 {
     const char *address = http_request_peer(call->request)->address;
     int64_t now_ms = loop_now_ms(call_settings(call)->at.loop), suppressed;
-    if (refusal_log_take(&call->api->unauthenticated, joining_origin(address), now_ms,
-                         &suppressed)) {
+    if (refusal_log_allows(&call->api->unauthenticated, pending_origin(address), now_ms,
+                           &suppressed)) {
         log_warning("authentication failed", LOG_C("address", address),
                     LOG_C("by", call->caller.shown), LOG_C("why", why),
                     LOG_INT("suppressed", suppressed));
@@ -286,7 +289,7 @@ void call_refuse_field(ApiCall *call, Str pointer, const char *text)
     call_refuse_fields(call, &problems);
 }
 
-/* What went wrong inside is for operators: anybody else would learn of files and disks. */
+/* Details of internal errors go to the log only: they may reveal files and disks. */
 void call_fail(ApiCall *call, const Error *err)
 {
     int status = problem_status(err->kind);
@@ -313,7 +316,7 @@ void call_fail_field(ApiCall *call, Str pointer, const Error *err)
     }
 }
 
-/* It will not be less when it is sent again, as 429 would say. */
+/* 413 instead of 429: a retry would not help. */
 void call_fail_body(ApiCall *call, const Error *err)
 {
     if (err->kind == ERROR_LIMIT) {
@@ -337,7 +340,7 @@ bool call_goes_on(ApiCall *call, const Error *err)
     return true;
 }
 
-/* Roles may have changed since it was admitted. */
+/* Roles may have changed since the call was authorized. */
 bool call_may_touch(const ApiCall *call, Str name, Value labels)
 {
     AccessDecision decision;
@@ -360,7 +363,7 @@ void call_refuse_touch(ApiCall *call)
     call_refuse(call, 404, "not found, or not allowed by your roles");
 }
 
-/* How many requests, or answers in pieces, the caller has under way by what they have shown. */
+/* Number of requests or streams in progress with the caller's credential. */
 static uint32_t count_own(const ApiCall *call, bool in_pieces)
 {
     const Principal *own = &call->caller.principal;
@@ -375,7 +378,7 @@ static uint32_t count_own(const ApiCall *call, bool in_pieces)
     return count;
 }
 
-/* A request may wait for a node, or for a long log to be read. */
+/* Requests can take long: a ping waits for a node, verification for the entire log. */
 bool call_has_room(const ApiCall *call)
 {
     uint32_t max = call->api->settings.calls_max;
@@ -383,7 +386,7 @@ bool call_has_room(const ApiCall *call)
            count_own(call, false) <= max / 4;
 }
 
-/* Nobody takes all places of others. Who comes by the Unix socket could do worse. */
+/* No caller may take all slots. Callers on the Unix socket are exempt: they are trusted. */
 static bool has_own_room(ApiCall *call)
 {
     if (call->is_local || route_is_public(call->row)) {
@@ -404,13 +407,13 @@ static bool has_own_room(ApiCall *call)
 
 bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
 {
-    /* One that is recorded goes on without its peer, but there is nobody to send this to. */
+    /* A recorded call continues without its peer; there is no one to respond to. */
     if (call->request == NULL) {
         record_stream_end(call, false);
         call_free(call);
         return false;
     }
-    if (!http_request_takes_pieces(call->request)) {
+    if (!http_request_supports_pieces(call->request)) {
         call_refuse(call, 505, "this endpoint requires HTTP/1.1 or HTTP/2");
         return false;
     }
@@ -418,7 +421,8 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
     uint32_t max =
         route_is_public(call->row) ? API_PUBLIC_STREAMS_MAX : call->api->settings.streams_max;
     if (*streams >= max) {
-        http_request_drop_headers(call->request); /* they may say that it is packed, or lasts */
+        /* they may announce a content encoding or caching */
+        http_request_drop_headers(call->request);
         call_refuse_full(call);
         return false;
     }
@@ -428,6 +432,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
     call_load(call)->calls--;
     (*streams)++;
     call->is_stream = true;
+    turns_end(&call->api->turns, &call->turn);
     count_answer(call, 200, true);
     http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
     if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
@@ -440,7 +445,7 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
 
 void call_piece(ApiCall *call, Str piece)
 {
-    http_request_piece(call->request, piece);
+    http_request_send_piece(call->request, piece);
 }
 
 void call_end(ApiCall *call)
@@ -456,7 +461,7 @@ void call_break(ApiCall *call)
     HttpRequest *request = call->request;
     record_stream_end(call, false);
     call_free(call);
-    http_request_break(request);
+    http_request_abort(request);
 }
 
 void call_done(void *context, const Error *err)

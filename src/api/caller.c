@@ -7,9 +7,9 @@
 
 #define CSRF_FIELD "Eden-CSRF"
 
-/* --- Who it is ------------------------------------------------------------------------------- */
+/* --- Authentication -------------------------------------------------------------------------- */
 
-/* `user` is told by the kernel as a number only. */
+/* The kernel reports only the user id. */
 static bool identify_local(const ApiSettings *settings, const Peer *peer, ApiCaller *out,
                            int *status, Error *err)
 {
@@ -25,7 +25,7 @@ static bool identify_local(const ApiSettings *settings, const Peer *peer, ApiCal
     return true;
 }
 
-/* Whose token it would be, by its public half; nothing of one that cannot be read. */
+/* Notes the public id of a token for the audit log, unless it is malformed. */
 static void note_token(Str text, ApiCaller *out)
 {
     AUTO_CLEAR(AccessToken) token = { 0 };
@@ -49,7 +49,7 @@ static bool identify_token(const ApiSettings *settings, Str field, int64_t now_m
                                 &out->principal, err);
 }
 
-/* Certificates that TLS has verified; those of nodes are for another port. */
+/* For certificates verified by TLS. Those of nodes belong on the other port. */
 static bool identify_certificate(const ApiSettings *settings, const TlsPeer *peer, int64_t now_ms,
                                  ApiCaller *out, int *status, Error *err)
 {
@@ -58,16 +58,17 @@ static bool identify_certificate(const ApiSettings *settings, const TlsPeer *pee
         *status = 403;
         return error_set(err, ERROR_DENIED, "node certificates are not accepted here");
     }
-    ShownUser shown = { .has_user = true,
-                        .user = peer->user,
-                        .serial = str_from_c(peer->serial),
-                        .not_before_ms = peer->not_before_s * 1000,
-                        .not_after_ms = peer->not_after_s * 1000 };
+    PresentedUser shown = { .has_user = true,
+                            .user = peer->user,
+                            .serial = str_from_c(peer->serial),
+                            .not_before_ms = peer->not_before_s * 1000,
+                            .not_after_ms = peer->not_after_s * 1000 };
     out->is_known = true;
     return credentials_by_certificate(settings->credentials, &shown, now_ms, &out->principal, err);
 }
 
-/* A browser sends the cookie whoever asks it to; the second secret only a page of ours has. */
+/* A browser sends the cookie even for requests of foreign pages; only our own page has the second
+ * secret. */
 static bool check_csrf(const ApiCaller *caller, const Http1Head *head, int *status, Error *err)
 {
     const Str *said = http1_find(head, CSRF_FIELD);
@@ -135,7 +136,7 @@ bool caller_log_in(const ApiSettings *settings, Str token, ApiCaller *out, Error
                                 &out->principal, err);
 }
 
-/* --- Whether they may ------------------------------------------------------------------------ */
+/* --- Authorization --------------------------------------------------------------------------- */
 
 bool caller_may(const ApiSettings *settings, const ApiCaller *caller, const RouteRow *row,
                 const char *verb, AccessDecision *decision, int *status, Error *err)

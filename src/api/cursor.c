@@ -4,9 +4,9 @@
 #include "base/bug.h"
 
 enum {
-    NUMBER = 8, /* bytes of a number */
+    NUMBER = 8, /* bytes per integer */
     HEAD = 2 * NUMBER,
-    PADDED = 128, /* the plain text is as long, or a multiple */
+    PADDED = 128, /* plain texts are padded to a multiple of this */
 };
 
 static void put_number(Buf *out, uint64_t number)
@@ -31,7 +31,7 @@ static void put_part(Buf *out, Str part)
     buf_put(out, part);
 }
 
-/* Each part with its length, so that no two lists look the same. */
+/* Length-prefixes each part, so that different lists cannot have the same encoding. */
 static Str bound_of(Arena *arena, const CursorList *list)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);

@@ -12,20 +12,20 @@ enum {
 
 /* The list that a token belongs to; it is valid for no other. */
 typedef struct CursorList {
-    Str store;    /* its id */
+    Str store;    /* id of the store */
     Str kind;     /* of the objects */
-    Str selector; /* of the request; empty: none */
-    Str scope;    /* of the caller: to which objects their roles limit the list; empty: to none */
+    Str selector; /* of the request; may be empty */
+    Str scope;    /* limits from the caller's roles; may be empty */
 } CursorList;
 
 typedef struct Cursor {
-    int64_t revision; /* of the store when it was given away */
+    int64_t revision; /* of the store when the token was issued */
     Str after;
 } Cursor;
 
-/* Letters, digits, '-' and '_': it is part of an address as it is. Short names do not show in its
- * length. */
+/* Safe in URLs: letters, digits, '-' and '_'. Padded, so that its length does not reveal the
+ * name. */
 Str cursor_write(Arena *arena, const SealKey *key, const CursorList *list, const Cursor *cursor);
-/* Fails with ERROR_INVALID and a text for whoever has shown it. */
+/* Fails with ERROR_INVALID and a message for the client. */
 MUST_CHECK bool cursor_read(Arena *arena, const SealKey *key, const CursorList *list, Str text,
                             Cursor *out, Error *err);

@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 void event_line_start(Buf *out, Str store, int64_t revision);
-/* With `previous`, what was there before, or null. */
+/* With `previous`, includes the previous value, or null. */
 void event_line_put(Buf *out, const StoreEvent *event, bool previous);
 void event_line_progress(Buf *out, int64_t revision);
 void event_line_resync(Buf *out, int64_t compacted);

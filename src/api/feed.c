@@ -17,19 +17,19 @@ enum {
     BEAT_MS = 5000
 };
 
-/* What was told of an object last. */
+/* State of an object when it was last sent. */
 typedef struct FeedEntry {
     TableName name;
     int64_t revision;
-    uint64_t hash; /* of what was told; 0: it was not yet */
+    uint64_t hash; /* of the JSON sent; 0: not sent yet */
     char *labels;  /* JSON */
     bool hides_labels;
 } FeedEntry;
 
-/* An object that is to be read. */
+/* An object waiting to be read. */
 typedef struct FeedTouch {
     TableName name;
-    int64_t revision; /* of the first touch, or one before it */
+    int64_t revision; /* revision of the first change, or an earlier one */
     struct FeedTouch *next, *previous;
 } FeedTouch;
 
@@ -37,22 +37,22 @@ struct Feed {
     Api *api;
     Feed *next;
     const Kind *kind;
-    ApiSettings settings; /* reads may outlive the Api */
+    ApiSettings settings; /* copied, since reads may outlive the Api */
     StateView view;
-    Str prefixes[FEED_SOURCES_MAX]; /* of the keys that tell of its objects */
+    Str prefixes[FEED_SOURCES_MAX]; /* prefixes of the keys that affect its objects */
     uint32_t prefix_count;
-    TableName unstored[KIND_UNSTORED_MAX]; /* as of the last look */
+    TableName unstored[KIND_UNSTORED_MAX]; /* as of the last check */
     uint32_t unstored_count;
     NameTable entries;       /* FeedEntry */
-    NameTable due;           /* FeedTouch, but the one that is read */
-    FeedTouch *first, *last; /* by revision */
-    FeedTouch *current;      /* is read */
+    NameTable due;           /* FeedTouch, except the one being read */
+    FeedTouch *first, *last; /* ordered by revision */
+    FeedTouch *current;      /* being read */
     int64_t revision;
-    Arena own, work; /* of the prefixes; of what is read */
-    Buf after;       /* where the next page begins */
+    Arena own, work; /* for prefixes; for the current read */
+    Buf after;       /* start of the next page */
     FeedMember *members, *cursor;
     LoopTimer beat;
-    LoopTask next_read; /* each in a turn of its own: there may be many */
+    LoopTask next_read; /* one per loop iteration, since there may be many */
     bool is_attached, is_ready, reads, is_telling, is_dead;
 };
 
@@ -77,14 +77,14 @@ bool feed_has(const Feed *feed, Str name, int64_t revision)
     return entry != NULL && entry->revision == revision;
 }
 
-/* --- How far it is --------------------------------------------------------------------------- */
+/* --- Revision -------------------------------------------------------------------------------- */
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* The state has told of everything up to its revision. */
+/* The state has reported everything up to its revision. */
 static void count_revision(Feed *feed)
 {
     int64_t revision = state_age(feed->settings.at.state).revision;
@@ -103,9 +103,9 @@ int64_t feed_revision(Feed *feed)
     return feed->revision;
 }
 
-/* --- What is due ----------------------------------------------------------------------------- */
+/* --- Pending reads --------------------------------------------------------------------------- */
 
-/* Each is behind those before it, as the state's revision grows. */
+/* Appends, since the state's revision only grows. */
 static void touch(Feed *feed, Str name)
 {
     if (name_table_find(&feed->due, name) != NULL) {
@@ -128,11 +128,11 @@ static FeedTouch *take_touch(Feed *feed)
     FeedTouch *touch = feed->first;
     feed->first = touch->next;
     *(feed->first == NULL ? &feed->last : &feed->first->previous) = NULL;
-    name_table_take(&feed->due, str_from_c(touch->name.text));
+    name_table_remove(&feed->due, str_from_c(touch->name.text));
     return touch;
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- Teardown -------------------------------------------------------------------------------- */
 
 static void entry_free(FeedEntry *entry)
 {
@@ -159,7 +159,7 @@ static void feed_destroy(Feed *feed)
     free(feed);
 }
 
-/* Nobody watches any more. A read that is under way still ends. */
+/* Called when the last watch has left. A read in progress still completes. */
 static void retire(Feed *feed)
 {
     if (feed->members != NULL || feed->is_telling || feed->is_dead) {
@@ -181,7 +181,7 @@ static void retire(Feed *feed)
 
 typedef void MemberTell(FeedMember *member, void *what);
 
-/* To each, whoever leaves meanwhile. */
+/* Members may leave during the call. */
 static void tell_all(Feed *feed, MemberTell *tell, void *what)
 {
     feed->is_telling = true;
@@ -224,7 +224,7 @@ static void lose(Feed *feed, const char *why)
     retire(feed);
 }
 
-/* --- News ------------------------------------------------------------------------------------ */
+/* --- Notifications --------------------------------------------------------------------------- */
 
 Str feed_remains(Arena *arena, const Kind *kind, Str name)
 {
@@ -302,7 +302,7 @@ static void tell(Feed *feed, Str name, const KindItem *item)
         news.object = buf_str(&json);
         hash = hash_bytes(json.data, json.len) | 1;
         if (entry != NULL && entry->hash == hash) {
-            return; /* a key was touched, and the object is what it was */
+            return; /* a key changed, but not the object */
         }
     }
     for (uint32_t i = 0; i <= WATCH_NDJSON; i++) {
@@ -314,7 +314,7 @@ static void tell(Feed *feed, Str name, const KindItem *item)
     if (item != NULL) {
         keep(feed, item, hash);
     } else {
-        entry_free(name_table_take(&feed->entries, name));
+        entry_free(name_table_remove(&feed->entries, name));
     }
 }
 
@@ -338,7 +338,7 @@ static void got(void *context, const KindItem *item, const Error *err)
         return;
     }
     if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
-        lose(feed, err->text); /* they come back, and are told then */
+        lose(feed, err->text); /* clients reconnect and start over */
         return;
     }
     FeedTouch *touch = TAKE(feed->current);
@@ -354,7 +354,7 @@ static void got(void *context, const KindItem *item, const Error *err)
     go_on(feed);
 }
 
-/* False: who watches is told nothing more, as what is known is not what the store has. */
+/* Returns false after dropping all watches if the state is behind the store. */
 static bool state_is_current(Feed *feed)
 {
     if (state_age(feed->settings.at.state).is_behind) {
@@ -412,7 +412,7 @@ static void read_next(void *context)
     }
 }
 
-/* --- The state ------------------------------------------------------------------------------- */
+/* --- State ----------------------------------------------------------------------------------- */
 
 static bool is_watched(const Feed *feed, Str key)
 {
@@ -463,8 +463,8 @@ static void settled(void *context)
     }
 }
 
-/* What such a kind tells of is each change, not what is there in the end: those who watch go on from what
- * they were told, by the log of the store. */
+/* A log must report every entry, not just the current state: its watches resume from the history of
+ * the store. */
 static void reread(void *context)
 {
     Feed *feed = context;
@@ -473,7 +473,7 @@ static void reread(void *context)
     }
 }
 
-/* What is there already is listed. */
+/* Existing objects are listed first. */
 static void follow_state(Feed *feed)
 {
     State *state = feed->settings.at.state;
@@ -494,7 +494,7 @@ static void follow_state(Feed *feed)
     feed->revision = state_age(state).revision;
 }
 
-/* --- What the store does not have ------------------------------------------------------------ */
+/* --- Objects outside of the store ------------------------------------------------------------ */
 
 static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND_UNSTORED_MAX])
 {
@@ -509,7 +509,7 @@ static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND
     return count;
 }
 
-/* Those that are not among the others. */
+/* Touches the names that are only in the first set. */
 static void touch_others(Feed *feed, const TableName *names, uint32_t count,
                          const TableName *others, uint32_t other_count)
 {
@@ -536,7 +536,7 @@ static void look_at_unstored(Feed *feed)
     feed->unstored_count = count;
 }
 
-/* --- Who watches ----------------------------------------------------------------------------- */
+/* --- Members --------------------------------------------------------------------------------- */
 
 static void tell_beat(FeedMember *member, void *what)
 {

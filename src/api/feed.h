@@ -16,47 +16,48 @@ typedef struct Feed Feed;
 typedef struct FeedMember FeedMember;
 
 enum {
-    FEED_SOURCES_MAX = 8 /* prefixes of one kind */
+    FEED_SOURCES_MAX = 8 /* per kind */
 };
 
-/* News of one object; only for the call. */
+/* A change of one object; valid only during the call. */
 typedef struct FeedNews {
     const Kind *kind;
     Str name;
-    const KindItem *item; /* NULL: it is gone */
-    bool was_there;       /* so it was told before, with these labels: */
+    const KindItem *item; /* NULL: deleted */
+    bool was_there;       /* it was reported before, with these labels: */
     Value before;
-    bool hid_labels; /* they could not be read */
-    bool is_due;     /* it was touched again: there will be more */
+    bool hid_labels; /* its labels could not be read */
+    bool is_due;     /* changed again; another report will follow */
     int64_t revision;
-    Str object, remains; /* JSON: as it is, and what is told of one that is gone */
+    Str object, remains; /* JSON of the object, and what is reported of a deleted one */
     Buf frames[WATCH_NDJSON + 1][WATCH_TYPES];
 } FeedNews;
 
 struct FeedMember {
-    /* Once, within feed_join or later: from now on nothing is missed. */
+    /* Called once, possibly within feed_join(): from now on no change is missed. */
     void (*ready)(void *context);
     void (*told)(void *context, FeedNews *news);
     void (*beat)(void *context); /* every five seconds */
-    void (*lost)(void *context); /* it must leave: there will be no more */
+    void (*lost)(void *context); /* the member must leave; nothing more will follow */
     void *context;
-    Feed *feed; /* the feed's own from here on; NULL: it is in none */
+    Feed *feed; /* owned by the feed; NULL: not a member */
     FeedMember *next, *previous;
 };
 
 void feed_join(Api *api, const Kind *kind, FeedMember *member);
-/* At any time, also from within; fine when it is in none. */
+/* May be called at any time, even from callbacks and if it is not a member. */
 void feed_leave(FeedMember *member);
 
-/* The objects of the kind that are in no key may be others now: whoever watches is told. */
+/* Must be called when objects of the kind that are not in the store may have changed: notifies
+ * watches. */
 void feed_look_again(Api *api, const Kind *kind);
 
 const ApiSettings *feed_settings(const Feed *feed);
-/* Whatever was touched up to here has been told. */
+/* All changes up to this revision have been reported. */
 int64_t feed_revision(Feed *feed);
-/* Whether the feed has told this state of the object, or a newer one is none. */
+/* Whether the feed has reported this state of the object or a newer one. */
 bool feed_has(const Feed *feed, Str name, int64_t revision);
-/* The event, made once for all. */
+/* The encoded event, shared by all watches. */
 Str feed_news_frame(FeedNews *news, WatchFormat format, WatchType type);
-/* {"metadata":{...}} of an object that is gone. */
+/* {"metadata":{...}} of a deleted object. */
 Str feed_remains(Arena *arena, const Kind *kind, Str name);

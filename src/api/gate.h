@@ -1,16 +1,15 @@
-/* Checks that every request from outside must pass before its URL is looked
- * at, and headers for browsers that every response has. Loop thread. */
+/* Checks every remote request before its URL is examined, and defines the security headers of all
+ * responses. Loop thread. */
 #pragma once
 
 #include "api/api.h"
 
-/* No header that decides something is there twice. Host and Origin are this server's
- * (net/host_check.h), and CORS preflights are refused; requests on the Unix socket, which no browser
- * reaches, are not checked for these. Fails with the status to refuse it with.
- * `allow`: what "Allow" is to say, or NULL. */
+/* Rejects duplicate security headers, foreign Host and Origin (net/host_check.h), and CORS
+ * preflights; Host and Origin are not checked on the Unix socket, which browsers cannot reach.
+ * Fails with the status to respond with. `allow`: value of the "Allow" header, or NULL. */
 MUST_CHECK bool gate_pass(const ApiSettings *settings, const HttpRequest *request, int *status,
                           const char **allow, Error *err);
 
-/* Of answers of the API: for no cache, and for no browser to show, run or embed. */
+/* Headers of API responses: no caching, sniffing, scripts or embedding. */
 extern const HttpField gate_fields[];
 extern const uint32_t gate_field_count;

@@ -10,7 +10,7 @@
 #include "api/routes.def"
 #undef ROUTE
 
-/* For all kinds. */
+/* Endpoints of all kinds. */
 void kind_route_list(ApiCall *call);
 void kind_route_create(ApiCall *call);
 void kind_route_get(ApiCall *call);

@@ -89,7 +89,7 @@ uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[
     return count;
 }
 
-/* Version 8 of RFC 9562: what it is made of is our own affair. */
+/* Version 8 of RFC 9562: the content is implementation-defined. */
 void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1])
 {
     static const char groups[] = "xxxxxxxx-xxxx-8xxx-yxxx-xxxxxxxxxxxx";
@@ -171,7 +171,7 @@ static Value metadata_value(Arena *arena, const Kind *kind, const KindItem *item
     return value_map(map);
 }
 
-/* What is known of one that cannot be read. */
+/* Status of an unreadable object. */
 static Value unreadable_status(Arena *arena, Str error)
 {
     Map *map = map_new(arena, 2);
@@ -195,7 +195,7 @@ void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item
 {
     Error err;
     bool printed = json_print(out, object_value(arena, kind, item), NULL, &err);
-    BUG_IF(!printed); /* it was read from JSON, or made of texts and numbers */
+    BUG_IF(!printed); /* it was parsed from JSON, or consists of strings and numbers */
 }
 
 void object_set_text(Arena *arena, Map *map, const char *name, Str text)

@@ -18,58 +18,59 @@ enum {
     OBJECT_NAME_MAX = 63,
     KIND_PAGE_DEFAULT = 500,
     KIND_PAGE_MAX = 1000,
-    KIND_TOUCHED_MAX = 2,   /* objects that one change of a key is about */
-    KIND_UNSTORED_MAX = 16, /* objects of a kind that are in no key */
+    KIND_TOUCHED_MAX = 2,   /* objects affected by one change of a key */
+    KIND_UNSTORED_MAX = 16, /* objects of a kind outside of the store */
     KIND_COLUMNS_MAX = 32,
 };
 
-/* What can be done with a kind beside what its own routes do; all can be watched. */
+/* Verbs of a kind that need no own routes; every kind can be watched. */
 typedef enum KindVerbs {
     KIND_LIST = 1 << 0,
     KIND_GET = 1 << 1,
-    KIND_CREATE = 1 << 2, /* POST, or PUT of what is not there */
+    KIND_CREATE = 1 << 2, /* POST, or PUT of a new object */
     KIND_UPDATE = 1 << 3, /* PUT and PATCH */
     KIND_DELETE = 1 << 4,
 } KindVerbs;
 
-/* One object as it stands; all of it in the arena of who asked. */
+/* An object; everything is in the caller's arena. */
 typedef struct KindItem {
     Str name;
-    Value labels, annotations; /* maps of texts; missing: none */
+    Value labels, annotations; /* maps of strings; may be missing */
     char uuid[OBJECT_UUID_TEXT + 1];
-    int64_t revision;   /* of its last change; 0: nobody knows, or the store has none of it */
-    int64_t created_ms; /* 0: nobody knows */
-    Value spec, status; /* maps; missing: none */
-    Value unknown;      /* what a newer server wrote beside those into its record */
-    Str error;          /* why it cannot be read, and is only its name; empty: it can */
-    bool hides_labels;  /* it may have some, but they cannot be read, though the rest of it can */
+    int64_t revision;   /* of the last change; 0: unknown, or not in the store */
+    int64_t created_ms; /* 0: unknown */
+    Value spec, status; /* maps; may be missing */
+    Value unknown;      /* fields in the record written by a newer server */
+    /* why the record is unreadable, so that only the name is known; may be empty */
+    Str error;
+    bool hides_labels; /* the labels are unreadable, although other fields are readable */
 } KindItem;
 
 typedef struct KindItems {
     const KindItem *items;
     uint32_t count;
-    Str next;          /* where the next page begins; empty: that was all */
-    uint64_t archived; /* of a log: those up to this number are archived, and no longer there */
-    int64_t revision;  /* of the store, as of which they are so */
+    Str next;          /* start of the next page; empty: last page */
+    uint64_t archived; /* logs: entries up to this number are archived */
+    int64_t revision;  /* revision of the store that the items reflect */
 } KindItems;
 
 typedef struct KindPage {
-    Str after;      /* `next` of the page before; empty: the first one */
+    Str after;      /* `next` of the previous page; empty: first page */
     uint32_t limit; /* 1 to KIND_PAGE_MAX */
-    /* That of the page before, for kinds that are read from the store, so that all pages are as of one,
-     * as long as the store's log reaches back; 0: the first one. */
+    /* Revision of the first page, so that all pages of a kind read from the store show one
+     * revision, as long as the history has it; 0: this is the first page. */
     int64_t revision;
-    /* What it does not match may be left out already, and who asked leaves the rest out. NULL: none. */
+    /* An optimization: `list` may skip objects that do not match; the caller filters in any case.
+     * NULL: all. */
     const Selector *selector;
 } KindPage;
 
-/* What somebody wants an object to be: checked against the fields of its kind. */
+/* The desired state of an object, validated against the fields of its kind. */
 typedef struct KindDraft {
-    Str name; /* empty: the server gives it one */
+    Str name; /* empty: the server assigns it */
     Value labels, annotations, spec;
-    int64_t revision; /* that it must still have: of the object the draft was made from; 0: there
-                         must be none */
-    const KindItem *present; /* NULL: there is none */
+    int64_t revision;        /* revision that the object must still have; 0: it must not exist */
+    const KindItem *present; /* NULL: does not exist */
 } KindDraft;
 
 typedef void KindListed(void *context, const KindItems *items, const Error *err);
@@ -77,77 +78,77 @@ typedef void KindGot(void *context, const KindItem *item, const Error *err);
 
 typedef struct Kind Kind;
 
-/* A column of a table that is no field of spec or status: those say theirs themselves. */
+/* A table column that is not a field of spec or status; those define their own. */
 typedef struct KindColumn {
     const char *title; /* NULL ends a list */
     const char *path;  /* "metadata.labels" */
-    bool is_wide;      /* only in wide tables */
-    const char *none;  /* what stands there when the object has nothing; NULL: "-" */
+    bool is_wide;      /* only with -o wide */
+    const char *none;  /* shown if the value is missing; NULL: "-" */
 } KindColumn;
 
 struct Kind {
     const char *name;                 /* "Node" */
-    const char *plural;               /* "nodes": in addresses */
+    const char *plural;               /* "nodes", used in URLs */
     const char *help;                 /* one sentence */
     uint32_t verbs;                   /* KindVerbs */
-    const RecordField *spec, *status; /* what they may hold; NULL: nothing */
-    const KindColumn *columns;        /* behind those of the fields; NULL: none */
-    const char *name_help;            /* what its name is; NULL: any word */
-    bool is_labeled;                  /* takes labels and annotations; else none are given to it */
+    const RecordField *spec, *status; /* fields; NULL: none */
+    /* additional columns, after those of the fields; may be NULL */
+    const KindColumn *columns;
+    const char *name_help; /* what the name is; NULL: any name */
+    bool is_labeled;       /* has labels and annotations */
 
-    /* Of one that is made; NULL: the server gives it its name. Pure. */
+    /* Validates the name of a new object; NULL: the server assigns it. Pure. */
     bool (*name_check)(Str name, Error *err);
-    /* What more than its fields tell can be wrong with it; NULL: nothing. What is wrong with its fields
-     * is among the problems already. Pure. */
+    /* Validates rules that involve several fields; may be NULL. `problems` already has those of
+     * single fields. Pure. */
     void (*check)(Arena *arena, const KindDraft *draft, FieldProblems *problems);
 
-    /* From the state, without waiting; what is not there is ERROR_NOT_FOUND. What they give lives in
-     * `arena`, or until the loop's next turn. */
+    /* Synchronous reads from the state; ERROR_NOT_FOUND if missing. Results are valid in `arena` or
+     * until the next loop iteration. */
     bool (*list)(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err);
     bool (*get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindItem *out, Error *err);
-    /* Instead of these, of kinds that are read from the store, since their values are large or many: each
-     * calls `done` exactly once, in a later turn or within. */
+    /* Asynchronous alternative for kinds read from the store, because values are large or many:
+     * calls `done` exactly once, possibly before it returns. */
     void (*ask_list)(const Kind *kind, const ApiSettings *settings, Arena *arena,
                      const KindPage *page, KindListed *done, void *context);
     void (*ask_get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                     KindGot *done, void *context);
 
-    /* Each ends in kind_create_done, kind_update_done, kind_remove_done or an answer of its own. A
-     * revision of the draft, or of what is removed, that is not the object's any more is
-     * ERROR_CONFLICT. */
+    /* Each must end in kind_create_done(), kind_update_done(), kind_remove_done() or a response.
+     * Fails with ERROR_CONFLICT if the object no longer has the expected revision. */
     void (*create)(const Kind *kind, ApiCall *call, const KindDraft *draft);
     void (*update)(const Kind *kind, ApiCall *call, const KindDraft *draft);
     void (*remove)(const Kind *kind, ApiCall *call, const KindItem *present);
 
-    /* For watches: what all keys of the store that tell of its objects start with, from `which` 0 on;
-     * empty: there are no more. And the object that such a key belongs to; false: none. */
+    /* For watches: the prefixes of keys that affect its objects, from `which` 0 until empty; and
+     * the object that such a key belongs to, or false. */
     Str (*watched)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
     bool (*touched)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
-    /* Instead of that, when objects are called by what a key holds: all that the change may be about,
-     * with what was there before. Gives how many. */
+    /* Alternative to that if names come from the value of a key: returns the number of objects that
+     * a change affects, including those of the previous value. */
     uint32_t (*touched_by)(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                            Str names[KIND_TOUCHED_MAX]);
-    /* Those that are in no key, at present; feed_look_again when they are others: under one name nothing
-     * changes. Gives how many. NULL: there are none such. */
+    /* Current objects that are not in the store; an object of one name never changes. Call
+     * feed_look_again() when the set changes. Returns their number. May be NULL. */
     uint32_t (*unstored)(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX]);
-    /* Objects are only added, called by numbers that grow, and a list has the newest first. There may be
-     * any number of them, so a watch begins with the newest ones only; that old ones go is not told. */
+    /* An append-only log: names are increasing numbers, and lists start with the newest. A watch
+     * starts with the newest entries only, and deletions are not reported. */
     bool is_log;
-    /* Its objects are called like nodes, and lists of them can be selected by facts (membership/facts_selector.h)
-     * by who may list facts. */
+    /* Objects have the names of nodes, and lists can be selected by facts
+     * (membership/facts_selector.h) if the caller may list facts. */
     bool selects_facts;
 };
 
-/* Either way: calls `done` exactly once, in a later turn or within. What it is given lives in `arena`, or
- * for the call. */
+/* Uses either variant: calls `done` exactly once, possibly before it returns. Results are valid in
+ * `arena` or during the call. */
 void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                KindListed *done, void *context);
 void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
               void *context);
 
-/* What the status of objects says that cannot be read: for the fields of kinds that have such. */
+/* Status fields of unreadable objects, for kinds that can have some. */
 #define KIND_UNREADABLE_FIELDS                                      \
     { .name = "state",                                              \
       .type = RECORD_CHOICE,                                        \
@@ -158,43 +159,43 @@ void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str n
         .name = "error", .help = "why it cannot be read"            \
     }
 
-/* Whether selectors can be asked about it: what cannot be read may have any labels. */
+/* Whether selectors apply: an unreadable object may have any labels. */
 bool kind_item_shows_labels(const KindItem *item);
 
-/* The columns of a table of its objects behind the name: those of spec and status, with the late ones
- * behind, and the further ones of the row. Gives how many. */
+/* Table columns after the name: those of spec and status, late ones last, then the additional ones
+ * of the row. Returns their number. */
 uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[KIND_COLUMNS_MAX]);
 
-/* By its plural or its name; NULL: there is none. */
+/* By plural or name; NULL if not found. */
 const Kind *kind_find(Str name);
 /* In the order of kinds.def; ends with NULL. */
 extern const Kind *const kinds[];
 
-/* Which objects the change is about; gives how many. */
+/* Returns the number of objects that the change affects. */
 uint32_t kind_touched(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                       Str names[KIND_TOUCHED_MAX]);
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
-/* Of its kind and what tells it from all others; the same for the same. */
+/* Derived from the kind and a unique string: the same input gives the same UUID. */
 void object_uuid(const Kind *kind, Str unique, char out[OBJECT_UUID_TEXT + 1]);
 MUST_CHECK bool object_name_check(Str name, Error *err);
 /* As JSON. */
 void object_print(Arena *arena, Buf *out, const Kind *kind, const KindItem *item);
 
-/* A copy of the text, in the spec or status of an object that is being made. */
+/* Copies a string into the spec or status of an object being built. */
 void object_set_text(Arena *arena, Map *map, const char *name, Str text);
 
 /* --- For create, update and remove ------------------------------------------------------------ */
 
-/* Answers that it is made: with `item`, which may hold what is shown this once. */
+/* Responds with the created object, which may include one-time secrets. */
 void kind_answer_made(ApiCall *call, const KindItem *item);
-/* Answers with the object as it is now, with 201 when it is new. */
+/* Responds with the current object; 201 if it is new. */
 void kind_changed(ApiCall *call, Str name, bool is_new);
-/* The same of one that was to be made under this name, or what went wrong. ERROR_CONFLICT, when others
- * were quicker: a request that may change it too looks at it anew. */
+/* The same for a new object, or the error. On ERROR_CONFLICT, a request that may also update reads
+ * the object again. */
 void kind_create_done(ApiCall *call, Str name, const Error *err);
-/* Each a ClusterDone for a change of the object that the call names, which rests on the revision that
- * it had. ERROR_CONFLICT: it is looked at anew, and what was asked for is tried once more or refused. */
+/* ClusterDone callbacks for a change of the call's object, based on its revision. On ERROR_CONFLICT
+ * the object is read again, and the request is retried or rejected. */
 void kind_update_done(void *context, const Error *err);
 void kind_remove_done(void *context, const Error *err);

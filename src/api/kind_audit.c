@@ -1,11 +1,11 @@
-/* Audit: who has asked for what, and what came of it; the newest first. */
+/* Audit: requests and their results, newest first. */
 #include <inttypes.h>
 
 #include "api/kind_rows.h"
 #include "base/utc.h"
 #include "cluster/cluster_keys.h"
 
-/* --- As objects ------------------------------------------------------------------------------ */
+/* --- Objects --------------------------------------------------------------------------------- */
 
 static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entry)
 {
@@ -39,7 +39,7 @@ static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entr
 typedef struct AuditReading {
     const Kind *kind;
     Arena *arena;
-    uint64_t sequence; /* that is wanted; 0: a list is */
+    uint64_t sequence; /* requested entry; 0: a list */
     KindListed *listed;
     KindGot *got;
     void *context;
@@ -147,9 +147,9 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
     return true;
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
-/* In the order of the columns. */
+/* In column order. */
 static const RecordField status[] = {
     { .name = "time", .type = RECORD_TIME, .column = { "TIME" }, .help = "when" },
     { .name = "who", .column = { "WHO" }, .help = "who made the request" },

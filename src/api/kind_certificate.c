@@ -1,5 +1,5 @@
-/* Certificate: those of the CAs, of this server, of nodes and of users, in this order. Users get theirs
- * here; nodes get theirs by joining. */
+/* Certificate: those of CAs, of this server, of nodes and of users, in this order. User
+ * certificates are created here; nodes get theirs by joining. */
 #include "access/user_certificates.h"
 #include "api/call.h"
 #include "api/kind_rows.h"
@@ -12,17 +12,17 @@
 #include "pki/ca.h"
 #include "pki/csr.h"
 
-/* Where a page begins: behind this one of them. */
+/* Position of a page: after this one. */
 #define AFTER_NODES STR("nodes/")
 #define AFTER_USERS STR("users/")
 
-/* --- As objects ------------------------------------------------------------------------------ */
+/* --- Objects --------------------------------------------------------------------------------- */
 
 typedef struct CertificateFacts {
     const char *usage;
     Str serial, owner;
     int64_t created_ms, expires_ms, revision;
-    Str state; /* empty: that cannot be told */
+    Str state; /* empty: unknown */
 } CertificateFacts;
 
 static Str state_by_time(int64_t expires_ms, int64_t now_ms)
@@ -65,7 +65,7 @@ static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *cert
                              .state = state_by_time(certificate->not_after_ms, now_ms) });
 }
 
-/* Whether it was taken back is not in its record. */
+/* The record does not contain revocation. */
 static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *node, int64_t now_ms)
 {
     const NodeRecord *record = &node->node->record;
@@ -115,13 +115,13 @@ enum {
     OWN_MAX = KIND_UNSTORED_MAX /* CAs and certificates of this server */
 };
 
-/* What a page or a search has found so far. */
+/* Items found so far. */
 typedef struct CertificateItems {
     const Kind *kind;
     const ClusterStore *at;
     Arena *arena;
     int64_t now_ms;
-    KindItem *items; /* room for a page and OWN_MAX */
+    KindItem *items; /* capacity: a page and OWN_MAX */
     uint32_t count;
 } CertificateItems;
 
@@ -158,7 +158,7 @@ static void add_own(CertificateItems *found, const ApiSettings *settings)
                         settings->node, found->now_ms));
 }
 
-/* `next` is where the next page begins; empty behind the last node. */
+/* `next` is the start of the next page; empty after the last node. */
 static bool add_nodes(CertificateItems *found, Str after, uint32_t limit, Str *next, Error *err)
 {
     NodesPage page = { .after = after, .limit = limit };
@@ -171,7 +171,7 @@ static bool add_nodes(CertificateItems *found, Str after, uint32_t limit, Str *n
             add(found, node_item(found->kind, found->arena, &listing.nodes[i], found->now_ms));
         }
     }
-    /* Behind the nodes come machines that ask, which have none. */
+    /* Pending machines, which follow the nodes, have no certificates. */
     bool more = listing.next.len > 0 && listing.waiting_count == 0;
     *next = more ? arena_join(found->arena, AFTER_NODES, listing.next, STR_EMPTY) : STR_EMPTY;
     return true;
@@ -224,7 +224,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     return true;
 }
 
-/* --- One ------------------------------------------------------------------------------------- */
+/* --- Single object --------------------------------------------------------------------------- */
 
 static bool find_own(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                      KindItem *out)
@@ -269,7 +269,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     return true;
 }
 
-/* --- Making and taking back ------------------------------------------------------------------ */
+/* --- Creating and revoking ------------------------------------------------------------------- */
 
 static void issued(void *context, const Certified *certified, const CredentialEntry *entry,
                    const Error *err)
@@ -290,10 +290,10 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     Str user = value_get_text(draft->spec, "user");
     P256Public key;
     Error err;
-    if (!field_is_told(problems, STR("/spec/user")) && !user_name_check(user, &err)) {
+    if (!field_has_problem(problems, STR("/spec/user")) && !user_name_check(user, &err)) {
         field_problem(arena, problems, STR("/spec/user"), "%s", err.text);
     }
-    if (!field_is_told(problems, STR("/spec/csr")) &&
+    if (!field_has_problem(problems, STR("/spec/csr")) &&
         !csr_read(value_get_text(draft->spec, "csr"), &key, &err)) {
         field_problem(arena, problems, STR("/spec/csr"), "%s", err.text);
     }
@@ -307,7 +307,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     int64_t life_ms = 0;
     Error err;
     bool has_life = life.len == 0 || duration_parse(life, &life_ms);
-    BUG_IF(!has_life); /* a draft was checked */
+    BUG_IF(!has_life); /* the draft was validated */
     Str *roles = ARENA_ARRAY(&call->arena, Str, given->len);
     for (uint32_t i = 0; i < given->len; i++) {
         roles[i] = value_str(given->items[i]);
@@ -320,12 +320,12 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     } else {
         user_certificate_issue(
             settings->certify,
-            &(UserCertificateWish){ .user = value_get_text(draft->spec, "user"),
-                                    .csr = value_get_text(draft->spec, "csr"),
-                                    .roles = roles,
-                                    .role_count = given->len,
-                                    .life_ms = life_ms,
-                                    .made_by = str_from_c(call->caller.principal.who) },
+            &(UserCertificateRequest){ .user = value_get_text(draft->spec, "user"),
+                                       .csr = value_get_text(draft->spec, "csr"),
+                                       .roles = roles,
+                                       .role_count = given->len,
+                                       .life_ms = life_ms,
+                                       .made_by = str_from_c(call->caller.principal.who) },
             issued, call);
     }
 }
@@ -355,7 +355,7 @@ static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
     }
 }
 
-/* What its record says of a node's certificate; without a serial: it has none. */
+/* The node's record in a value; NULL if unreadable or without a certificate. */
 static const NodeRecord *record_in(Arena *arena, Str text)
 {
     NodeRecord *record = ARENA_NEW(arena, NodeRecord);
@@ -366,8 +366,8 @@ static const NodeRecord *record_in(Arena *arena, Str text)
     return record;
 }
 
-/* A node that gets another certificate has that of before no more. When one is taken back, the record
- * has another enrolment, or is written as it was: membership/revoke.h. */
+/* When a node gets a new certificate, the old one is gone. A revocation changes the enrollment in
+ * the record, or rewrites it unchanged: membership/revoke.h. */
 static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
                            Str names[KIND_TOUCHED_MAX])
 {
@@ -387,7 +387,7 @@ static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const Sto
     const NodeRecord *before = record_in(arena, text), *now = record_in(arena, text_now);
     bool is_same = strcmp(before->serial, now->serial) == 0;
     if (is_same && strcmp(before->enrolment, now->enrolment) == 0 && !str_eq(text, text_now)) {
-        return 0; /* the rest of the record is not in it */
+        return 0; /* the value is only part of the record */
     }
     if (!is_same && before->serial[0] != '\0') {
         names[count++] = str_from_c(before->serial);
@@ -408,7 +408,7 @@ static uint32_t unstored(const ApiSettings *settings, Arena *arena, Str names[KI
     return found.count;
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
 static const RecordField spec[] = {
     { .name = "user",
@@ -423,7 +423,7 @@ static const RecordField spec[] = {
       .max = ROLE_NAME_MAX,
       .column = { "ROLES", .is_late = true },
       .help = "roles of the user; only roles that its creator has" },
-    { .name = "csr", .max = 16 << 10, .help = "the certificate request, as PEM; not stored" },
+    { .name = "csr", .max = 16 << 10, .help = "the certificate request, in PEM; not stored" },
     { .name = "life",
       .type = RECORD_DURATION,
       .min = LIFE_MIN_MS,
@@ -449,10 +449,10 @@ static const RecordField status[] = {
     { .name = "expires", .type = RECORD_TIME, .column = { "EXPIRES" }, .help = "when it expires" },
     { .name = "error", .help = "why its record cannot be read" },
     { .name = "made_by",
-      .column = { "MADE BY", .is_wide = true },
+      .column = { "CREATED BY", .is_wide = true },
       .help = "who created it, for user certificates" },
-    { .name = "certificate", .help = "the certificate, as PEM: shown only when it is created" },
-    { .name = "bundle", .help = "the CAs to trust, as PEM: shown only when it is created" },
+    { .name = "certificate", .help = "the certificate, in PEM: shown only when it is created" },
+    { .name = "bundle", .help = "the CAs to trust, in PEM: shown only when it is created" },
     { 0 },
 };
 

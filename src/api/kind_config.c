@@ -1,4 +1,4 @@
-/* Config: what is set for the whole cluster. */
+/* Config: cluster-wide settings. */
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
 
@@ -6,7 +6,7 @@ static const RecordField spec[] = {
     { .name = "title",
       .max = 100,
       .column = { "TITLE" },
-      .help = "name of this cluster for people, shown at the top of its pages" },
+      .help = "display name of this cluster, shown at the top of its pages" },
     { .name = "color",
       .type = RECORD_CHOICE,
       .choices = "gray|green|blue|orange|red",
@@ -20,7 +20,7 @@ static const RecordField status[] = { KIND_UNREADABLE_FIELDS, { 0 } };
 const Kind kind_config = {
     .name = "Config",
     .plural = "config",
-    .help = "Settings of the whole cluster; only the object named 'cluster' is used.",
+    .help = "Cluster-wide settings; only the object named 'cluster' is used.",
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
     .spec = spec,
     .status = status,

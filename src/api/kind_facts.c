@@ -1,4 +1,4 @@
-/* Facts: what a node has told of itself. */
+/* Facts: what a node reported about itself. */
 #include "api/kind_rows.h"
 #include "cluster/cluster_keys.h"
 #include "lang/json.h"
@@ -6,12 +6,12 @@
 #include "membership/nodes.h"
 
 enum {
-    ROUND_MAX = 12 /* levels that stand around facts in whatever is answered */
+    ROUND_MAX = 12 /* levels of nesting around facts in responses */
 };
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
-/* A node tells its own facts: what is no JSON is told as that, and breaks nothing around it. */
+/* Facts come from a node: malformed ones are reported as such and affect nothing else. */
 static bool read_facts(Arena *arena, Str text, Value *out, Error *err)
 {
     AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
@@ -40,11 +40,11 @@ static void item_start(const Kind *kind, Arena *arena, const NodeFacts *facts, K
     object_uuid(kind, out->name, out->uuid);
 }
 
-/* Its labels are those of the node, so that selectors mean the same; it is another one when another
+/* Labels are those of the node, so that selectors work the same. The UUID changes if another
  * machine gets the name. */
 static void item_take_node(const Kind *kind, Arena *arena, const ClusterStore *at, KindItem *item)
 {
-    const RosterNode *node = roster_look(at->roster, item->name);
+    const RosterNode *node = roster_find_any(at->roster, item->name);
     if (node == NULL) {
         return;
     }
@@ -125,9 +125,9 @@ static void ask_list(const Kind *kind, const ApiSettings *settings, Arena *arena
     facts_list(&settings->at, &query, page_came, reading);
 }
 
-/* --- One ------------------------------------------------------------------------------------- */
+/* --- Single object --------------------------------------------------------------------------- */
 
-/* Whether there is no such node, or one that has sent none. */
+/* Distinguishes a missing node from one that has sent no facts. */
 static void tell_absent(const Reading *reading)
 {
     NodeView view;
@@ -172,9 +172,9 @@ static void ask_get(const Kind *kind, const ApiSettings *settings, Arena *arena,
     }
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
-/* Facts are no fields of this kind: which ones a node sends, src/facts says. */
+/* Facts are not fields of this kind: src/facts defines them. */
 static const KindColumn columns[] = {
     { "OS", "status.os", false, NULL },
     { "VERSION", "status.os_version", false, NULL },
@@ -188,7 +188,7 @@ static const KindColumn columns[] = {
 const Kind kind_facts = {
     .name = "Facts",
     .plural = "facts",
-    .help = "What a node has reported about itself; the status contains the facts, the labels are "
+    .help = "What a node reported about itself; the status contains the facts, the labels are "
             "those of the node.",
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,

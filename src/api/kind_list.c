@@ -1,5 +1,8 @@
-/* GET /v1/<plural>: page by page, and of those the objects that are selected, as far as the caller may
- * see them. */
+/* GET /v1/<plural>: lists objects in pages, filtered by selector and by the caller's permissions.
+ *
+ * A request reads pages of the kind until the response is full, or until it has examined LOOKED_MAX
+ * objects: then the response has a token with which the next request continues. Synchronous kinds
+ * are read in chunks, one after the other; asynchronous ones continue in a callback. */
 #include "api/api_inner.h"
 #include "api/call.h"
 #include "api/cursor.h"
@@ -10,20 +13,20 @@
 #include "base/json_out.h"
 
 enum {
-    /* Looked at for one request; what is left is for the next one. */
+    /* Objects examined per request; the next request continues. */
     LOOKED_MAX = 2000,
     PAGES_MAX = 20,
-    ANSWER_ROOM = 1024, /* bytes around the objects of an answer, about */
-    CHUNK = 50, /* objects that are in memory at a time, of a kind that is read without waiting */
-    /* The same for expressions about facts, which may be long: everybody else waits meanwhile. */
+    ANSWER_ROOM = 1024, /* approximate bytes of a response besides its objects */
+    CHUNK = 50,         /* objects in memory at a time, for synchronous kinds */
+    /* Limit for expressions about facts, since evaluation blocks the loop. */
     STEPS_MAX = 500 * 1000,
     CHUNK_BY_FACTS = 5
 };
 
-/* What came of a page that was read without waiting. */
+/* Result of a page that was read synchronously. */
 typedef struct PageEnd {
-    bool goes_on; /* another one is wanted */
-    bool is_over; /* the listing is no more */
+    bool goes_on; /* continue with another page */
+    bool is_over; /* the listing was freed */
 } PageEnd;
 
 typedef struct Listing {
@@ -32,13 +35,13 @@ typedef struct Listing {
     const Selector *selector; /* NULL: all */
     uint32_t limit;
     KindPage page;
-    Arena looking; /* of one page: what is not wanted goes before the next one comes */
-    Buf items;     /* those that are wanted, as JSON */
+    Arena looking; /* for one page; cleared before the next */
+    Buf items;     /* selected objects, as JSON */
     uint32_t wanted, looked, pages;
     uint64_t archived; /* of the last page */
-    int64_t revision;  /* of the first page, also of another request; 0: it is to come */
-    Str next;          /* where the next request goes on */
-    PageEnd *end;      /* of the page that is being asked for; NULL: it came later */
+    int64_t revision;  /* of the first page, even in an earlier request; 0: not read yet */
+    Str next;          /* position where the next request continues */
+    PageEnd *end;      /* of the page being read; NULL: asynchronous */
 } Listing;
 
 static bool is_selected(const Listing *listing, const KindItem *item)
@@ -47,20 +50,20 @@ static bool is_selected(const Listing *listing, const KindItem *item)
     if (call->by_facts == NULL) {
         return object_selector_matches(listing->selector, item->name, item->labels);
     }
-    const RosterNode *node = roster_look(call_store(call)->roster, item->name);
+    const RosterNode *node = roster_find_any(call_store(call)->roster, item->name);
     return facts_selector_matches(call->by_facts, item->name, item->labels,
                                   node == NULL ? STR_EMPTY : node->facts);
 }
 
-/* What may not be seen is not asked about either. */
+/* Checks permission first: selectors must not reveal hidden objects. */
 static bool is_wanted(const Listing *listing, const KindItem *item)
 {
     return call_may_see(listing->call, item) && is_selected(listing, item);
 }
 
-/* --- Places ---------------------------------------------------------------------------------- */
+/* --- Page tokens ----------------------------------------------------------------------------- */
 
-/* The selectors of the caller's roles, as far as they limit the list. */
+/* The selectors of the caller's roles, if they limit the list. */
 static Str scope_of(const ApiCall *call, Arena *arena)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
@@ -86,7 +89,7 @@ static CursorList list_of(const Listing *listing)
                          .scope = scope_of(call, &call->arena) };
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void answer(Listing *listing, Str next)
 {
@@ -129,11 +132,11 @@ static void answer_with_place(void *context, const SealKey *key, const Error *er
     }
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static void ask(Listing *listing);
 
-/* What is not selected leaves room for others, and is no reason to look for ever. */
+/* Unselected objects do not fill the page, but count towards LOOKED_MAX. */
 static bool is_enough(const Listing *listing, const KindItems *items)
 {
     bool is_known = listing->kind->list != NULL;
@@ -163,7 +166,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
     Listing *listing = context;
     ApiCall *call = listing->call;
     PageEnd later, *end = listing->end != NULL ? TAKE(listing->end) : &later;
-    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may end here */
+    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may be freed here */
     end->is_over = true;
     if (!call_goes_on(call, err)) {
         return;
@@ -185,7 +188,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
     }
 }
 
-/* At most so many at a time. */
+/* Number of objects to request. */
 static uint32_t chunk_of(const Listing *listing)
 {
     bool is_known = listing->kind->list != NULL;
@@ -195,7 +198,7 @@ static uint32_t chunk_of(const Listing *listing)
     return is_known ? CHUNK : UINT32_MAX;
 }
 
-/* Page by page. Who reads without waiting has called `listed` before it returns. */
+/* Reads page by page. For synchronous kinds, `listed` has been called when `list` returns. */
 static void ask(Listing *listing)
 {
     PageEnd end;
@@ -204,7 +207,7 @@ static void ask(Listing *listing)
         end = (PageEnd){ 0 };
         listing->end = &end;
         listing->page.limit = rest < chunk_of(listing) ? rest : chunk_of(listing);
-        /* One about facts is matched here, so that no request looks at more than LOOKED_MAX. */
+        /* Selectors by facts are evaluated here, so that LOOKED_MAX applies. */
         listing->page.selector = listing->call->by_facts == NULL ? listing->selector : NULL;
         listing->page.revision = listing->revision;
         arena_init(&listing->looking, ARENA_UNLIMITED);
@@ -235,7 +238,7 @@ static void go_on_there(void *context, const SealKey *key, const Error *err)
     ask(listing);
 }
 
-/* Who selects by facts learns them. */
+/* Selecting by facts reveals them. */
 static bool may_list_facts(const ApiCall *call, Error *err)
 {
     const Credentials *credentials = call_settings(call)->credentials;
@@ -250,7 +253,7 @@ static bool may_list_facts(const ApiCall *call, Error *err)
                "selecting nodes by facts requires permission to list all facts (list on Facts)");
 }
 
-/* False: it was refused. */
+/* Returns false after rejecting the call. */
 static bool read_selector(Listing *listing)
 {
     ApiCall *call = listing->call;
@@ -265,7 +268,7 @@ static bool read_selector(Listing *listing)
         call_fail(call, &err);
         return false;
     }
-    if (!facts_selector_asks(selector)) {
+    if (!facts_selector_uses_facts(selector)) {
         return call_parameter_selector(call, &listing->selector);
     }
     if (!may_list_facts(call, &err)) {

@@ -1,4 +1,4 @@
-/* Node: a member of the cluster, or a machine that asks to become one. */
+/* Node: a node of the cluster, or a machine that requests to join. */
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "base/utc.h"
@@ -15,7 +15,7 @@ static void set_text(Arena *arena, Map *map, const char *name, const char *text)
     map_set_str(arena, map, str_from_c(name), value_string(arena_copy(arena, str_from_c(text))));
 }
 
-/* 0: nobody knows. */
+/* 0: unknown. */
 static void set_moment(Arena *arena, Map *map, const char *name, int64_t ms)
 {
     map_set_str(arena, map, str_from_c(name),
@@ -34,7 +34,7 @@ static void set_key(Arena *arena, Map *map, const Pin *pin)
     set_text(arena, map, "key", text);
 }
 
-static Value machine_value(Arena *arena, const JoiningMachine *machine)
+static Value machine_value(Arena *arena, const PendingMachine *machine)
 {
     Map *map = map_new(arena, 4);
     set_key(arena, map, &machine->key);
@@ -44,10 +44,10 @@ static Value machine_value(Arena *arena, const JoiningMachine *machine)
     return value_map(map);
 }
 
-/* A list with an object for each key. */
-static Value asking_value(Arena *arena, const JoiningEntry *asking)
+/* A list with one object per key. */
+static Value asking_value(Arena *arena, const PendingEntry *asking)
 {
-    List *list = list_new(arena, JOINING_MACHINES_MAX);
+    List *list = list_new(arena, PENDING_MACHINES_MAX);
     if (asking->error.len > 0) {
         Map *map = map_new(arena, 1);
         map_set_str(arena, map, STR("error"), value_string(arena_copy(arena, asking->error)));
@@ -59,7 +59,7 @@ static Value asking_value(Arena *arena, const JoiningEntry *asking)
     return value_list(list);
 }
 
-/* What only members have. */
+/* Fields that only members have. */
 static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
 {
     set_moment(arena, status, "joined", record->joined_ms);
@@ -105,10 +105,10 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *en
     return item;
 }
 
-static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntry *asking)
+static KindItem item_of_asking(const Kind *kind, Arena *arena, const PendingEntry *asking)
 {
-    const JoiningRecord *record = &asking->record;
-    const JoiningMachine *first = joining_record_first(record);
+    const PendingRecord *record = &asking->record;
+    const PendingMachine *first = pending_record_first(record);
     char pin[PIN_TEXT + 1];
     Map *status = map_new(arena, 16);
     KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
@@ -122,7 +122,7 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const JoiningEntr
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
-    /* Another one when another key comes first, and as a member. */
+    /* The UUID changes when a different key comes first, and when it becomes a member. */
     pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
     set_text(arena, status, "state", first->is_approved ? "approved" : "asks");
@@ -179,11 +179,11 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
 
 static void node_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    NodeWish wish = { .labels = draft->labels,
-                      .annotations = draft->annotations,
-                      .revision = draft->revision };
+    NodeUpdate wish = { .labels = draft->labels,
+                        .annotations = draft->annotations,
+                        .revision = draft->revision };
     Error err;
-    /* Bodies that are small each may add up to it. What else may be too much goes by itself. */
+    /* Small patches may add up to it; other limits are checked elsewhere. */
     if (!node_texts_check(draft->labels, draft->annotations, &err)) {
         call_fail_body(call, &err);
         return;
@@ -235,7 +235,7 @@ static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, St
            node_name_check(*name, &err);
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
 static const RecordField asking[] = {
     { .name = "key", .help = "pin of the machine's public key" },
@@ -243,14 +243,12 @@ static const RecordField asking[] = {
     { .name = "asked",
       .type = RECORD_TIME,
       .help = "time of the last request, accurate to 10 minutes" },
-    { .name = "approved",
-      .type = RECORD_BOOL,
-      .help = "whether it is admitted at its next request" },
+    { .name = "approved", .type = RECORD_BOOL, .help = "whether it joins at its next request" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };
 
-/* In the order of the columns. */
+/* In column order. */
 static const RecordField status[] = {
     { .name = "state",
       .type = RECORD_CHOICE,
@@ -260,7 +258,8 @@ static const RecordField status[] = {
     { .name = "since",
       .type = RECORD_TIME,
       .column = { "SINCE", "unknown" },
-      .help = "when its session began or, if silent, when it was last seen; null: unknown" },
+      .help =
+          "when its session started or, if silent, the time of its last contact; null: unknown" },
     { .name = "facts",
       .type = RECORD_BOOL,
       .column = { "FACTS", "never sent" },
@@ -298,7 +297,7 @@ static const RecordField status[] = {
       .type = RECORD_OBJECT,
       .shape = RECORD_LIST,
       .fields = asking,
-      .help = "machines that want to join under this name; each is approved separately" },
+      .help = "machines that request to join with this name; each is approved separately" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
 };
@@ -308,7 +307,7 @@ static const KindColumn columns[] = { { "LABELS", "metadata.labels", false, NULL
 const Kind kind_node = {
     .name = "Node",
     .plural = "nodes",
-    .help = "A node of the cluster, or a machine that waits to be approved.",
+    .help = "A node of the cluster, or a machine waiting for approval.",
     .verbs = KIND_LIST | KIND_GET | KIND_UPDATE | KIND_DELETE,
     .status = status,
     .columns = columns,

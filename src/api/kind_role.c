@@ -1,10 +1,10 @@
-/* Role: what whoever has it may do. Kept as it is, but for those that are built in. */
+/* Role: what its holders may do. Stored as written, except for built-in roles. */
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
 #include "base/bug.h"
 
-/* --- Those that are built in ----------------------------------------------------------------- */
+/* --- Built-in roles -------------------------------------------------------------------------- */
 
 static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *role)
 {
@@ -21,7 +21,7 @@ static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *r
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* One whose rules make no sense grants nothing (access/credentials.h), and is shown as such. */
+/* A role with invalid rules grants nothing (access/credentials.h), and is shown as unreadable. */
 static KindItem checked(Arena *arena, const KindItem *item)
 {
     KindItem out = *item;
@@ -44,7 +44,7 @@ static KindItem checked(Arena *arena, const KindItem *item)
     return out;
 }
 
-/* The first page begins with those that are built in. */
+/* The first page starts with the built-in roles. */
 static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
@@ -97,7 +97,7 @@ static void add_word(Str *words, uint32_t *count, const char *word)
     words[(*count)++] = str_from_c(word);
 }
 
-/* The verbs and kinds that addresses have, and "watch". */
+/* The verbs and kinds of all routes, and "watch". */
 static AccessVocabulary vocabulary(Arena *arena)
 {
     Str *verbs = ARENA_ARRAY(arena, Str, ROUTE_COUNT + 1);
@@ -131,7 +131,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
     for (uint32_t i = 0; i < faults->count; i++) {
         const RuleFault *fault = &faults->items[i];
-        if (field_is_told(problems, fault->pointer)) {
+        if (field_has_problem(problems, fault->pointer)) {
             continue;
         }
         field_problem(arena, problems, fault->pointer, "%" STR_FMT, STR_ARG(fault->detail))
@@ -139,7 +139,8 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
 }
 
-/* Nobody makes a role that may more than they may themselves. False: it was answered. */
+/* A caller may not define a role that allows more than its own roles. Returns false after
+ * responding. */
 static bool may_define(ApiCall *call, const KindDraft *draft)
 {
     const Credentials *credentials = call_settings(call)->credentials;
@@ -147,7 +148,7 @@ static bool may_define(ApiCall *call, const KindDraft *draft)
     AccessRole role;
     Error err;
     bool good = parse(&call->arena, draft, &role, faults);
-    BUG_IF(!good); /* a draft was checked */
+    BUG_IF(!good); /* the draft was validated */
     if (credentials != NULL &&
         !credentials_may_define(credentials, &call->caller.principal, &role, &err)) {
         call_fail(call, &err);
@@ -178,8 +179,8 @@ static bool is_unused(const ApiSettings *settings, Str name, const int64_t *revi
                                    loop_wall_ms(settings->at.loop), err);
 }
 
-/* Who has a role that is gone would get the next of its name: so it stays as long as somebody does
- * by something that is good still. */
+/* A new role of the same name would apply to existing holders, so a role cannot be deleted while a
+ * valid credential has it. */
 static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present)
 {
     Str keys[CREDENTIALS_GRANT_KEYS];
@@ -194,7 +195,7 @@ static void remove_role(const Kind *kind, ApiCall *call, const KindItem *present
     }
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
 static const RecordField rule[] = {
     { .name = "verbs",

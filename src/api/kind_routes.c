@@ -1,4 +1,8 @@
-/* /v1/<plural>/<name>: what all kinds have; their lists are in kind_list.c. */
+/* /v1/<plural>/<name>: endpoints that all kinds share; lists are in kind_list.c.
+ *
+ * A change reads the object, checks preconditions and permission, applies the change, and writes it
+ * if the object still has the revision that was read. On a conflict it starts over, up to TRIES_MAX
+ * times. */
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/object_draft.h"
@@ -8,7 +12,7 @@
 #include "cluster/state.h"
 
 enum {
-    TRIES_MAX = 5 /* when others change the same object meanwhile */
+    TRIES_MAX = 5 /* attempts if others change the same object concurrently */
 };
 
 /* A request about one object. */
@@ -16,12 +20,12 @@ typedef struct KindCall {
     ApiCall *call;
     const Kind *kind;
     ObjectBody body;
-    FieldProblems problems; /* of the body, told with those of the draft */
+    FieldProblems problems; /* of the body, reported together with those of the draft */
     bool is_patch, is_put, removes;
-    bool has_match;  /* If-Match is there, or a revision in the body, and says: */
-    bool match_any;  /* it must be there; else */
+    bool has_match;  /* If-Match or a revision in the body was given: */
+    bool match_any;  /* it must exist; otherwise */
     int64_t match;   /* it must have this revision */
-    bool match_none; /* If-None-Match: it must not be there */
+    bool match_none; /* If-None-Match: it must not exist */
     uint32_t tries;
     KindItem present;
     KindDraft draft;
@@ -44,9 +48,8 @@ static void answer_item(ApiCall *call, const Kind *kind, int status, const KindI
     call_answer(call, status, &json);
 }
 
-/* An object was looked for. False: it was answered.
- * Who may for some objects only does not learn which others there are: so this comes before anything
- * else is said of it. */
+/* Result of reading the object. Returns false after responding. A caller with limited roles must
+ * not learn about other objects, so this comes before any other check. */
 static bool found(ApiCall *call, const KindItem *item, const Error *err)
 {
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
@@ -60,7 +63,7 @@ static bool found(ApiCall *call, const KindItem *item, const Error *err)
     return false;
 }
 
-/* --- One ------------------------------------------------------------------------------------- */
+/* --- Single object --------------------------------------------------------------------------- */
 
 static void got(void *context, const KindItem *item, const Error *err)
 {
@@ -80,9 +83,9 @@ void kind_route_get(ApiCall *call)
     kind_get(kind, call_settings(call), &call->arena, call->part, got, call);
 }
 
-/* --- What a request rests on ----------------------------------------------------------------- */
+/* --- Preconditions --------------------------------------------------------------------------- */
 
-/* If-Match: one strong tag, or "*". If-None-Match: "*". */
+/* Accepts If-Match with one strong tag or "*", and If-None-Match with "*". */
 static bool read_match(KindCall *change)
 {
     const Http1Head *head = http_request_head(change->call->request);
@@ -109,7 +112,7 @@ static bool read_match(KindCall *change)
     return true;
 }
 
-/* `item` NULL: it is not there, or not for the caller, who is told no more of it. */
+/* `item` NULL: it does not exist, or the caller may not see it. */
 static bool check_match(const KindCall *change, const KindItem *item)
 {
     ApiCall *call = change->call;
@@ -157,7 +160,8 @@ static bool make_draft(KindCall *change, const KindItem *present)
         call_refuse_fields(call, &problems);
         return false;
     }
-    /* Nor is it made one of others. Of one that is not there no more is said than of one of theirs. */
+    /* The change must not move the object out of the caller's scope. For a missing object the
+     * response is the same as for a hidden one. */
     if (call_may_touch(call, change->draft.name, change->draft.labels)) {
         return true;
     }
@@ -169,7 +173,7 @@ static bool make_draft(KindCall *change, const KindItem *present)
     return false;
 }
 
-/* Who may change objects may not make them by that. False: it was answered. */
+/* Permission to update does not include creation. Returns false after responding. */
 static bool may_make(const KindCall *change)
 {
     ApiCall *call = change->call;
@@ -200,8 +204,8 @@ static void create(KindCall *change)
     }
 }
 
-/* Whether something follows when it is not there. Who may for some objects only learns of none by what
- * is said instead. */
+/* Whether the request can proceed if the object does not exist. Must not reveal hidden objects to
+ * callers with limited roles. */
 static bool may_be_absent(const KindCall *change)
 {
     const ApiCall *call = change->call;
@@ -224,7 +228,7 @@ static void look(KindCall *change)
     kind_get(change->kind, call_settings(call), &call->arena, call->part, look_for_change, call);
 }
 
-/* More is wrong with the request than that there is none. */
+/* Reports other errors of the request before the missing object. */
 static void refuse_absent(const KindCall *change)
 {
     ApiCall *call = change->call;
@@ -249,7 +253,7 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         }
         return;
     }
-    /* One that is not theirs and none are told alike here, too. */
+    /* Hidden and missing objects get the same response here too. */
     bool is_hidden = err == NULL && call->api != NULL && !call_may_see(call, item);
     if ((is_absent || is_hidden) && (change->problems.count > 0 || change->has_match)) {
         refuse_absent(change);
@@ -260,7 +264,7 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
     }
     if (change->is_patch && item->error.len > 0) {
         call_refuse(call, 409,
-                    "the stored object cannot be read: replace it as a whole (PUT), or delete it");
+                    "the stored object cannot be read: replace it completely (PUT), or delete it");
         return;
     }
     change->present = *item;
@@ -271,7 +275,7 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
     }
 }
 
-/* False: it was answered. */
+/* Returns false after responding. */
 static bool read_body(KindCall *change, Str body)
 {
     ApiCall *call = change->call;
@@ -337,8 +341,8 @@ static void show_created(void *context, const KindItem *item, const Error *err)
     }
 }
 
-/* The state has seen what was written, unless it fell behind meanwhile: then it shows the object as it was
- * before, or none. */
+/* Usually the state has the write by now; if it has fallen behind, it still has the previous object
+ * or none. */
 void kind_changed(ApiCall *call, Str name, bool is_new)
 {
     const Kind *kind = kind_of(call);
@@ -352,8 +356,8 @@ void kind_changed(ApiCall *call, Str name, bool is_new)
     kind_get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
 }
 
-/* False: it was answered, or is looked at anew: others were quicker. What the request rests on is
- * checked again by that. One that only makes objects has looked at none. */
+/* Returns false if the call was answered, or if a conflict restarted it, which checks preconditions
+ * again. A create request has read no object. */
 static bool change_ends(ApiCall *call, const Error *err)
 {
     KindCall *change = call->own;

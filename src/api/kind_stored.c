@@ -14,7 +14,7 @@
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-/* `present` is what it takes the place of; NULL: nothing. */
+/* `present` is the object that it replaces; may be NULL. */
 static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, int64_t created_ms,
                        const KindItem *present)
 {
@@ -29,7 +29,7 @@ static Str record_text(Arena *arena, const KindDraft *draft, const char *uuid, i
     return buf_str(&text);
 }
 
-/* What cannot be read is an object all the same, which can be replaced and deleted. */
+/* An unreadable record is an object too: it can be replaced and deleted. */
 static KindItem item_of(const Kind *kind, Arena *arena, const StateEntry *entry)
 {
     Str name = arena_copy(arena, entry->parts[1]);
@@ -56,7 +56,7 @@ static KindItem item_of(const Kind *kind, Arena *arena, const StateEntry *entry)
     return item;
 }
 
-/* "role" of "Role": as all keys are written. */
+/* "role" of "Role", as used in keys. */
 static Str key_word(const Kind *kind, Arena *arena)
 {
     Str name = str_from_c(kind->name);
@@ -78,7 +78,7 @@ Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
     return which == 0 ? key_make_prefix(arena, prefix, KEY_OBJECT, &name, 1) : STR_EMPTY;
 }
 
-/* What can stand in JSON and in tables. Keys with anything else there are nobody's. */
+/* Whether the name is printable. Other keys are ignored. */
 static bool is_word(Str name)
 {
     return name.len <= TABLE_NAME_MAX && memchr(name.data, '\0', name.len) == NULL &&
@@ -152,17 +152,17 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
-/* Outlives the call that wants it when its peer leaves. */
+/* Outlives the call if its peer disconnects. */
 typedef struct Writing {
     ApiCall *call;
     Arena arena;
     Str name, record;
-    int64_t revision; /* that it has; 0: it is not there */
+    int64_t revision; /* current revision; 0: does not exist */
     bool removes;
-    StoredGuard guard; /* without keys: none */
+    StoredGuard guard; /* without keys: no guard */
 } Writing;
 
-/* Who asked may be gone, and the API too. */
+/* The call may be gone, and the API too. */
 static bool check_guard(const Writing *writing, const Change *change, Error *err)
 {
     int64_t revisions[STORED_GUARDS_MAX];
@@ -233,10 +233,26 @@ static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
     return writing;
 }
 
+/* Objects of average size fit in any number that is allowed, so only for larger ones all are counted. */
+static bool has_room(const Kind *kind, Writing *writing, Str key)
+{
+    const ClusterStore *at = call_store(writing->call);
+    size_t total = writing->record.len;
+    if (total <= STORED_BYTES_MAX / STORED_OBJECTS_MAX) {
+        return true;
+    }
+    Str all = stored_watched(kind, &writing->arena, at->prefix, 0);
+    StateRange range = state_range(at->state, all, STR_EMPTY);
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        total += str_eq(entry->key, key) ? 0 : entry->value.len;
+    }
+    return total <= STORED_BYTES_MAX;
+}
+
 static void write_start(const Kind *kind, Writing *writing)
 {
     ApiCall *call = writing->call;
-    /* Patches may add up to more than one request can have. */
+    /* Patches may add up to more than one request can contain. */
     if (writing->record.len > STORED_RECORD_MAX) {
         writing_free(writing);
         call_refuse(call, 413, "the object would be larger than allowed");
@@ -246,6 +262,16 @@ static void write_start(const Kind *kind, Writing *writing)
     Str keys[1 + STORED_GUARDS_MAX];
     Change *change;
     keys[0] = key_of(kind, &writing->arena, at->prefix, writing->name);
+    if (!has_room(kind, writing, keys[0])) {
+        Error err;
+        writing_free(writing);
+        error_set(
+            &err, ERROR_LIMIT,
+            "all objects of this kind would have more than %d MiB in total; delete some first",
+            STORED_BYTES_MAX >> 20);
+        call_fail(call, &err);
+        return;
+    }
     for (uint32_t i = 0; i < writing->guard.key_count; i++) {
         keys[1 + i] = writing->guard.keys[i];
     }
@@ -264,7 +290,7 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
     Writing *writing = writing_new(call, draft->name, 0);
-    /* Of one that was made and deleted a moment ago it is another. */
+    /* Differs if an object of this name was deleted and created again. */
     object_uuid(kind,
                 arena_format(&writing->arena, "%" STR_FMT "/%" STR_FMT "/%llu/%lld",
                              STR_ARG(call_settings(call)->store_id), STR_ARG(draft->name),
@@ -278,14 +304,14 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     Error err;
-    /* Only what was put there as a key can have such a name. */
+    /* Only a key written directly to the store can have such a name. */
     if (!object_name_check(draft->name, &err)) {
         call_refuse_field(call, STR("/metadata/name"), err.text);
         return;
     }
     Writing *writing = writing_new(call, draft->name, draft->revision);
     int64_t created_ms = draft->present->created_ms;
-    /* Of one that could not be read nobody knows. */
+    /* Unknown if the record was unreadable. */
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
     writing->record =
         record_text(&writing->arena, draft, draft->present->uuid, created_ms, draft->present);
@@ -298,7 +324,7 @@ void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *pres
     Writing *writing = writing_new(call, present->name, present->revision);
     BUG_IF(guard->key_count > STORED_GUARDS_MAX);
     writing->removes = true;
-    writing->guard = *guard; /* the keys are copied with the start */
+    writing->guard = *guard; /* the keys are copied by starting */
     write_start(kind, writing);
 }
 

@@ -4,13 +4,16 @@
 
 #include "api/kind.h"
 
-/* Every server has all of them in memory. */
+/* Every server holds all of them in memory. */
 enum {
-    STORED_OBJECTS_MAX = 10000,  /* of one kind */
-    STORED_RECORD_MAX = 80 << 10 /* bytes of one, as it is stored: more than a request can have */
+    STORED_OBJECTS_MAX = 10000, /* per kind */
+    /* size limit of a record, in bytes; more than a request can contain */
+    STORED_RECORD_MAX = 80 << 10,
+    /* total size per kind, in bytes; objects of average size do not reach it */
+    STORED_BYTES_MAX = 32 << 20,
 };
 
-/* Whether the values of objects/<word>/ are those of such a kind: a StateEvents' `keeps`. */
+/* Whether objects/<word>/ belongs to such a kind: `keeps` of StateEvents. */
 bool stored_is_kind(Str word);
 
 bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
@@ -20,8 +23,8 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);
-/* The same, when `allows` has nothing against it by what some other keys are; all of that is one
- * transaction. `revisions` are those of the keys, 0 for one that is not there. */
+/* Like stored_put(), if `allows` accepts the revisions of other keys, in the same transaction.
+ * `revisions` has 0 for missing keys. */
 enum {
     STORED_GUARDS_MAX = 4
 };
@@ -35,7 +38,7 @@ void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *pres
 Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
 bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
 
-/* All of them, for a row that has nothing of its own to say. */
+/* All functions, for a row without its own. */
 #define STORED_KIND                                                            \
     .name_check = object_name_check, .list = stored_list, .get = stored_get,   \
     .create = stored_create, .update = stored_update, .remove = stored_remove, \

@@ -1,10 +1,9 @@
-/* Token: what machines join with, and what people and programs show to the API.
+/* Token: for machines to join with, and for users and programs to use the API.
  *
- * Two sorts of records (access/tokens.h, access/access_tokens.h) that are one kind of object: both
- * are made here, shown once, expire, and are taken back. In lists those to join with come first. */
+ * Two types of records (access/tokens.h, access/access_tokens.h) form one kind: both are created
+ * here, shown once, expire, and can be revoked. Lists have join tokens first. */
 #include <openssl/crypto.h>
 
-#include "access/access_tokens.h"
 #include "access/tokens.h"
 #include "api/call.h"
 #include "api/kind_rows.h"
@@ -14,9 +13,9 @@
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
 
-_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "one field is for both sorts");
+_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "both types share one field");
 
-/* --- As objects ------------------------------------------------------------------------------ */
+/* --- Objects --------------------------------------------------------------------------------- */
 
 static void fill_join(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
 {
@@ -26,7 +25,7 @@ static void fill_join(Arena *arena, KindItem *item, const void *from, int64_t no
     object_set_text(arena, spec, "description", str_from_c(record->label));
     map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
     object_set_text(arena, status, "state",
-                    str_from_c(token_verdict_name(token_standing(record, now_ms))));
+                    str_from_c(token_verdict_name(token_check_record(record, now_ms))));
     object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
     map_set_str(arena, status, STR("uses"), value_int(record->uses));
 }
@@ -54,7 +53,7 @@ static void fill_access(Arena *arena, KindItem *item, const void *from, int64_t 
     object_set_text(arena, status, "made_by", str_from_c(record->made_by));
 }
 
-/* In the order of lists. */
+/* In list order. */
 enum {
     SORT_JOIN,
     SORT_ACCESS,
@@ -93,7 +92,8 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* Where a page begins is a sort and a place in it: "access/ID". Gives the sort, and the place. */
+/* The position of a page is a type and a position in it: "access/ID". Returns the type and sets
+ * `place`. */
 static uint32_t sort_after(Str after, Str *place)
 {
     Str purpose = STR_EMPTY;
@@ -138,7 +138,7 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     return true;
 }
 
-/* What is no id of one sort may be one of the other. */
+/* An id that is malformed for one type may belong to the other. */
 static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindItem *out, Error *err)
 {
@@ -152,7 +152,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     return false;
 }
 
-/* --- Making ---------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------- */
 
 static int64_t field_life(Value spec, int64_t fallback_ms)
 {
@@ -161,7 +161,7 @@ static int64_t field_life(Value spec, int64_t fallback_ms)
     return text.len == 0 || duration_parse(text, &ms) ? ms : fallback_ms;
 }
 
-/* What a machine needs beside the token. */
+/* What a machine needs in addition to the token. */
 static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
 {
     char pin[PIN_TEXT + 1];
@@ -217,11 +217,11 @@ static bool is_for_access(Value spec)
     return str_eq_c(value_get_text(spec, "purpose"), sorts[SORT_ACCESS].purpose);
 }
 
-/* What one sort has, the other has not. */
+/* Each type rejects fields of the other. */
 static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 {
     const Value *roles = value_get(draft->spec, STR("roles"));
-    if (field_is_told(problems, STR("/spec/purpose"))) {
+    if (field_has_problem(problems, STR("/spec/purpose"))) {
         return;
     }
     if (!is_for_access(draft->spec)) {
@@ -243,9 +243,9 @@ static void make_join(ApiCall *call, Value spec)
 {
     const Value *uses = value_get(spec, STR("uses"));
     tokens_create(call_store(call),
-                  &(TokenWish){ .label = value_get_text(spec, "description"),
-                                .life_ms = field_life(spec, JOIN_LIFE_MS),
-                                .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
+                  &(TokenRequest){ .label = value_get_text(spec, "description"),
+                                   .life_ms = field_life(spec, JOIN_LIFE_MS),
+                                   .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
                   join_made, call);
 }
 
@@ -266,11 +266,11 @@ static void make_access(ApiCall *call, Value spec)
     } else {
         access_tokens_create(
             &settings->at,
-            &(AccessTokenWish){ .name = value_get_text(spec, "description"),
-                                .roles = roles,
-                                .role_count = given->list->len,
-                                .life_ms = field_life(spec, ACCESS_LIFE_MS),
-                                .made_by = str_from_c(call->caller.principal.who) },
+            &(AccessTokenRequest){ .name = value_get_text(spec, "description"),
+                                   .roles = roles,
+                                   .role_count = given->list->len,
+                                   .life_ms = field_life(spec, ACCESS_LIFE_MS),
+                                   .made_by = str_from_c(call->caller.principal.who) },
             access_made, call);
     }
 }
@@ -311,7 +311,7 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
     return false;
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Row ------------------------------------------------------------------------------------- */
 
 static const RecordField spec[] = {
     { .name = "purpose",
@@ -356,7 +356,7 @@ static const RecordField status[] = {
       .column = { "USES" },
       .help = "how many machines have joined with it" },
     { .name = "expires", .type = RECORD_TIME, .column = { "EXPIRES" }, .help = "when it expires" },
-    { .name = "made_by", .column = { "MADE BY", .is_wide = true }, .help = "who created it" },
+    { .name = "made_by", .column = { "CREATED BY", .is_wide = true }, .help = "who created it" },
     { .name = "secret",
       .is_secret = true,
       .help = "the token itself: shown only when it is created" },
@@ -374,7 +374,7 @@ const Kind kind_token = {
     .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_DELETE,
     .spec = spec,
     .status = status,
-    .name_help = "the first half of the token, which is not secret",
+    .name_help = "the public part of the token",
     .check = check,
     .list = list,
     .get = get,

@@ -1,5 +1,5 @@
-/* Counters that are updated while a server works, for /metrics;
- * values that can be read at any time are not here. Loop thread. */
+/* Counters of a running server, for /metrics; values that can be read at any time are not here.
+ * Loop thread. */
 #pragma once
 
 #include "api/metrics_text.h"
@@ -14,11 +14,11 @@ DEFINE_AUTO(Metrics, metrics_free)
 int64_t metrics_started_ms(const Metrics *metrics);
 
 enum {
-    METRICS_ROUTES_MAX = 256 /* further ones are one */
+    METRICS_ROUTES_MAX = 256 /* further ones are combined */
 };
 
-/* A request was answered. The texts are a row's: they are known by where they are, and borrowed. `us`
- * negative: its answer has begun, nobody knows how long it is going to take. */
+/* Counts a request. The strings are those of the row: borrowed, and compared by address. `us` is
+ * negative for streams, whose duration is unknown. */
 void metrics_note_request(Metrics *metrics, const char *method, const char *route, int status,
                           int64_t us);
 /* METRIC_HTTP_REQUESTS and METRIC_HTTP_DURATION. */

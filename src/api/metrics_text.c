@@ -11,7 +11,7 @@ const MetricRow metric_rows[METRIC_COUNT] = {
 #undef METRIC
 };
 
-/* Their ends, in microseconds: 1 ms to 10 s. */
+/* Upper bounds in microseconds: 1 ms to 10 s. */
 static const int64_t metric_bounds_us[METRIC_BUCKETS] = { 1000,   5000,    25000,   100000,
                                                           500000, 2500000, 10000000 };
 
@@ -31,7 +31,7 @@ void metrics_text_init(MetricsText *text, Buf *out)
     *text = (MetricsText){ .out = out, .current = -1 };
 }
 
-/* --- Parts ----------------------------------------------------------------------------------- */
+/* --- Helpers --------------------------------------------------------------------------------- */
 
 static void begin(MetricsText *text, Metric metric)
 {
@@ -67,7 +67,7 @@ static void put_value(Buf *out, Str value)
     }
 }
 
-/* {route="/v1/nodes",le="0.5"}; `end` is the one of a bucket, or NULL. */
+/* Appends {route="/v1/nodes",le="0.5"}; `end` is the bound of a bucket, or NULL. */
 static void put_labels(Buf *out, const MetricLabel *labels, uint32_t count, const char *end)
 {
     if (count == 0 && end == NULL) {
@@ -113,7 +113,7 @@ void metrics_text_us(MetricsText *text, Metric metric, const MetricLabel *labels
     buf_put_char(text->out, '\n');
 }
 
-/* Of a histogram, buckets have all that is in those before them, too. */
+/* Buckets of a histogram are cumulative. */
 void metrics_text_histogram(MetricsText *text, Metric metric, const MetricLabel *labels,
                             uint32_t count, const MetricHistogram *histogram)
 {

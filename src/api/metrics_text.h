@@ -6,7 +6,7 @@
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 typedef enum MetricType {
-    METRIC_COUNTER, /* only grows, from 0 when the program starts */
+    METRIC_COUNTER, /* only grows, starting at 0 */
     METRIC_GAUGE,
     METRIC_HISTOGRAM,
 } MetricType;
@@ -27,11 +27,11 @@ typedef struct MetricRow {
 extern const MetricRow metric_rows[METRIC_COUNT];
 
 enum {
-    METRIC_BUCKETS = 7 /* of every histogram, and one without an end */
+    METRIC_BUCKETS = 7 /* of every histogram, plus one without a bound */
 };
 
 typedef struct MetricHistogram {
-    uint64_t counts[METRIC_BUCKETS + 1]; /* each by itself */
+    uint64_t counts[METRIC_BUCKETS + 1]; /* not cumulative */
     uint64_t sum_us;
 } MetricHistogram;
 
@@ -39,21 +39,21 @@ void metric_histogram_add(MetricHistogram *histogram, int64_t us);
 
 typedef struct MetricLabel {
     const char *name;
-    Str value; /* any bytes; what is no UTF-8 is replaced */
+    Str value; /* any bytes; invalid UTF-8 is replaced */
 } MetricLabel;
 
-/* A text under way. All samples of one metric stand together: whoever comes back to one has a bug. */
+/* A document being written. All samples of a metric must be consecutive. */
 typedef struct MetricsText {
     Buf *out;
-    int current; /* metric, -1: none yet */
+    int current; /* Metric; -1: none yet */
     bool told[METRIC_COUNT];
 } MetricsText;
 
 void metrics_text_init(MetricsText *text, Buf *out);
-/* `labels` may be NULL when there are none. */
+/* `labels` may be NULL if `count` is 0. */
 void metrics_text_int(MetricsText *text, Metric metric, const MetricLabel *labels, uint32_t count,
                       int64_t value);
-/* Microseconds, told as seconds. */
+/* Takes microseconds, prints seconds. */
 void metrics_text_us(MetricsText *text, Metric metric, const MetricLabel *labels, uint32_t count,
                      int64_t us);
 void metrics_text_histogram(MetricsText *text, Metric metric, const MetricLabel *labels,

@@ -5,7 +5,8 @@
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* What the server alone says may be anything; labels and annotations are looked at with the draft. */
+/* Fields set by the server may have any value; labels and annotations are validated with the
+ * draft. */
 static const RecordField metadata_fields[] = {
     { .name = "apiVersion" },
     { .name = "kind" },
@@ -25,13 +26,13 @@ static const RecordField object_fields[] = {
     { 0 },
 };
 
-/* Where it is wrong. */
+/* Context for reporting problems. */
 typedef struct BodyReading {
     Arena *arena;
     FieldProblems *problems;
 } BodyReading;
 
-/* False: it is something else than a map. */
+/* Returns false if it is not a map. */
 static bool take_map(const BodyReading *reading, Value map, const char *name, Value *out)
 {
     const Value *value = value_get(map, str_from_c(name));
@@ -77,7 +78,8 @@ static void read_metadata(const BodyReading *reading, const Kind *kind, ObjectBo
     check_kind(reading, kind, out->metadata);
 }
 
-/* Others write `apiVersion` and `kind` beside `metadata`; and who leaves out `spec` means its fields. */
+/* `apiVersion` and `kind` are allowed next to `metadata`; fields of `spec` at the top level are a
+ * common mistake. */
 static void check_words(const BodyReading *reading, const Kind *kind, Value object)
 {
     for (uint32_t i = 0; i < object.map->len; i++) {
@@ -90,7 +92,7 @@ static void check_words(const BodyReading *reading, const Kind *kind, Value obje
             continue;
         }
         if (place == NULL) {
-            fields_tell_unknown(reading->arena, object_fields, name, at, reading->problems);
+            fields_report_unknown(reading->arena, object_fields, name, at, reading->problems);
         } else {
             field_problem(reading->arena, reading->problems, at, "belongs in '%s'", place)
                 ->is_name = true;
@@ -113,7 +115,7 @@ bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
     const BodyReading reading = { arena, problems };
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
-    /* What was read borrows the text, and is looked at when the request and its body may be gone. */
+    /* Copied, because the result borrows the text and outlives the request. */
     if (!object_parse(arena, arena_copy(arena, body), UINT32_MAX, &object, err)) {
         return false;
     }
@@ -150,9 +152,9 @@ static Value merge_patch(Arena *arena, Value target, Value patch)
     return value_map(out);
 }
 
-/* --- The draft ------------------------------------------------------------------------------- */
+/* --- Draft ----------------------------------------------------------------------------------- */
 
-/* False: it is given to a kind that takes none, which must not pass for kept. */
+/* Returns false if the kind has no such field: it must not be ignored silently. */
 static bool is_taken(Arena *arena, const Kind *kind, Value given, const char *name,
                      FieldProblems *problems)
 {
@@ -205,7 +207,7 @@ static void check_annotations(Arena *arena, Value annotations, FieldProblems *pr
 static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
 {
     if (given.kind == VALUE_NULL) {
-        return value_map(map_new(arena, 0)); /* RFC 7396: it goes */
+        return value_map(map_new(arena, 0)); /* RFC 7396: removed */
     }
     if (value_is_missing(given)) {
         return is_patch && present.kind == VALUE_MAP ? present : value_map(map_new(arena, 0));
@@ -213,7 +215,8 @@ static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
     return is_patch ? merge_patch(arena, present, given) : given;
 }
 
-/* What is null is not given: nobody behind here looks for that. A patch says by it what goes. */
+/* A null field counts as missing, so that other code need not handle it. In a patch it removes the
+ * field. */
 static Value without_nulls(Arena *arena, Value spec, bool is_patch)
 {
     return is_patch || spec.kind != VALUE_MAP ? spec : merge_patch(arena, value_missing(), spec);
@@ -251,7 +254,7 @@ static void check_fixed(Arena *arena, const Kind *kind, const KindDraft *draft,
     }
 }
 
-/* One that is to be made. */
+/* The name of a new object. */
 static void check_name(Arena *arena, const Kind *kind, Str name, FieldProblems *problems)
 {
     Error err;
@@ -289,7 +292,7 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
         .revision = present != NULL ? present->revision : 0,
         .present = present,
     };
-    if (present == NULL && !field_is_told(problems, STR("/metadata/name"))) {
+    if (present == NULL && !field_has_problem(problems, STR("/metadata/name"))) {
         check_name(arena, kind, out->name, problems);
     }
     if (is_taken(arena, kind, out->labels, "labels", problems)) {

@@ -3,30 +3,31 @@
 
 #include "api/kind.h"
 
-/* The body of a request, as far as it is the caller's to say. */
+/* The body of a request, limited to what callers may set. */
 typedef struct ObjectBody {
-    Value metadata, spec; /* maps; missing: not given, or none */
-    bool is_spec_wrong;   /* what stands there is no map: of its fields nothing can be said */
-    Str name;             /* empty: not given */
+    Value metadata, spec; /* maps; may be missing */
+    bool is_spec_wrong;   /* it is not a map, so its fields cannot be checked */
+    Str name;             /* may be empty */
     int64_t revision;     /* 0: not given */
 } ObjectBody;
 
 enum {
-    OBJECT_VALUES_MAX = 10000, /* in a body */
+    OBJECT_VALUES_MAX = 10000, /* values per body */
     OBJECT_DEPTH_MAX = 6
 };
 
-/* Within those limits. Fails with ERROR_INVALID or ERROR_LIMIT when it is no JSON object. */
+/* Parses within these limits. Fails with ERROR_INVALID or ERROR_LIMIT if it is not a JSON
+ * object. */
 MUST_CHECK bool object_parse(Arena *arena, Str body, uint32_t size_max, Value *out, Error *err);
 
-/* Fails with ERROR_INVALID or ERROR_LIMIT when it is no JSON object. Adds what is wrong around the
- * fields of `spec`, all of it: words that no object has, another kind, texts that are none. What the
- * server alone says (status, uuid, created) may stand there, and means nothing. What was read lives in
- * the arena, whatever becomes of the body. */
+/* Fails with ERROR_INVALID or ERROR_LIMIT if it is not a JSON object. Adds all problems outside of
+ * `spec`: unknown fields, a different kind, values of the wrong type. Fields set by the server
+ * (status, uuid, created) are ignored. The result is in the arena and does not refer to the
+ * body. */
 MUST_CHECK bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                                  FieldProblems *problems, Error *err);
 
-/* A draft of what the body says as a whole, or, with `is_patch`, of what it makes of the object as it
- * stands. Adds all that is wrong, also with the name of one that is to be made. */
+/* Builds a draft from the entire body or, with `is_patch`, by applying it to the current object.
+ * Adds all problems, including those of the name of a new object. */
 void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool is_patch,
                   const KindItem *present, KindDraft *out, FieldProblems *problems);

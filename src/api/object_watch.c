@@ -1,6 +1,6 @@
-/* What is told live is told by the feed of the kind, as soon as somebody has joined it. Until all is
- * told that was there before (Starting), an object that the feed has told of is left out of what is
- * read for this peer alone: it would be older. */
+/* A watch joins the feed of its kind, then reads the current objects for its own peer (Starting)
+ * while the feed already delivers changes. An object that the feed has reported meanwhile is
+ * skipped in the initial read, whose state would be older. */
 #include "api/object_watch.h"
 
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "cluster/object_selector.h"
 
 enum {
-    PAGE = 100,           /* objects */
-    RESUME_MAX = 1000,    /* touched since; when there are more, all are told */
-    SLOW_MAX = 256 << 10, /* bytes that a peer may leave untaken */
-    SILENT_MS = 10000,    /* then a heartbeat, with the next beat of the feed */
+    PAGE = 100,           /* objects per page */
+    RESUME_MAX = 1000,    /* changes since the last event; beyond that everything is sent again */
+    SLOW_MAX = 256 << 10, /* unsent bytes after which the peer is dropped */
+    SILENT_MS = 10000,    /* then a heartbeat, at the next beat of the feed */
 };
 
 typedef struct ObjectWatch ObjectWatch;
 
-/* A name, with what it stands for. */
+/* A name with a revision or number. */
 typedef struct NamedRevision {
     TableName name;
     int64_t revision;
@@ -32,18 +32,18 @@ typedef struct StartSource {
     StoreWatch *watch;
 } StartSource;
 
-/* While what was there before is told. Outlives the watch while it reads. */
+/* The initial read. Outlives the watch while a read is in progress. */
 typedef struct Starting {
     ObjectWatch *watch; /* NULL: the peer has left */
     Loop *loop;
-    Arena arena; /* of a read */
-    Buf after;   /* where the next page begins; or which of those that were touched is read */
+    Arena arena; /* for one read */
+    Buf after;   /* start of the next page, or index of the touched object being read */
     bool reads, resumes;
-    bool waits; /* for the peer to take what it was given */
+    bool waits; /* waiting for the peer to consume data */
     bool is_last;
-    LoopTask next_read; /* in a turn of its own: there may be many */
-    NameTable told;     /* by the feed */
-    NameTable touched;  /* since where it resumes; of a log also what is told meanwhile */
+    LoopTask next_read; /* one per loop iteration, since there may be many */
+    NameTable told;     /* reported by the feed meanwhile */
+    NameTable touched;  /* changed since the resume point; for a log also reported meanwhile */
     StartSource sources[FEED_SOURCES_MAX];
     uint32_t sources_open;
 } Starting;
@@ -53,15 +53,16 @@ struct ObjectWatch {
     ApiCall *call;
     const Kind *kind;
     WatchFormat format;
-    Arena arena; /* of the next two, if there are */
-    Str name;    /* of the only one; empty: all */
+    Arena arena; /* for the next two fields */
+    Str name;    /* of a single object; empty: all */
     const Selector *selector;
-    int64_t from;       /* 0: from the beginning */
-    int64_t last;       /* of a log: all up to this one was told, or is older */
-    int64_t sent_ms;    /* when it was told anything last */
-    size_t page;        /* bytes of a page, that may be untaken beside the rest */
-    Starting *starting; /* NULL: it is up to date */
-    NameTable ahead;    /* read for this peer in a state that the feed has not told yet */
+    int64_t from;       /* 0: from the start */
+    int64_t last;       /* logs: last entry sent */
+    int64_t sent_ms;    /* time of the last event */
+    size_t page;        /* size of the last page, in addition to SLOW_MAX */
+    Starting *starting; /* NULL: up to date */
+    /* objects read for this peer in a state that the feed has not reported yet */
+    NameTable ahead;
 };
 
 /* --- Names ----------------------------------------------------------------------------------- */
@@ -78,7 +79,7 @@ static void names_put(NameTable *table, Str name, int64_t revision)
     free(name_table_put(table, item));
 }
 
-/* Of an entry of a log, which is called by it. */
+/* The number of a log entry, which is its name. */
 static int64_t number_of(Str name)
 {
     int64_t number;
@@ -93,7 +94,7 @@ static void names_clear(NameTable *table)
     name_table_clear(table);
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- Teardown -------------------------------------------------------------------------------- */
 
 static void stop_sources(Starting *starting)
 {
@@ -134,7 +135,7 @@ static void gone(void *context)
     watch_free(context);
 }
 
-/* The peer sees that it was, and resumes. */
+/* Cuts off the stream; the client will resume. */
 static void drop(ObjectWatch *watch)
 {
     ApiCall *call = watch->call;
@@ -142,9 +143,9 @@ static void drop(ObjectWatch *watch)
     call_break(call);
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Sending --------------------------------------------------------------------------------- */
 
-/* False: the peer is too slow, and the watch is no more. */
+/* Returns false if the peer was too slow and the watch was freed. */
 MUST_CHECK static bool tell(ObjectWatch *watch, Str piece)
 {
     if (http_request_unsent(watch->call->request) > SLOW_MAX + watch->page) {
@@ -163,7 +164,7 @@ static bool sees(const ObjectWatch *watch, const KindItem *item)
            call_may_see(watch->call, item);
 }
 
-/* What was told before. */
+/* Whether the peer was sent the object before. */
 static bool saw(const ObjectWatch *watch, const FeedNews *news)
 {
     KindItem before = { .name = news->name,
@@ -185,7 +186,7 @@ static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType typ
     }
 }
 
-/* Of a log: each once, in their order. */
+/* Logs: each entry once, in order. */
 static void told_entry(ObjectWatch *watch, FeedNews *news)
 {
     Starting *starting = watch->starting;
@@ -200,10 +201,10 @@ static void told_entry(ObjectWatch *watch, FeedNews *news)
         }
         return;
     }
-    /* Behind what was there before. */
+    /* Sent after the initial read. */
     names_put(&starting->touched, news->name, number);
     if (starting->touched.count > RESUME_MAX) {
-        drop(watch); /* it is too slow, and comes again */
+        drop(watch); /* too slow; the client will reconnect */
     }
 }
 
@@ -221,11 +222,11 @@ static void told(void *context, FeedNews *news)
     const NamedRevision *ahead = name_table_find(&watch->ahead, news->name);
     if (ahead != NULL && news->is_due && news->item != NULL &&
         news->item->revision < ahead->revision) {
-        return; /* the peer knows better, and there will be more */
+        return; /* the peer has a newer state, and another event will follow */
     }
     bool had = ahead != NULL || saw(watch, news);
     bool has = news->item != NULL && sees(watch, news->item);
-    free(name_table_take(&watch->ahead, news->name));
+    free(name_table_remove(&watch->ahead, news->name));
     if (starting != NULL) {
         names_put(&starting->told, news->name, 0);
     }
@@ -263,11 +264,12 @@ static void lost(void *context)
     drop(context);
 }
 
-/* --- What was there -------------------------------------------------------------------------- */
+/* --- Initial read ---------------------------------------------------------------------------- */
 
 static void go_on(void *context);
 
-/* For whoever was called back with what was read. False: nobody wants it, or it failed. */
+/* Must be called first when a read completes. Returns false if the watch is gone or the read
+ * failed. */
 static bool read_ended(Starting *starting, const Error *err)
 {
     starting->reads = false;
@@ -275,7 +277,7 @@ static bool read_ended(Starting *starting, const Error *err)
         starting_free(starting);
         return false;
     }
-    /* Also of a name that nothing can have, there is nothing. */
+    /* A malformed name is the same as a missing object. */
     if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
         log_warning("watch aborted", LOG_C("kind", starting->watch->kind->name),
                     LOG_C("error", err->text));
@@ -285,7 +287,7 @@ static bool read_ended(Starting *starting, const Error *err)
     return true;
 }
 
-/* What was read is told; the next step follows when the peer has taken it. */
+/* Sends what was read; continues when the peer has consumed it. */
 static void give(Starting *starting, Buf *out)
 {
     ObjectWatch *watch = starting->watch;
@@ -330,7 +332,7 @@ static void listed(void *context, const KindItems *items, const Error *err)
         buf_put(&starting->after, items->next);
     }
     starting->is_last = !is_log && starting->after.len == 0;
-    starting->resumes = is_log; /* with what came meanwhile */
+    starting->resumes = is_log; /* including what arrived meanwhile */
     give(starting, &out);
 }
 
@@ -349,8 +351,7 @@ static void got(void *context, const KindItem *item, const Error *err)
     give(starting, &out);
 }
 
-/* Which of those that were touched is told next: of a log, the oldest that was not told. NULL: all
- * were. */
+/* The next touched object to send; in a log the oldest unsent entry. NULL: done. */
 static const NamedRevision *next_touched(Starting *starting)
 {
     NameTable *touched = &starting->touched;
@@ -362,7 +363,7 @@ static const NamedRevision *next_touched(Starting *starting)
     for (uint32_t i = touched->count; i > 0; i--) {
         NamedRevision *other = touched->items[i - 1];
         if (other->revision <= watch->last) {
-            free(name_table_take(touched, str_from_c(other->name.text)));
+            free(name_table_remove(touched, str_from_c(other->name.text)));
         } else if (next == NULL || other->revision < next->revision) {
             next = other;
         }
@@ -377,7 +378,7 @@ static void caught_up(void *context, const KindItem *item, const Error *err)
         return;
     }
     ObjectWatch *watch = starting->watch;
-    NamedRevision *touched = name_table_take(&starting->touched, buf_str(&starting->after));
+    NamedRevision *touched = name_table_remove(&starting->touched, buf_str(&starting->after));
     Str name = str_from_c(touched->name.text);
     bool is_log = watch->kind->is_log, has = item != NULL && sees(watch, item);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -430,9 +431,9 @@ static void drained(void *context)
     }
 }
 
-/* --- Where it was broken off ----------------------------------------------------------------- */
+/* --- Resuming -------------------------------------------------------------------------------- */
 
-/* All is told anew. */
+/* Starts over with a full read. */
 static void resync(Starting *starting)
 {
     ObjectWatch *watch = starting->watch;
@@ -441,7 +442,7 @@ static void resync(Starting *starting)
     starting->resumes = false;
     names_clear(&starting->touched);
     starting->touched = (NameTable){ 0 };
-    /* No id: who leaves before it is up to date begins once more. */
+    /* Without an id: a client that disconnects before the read is complete must start over. */
     watch_event_put(&out, watch->format, WATCH_RESYNC, feed_revision(watch->member.feed), false,
                     STR_EMPTY);
     if (tell(watch, buf_str(&out))) {
@@ -512,12 +513,12 @@ static void resume(Starting *starting)
     }
 }
 
-/* --- The beginning --------------------------------------------------------------------------- */
+/* --- Start ----------------------------------------------------------------------------------- */
 
-/* Whether the log of the store has all that the peer may have missed. */
+/* Whether the history of the store has everything that the peer may have missed. */
 static bool is_logged(const ObjectWatch *watch)
 {
-    /* What has left its roles' objects is in no log. */
+    /* The history does not show objects leaving the scope of a role. */
     return !watch->call->is_limited &&
            (watch->kind->unstored == NULL || watch->from - 1 > watch->call->api->unstored_changed);
 }
@@ -627,7 +628,7 @@ void object_watch(ApiCall *call, const Kind *kind)
         watch_free(watch);
         return;
     }
-    /* It may last for days, and there may be thousands. */
+    /* Freed now, since a watch may last for days, and there may be thousands. */
     call->part = watch->name;
     call->query = (RouteQuery){ 0 };
     arena_clear(&call->arena);

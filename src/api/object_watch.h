@@ -4,7 +4,7 @@
 #include "api/call.h"
 #include "api/kind.h"
 
-/* Whether the request asks for one: by `watch`, or by `Accept: text/event-stream`. */
+/* Whether the request asks for a watch: by `watch` or by `Accept: text/event-stream`. */
 bool object_watch_is_wanted(const ApiCall *call);
-/* Of the objects of a kind, or of the one that the call names. */
+/* Watches the objects of a kind, or the one that the call names. */
 void object_watch(ApiCall *call, const Kind *kind);

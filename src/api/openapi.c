@@ -11,7 +11,7 @@
 
 #define SCHEMAS "#/components/schemas/"
 
-/* --- Small parts ----------------------------------------------------------------------------- */
+/* --- Helpers --------------------------------------------------------------------------------- */
 
 static void put_reference(Buf *out, const char *before, const char *name, const char *behind)
 {
@@ -19,7 +19,7 @@ static void put_reference(Buf *out, const char *before, const char *name, const 
     buf_put_format(out, "\"%s%s%s\"", before, name, behind);
 }
 
-/* TYPE:{"schema":{"$ref":...}}; `schema` NULL: any object. */
+/* Appends TYPE:{"schema":{"$ref":...}}; `schema` NULL: any object. */
 static void put_media(Buf *out, const char *type, const char *schema, const char *behind)
 {
     json_out_open(out, type, '{');
@@ -33,12 +33,12 @@ static void put_media(Buf *out, const char *type, const char *schema, const char
     json_out_close(out, '}');
 }
 
-/* --- Fields of HTTP -------------------------------------------------------------------------- */
+/* --- Headers --------------------------------------------------------------------------------- */
 
-/* That requests may have. */
+/* Request headers. */
 static const struct {
     const char *name, *help;
-    RouteFlags flag; /* of the rows that take it */
+    RouteFlags flag; /* of the rows that support it */
 } request_fields[] = {
     { "If-Match", "fails with 412 unless the object has this ETag; *: unless it exists",
       ROUTE_CONDITIONAL },
@@ -76,7 +76,7 @@ static bool changes_session(const RouteRow *row)
     return row->handler == session_post || row->handler == session_delete;
 }
 
-/* That answers may have; `status` NULL: whatever is not refused. */
+/* Response headers; `status` NULL: all successful responses. */
 static const struct {
     const char *name, *status, *help;
     bool (*applies)(const RouteRow *row);
@@ -91,7 +91,7 @@ static const struct {
       reads },
 };
 
-/* That refusals may have, by their status. */
+/* Headers of error responses, by status. */
 static const struct {
     int status;
     const char *name, *help;
@@ -221,7 +221,7 @@ static bool makes(const RouteRow *row)
            row->handler == session_post;
 }
 
-/* What is answered with something else than an object of JSON. */
+/* Responses that are not JSON objects. */
 static const struct {
     RouteHandler *handler;
     const char *content_type, *schema;
@@ -266,7 +266,7 @@ static void put_response(Buf *out, const RouteRow *row, const char *status, cons
     json_out_close(out, '}');
 }
 
-/* --- Refusals -------------------------------------------------------------------------------- */
+/* --- Errors ---------------------------------------------------------------------------------- */
 
 static bool is_any(const RouteRow *row)
 {
@@ -278,7 +278,7 @@ static bool is_not_public(const RouteRow *row)
     return !route_is_public(row);
 }
 
-/* It is about one thing, which may not be there. */
+/* Whether the endpoint refers to one object, which may be missing. */
 static bool names_something(const RouteRow *row)
 {
     return strchr(row->pattern, '<') != NULL || (row->query != NULL && row->query[0] != '[');
@@ -299,7 +299,7 @@ static bool is_conditional(const RouteRow *row)
     return route_has(row, ROUTE_CONDITIONAL);
 }
 
-/* What a row may be refused with in particular; there is more of all of them. */
+/* Errors specific to certain rows; others apply to all. */
 static const struct {
     int status;
     bool (*applies)(const RouteRow *row);
@@ -325,7 +325,7 @@ static void put_refusals(Buf *out, const RouteRow *row)
             put_refusal(out, status, status);
         }
     }
-    /* Not "default", which generated clients take for something that also a success may be. */
+    /* Not "default", which generated clients treat as a possible success. */
     put_refusal(out, "4XX", "");
     put_refusal(out, "5XX", "");
 }
@@ -405,7 +405,7 @@ static bool is_first_of_path(size_t index)
     return route_is_offered(&route_rows[index]);
 }
 
-/* "/v1/nodes/{name}" of "/v1/nodes/<name>" */
+/* Opens "/v1/nodes/{name}" for "/v1/nodes/<name>". */
 static void open_path(Buf *out, const char *pattern)
 {
     AUTO_CLEAR(Buf) path = buf_make(BUF_UNLIMITED);
@@ -594,7 +594,7 @@ void openapi_print_kind(Buf *out, const Kind *kind)
     json_out_close(out, '}');
 }
 
-/* --- The whole ------------------------------------------------------------------------------- */
+/* --- Document -------------------------------------------------------------------------------- */
 
 static void put_security(Buf *out)
 {

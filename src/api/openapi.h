@@ -3,7 +3,7 @@
 
 #include "api/kind.h"
 
-/* `version` is the program's. */
+/* `version` is that of the program. */
 void openapi_print(Buf *out, Str version);
 /* Objects of one kind as a JSON Schema. */
 void openapi_print_kind(Buf *out, const Kind *kind);

@@ -1,6 +1,6 @@
 #include "api/page_rules.h"
 
-/* "q=0", "q=0.0" and so on: not at all. */
+/* "q=0", "q=0.0" and so on mean not acceptable. */
 static bool is_unwanted(Str parameters)
 {
     Str parameter;
@@ -18,7 +18,7 @@ static bool is_unwanted(Str parameters)
     return false;
 }
 
-/* "*" is all that is not named. */
+/* "*" matches everything that is not listed. */
 bool page_accepts_gzip(Str accepted)
 {
     Str one;

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 
-/* `accepted`: of Accept-Encoding; empty: it does not say. Whether gzip is among them, and wanted. */
+/* Whether gzip is acceptable. `accepted` is the value of Accept-Encoding; may be empty. */
 bool page_accepts_gzip(Str accepted);
-/* `known`: of If-None-Match, a list of tags or "*". Whether `tag` is among them, be they weak or not. */
+/* Whether `tag` is in `known`, the value of If-None-Match: a list of tags, weak or not, or "*". */
 bool page_is_known(Str known, Str tag);

@@ -1,13 +1,13 @@
 #include "api/pages.h"
 
 #include "api/page_rules.h"
-#include "ui/ui_reader.h"
+#include "ui/ui.h"
 
 enum {
-    WHOLE_MAX = 64 << 10 /* larger ones go piece by piece */
+    WHOLE_MAX = 64 << 10 /* larger files are sent in pieces */
 };
 
-/* Trusted types: no script of the page makes anything else than text out of text. */
+/* Trusted types: scripts of the page cannot turn text into markup or code. */
 static const char *const policies[] = {
     [UI_POLICY_PAGE] = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
                         "connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -17,10 +17,10 @@ static const char *const policies[] = {
                         "form-action 'none'; frame-ancestors 'none'"),
 };
 
-/* Whoever looks at a call finds a row: a page is for anybody. */
+/* A row for calls of pages, which are public. */
 static const RouteRow page_row = { .method = "GET", .pattern = "page", .help = "A page." };
 
-/* --- Piece by piece ------------------------------------------------------------------------------ */
+/* --- In pieces ----------------------------------------------------------------------------------- */
 
 typedef struct Sending {
     ApiCall *call;
@@ -56,7 +56,7 @@ static void send_pieces(ApiCall *call, const UiFile *file, bool packed)
     }
 }
 
-/* --- As a whole ---------------------------------------------------------------------------------- */
+/* --- Whole files --------------------------------------------------------------------------------- */
 
 static void send_whole(ApiCall *call, const UiFile *file, bool packed)
 {
@@ -82,8 +82,8 @@ static void answer_file(ApiCall *call, const UiFile *file)
     http_request_add_header(request, "ETag", str_from_c(file->tag));
     http_request_add_header(request, "Vary", STR("Accept-Encoding"));
     http_request_add_header(request, "Cache-Control",
-                            file->lasts ? STR("public, max-age=31536000, immutable")
-                                        : STR("no-cache"));
+                            file->is_immutable ? STR("public, max-age=31536000, immutable")
+                                               : STR("no-cache"));
     http_request_add_header(request, "Content-Security-Policy", str_from_c(policies[file->policy]));
     if (page_is_known(field(call, "If-None-Match"), str_from_c(file->tag))) {
         call_answer_as(call, 304, file->type, STR_EMPTY);
@@ -93,7 +93,7 @@ static void answer_file(ApiCall *call, const UiFile *file)
         http_request_add_header(request, "Content-Encoding", STR("gzip"));
     }
     bool is_small = (packed ? file->packed : file->size) <= WHOLE_MAX;
-    if (is_small || !http_request_takes_pieces(request)) {
+    if (is_small || !http_request_supports_pieces(request)) {
         send_whole(call, file, packed);
     } else {
         send_pieces(call, file, packed);

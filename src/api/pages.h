@@ -4,5 +4,5 @@
 
 #include "api/call.h"
 
-/* False: it is no page, and nothing has happened. Else the call is answered, or is being. */
+/* Returns false, without side effects, if there is no such page. Otherwise responds. */
 bool pages_answer(ApiCall *call);

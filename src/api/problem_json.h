@@ -6,21 +6,20 @@
 
 #define PROBLEM_JSON_TYPE "application/problem+json"
 
-/* What programs may rely on; title and detail are for people. */
+/* The stable part of an error; title and detail may change. */
 typedef struct ProblemCode {
     int status;
     const char *code;
     const char *title;
 } ProblemCode;
 
-extern const ProblemCode problem_codes[]; /* the status 0 ends them */
+extern const ProblemCode problem_codes[]; /* ends with status 0 */
 
-/* Of any kind but ERROR_NONE. */
+/* Any kind except ERROR_NONE. */
 int problem_status(ErrorKind kind);
-/* {"type":"urn:eden:problem:not-found","title":...,"status":404,"code":"not-found","detail":...}, and
- * what is wrong with each field unless `fields` is NULL. A status that no code is made for is a bug
- * of the caller. */
+/* {"type":"urn:eden:problem:not-found","title":...,"status":404,"code":"not-found","detail":...},
+ * with field problems unless `fields` is NULL. A status without a code is a bug. */
 void problem_json_put(Buf *out, int status, Str detail, const FieldProblems *fields);
-/* The same for `refuse` of HttpServerOptions: what is no HTTP, or too much of it, has met no address
- * yet. Gives the type. */
+/* `refuse` of HttpServerOptions: errors before a request reaches a route, such as malformed HTTP.
+ * Returns the content type. */
 const char *problem_json_refuse(void *context, int status, const char *why, Buf *out);

@@ -23,7 +23,7 @@ static void put_target(Buf *out, const NodeRecord *record, uint16_t port)
     json_out_close(out, ']');
 }
 
-/* Names of Prometheus' labels have fewer letters than ours. */
+/* Prometheus allows fewer characters in label names. */
 static void put_label_name(Buf *out, Str name)
 {
     buf_put_c(out, "__meta_eden_label_");
@@ -33,7 +33,7 @@ static void put_label_name(Buf *out, Str name)
     }
 }
 
-/* Of two whose names become the same the first is told. */
+/* If two names map to the same label, the first wins. */
 static bool is_told(const Map *labels, uint32_t before, Str name)
 {
     for (uint32_t i = 0; i < before; i++) {
@@ -46,7 +46,7 @@ static bool is_told(const Map *labels, uint32_t before, Str name)
     return false;
 }
 
-/* `labels` is NULL where the record cannot be read. */
+/* `labels` is NULL if the record is unreadable. */
 static void put_labels(Buf *out, const Map *labels)
 {
     for (uint32_t i = 0; labels != NULL && i < labels->len; i++) {

@@ -7,10 +7,10 @@
 
 typedef struct TargetsSpec {
     Str cluster;
-    uint16_t port;            /* of all of them */
-    const Selector *selector; /* only such nodes; NULL: all */
+    uint16_t port;            /* of all targets */
+    const Selector *selector; /* NULL: all nodes */
 } TargetsSpec;
 
-/* [{"targets":["10.0.0.1:9100"],"labels":{"__meta_eden_node":"web1",...}}]. Where a node came from is
- * where it is found; when that is not known, by its name. */
+/* [{"targets":["10.0.0.1:9100"],"labels":{"__meta_eden_node":"web1",...}}]. A target is the address
+ * that the node connected from or, if unknown, its name. */
 void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListing *nodes);

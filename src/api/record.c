@@ -14,7 +14,7 @@ static bool is_recorded(const ApiCall *call)
            route_has(call->row, ROUTE_AUDITED);
 }
 
-/* What it is done to: the word of the path, a key of the store, or what the body names. */
+/* The object of the request: the variable segment, a key of the store, or what the body names. */
 static Str name_of(ApiCall *call)
 {
     static const char *const parameters[] = { "key", "prefix" };
@@ -59,13 +59,13 @@ void record_denied(ApiCall *call, const char *why)
         return;
     }
     bool is_read = strcmp(call->row->method, "GET") == 0;
-    AuditRoom room = audit_room(audit, str_from_c(call->caller.principal.credential),
-                                is_read ? AUDIT_BOUNDED_READ : AUDIT_BOUNDED_CHANGE);
-    if (room == AUDIT_ROOM_NONE) {
+    AuditAllowance room = audit_allowance(audit, str_from_c(call->caller.principal.credential),
+                                          is_read ? AUDIT_LIMIT_READ : AUDIT_LIMIT_CHANGE);
+    if (room == AUDIT_ALLOWANCE_NONE) {
         return;
     }
     Str detail = str_from_c(why);
-    if (room == AUDIT_ROOM_LAST && !is_read) {
+    if (room == AUDIT_ALLOWANCE_LAST && !is_read) {
         detail = audit_last_detail(&call->arena, detail);
     }
     call->entry = entry_new(call);
@@ -100,23 +100,31 @@ static void asked(void *context, uint64_t sequence, const Error *err)
     }
 }
 
-/* On a full disk entries take the room that is kept back for them: no caller from elsewhere uses it up. */
-static bool has_entries_left(const ApiCall *call)
+/* On a full disk, entries use reserved space, which remote callers must not exhaust; nor may they fill
+ * the disk with entries. Returns NULL if another entry may be recorded, otherwise the reason. */
+static const char *refuse_entry(const ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
-    return call->is_local || store_status(settings->at.store).condition != STORE_FULL ||
-           audit_room(settings->audit, str_from_c(call->caller.principal.credential),
-                      AUDIT_BOUNDED_FULL) != AUDIT_ROOM_NONE;
+    bool is_disk = store_status(settings->at.store).condition == STORE_FULL;
+    if (call->is_local || (!is_disk && !audit_is_full(settings->audit)) ||
+        audit_allowance(settings->audit, str_from_c(call->caller.principal.credential),
+                        AUDIT_LIMIT_FULL) != AUDIT_ALLOWANCE_NONE) {
+        return NULL;
+    }
+    return is_disk ? "the server's disk is full: until space is freed, each caller may make only a "
+                     "few changes per minute; try again later, or on the server"
+                   : "the audit log is full: until old entries are archived with 'eden audit "
+                     "archive', each caller may make only a few changes per minute; try again "
+                     "later, or on the server";
 }
 
 static void begin_audit(ApiCall *call)
 {
-    if (is_recorded(call) && !has_entries_left(call)) {
+    const char *full = is_recorded(call) ? refuse_entry(call) : NULL;
+    if (full != NULL) {
         forget(call);
         call_add_header(call, "Retry-After", STR("60"));
-        call_refuse(call, 429,
-                    "the disk of the server is full: until there is room, a caller gets a few "
-                    "changes a minute, which are recorded; try again later, or on the server");
+        call_refuse(call, 429, full);
     } else if (is_recorded(call)) {
         call->entry = entry_new(call);
         append(call, AUDIT_ASKED, STR_EMPTY, asked);
@@ -130,7 +138,7 @@ static void claimed(void *context, IdempotencyState state, const IdempotencyAnsw
 {
     ApiCall *call = context;
     if (!call_goes_on(call, err)) {
-        return; /* in flight for a while, in case that nobody is there any more */
+        return; /* continues for a while even if the peer is gone */
     }
     if (state == IDEMPOTENCY_NEW) {
         call->is_claimed = true;
@@ -176,7 +184,7 @@ void record_name(ApiCall *call, Str name)
 
 /* --- After ----------------------------------------------------------------------------------- */
 
-/* It may have happened. */
+/* The change may have happened. */
 static bool is_unknown(const ApiCall *call)
 {
     return call->status == problem_status(ERROR_UNKNOWN);
@@ -192,8 +200,8 @@ static void kept(void *context, const Error *err)
     call->go(call);
 }
 
-/* That the server fails, or has no room, is nothing to keep: the same may go well when it is tried
- * again. What may have happened must not. */
+/* Failures and overload are not stored: a retry may succeed. If the change may have happened, the
+ * response is stored, so that a retry does not repeat it. */
 static void keep_answer(ApiCall *call)
 {
     if (call->is_claimed && !is_unknown(call) && (call->status >= 500 || call->status == 429)) {

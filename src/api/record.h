@@ -6,15 +6,16 @@
 
 #include "api/call.h"
 
-/* Of a call whose caller may. `go` follows when it may be done; else it was answered: nothing is done
- * that cannot be recorded, nor twice. Within, when there is nothing to keep. */
+/* Records an authorized call, then calls `go` if it may proceed; otherwise responds. Nothing is
+ * done that cannot be recorded, or that was done before. Calls `go` immediately if there is nothing
+ * to record. */
 void record_begin(ApiCall *call, CallStep *go);
-/* One that may not. */
+/* Records a denied call. */
 void record_denied(ApiCall *call, const char *why);
-/* What it is done to, when only the server knows that: it has given it its name. */
+/* Sets the name of an object that the server has named. */
 void record_name(ApiCall *call, Str name);
-/* Its status and answer are there. `go` follows, also when they cannot be written. Within, when there
- * is nothing to keep. */
+/* Records the result. Calls `go` afterwards, even if recording fails, and immediately if there is
+ * nothing to record. */
 void record_end(ApiCall *call, CallStep *go);
-/* The same of an answer in pieces, for which nobody waits. */
+/* The same for a streamed response, without waiting. */
 void record_stream_end(ApiCall *call, bool is_whole);

@@ -1,4 +1,4 @@
-/* /v1/audit-verification, /v1/audit-entries and /v1/audit/<name>/archive: the audit log as a whole. */
+/* /v1/audit-verification, /v1/audit-entries and /v1/audit/<name>/archive. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ enum {
     ENTRIES_DEFAULT = 200
 };
 
-/* Up to where entries are archived, or null. */
+/* The last archived entry, or null. */
 static void put_anchor(Buf *json, const AuditHead *head)
 {
     if (head->floor_sequence == 0) {
@@ -60,7 +60,7 @@ void audit_verification_get(ApiCall *call)
     }
 }
 
-/* --- Entries as they are written ------------------------------------------------------------- */
+/* --- Entries in order ------------------------------------------------------------------------ */
 
 typedef struct Entries {
     ApiCall *call;
@@ -126,7 +126,7 @@ void audit_entries_get(ApiCall *call)
     }
 }
 
-/* --- Dropping what is archived --------------------------------------------------------------- */
+/* --- Dropping archived entries --------------------------------------------------------------- */
 
 static void dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
 {
@@ -144,7 +144,7 @@ static void dropped(void *context, const AuditHead *head, uint64_t count, const 
 
 void audit_archive(ApiCall *call)
 {
-    AuditDropWish wish = { 0 };
+    AuditDropRequest wish = { 0 };
     Str hash;
     Error err;
     if (!str_to_u64(call->part, &wish.sequence)) {

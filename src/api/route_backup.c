@@ -1,8 +1,8 @@
-/* /v1/backup: everything that makes this cluster, as one file (backup/backup_manifest.h).
+/* /v1/backup: the entire cluster as one file (backup/backup_manifest.h).
  *
- * The store is read as of one revision while it goes on, and sent as it is read. The files beside it are
- * read before and after that revision is known: when they differ, the CA was exchanged meanwhile, and
- * they would not belong to it. */
+ * The store is dumped at one revision while it continues to change, and streamed. Files outside of
+ * the store are read before and after that revision is known: if they differ, the CA was rotated
+ * meanwhile and would not match the store. */
 #include <stdio.h>
 
 #include "api/call.h"
@@ -14,7 +14,7 @@
 #include "sys/directory.h"
 
 enum {
-    TEXT_MAX = 64 << 10, /* of a part beside the store */
+    TEXT_MAX = 64 << 10, /* limit of a part outside of the store */
 };
 
 typedef struct Backup {
@@ -23,7 +23,7 @@ typedef struct Backup {
     Str texts[BACKUP_FILES];
     BackupManifest manifest;
     StoreDump *dump;
-    bool has_begun; /* to answer */
+    bool has_begun; /* the response has started */
     bool is_over, is_broken;
 } Backup;
 
@@ -35,7 +35,7 @@ static void gone(void *context)
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-/* Those that need not be there are empty texts without a place. */
+/* Optional files that are missing become empty texts. */
 static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -46,7 +46,7 @@ static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
         texts[i] = (Str){ 0 };
         if (!directory_read(&directory, arena, backup_part_name((BackupPartKind)i), TEXT_MAX,
                             &texts[i], err) &&
-            (err->kind != ERROR_NOT_FOUND || backup_part_is_needed((BackupPartKind)i))) {
+            (err->kind != ERROR_NOT_FOUND || backup_part_is_required((BackupPartKind)i))) {
             return false;
         }
     }
@@ -86,14 +86,14 @@ static void describe(Backup *backup, int64_t revision)
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
-/* The reader is told why, behind which nothing comes. */
+/* Sends the reason as the last part. */
 static void break_off(Backup *backup, const Error *err)
 {
     Buf out = buf_make_in(&backup->call->arena, BUF_UNLIMITED);
     log_error("backup aborted", LOG_C("why", err->text));
     store_dump_free(TAKE(backup->dump));
     backup->is_broken = true;
-    store_dump_put_broken(&out, err);
+    store_dump_put_failure(&out, err);
     call_piece(backup->call, buf_str(&out));
 }
 
@@ -111,7 +111,7 @@ static void go_on(void *context)
     }
 }
 
-/* False: it was answered. */
+/* Returns false after responding. */
 static bool begin(Backup *backup, int64_t revision, Buf *head)
 {
     ApiCall *call = backup->call;
@@ -139,7 +139,7 @@ static bool begin(Backup *backup, int64_t revision, Buf *head)
 
 static void send_first(Backup *backup, const StoreDumpPiece *piece)
 {
-    StoreDump *dump = TAKE(backup->dump); /* of a call that ends here */
+    StoreDump *dump = TAKE(backup->dump); /* the call ends here */
     Buf head = buf_make(BUF_UNLIMITED);
     if (begin(backup, piece->head->revision, &head)) {
         backup->dump = dump;
@@ -173,7 +173,7 @@ static void dumped(void *context, const StoreDumpPiece *piece, const Error *err)
     send_first(backup, piece);
 }
 
-/* Who was there when the backup was made is not when it is restored. */
+/* Presence of nodes does not apply after a restore. */
 static bool is_presence(void *context, Str key)
 {
     const Backup *backup = context;

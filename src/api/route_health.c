@@ -3,12 +3,12 @@
 #include "api/handlers.h"
 #include "base/json_out.h"
 
-/* For anybody, so it tells no more than whoever asks can see by using the server. */
+/* Public, so it reveals no more than using the server would. */
 void health_show(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     Str stale_since = call_stale_since(call);
-    bool ok = store_look(settings->at.store).writable && stale_since.len == 0;
+    bool ok = store_check_status(settings->at.store).writable && stale_since.len == 0;
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.health/1");
     json_out_text(&json, "cluster", settings->cluster);

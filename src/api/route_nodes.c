@@ -1,4 +1,4 @@
-/* /v1/nodes/<name>/...: what is done with nodes beside what all objects have. */
+/* /v1/nodes/<name>/...: actions on nodes. */
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -8,9 +8,9 @@
 #include "base/utc.h"
 #include "membership/nodes.h"
 
-/* --- Letting in ------------------------------------------------------------------------------- */
+/* --- Approval --------------------------------------------------------------------------------- */
 
-/* The answer is the object as it is then. */
+/* Responds with the resulting object. */
 static void approved(void *context, const Error *err)
 {
     ApiCall *call = context;
@@ -37,12 +37,12 @@ void node_reject(ApiCall *call)
     nodes_reject(call_store(call), call->part, call_done, call);
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Ping ------------------------------------------------------------------------------------ */
 
-/* A node that is asked whether it answers. */
+/* A ping in progress. */
 typedef struct Asking {
     ApiCall *call;
-    bool is_alive; /* as the store has it, which learns of a session later than the server */
+    bool is_alive; /* according to the store, which is behind the server's sessions */
     int64_t since_ms;
 } Asking;
 
@@ -60,7 +60,7 @@ static void refuse_silent(const Asking *asking)
     call_fail(call, &err);
 }
 
-/* The node may say any number. */
+/* The node may send any number. */
 static int64_t clock_ahead_ms(const SessionPing *ping)
 {
     int64_t ahead_ms;

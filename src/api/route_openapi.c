@@ -1,9 +1,9 @@
-/* /v1/openapi.json: the API, described for programs. */
+/* /v1/openapi.json: the OpenAPI document. */
 #include "api/api_inner.h"
 #include "api/handlers.h"
 #include "api/openapi.h"
 
-/* It is always the same, long, and for anybody: made once, it costs no more than other answers. */
+/* Built once: it is long, constant and public. */
 void openapi_get(ApiCall *call)
 {
     Buf *json = &call->api->openapi;

@@ -44,7 +44,7 @@ static void put_rotation(Buf *out, const Authority *authority)
     } else {
         put_pin(out, "next", &rotation->next);
     }
-    /* A cluster whose CA was never rotated has had it from the beginning. */
+    /* A cluster that never rotated its CA has had it from the start. */
     if (rotation->since_ms == 0) {
         json_out_null(out, "since");
     } else {
@@ -57,7 +57,7 @@ static void put_rotation(Buf *out, const Authority *authority)
     json_out_close(out, '}');
 }
 
-/* A rotation takes its time, and everything ends with the CA. */
+/* A rotation takes time, and everything fails when the CA expires. */
 #define CA_DUE_MS (365 * PKI_DAY_MS)
 
 static const char *ca_state(const Certificate *ca, int64_t now_ms)
@@ -118,7 +118,7 @@ static void put_own(Buf *out, const char *name, const ApiSettings *settings, Own
     json_out_close(out, '}');
 }
 
-/* A node that was left behind may still show what a CA of before has signed. */
+/* A node that missed a rotation may still use a certificate of an old CA. */
 static bool is_by_other_ca(const NodeTrust *one, CertificateSet cas)
 {
     if (!one->has_report || !one->report.has_issuer) {
@@ -132,8 +132,8 @@ static bool is_by_other_ca(const NodeTrust *one, CertificateSet cas)
     return true;
 }
 
-/* Nodes renew their own certificates between two thirds and three quarters of their life: later,
- * something keeps them from it. */
+/* Nodes renew their certificates between two thirds and three quarters of their lifetime: later
+ * than that, something prevents it. */
 static const char *node_state(const NodeTrust *one, CertificateSet cas, int64_t life_ms,
                               int64_t now_ms)
 {
@@ -200,7 +200,7 @@ static void answer_pki(ApiCall *call, const TrustListing *listing)
 
 /* --- Handlers -------------------------------------------------------------------------------- */
 
-/* False: the call has ended. */
+/* Returns false after responding. */
 static bool has_pki(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
@@ -302,7 +302,7 @@ void pki_rotate(ApiCall *call)
     Authority *authority = call_settings(call)->authority;
     switch (wish) {
     case ROTATE_BEGIN: authority_begin(authority, call_done, call); break;
-    case ROTATE_ABORT: authority_turn_back(authority, call_done, call); break;
-    case ROTATE_WITHOUT: authority_leave(authority, node, call_done, call); break;
+    case ROTATE_ABORT: authority_revert(authority, call_done, call); break;
+    case ROTATE_WITHOUT: authority_exclude(authority, node, call_done, call); break;
     }
 }

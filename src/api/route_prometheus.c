@@ -4,7 +4,7 @@
 #include "api/prometheus_targets.h"
 
 enum {
-    PORT_DEFAULT = 9100 /* of the exporter that most machines have */
+    PORT_DEFAULT = 9100 /* port of node_exporter */
 };
 
 void prometheus_targets_get(ApiCall *call)

@@ -1,5 +1,5 @@
-/* /healthz and /readyz, for those who watch over servers: short, and for anybody, on the API and on a port
- * without TLS. Only operators are told of files and disks. */
+/* /healthz and /readyz, for monitoring: short and public, on the API and on a port without TLS.
+ * Only operators see details about files and disks. */
 #include "api/api_inner.h"
 #include "api/call.h"
 #include "api/handlers.h"
@@ -19,8 +19,8 @@ static bool is_operator(const ApiCall *call)
     return caller.is_local && caller.is_operator;
 }
 
-/* That it answers is what it tells: a server that cannot write is no better when it is restarted. Gives
- * the status, as put_ready does. */
+/* Responding is what matters: restarting a server that cannot write does not help. Returns the
+ * status, like put_ready(). */
 static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
 {
     StoreStatus store = store_status(settings->at.store);
@@ -57,7 +57,7 @@ static bool has_unreadable_revocations(const ApiSettings *settings)
 
 static int put_ready(const ApiSettings *settings, bool in_detail, Buf *out)
 {
-    StoreStatus store = store_look(settings->at.store);
+    StoreStatus store = store_check_status(settings->at.store);
     ReadyCertificate certificates[OWN_KINDS];
     LeaderRecord leader;
     AUTO_CLEAR(Arena) arena;
@@ -106,7 +106,7 @@ static void alive_plain(void *context, HttpRequest *request)
     const Api *api = context;
     AUTO_CLEAR(Buf) json = buf_make(BUF_UNLIMITED);
     int status = put_alive(&api->settings, false, &json);
-    http_request_answer(request, status, JSON_TYPE, buf_str(&json));
+    http_request_respond(request, status, JSON_TYPE, buf_str(&json));
 }
 
 static void ready_plain(void *context, HttpRequest *request)
@@ -114,7 +114,7 @@ static void ready_plain(void *context, HttpRequest *request)
     const Api *api = context;
     AUTO_CLEAR(Buf) json = buf_make(BUF_UNLIMITED);
     int status = put_ready(&api->settings, false, &json);
-    http_request_answer(request, status, JSON_TYPE, buf_str(&json));
+    http_request_respond(request, status, JSON_TYPE, buf_str(&json));
 }
 
 const PlainRoute api_health_routes[] = {

@@ -1,4 +1,4 @@
-/* /v1/session: who asks; and what a browser shows from then on instead of a token. */
+/* /v1/session: the caller's identity, and browser sessions. */
 #include <openssl/crypto.h>
 
 #include "access/browser_sessions.h"
@@ -54,7 +54,7 @@ void session_get(ApiCall *call)
     call_answer(call, 200, &json);
 }
 
-/* Who comes and goes is worth an entry, though nothing waits for it. */
+/* Logins and logouts are recorded, but nothing waits for it. */
 static void note(ApiCall *call, const char *verb)
 {
     Audit *audit = call_settings(call)->audit;
@@ -62,8 +62,9 @@ static void note(ApiCall *call, const char *verb)
     if (audit == NULL || call->request == NULL) {
         return;
     }
-    AuditRoom room = audit_room(audit, str_from_c(principal->credential), AUDIT_BOUNDED_SESSION);
-    if (room == AUDIT_ROOM_NONE) {
+    AuditAllowance room =
+        audit_allowance(audit, str_from_c(principal->credential), AUDIT_LIMIT_SESSION);
+    if (room == AUDIT_ALLOWANCE_NONE) {
         return;
     }
     audit_append(audit,
@@ -74,7 +75,7 @@ static void note(ApiCall *call, const char *verb)
                                 .kind = STR("Session"),
                                 .request = call_id(call),
                                 .outcome = AUDIT_DONE,
-                                .detail = room == AUDIT_ROOM_LAST
+                                .detail = room == AUDIT_ALLOWANCE_LAST
                                               ? audit_last_detail(&call->arena, STR_EMPTY)
                                               : STR_EMPTY },
                  NULL, NULL);

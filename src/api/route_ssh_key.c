@@ -1,4 +1,4 @@
-/* /v1/ssh-key, and approving by SSH. */
+/* /v1/ssh-key, and approval over SSH. */
 #include "api/handlers.h"
 #include "api/ssh_approve.h"
 #include "base/json_out.h"
@@ -10,15 +10,15 @@ static void refuse(ApiCall *call)
 
 void ssh_key_get(ApiCall *call)
 {
-    const SshBack *back = call_settings(call)->ssh_back;
+    const SshVerifier *back = call_settings(call)->ssh_verifier;
     Str line, sudo_line;
     Error err;
     if (back == NULL) {
         refuse(call);
         return;
     }
-    if (!ssh_back_line(back, &call->arena, false, &line, &err) ||
-        !ssh_back_line(back, &call->arena, true, &sudo_line, &err)) {
+    if (!ssh_verifier_line(back, &call->arena, false, &line, &err) ||
+        !ssh_verifier_line(back, &call->arena, true, &sudo_line, &err)) {
         call_fail(call, &err);
         return;
     }
@@ -30,7 +30,7 @@ void ssh_key_get(ApiCall *call)
     call_answer(call, 200, &json);
 }
 
-static void told(void *context, const SshBackDone *done, const Error *err)
+static void told(void *context, const SshVerifyResult *done, const Error *err)
 {
     ApiCall *call = context;
     char pin[PIN_TEXT + 1], fingerprint[SSH_FINGERPRINT_TEXT + 1];
@@ -53,11 +53,11 @@ static void told(void *context, const SshBackDone *done, const Error *err)
 
 void ssh_approve(ApiCall *call, const ApproveWish *wish)
 {
-    SshBack *back = call_settings(call)->ssh_back;
+    SshVerifier *back = call_settings(call)->ssh_verifier;
     if (back == NULL) {
         refuse(call);
         return;
     }
-    SshBackWish visit = { .node = call->part, .target = wish->target, .trust = wish->trust };
-    ssh_back_approve(back, &visit, told, call);
+    SshVerifyRequest visit = { .node = call->part, .target = wish->target, .trust = wish->trust };
+    ssh_verifier_approve(back, &visit, told, call);
 }

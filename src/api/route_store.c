@@ -1,11 +1,10 @@
-/* /v1/store and /v1/keys: keys as they are, for looking for faults. */
+/* /v1/store and /v1/keys: raw keys, for debugging. */
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/base64.h"
 #include "base/json_out.h"
 #include "base/visible.h"
-#include "cluster/cluster_read.h"
 #include "cluster/guarded_keys.h"
 #include "cluster/state.h"
 
@@ -23,7 +22,8 @@ static bool key_fits(ApiCall *call, Str key)
     return true;
 }
 
-/* Not by anybody, whatever their role: these have their own ways. False: it was refused. */
+/* Some keys cannot be changed here by any role: they have their own endpoints. Returns false after
+ * rejecting the call. */
 static bool may_change(ApiCall *call, Str key, Str end)
 {
     Error err;
@@ -82,7 +82,7 @@ void store_key_get(ApiCall *call)
     }
 }
 
-/* --- One key, changed ------------------------------------------------------------------------ */
+/* --- Changing a key -------------------------------------------------------------------------- */
 
 typedef struct Answer {
     ApiCall *call;
@@ -97,7 +97,7 @@ static void seen_by_state(void *context)
     }
 }
 
-/* When this server knows of it: what the caller asks for next is as new as this answer. */
+/* Responds when the state has seen the revision: the caller's next read includes this change. */
 static void answer_when_seen(ApiCall *call, Buf json, int64_t revision)
 {
     Answer *answer = ARENA_NEW(&call->arena, Answer);
@@ -154,9 +154,9 @@ void store_key_delete(ApiCall *call)
     }
 }
 
-/* --- All with a prefix ----------------------------------------------------------------------- */
+/* --- Prefixes -------------------------------------------------------------------------------- */
 
-/* Where a page goes on: behind the last key of the one before, which may be any bytes. */
+/* A page continues after the last key of the previous one, which may be any bytes. */
 static void put_continue(Buf *json, const StoreOpReply *range)
 {
     if (!range->more || range->kv_count == 0) {

@@ -1,7 +1,7 @@
-/* /v1/watch: changes of the store as they happen, a line of JSON each.
+/* /v1/watch: changes of the store as they happen, one line of JSON each.
  *
- * The answer is as long as the watch. A batch is read from the store only when the peer has taken the
- * one before, so a slow peer costs one batch, and is told from the log what it has missed. */
+ * The response lasts as long as the watch. A batch is read from the store only when the peer has
+ * consumed the previous one, so a slow peer costs one batch and catches up from the history. */
 #include "api/call.h"
 #include "api/event_line.h"
 #include "api/handlers.h"
@@ -12,7 +12,7 @@ typedef struct Watching {
     StoreWatch *watch;
     StoreWatchSpec spec;
     Buf lines;
-    bool owes; /* the store waits to hear that a batch has been dealt with */
+    bool owes; /* the store waits for a batch to be acknowledged */
 } Watching;
 
 static void clear(Watching *watching)
@@ -60,7 +60,7 @@ static void told(void *context, const StoreBatch *batch)
     }
 }
 
-/* One of "key" and "prefix", and where to begin. */
+/* Reads "key" or "prefix", and the start. */
 static bool read_wish(ApiCall *call, StoreWatchSpec *spec)
 {
     Str key = call_parameter(call, "key"), prefix = call_parameter(call, "prefix");
@@ -98,7 +98,7 @@ void watch_get(ApiCall *call)
         !call_begin(call, "application/jsonl", &(CallPieces){ drained, gone, watching })) {
         return;
     }
-    /* Now, and not when the store comes to it, so that the peer knows where it has begun. */
+    /* Determined now rather than when the store starts, so that the peer knows the start. */
     if (watching->spec.from == 0) {
         watching->spec.from = state_age(call_store(call)->state).revision + 1;
     }

@@ -15,7 +15,7 @@ const RouteRow route_rows[ROUTE_COUNT] = {
 #undef ROUTE
 };
 
-/* --- Words ----------------------------------------------------------------------------------- */
+/* --- Segments -------------------------------------------------------------------------------- */
 
 static bool has_controls(Str text)
 {
@@ -28,7 +28,7 @@ static bool has_controls(Str text)
     return false;
 }
 
-/* Once: what comes out is not looked at for "%" again. */
+/* Decodes once; the result is not decoded again. */
 static bool decode(Arena *arena, Str text, Str *out, Error *err)
 {
     Buf bytes = buf_make_in(arena, BUF_UNLIMITED);
@@ -99,7 +99,7 @@ static bool check_path(Arena *arena, Str path, Error *err)
     return !ends_open || check_word(STR_EMPTY, STR_EMPTY, err);
 }
 
-/* --- What kinds offer ------------------------------------------------------------------------- */
+/* --- Verbs of kinds --------------------------------------------------------------------------- */
 
 static const struct {
     RouteHandler *handler;
@@ -173,7 +173,7 @@ uint32_t route_largest_body(void)
 
 /* --- Matching -------------------------------------------------------------------------------- */
 
-/* A path that was checked. */
+/* `path` was validated. */
 static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
 {
     Str wanted = str_from_c(pattern), word, found;
@@ -193,8 +193,8 @@ static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
     return !str_split_next(&path, '/', &found);
 }
 
-/* Whether the path begins as the pattern does before its first part that varies: most rows are passed
- * over by that. */
+/* Whether the path starts like the constant part of the pattern: a quick check that rules out most
+ * rows. */
 static bool begins_so(const char *pattern, Str path)
 {
     size_t i = 0;
@@ -226,7 +226,8 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     return true;
 }
 
-/* The pattern with the path's own words where they may be any; empty: it has more or fewer words. */
+/* The pattern with its variable segment taken from the path; empty if the number of segments
+ * differs. */
 static Str filled_in(Arena *arena, const char *pattern, Str path)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -261,7 +262,7 @@ Str route_near(Arena *arena, Str path)
     return near;
 }
 
-/* The next of a row's parameters. */
+/* The next parameter of a row. */
 static bool next_parameter(Str *rest, Str *name, bool *optional)
 {
     if (rest->len == 0 || !str_split_next(rest, ' ', name)) {
@@ -272,7 +273,7 @@ static bool next_parameter(Str *rest, Str *name, bool *optional)
     return true;
 }
 
-/* Its place among those of the row; ROUTE_PARAMETERS_MAX: it is none of them. */
+/* Index of a parameter of the row; ROUTE_PARAMETERS_MAX if not found. */
 static uint32_t find_parameter(const RouteRow *row, Str wanted)
 {
     Str rest = str_from_c(row->query == NULL ? "" : row->query), name;

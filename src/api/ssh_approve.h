@@ -4,5 +4,5 @@
 #include "api/bodies.h"
 #include "api/call.h"
 
-/* Answers the call, later. */
+/* Responds later. */
 void ssh_approve(ApiCall *call, const ApproveWish *wish);

@@ -38,7 +38,7 @@ void watch_event_put(Buf *out, WatchFormat format, WatchType type, int64_t revis
     if (has_id) {
         buf_put_format(out, "id: %lld\n", (long long)revision);
     }
-    /* An event without data is none: a heartbeat moves the id, and nobody is called. */
+    /* Without data it is not an event for browsers: a heartbeat only updates the id. */
     if (type != WATCH_HEARTBEAT) {
         buf_put_format(out, "event: %s\ndata: ", names[type]);
         put_json(out, type, revision, object);

@@ -1,3 +1,8 @@
+/* Appending to the audit log, listing and verifying it.
+ *
+ * Entries wait in a queue; one transaction at a time appends a batch and moves the head, comparing
+ * the revision of the head. If another server has appended in between, the head is read again and
+ * the same batch is linked after it. Entries are completed in order, after they are on disk. */
 #include "audit/audit.h"
 
 #include <stdio.h>
@@ -5,7 +10,7 @@
 
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/cluster_read.h"
+#include "cluster/state.h"
 
 enum {
     BOUNDED_KEPT = 256,
@@ -13,54 +18,54 @@ enum {
     VERIFY_PAGE = 500,
 };
 
-typedef struct Waiting Waiting;
-struct Waiting {
+typedef struct QueuedEntry QueuedEntry;
+struct QueuedEntry {
     Arena arena;
     AuditEntry entry;
     AuditDone *done;
     void *context;
-    Waiting *next;
+    QueuedEntry *next;
 };
 
 typedef struct Queue {
-    Waiting *first, *last;
+    QueuedEntry *first, *last;
     uint32_t count;
 } Queue;
 
-typedef struct Bounded {
-    char credential[CREDENTIAL_ID_MAX + 1]; /* empty: free */
+typedef struct RateSlot {
+    char credential[CREDENTIAL_ID_MAX + 1]; /* empty: slot is free */
     int64_t since_ms;
-    uint32_t counts[AUDIT_BOUNDED_COUNT]; /* since then */
-} Bounded;
+    uint32_t counts[AUDIT_LIMIT_COUNT]; /* since then */
+} RateSlot;
 
-/* Who wants to know whether the log is whole. */
-typedef struct Asker {
+/* A caller waiting for a verification. */
+typedef struct VerifyWaiter {
     AuditVerified *done;
     void *context;
-    struct Asker *next;
-} Asker;
+    struct VerifyWaiter *next;
+} VerifyWaiter;
 
 struct Audit {
     ClusterStore at;
     Arena own;
     Str head_key;
-    struct Verifying *verifying; /* the one under way, or NULL */
-    Asker *askers;               /* of the next one */
+    struct Verification *verifying; /* verification in progress, or NULL */
+    VerifyWaiter *waiters;          /* callers waiting for the next one */
     AuditHead head;
     Arena head_arena;
     int64_t head_revision; /* 0: there is none yet */
     bool head_is_known;
     Queue waiting, flying;
-    bool is_busy; /* the store has something of ours, or somebody is being told */
+    bool is_busy; /* a store call or callback is in progress */
     bool is_freed;
-    Bounded bounded[BOUNDED_KEPT];
+    RateSlot rate_slots[BOUNDED_KEPT];
 };
 
 static const Error stopping = { ERROR_UNAVAILABLE, "the server is stopping" };
 
 /* --- Queues ---------------------------------------------------------------------------------- */
 
-static void queue_add(Queue *queue, Waiting *waiting)
+static void queue_add(Queue *queue, QueuedEntry *waiting)
 {
     waiting->next = NULL;
     if (queue->last == NULL) {
@@ -72,9 +77,9 @@ static void queue_add(Queue *queue, Waiting *waiting)
     queue->count++;
 }
 
-static Waiting *queue_take(Queue *queue)
+static QueuedEntry *queue_take(Queue *queue)
 {
-    Waiting *first = queue->first;
+    QueuedEntry *first = queue->first;
     if (first != NULL) {
         queue->first = first->next;
         queue->last = queue->first == NULL ? NULL : queue->last;
@@ -83,38 +88,38 @@ static Waiting *queue_take(Queue *queue)
     return first;
 }
 
-/* Behind the other, which takes all. */
+/* Appends `other`, which becomes empty. */
 static void queue_join(Queue *queue, Queue *other)
 {
-    for (Waiting *one = queue_take(other); one != NULL; one = queue_take(other)) {
+    for (QueuedEntry *one = queue_take(other); one != NULL; one = queue_take(other)) {
         queue_add(queue, one);
     }
 }
 
-static void waiting_free(Waiting *waiting)
+static void queued_entry_free(QueuedEntry *waiting)
 {
     arena_clear(&waiting->arena);
     free(waiting);
 }
 
-/* Tells all of the queue. Whoever is told may append more, or free the log. */
-static void tell(Queue *queue, const Error *err)
+/* Completes all of the queue. Callbacks may append more, or free the log. */
+static void complete_all(Queue *queue, const Error *err)
 {
-    for (Waiting *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
+    for (QueuedEntry *one = queue_take(queue); one != NULL; one = queue_take(queue)) {
         if (one->done != NULL) {
             one->done(one->context, err == NULL ? one->entry.sequence : 0, err);
         }
-        waiting_free(one);
+        queued_entry_free(one);
     }
 }
 
-/* Takes them all. Whoever is told may free the log. */
-static void tell_askers(Asker *askers, const AuditChain *chain, const Error *err)
+/* Takes ownership of all. Callbacks may free the log. */
+static void complete_waiters(VerifyWaiter *waiters, const AuditChain *chain, const Error *err)
 {
-    for (Asker *next; askers != NULL; askers = next) {
-        next = askers->next;
-        askers->done(askers->context, chain, err);
-        free(askers);
+    for (VerifyWaiter *next; waiters != NULL; waiters = next) {
+        next = waiters->next;
+        waiters->done(waiters->context, chain, err);
+        free(waiters);
     }
 }
 
@@ -129,12 +134,12 @@ static void audit_destroy(Audit *audit)
 
 static void pump(Audit *audit);
 
-/* Those under way are told, and the log goes on, unless it was freed, perhaps by one of them. */
+/* Completes the current batch and continues, unless a callback has freed the log. */
 static void finish(Audit *audit, const Error *err)
 {
     Queue told = audit->flying;
     audit->flying = (Queue){ 0 };
-    tell(&told, err);
+    complete_all(&told, err);
     audit->is_busy = false;
     if (audit->is_freed) {
         audit_destroy(audit);
@@ -143,7 +148,7 @@ static void finish(Audit *audit, const Error *err)
     }
 }
 
-/* Whatever the reason is, for who waits it means that nothing may be done at present. */
+/* Whatever the reason, it means to callers that nothing may be done for now. */
 static void refuse(Audit *audit, const Error *why)
 {
     Error err;
@@ -183,7 +188,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         finish(audit, NULL);
         return;
     }
-    /* Somebody else has appended: behind theirs, then. */
+    /* Another server has appended: append after its entries. */
     if (audit->is_freed) {
         refuse(audit, &stopping);
     } else if (!take_head(audit, &reply->ops[0], &failure)) {
@@ -198,8 +203,8 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-/* Gives each its place in the chain. */
-static Str link_entry(Arena *arena, Waiting *waiting, AuditHead *head)
+/* Assigns each entry its position in the chain. */
+static Str link_entry(Arena *arena, QueuedEntry *waiting, AuditHead *head)
 {
     char hash[AUDIT_HASH_TEXT + 1];
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -220,7 +225,7 @@ static bool write_batch(Audit *audit, Error *err)
     AuditHead head = audit->head;
     arena_init(&arena, ARENA_UNLIMITED);
     while (count < AUDIT_BATCH_MAX && audit->waiting.count > 0) {
-        Waiting *one = queue_take(&audit->waiting);
+        QueuedEntry *one = queue_take(&audit->waiting);
         queue_add(&audit->flying, one);
         Str text = link_entry(&arena, one, &head);
         ops[count++] =
@@ -236,17 +241,17 @@ static bool write_batch(Audit *audit, Error *err)
                              .key = audit->head_key,
                              .number = audit->head_revision };
     StoreOp look = { .kind = STORE_RANGE, .key = audit->head_key };
-    StoreTxn txn = { .urgent = true, /* what frees room is recorded first */
+    StoreTxn txn = { .urgent = true, /* even operations that free space must be recorded first */
                      .compares = &compare,
                      .compare_count = 1,
                      .success = ops,
                      .success_count = count,
                      .failure = &look,
                      .failure_count = 1 };
-    return store_txn_sure(audit->at.store, &txn, written, audit, err);
+    return store_txn_confirmed(audit->at.store, &txn, written, audit, err);
 }
 
-static void looked(void *context, const StoreReply *reply, const Error *err)
+static void on_head(void *context, const StoreReply *reply, const Error *err)
 {
     Audit *audit = context;
     Error failure;
@@ -271,7 +276,7 @@ static void pump(Audit *audit)
     audit->is_busy = true;
     bool ok = audit->head_is_known
                   ? write_batch(audit, &err)
-                  : store_get(audit->at.store, audit->head_key, looked, audit, &err);
+                  : store_get(audit->at.store, audit->head_key, on_head, audit, &err);
     if (!ok) {
         refuse(audit, &err);
     }
@@ -288,21 +293,21 @@ Audit *audit_new(const ClusterStore *at)
     return audit;
 }
 
-static void verifying_leave(struct Verifying *verifying);
+static void verification_unref(struct Verification *verifying);
 
 void audit_free(Audit *audit)
 {
     if (audit == NULL) {
         return;
     }
-    verifying_leave(TAKE(audit->verifying));
-    Asker *askers = TAKE(audit->askers);
+    verification_unref(TAKE(audit->verifying));
+    VerifyWaiter *waiters = TAKE(audit->waiters);
     Queue told = audit->waiting;
     audit->waiting = (Queue){ 0 };
     bool is_busy = audit->is_busy;
     audit->is_freed = true;
-    tell(&told, &stopping);
-    tell_askers(askers, NULL, &stopping);
+    complete_all(&told, &stopping);
+    complete_waiters(waiters, NULL, &stopping);
     if (!is_busy) {
         audit_destroy(audit);
     }
@@ -310,7 +315,8 @@ void audit_free(Audit *audit)
 
 static Str copy_cut(Arena *arena, Str text, size_t max)
 {
-    return arena_copy(arena, str_slice(text, 0, max + 1)); /* the byte more tells where to cut */
+    /* the extra byte marks where to truncate */
+    return arena_copy(arena, str_slice(text, 0, max + 1));
 }
 
 void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context)
@@ -324,7 +330,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
         }
         return;
     }
-    Waiting *waiting = memory_new(sizeof *waiting);
+    QueuedEntry *waiting = memory_new(sizeof *waiting);
     Arena *arena = &waiting->arena;
     arena_init(arena, ARENA_UNLIMITED);
     waiting->done = done;
@@ -346,12 +352,18 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
     pump(audit);
 }
 
-/* Its place, which may have been that of the one heard of longest ago. */
-static Bounded *find_bounded(Audit *audit, Str credential)
+bool audit_is_full(const Audit *audit)
 {
-    Bounded *place = &audit->bounded[0];
+    return audit->head_is_known &&
+           audit->head.sequence - audit->head.floor_sequence >= AUDIT_ENTRIES_MAX;
+}
+
+/* Its slot, which may be reused from the credential that was seen the longest ago. */
+static RateSlot *find_rate_slot(Audit *audit, Str credential)
+{
+    RateSlot *place = &audit->rate_slots[0];
     for (uint32_t i = 0; i < BOUNDED_KEPT; i++) {
-        Bounded *one = &audit->bounded[i];
+        RateSlot *one = &audit->rate_slots[i];
         if (one->credential[0] != '\0' && str_eq_c(credential, one->credential)) {
             return one;
         }
@@ -360,30 +372,30 @@ static Bounded *find_bounded(Audit *audit, Str credential)
             place = one;
         }
     }
-    *place = (Bounded){ .since_ms = INT64_MIN / 2 };
+    *place = (RateSlot){ .since_ms = INT64_MIN / 2 };
     snprintf(place->credential, sizeof place->credential, "%" STR_FMT, STR_ARG(credential));
     return place;
 }
 
-AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what)
+AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what)
 {
-    static const uint32_t most[AUDIT_BOUNDED_COUNT] = {
-        [AUDIT_BOUNDED_READ] = 1,
-        [AUDIT_BOUNDED_CHANGE] = AUDIT_DENIED_CHANGES,
-        [AUDIT_BOUNDED_SESSION] = AUDIT_SESSIONS,
-        [AUDIT_BOUNDED_FULL] = AUDIT_DENIED_CHANGES,
+    static const uint32_t most[AUDIT_LIMIT_COUNT] = {
+        [AUDIT_LIMIT_READ] = 1,
+        [AUDIT_LIMIT_CHANGE] = AUDIT_DENIED_CHANGES,
+        [AUDIT_LIMIT_SESSION] = AUDIT_SESSIONS,
+        [AUDIT_LIMIT_FULL] = AUDIT_DENIED_CHANGES,
     };
     int64_t now_ms = loop_now_ms(audit->at.loop);
-    Bounded *place = find_bounded(audit, credential);
+    RateSlot *place = find_rate_slot(audit, credential);
     if (now_ms - place->since_ms >= BOUNDED_MS) {
         place->since_ms = now_ms;
         memset(place->counts, 0, sizeof place->counts);
     }
     uint32_t *count = &place->counts[what];
     if (*count == most[what]) {
-        return AUDIT_ROOM_NONE;
+        return AUDIT_ALLOWANCE_NONE;
     }
-    return ++*count == most[what] ? AUDIT_ROOM_LAST : AUDIT_ROOM_MORE;
+    return ++*count == most[what] ? AUDIT_ALLOWANCE_LAST : AUDIT_ALLOWANCE_MORE;
 }
 
 Str audit_last_detail(Arena *arena, Str detail)
@@ -394,7 +406,7 @@ Str audit_last_detail(Arena *arena, Str detail)
 
 /* --- Listing --------------------------------------------------------------------------------- */
 
-/* The sequence of a key; false for what is none of the log. */
+/* The sequence number of a key; returns false if it does not belong to the log. */
 static bool sequence_of(Arena *arena, Str prefix, Str key, uint64_t *out)
 {
     Str parts[KEYS_PARTS_MAX];
@@ -488,21 +500,21 @@ void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *do
     }
 }
 
-/* --- Verifying ------------------------------------------------------------------------------- */
+/* --- Verification ---------------------------------------------------------------------------- */
 
-/* All of the log is read for it, so that there is one at a time. Who asks meanwhile is told by the next
- * one, which begins after they have asked, together with all others who wait. */
-typedef struct Verifying {
-    Audit *audit; /* NULL: it is gone */
+/* Reads the entire log, so only one runs at a time. Callers that arrive meanwhile share the next
+ * one, which starts after they called. */
+typedef struct Verification {
+    Audit *audit; /* NULL once it is freed */
     ClusterStore at;
     Arena own, page; /* of the prefix; of one page */
     Str all, all_end;
-    int64_t revision; /* 0: the first page is to come */
+    int64_t revision; /* 0: before the first page */
     AuditChain chain;
-    Asker *askers;
-} Verifying;
+    VerifyWaiter *waiters;
+} Verification;
 
-static void verifying_leave(Verifying *verifying)
+static void verification_unref(Verification *verifying)
 {
     if (verifying != NULL) {
         verifying->audit = NULL;
@@ -511,9 +523,9 @@ static void verifying_leave(Verifying *verifying)
 
 static void verify_next(Audit *audit);
 
-static void verifying_end(Verifying *verifying, const Error *err)
+static void verification_end(Verification *verifying, const Error *err)
 {
-    tell_askers(TAKE(verifying->askers), err == NULL ? &verifying->chain : NULL, err);
+    complete_waiters(TAKE(verifying->waiters), err == NULL ? &verifying->chain : NULL, err);
     Audit *audit = verifying->audit;
     arena_clear(&verifying->own);
     arena_clear(&verifying->page);
@@ -524,7 +536,7 @@ static void verifying_end(Verifying *verifying, const Error *err)
     }
 }
 
-static void start_chain(Verifying *verifying, const StoreOpReply *reply)
+static void start_chain(Verification *verifying, const StoreOpReply *reply)
 {
     AuditHead head;
     Error err = { 0 };
@@ -538,7 +550,7 @@ static void start_chain(Verifying *verifying, const StoreOpReply *reply)
     }
 }
 
-static void add_page(Verifying *verifying, const StoreOpReply *range)
+static void add_page(Verification *verifying, const StoreOpReply *range)
 {
     AuditChain *chain = &verifying->chain;
     for (uint32_t i = 0; i < range->kv_count && !chain->is_broken; i++) {
@@ -553,11 +565,11 @@ static void add_page(Verifying *verifying, const StoreOpReply *range)
     }
 }
 
-static void look_on(Verifying *verifying, Str from);
+static void read_next_page(Verification *verifying, Str from);
 
-static void page_came(void *context, const StoreReply *reply, const Error *err)
+static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
-    Verifying *verifying = context;
+    Verification *verifying = context;
     Error late;
     if (err != NULL) {
         if (err->kind == ERROR_NOT_FOUND) {
@@ -565,7 +577,7 @@ static void page_came(void *context, const StoreReply *reply, const Error *err)
                       "the history of the store was compacted in the meantime; try again");
             err = &late;
         }
-        verifying_end(verifying, err);
+        verification_end(verifying, err);
         return;
     }
     arena_reset(&verifying->page);
@@ -576,15 +588,15 @@ static void page_came(void *context, const StoreReply *reply, const Error *err)
     const StoreOpReply *range = &reply->ops[1];
     add_page(verifying, range);
     if (range->more && range->kv_count > 0 && !verifying->chain.is_broken) {
-        look_on(verifying, range->kvs[range->kv_count - 1].key);
+        read_next_page(verifying, range->kvs[range->kv_count - 1].key);
     } else {
         audit_chain_end(&verifying->chain);
-        verifying_end(verifying, NULL);
+        verification_end(verifying, NULL);
     }
 }
 
-/* `from`: behind this key; empty: from the beginning. */
-static void look_on(Verifying *verifying, Str from)
+/* `from`: continue after this key; empty: from the beginning. */
+static void read_next_page(Verification *verifying, Str from)
 {
     Error err;
     Str key =
@@ -599,17 +611,17 @@ static void look_on(Verifying *verifying, Str from)
           .limit = VERIFY_PAGE,
           .revision = verifying->revision },
     };
-    if (!cluster_read(&verifying->at, ops, COUNT_OF(ops), page_came, verifying, &err)) {
-        verifying_end(verifying, &err);
+    if (!cluster_read(&verifying->at, ops, COUNT_OF(ops), on_page, verifying, &err)) {
+        verification_end(verifying, &err);
     }
 }
 
 static void verify_next(Audit *audit)
 {
-    if (audit->askers == NULL) {
+    if (audit->waiters == NULL) {
         return;
     }
-    Verifying *verifying = memory_new(sizeof *verifying);
+    Verification *verifying = memory_new(sizeof *verifying);
     arena_init(&verifying->own, ARENA_UNLIMITED);
     arena_init(&verifying->page, ARENA_UNLIMITED);
     verifying->audit = audit;
@@ -617,16 +629,16 @@ static void verify_next(Audit *audit)
     verifying->at.prefix = arena_copy(&verifying->own, audit->at.prefix);
     verifying->all = cluster_key_audit_all(&verifying->own, audit->at.prefix);
     verifying->all_end = store_prefix_end(&verifying->own, verifying->all);
-    verifying->askers = TAKE(audit->askers);
+    verifying->waiters = TAKE(audit->waiters);
     audit->verifying = verifying;
-    look_on(verifying, STR_EMPTY);
+    read_next_page(verifying, STR_EMPTY);
 }
 
 void audit_verify(Audit *audit, AuditVerified *done, void *context)
 {
-    Asker *asker = memory_new(sizeof *asker);
-    *asker = (Asker){ done, context, audit->askers };
-    audit->askers = asker;
+    VerifyWaiter *waiter = memory_new(sizeof *waiter);
+    *waiter = (VerifyWaiter){ done, context, audit->waiters };
+    audit->waiters = waiter;
     if (audit->verifying == NULL) {
         verify_next(audit);
     }

@@ -1,9 +1,9 @@
-/* The audit log of the cluster: who requested what, and the result. Loop thread.
+/* The audit log of the cluster: who requested what, and the result. Loop thread only.
  *
- * Entries are appended to a chain (audit/audit_entry.h) by a transaction on the
- * head key, all waiting ones together. An entry whose `done` has no error is on disk:
- * operations that must not happen without a record start then, and are rejected if it
- * fails. Entries are kept until they are archived (audit/audit_drop.h). */
+ * Entries are appended to a chain (audit/audit_entry.h) by a transaction on the head key, all
+ * waiting ones together. An entry whose `done` has no error is on disk: operations that must not
+ * happen without a record start then, and are rejected if it fails. Entries are stored until they
+ * are archived (audit/audit_drop.h). */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -12,65 +12,70 @@
 typedef struct Audit Audit;
 
 enum {
-    AUDIT_BATCH_MAX = 100,    /* entries of one transaction */
-    AUDIT_WAITING_MAX = 4000, /* entries that wait for theirs */
+    AUDIT_BATCH_MAX = 100,    /* entries per transaction */
+    AUDIT_WAITING_MAX = 4000, /* entries waiting to be written */
     AUDIT_PAGE_MAX = 1000,
-    AUDIT_DENIED_CHANGES = 20, /* entries of a minute and credential; */
-    AUDIT_SESSIONS = 60,       /* the same, of sessions that begin and end */
+    AUDIT_ENTRIES_MAX = 5000000, /* then callers are slowed down until some are archived */
+    AUDIT_DENIED_CHANGES = 20,   /* entries per minute and credential; */
+    AUDIT_SESSIONS = 60,         /* the same, for logins and logouts */
 };
 
-/* `at` is copied, its prefix too. */
+/* `at` is copied, including its prefix. */
 Audit *audit_new(const ClusterStore *at);
-/* Before the store is closed. What waits is told ERROR_UNAVAILABLE, from within or with the answer of
- * the store. NULL is allowed. */
+/* Must be called before the store is closed. Waiting entries are completed with ERROR_UNAVAILABLE,
+ * within this call or when the store responds. NULL is allowed. */
 void audit_free(Audit *audit);
 DEFINE_AUTO(Audit, audit_free)
 
 typedef void AuditDone(void *context, uint64_t sequence, const Error *err);
-/* Sequence, time and hashes are filled in; the entry is copied. `done` is called exactly once, in a
- * later turn or within; may be NULL for what nobody waits for. ERROR_UNAVAILABLE: it is not written,
- * as far as anybody can know. */
+/* Sequence, time and hashes are filled in; the entry is copied. `done` is called exactly once,
+ * later or within the call; it may be NULL. ERROR_UNAVAILABLE: it was not written, as far as can be
+ * known. */
 void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *context);
 
-/* What whoever has any credential can do as often as they like. */
-typedef enum AuditBounded {
-    AUDIT_BOUNDED_READ,    /* denied */
-    AUDIT_BOUNDED_CHANGE,  /* denied */
-    AUDIT_BOUNDED_SESSION, /* logging in and out */
-    AUDIT_BOUNDED_FULL,    /* asked for while the disk is full */
-    AUDIT_BOUNDED_COUNT
-} AuditBounded;
+/* Operations that any credential can repeat at will. */
+typedef enum AuditLimit {
+    AUDIT_LIMIT_READ,    /* denied read */
+    AUDIT_LIMIT_CHANGE,  /* denied change */
+    AUDIT_LIMIT_SESSION, /* logging in and out */
+    AUDIT_LIMIT_FULL,    /* requested while the disk or the log is full */
+    AUDIT_LIMIT_COUNT
+} AuditLimit;
 
-/* Whether one more by this credential is worth an entry: one read and a few others each minute, so that
- * nobody fills the log who may do nothing. */
-typedef enum AuditRoom {
-    AUDIT_ROOM_NONE,
-    AUDIT_ROOM_MORE,
-    AUDIT_ROOM_LAST, /* of this minute: more of them would be passed over */
-} AuditRoom;
-AuditRoom audit_room(Audit *audit, Str credential, AuditBounded what);
-/* The detail of an entry that is the last: with that more are not recorded. */
+/* Whether the log has AUDIT_ENTRIES_MAX entries, as far as known. */
+bool audit_is_full(const Audit *audit);
+
+/* Whether another entry of this credential is to be written: one read and a few others per minute,
+ * so that a user without permissions cannot fill the log. */
+typedef enum AuditAllowance {
+    AUDIT_ALLOWANCE_NONE,
+    AUDIT_ALLOWANCE_MORE,
+    AUDIT_ALLOWANCE_LAST, /* the last one of this minute: further ones are skipped */
+} AuditAllowance;
+AuditAllowance audit_allowance(Audit *audit, Str credential, AuditLimit what);
+/* The detail of the last entry: notes that further ones are not recorded. */
 Str audit_last_detail(Arena *arena, Str detail);
 
 typedef struct AuditPage {
-    const AuditEntry *entries; /* in the order asked for */
+    const AuditEntry *entries; /* in the requested order */
     uint32_t count;
-    uint32_t unreadable; /* so many are left out */
-    uint64_t next;       /* sequence where the next page begins; 0: that was all */
+    uint32_t unreadable; /* number of entries omitted as unreadable */
+    uint64_t next;       /* sequence number where the next page starts; 0: this is the last page */
     AuditHead head;
     int64_t revision; /* of the store */
 } AuditPage;
 typedef void AuditListed(void *context, const AuditPage *page, const Error *err);
 
 typedef struct AuditQuery {
-    uint64_t from;  /* the first sequence; 0: the oldest, or with `newest_first` the newest */
+    uint64_t from;  /* first sequence number; 0: the oldest, or with `newest_first` the newest */
     uint32_t limit; /* 1 to AUDIT_PAGE_MAX */
     bool newest_first;
 } AuditQuery;
-/* `done` is called exactly once, in a later turn or within. */
+/* `done` is called exactly once, later or within the call. */
 void audit_list(const ClusterStore *at, const AuditQuery *query, AuditListed *done, void *context);
 
-/* The whole chain as of one revision, not before now. `done` is called exactly once; a broken chain is no
- * error. One is read at a time: those who ask meanwhile share the next one. */
+/* Verifies the entire chain as of one revision, not older than this call. `done` is called exactly
+ * once; a broken chain is not an error. Only one verification runs at a time; callers that arrive
+ * meanwhile share the next one. */
 typedef void AuditVerified(void *context, const AuditChain *chain, const Error *err);
 void audit_verify(Audit *audit, AuditVerified *done, void *context);

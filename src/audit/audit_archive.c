@@ -69,7 +69,7 @@ bool audit_archive_follows(const AuditArchive *archive, const AuditArchive *next
                      "the previous archive already contains all of its entries");
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Reader ---------------------------------------------------------------------------------- */
 
 void audit_archive_reader_init(AuditArchiveReader *reader)
 {
@@ -134,7 +134,7 @@ static bool take_line(AuditArchiveReader *reader, Str line, Error *err)
            error_wrap(err, "line %llu", (unsigned long long)reader->line);
 }
 
-bool audit_archive_reader_take(AuditArchiveReader *reader, Str bytes, Error *err)
+bool audit_archive_reader_feed(AuditArchiveReader *reader, Str bytes, Error *err)
 {
     while (bytes.len > 0) {
         size_t end = str_find(bytes, STR("\n"), 0);

@@ -1,11 +1,11 @@
-/* Entries of the audit log that were taken out of it, as a file. Pure.
+/* A file of archived audit log entries. Pure.
  *
- *     {"format":"eden.audit-archive/1",...}  which ones: the line has AUDIT_ARCHIVE_LINE bytes, so that
- *                                            it can be written when the last one is known
+ *     {"format":"eden.audit-archive/1",...}  the header: the line has AUDIT_ARCHIVE_LINE bytes, so
+ *                                            it can be written once the last entry is known
  *     {"address":...}                        an entry (audit/audit_entry.h) on each line
  *
- * The chain goes through all of them, and from one file to the next: nothing in them can be changed
- * without a trace, as long as somebody knows the hash of the last one. The log knows it. */
+ * The chain runs through all of them, and from one file to the next: nothing can be changed without
+ * a trace, as long as the hash of the last entry is known. The log contains it. */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -14,51 +14,51 @@
 #define AUDIT_ARCHIVE_FORMAT "eden.audit-archive/1"
 
 enum {
-    AUDIT_ARCHIVE_LINE = 512, /* bytes, with the end of the line */
+    AUDIT_ARCHIVE_LINE = 512, /* bytes, including the newline */
     AUDIT_MARKS_MAX = 3,
 };
 
 typedef struct AuditArchive {
     char cluster[CLUSTER_NAME_MAX + 1];
     uint64_t first, last;
-    char previous[AUDIT_HASH_TEXT + 1]; /* of the one before the first */
-    char hash[AUDIT_HASH_TEXT + 1];     /* of the last */
+    char previous[AUDIT_HASH_TEXT + 1]; /* of the entry before the first */
+    char hash[AUDIT_HASH_TEXT + 1];     /* of the last entry */
 } AuditArchive;
 
-/* The first line, with its end. */
+/* The first line, including the newline. */
 void audit_archive_print(const AuditArchive *archive, Buf *out);
 
-/* Whether `next` goes on where `archive` ends. They may overlap: what was archived and not dropped is
- * archived again. Only what they say of themselves is looked at. ERROR_INVALID. */
+/* Whether `next` continues `archive`. They may overlap, because entries that were archived but not
+ * dropped are archived again. Only compares their headers. ERROR_INVALID. */
 MUST_CHECK bool audit_archive_follows(const AuditArchive *archive, const AuditArchive *next,
                                       Error *err);
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Reader ---------------------------------------------------------------------------------- */
 
-/* A place of the chain that somebody else knows: another file, or the log. */
+/* A known position of the chain, from another file or the log. */
 typedef struct AuditMark {
     uint64_t sequence;
     char hash[AUDIT_HASH_TEXT + 1];
 } AuditMark;
 
-/* Takes a file piece by piece, however it is cut. */
+/* Parses a file incrementally. */
 typedef struct AuditArchiveReader {
     AuditArchive archive;
-    AuditChain chain; /* as far as it was read */
+    AuditChain chain; /* so far */
     AuditMark marks[AUDIT_MARKS_MAX];
     uint32_t mark_count;
-    uint64_t line; /* of the one that was read last; 0: none was */
-    Buf rest;      /* the beginning of the next one */
+    uint64_t line; /* the last line that was read; 0: none */
+    Buf rest;      /* start of the next line */
 } AuditArchiveReader;
 
 void audit_archive_reader_init(AuditArchiveReader *reader);
 void audit_archive_reader_clear(AuditArchiveReader *reader);
 DEFINE_AUTO_CLEAR(AuditArchiveReader, audit_archive_reader_clear)
 
-/* The entry of this number, should it be in the file or be the one before the first, must have this
- * hash. Before the first piece; AUDIT_MARKS_MAX of them at most. */
+/* If the file contains the entry with this number, or starts right after it, that must have this
+ * hash. Call it before the first piece, at most AUDIT_MARKS_MAX times. */
 void audit_archive_reader_mark(AuditArchiveReader *reader, uint64_t sequence, const char *hash);
-/* Each fails with ERROR_INVALID, or ERROR_LIMIT for a line that is too long, and names the line; with
- * the one before it is over. */
-MUST_CHECK bool audit_archive_reader_take(AuditArchiveReader *reader, Str bytes, Error *err);
+/* Each fails with ERROR_INVALID, or ERROR_LIMIT for a line that is too long, and names the line. No
+ * more calls are allowed after a failure. */
+MUST_CHECK bool audit_archive_reader_feed(AuditArchiveReader *reader, Str bytes, Error *err);
 MUST_CHECK bool audit_archive_reader_finish(AuditArchiveReader *reader, Error *err);

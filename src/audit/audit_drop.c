@@ -1,3 +1,6 @@
+/* Drops archived entries in batches: read the head, read a batch as of the same revision, verify
+ * that it links to the floor (audit_drop_plan.h), then delete it and advance the floor in one
+ * transaction that compares the head. A lost race starts over with the new head. */
 #include "audit/audit_drop.h"
 
 #include <stdio.h>
@@ -6,197 +9,195 @@
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
 
-typedef struct Dropping {
+typedef struct DropOperation {
     ClusterStore at;
-    Arena own, step; /* of all of it; of one answer of the store */
-    AuditDropWish wish;
+    Arena own, step; /* of the operation; of one response of the store */
+    AuditDropRequest wish;
     char who[PRINCIPAL_WHO_MAX + 1];
     AuditHead head;
     int64_t head_revision;
-    AuditHead next; /* the head after the batch that is under way */
+    AuditHead next; /* the head after the current batch */
     uint64_t count;
-    bool is_known; /* the head is */
+    bool is_known; /* the head was read */
     AuditDropped *done;
     void *context;
-} Dropping;
+} DropOperation;
 
-static void dropping_end(Dropping *dropping, const Error *err)
+static void drop_end(DropOperation *drop, const Error *err)
 {
-    dropping->done(dropping->context, dropping->is_known ? &dropping->head : NULL, dropping->count,
-                   err);
-    arena_clear(&dropping->own);
-    arena_clear(&dropping->step);
-    free(dropping);
+    drop->done(drop->context, drop->is_known ? &drop->head : NULL, drop->count, err);
+    arena_clear(&drop->own);
+    arena_clear(&drop->step);
+    free(drop);
 }
 
-static AuditDropLimits limits_of(const Dropping *dropping)
+static AuditDropLimits limits_of(const DropOperation *drop)
 {
-    return audit_drop_limits(&dropping->head, loop_wall_ms(dropping->at.loop));
+    return audit_drop_limits(&drop->head, loop_wall_ms(drop->at.loop));
 }
 
-static Str entry_key(Dropping *dropping, uint64_t sequence)
+static Str entry_key(DropOperation *drop, uint64_t sequence)
 {
-    return cluster_key_audit(&dropping->step, dropping->at.prefix, sequence);
+    return cluster_key_audit(&drop->step, drop->at.prefix, sequence);
 }
 
-static Str head_key(Dropping *dropping)
+static Str head_key(DropOperation *drop)
 {
-    return cluster_key_audit_head(&dropping->step, dropping->at.prefix);
+    return cluster_key_audit_head(&drop->step, drop->at.prefix);
 }
 
-static StoreCompare head_unchanged(Dropping *dropping)
+static StoreCompare head_unchanged(DropOperation *drop)
 {
     return (StoreCompare){ .target = STORE_MOD_REVISION,
                            .relation = STORE_EQUAL,
-                           .key = head_key(dropping),
-                           .number = dropping->head_revision };
+                           .key = head_key(drop),
+                           .number = drop->head_revision };
 }
 
-static bool take_head(Dropping *dropping, const StoreOpReply *reply, Error *err)
+static bool take_head(DropOperation *drop, const StoreOpReply *reply, Error *err)
 {
-    audit_head_init(&dropping->head);
-    dropping->head_revision = reply->kv_count == 0 ? 0 : reply->kvs[0].mod_revision;
-    dropping->is_known =
-        reply->kv_count == 0 ||
-        audit_head_read(&dropping->step, reply->kvs[0].value, &dropping->head, err);
-    return dropping->is_known;
+    audit_head_init(&drop->head);
+    drop->head_revision = reply->kv_count == 0 ? 0 : reply->kvs[0].mod_revision;
+    drop->is_known =
+        reply->kv_count == 0 || audit_head_read(&drop->step, reply->kvs[0].value, &drop->head, err);
+    return drop->is_known;
 }
 
-static void look(Dropping *dropping);
+static void read_head(DropOperation *drop);
 
-/* --- A batch --------------------------------------------------------------------------------- */
+/* --- Batches --------------------------------------------------------------------------------- */
 
-static void dropped(void *context, const StoreReply *reply, const Error *err)
+static void on_dropped(void *context, const StoreReply *reply, const Error *err)
 {
-    Dropping *dropping = context;
-    arena_reset(&dropping->step);
+    DropOperation *drop = context;
+    arena_reset(&drop->step);
     if (err != NULL) {
-        dropping_end(dropping, err);
+        drop_end(drop, err);
         return;
     }
     if (reply->succeeded) {
-        dropping->count += dropping->next.floor_sequence - dropping->head.floor_sequence;
-        dropping->head = dropping->next;
+        drop->count += drop->next.floor_sequence - drop->head.floor_sequence;
+        drop->head = drop->next;
     }
-    /* Else somebody has appended, or dropped some too: as it is now, then. */
-    look(dropping);
+    /* Otherwise another server has appended or dropped entries: read the head again. */
+    read_head(drop);
 }
 
-static bool drop_batch(Dropping *dropping, const StoreOpReply *range, Error *err)
+static bool drop_batch(DropOperation *drop, const StoreOpReply *range, Error *err)
 {
-    AuditDropLimits limits = limits_of(dropping);
-    AuditHead *next = &dropping->next;
-    Str *texts = ARENA_ARRAY(&dropping->step, Str, range->kv_count);
-    Buf head = buf_make_in(&dropping->step, BUF_UNLIMITED);
+    AuditDropLimits limits = limits_of(drop);
+    AuditHead *next = &drop->next;
+    Str *texts = ARENA_ARRAY(&drop->step, Str, range->kv_count);
+    Buf head = buf_make_in(&drop->step, BUF_UNLIMITED);
     for (uint32_t i = 0; i < range->kv_count; i++) {
         texts[i] = range->kvs[i].value;
     }
-    *next = dropping->head;
+    *next = drop->head;
     if (!audit_drop_advance(next, &limits, texts, range->kv_count, err)) {
         return false;
     }
-    if (next->floor_sequence != audit_drop_batch_end(&dropping->head, &dropping->wish)) {
+    if (next->floor_sequence != audit_drop_batch_end(&drop->head, &drop->wish)) {
         return error_set(err, ERROR_CONFLICT,
                          "entry %llu is missing: the audit log is incomplete, nothing is dropped",
                          (unsigned long long)next->floor_sequence + 1);
     }
-    next->floor_time_ms = loop_wall_ms(dropping->at.loop);
-    memcpy(next->floor_who, dropping->who, sizeof next->floor_who);
+    next->floor_time_ms = loop_wall_ms(drop->at.loop);
+    memcpy(next->floor_who, drop->who, sizeof next->floor_who);
     audit_head_print(next, &head);
     StoreOp ops[] = {
         { .kind = STORE_DELETE,
-          .key = entry_key(dropping, dropping->head.floor_sequence + 1),
-          .end = entry_key(dropping, next->floor_sequence + 1) },
-        { .kind = STORE_PUT, .key = head_key(dropping), .value = buf_str(&head) },
+          .key = entry_key(drop, drop->head.floor_sequence + 1),
+          .end = entry_key(drop, next->floor_sequence + 1) },
+        { .kind = STORE_PUT, .key = head_key(drop), .value = buf_str(&head) },
     };
-    StoreCompare compare = head_unchanged(dropping);
+    StoreCompare compare = head_unchanged(drop);
     StoreTxn txn = { .urgent = true,
                      .compares = &compare,
                      .compare_count = 1,
                      .success = ops,
                      .success_count = COUNT_OF(ops) };
-    return store_txn(dropping->at.store, &txn, dropped, dropping, err);
+    return store_txn(drop->at.store, &txn, on_dropped, drop, err);
 }
 
-static void batch_came(void *context, const StoreReply *reply, const Error *err)
+static void on_batch(void *context, const StoreReply *reply, const Error *err)
 {
-    Dropping *dropping = context;
+    DropOperation *drop = context;
     Error failure;
     if (err != NULL) {
-        dropping_end(dropping, err);
+        drop_end(drop, err);
     } else if (!reply->succeeded) {
-        arena_reset(&dropping->step);
-        look(dropping); /* what is missing, somebody else may have dropped */
-    } else if (!drop_batch(dropping, &reply->ops[0], &failure)) {
-        dropping_end(dropping, &failure);
+        arena_reset(&drop->step);
+        read_head(drop); /* another server may have dropped what is missing */
+    } else if (!drop_batch(drop, &reply->ops[0], &failure)) {
+        drop_end(drop, &failure);
     }
 }
 
-/* As of the head that is known: else entries are missing that somebody else drops too. */
-static bool read_batch(Dropping *dropping, Error *err)
+/* As of the revision of the head: otherwise entries that another server drops would be missing. */
+static bool read_batch(DropOperation *drop, Error *err)
 {
-    uint64_t end = audit_drop_batch_end(&dropping->head, &dropping->wish);
+    uint64_t end = audit_drop_batch_end(&drop->head, &drop->wish);
     StoreOp batch = { .kind = STORE_RANGE,
-                      .key = entry_key(dropping, dropping->head.floor_sequence + 1),
-                      .end = entry_key(dropping, end + 1) };
-    StoreCompare compare = head_unchanged(dropping);
+                      .key = entry_key(drop, drop->head.floor_sequence + 1),
+                      .end = entry_key(drop, end + 1) };
+    StoreCompare compare = head_unchanged(drop);
     StoreTxn txn = {
         .compares = &compare, .compare_count = 1, .success = &batch, .success_count = 1
     };
-    return store_txn(dropping->at.store, &txn, batch_came, dropping, err);
+    return store_txn(drop->at.store, &txn, on_batch, drop, err);
 }
 
-/* --- What is to be done ---------------------------------------------------------------------- */
+/* --- Operation ------------------------------------------------------------------------------- */
 
-static void looked(void *context, const StoreReply *reply, const Error *err)
+static void on_head(void *context, const StoreReply *reply, const Error *err)
 {
-    Dropping *dropping = context;
+    DropOperation *drop = context;
     Error failure;
     uint64_t left;
-    arena_reset(&dropping->step);
+    arena_reset(&drop->step);
     if (err != NULL) {
-        dropping_end(dropping, err);
+        drop_end(drop, err);
         return;
     }
     const StoreOpReply *entry = &reply->ops[1];
-    bool ok = take_head(dropping, &reply->ops[0], &failure);
-    AuditDropLimits limits = limits_of(dropping);
+    bool ok = take_head(drop, &reply->ops[0], &failure);
+    AuditDropLimits limits = limits_of(drop);
     ok = ok &&
-         audit_drop_decide(&dropping->head, &limits, &dropping->wish,
+         audit_drop_decide(&drop->head, &limits, &drop->wish,
                            entry->kv_count > 0 ? entry->kvs[0].value : STR_EMPTY, &left, &failure);
     if (ok && left > 0) {
-        ok = read_batch(dropping, &failure);
+        ok = read_batch(drop, &failure);
         if (ok) {
             return;
         }
     }
-    dropping_end(dropping, ok ? NULL : &failure);
+    drop_end(drop, ok ? NULL : &failure);
 }
 
-static void look(Dropping *dropping)
+static void read_head(DropOperation *drop)
 {
     Error err;
     StoreOp ops[] = {
-        { .kind = STORE_RANGE, .key = head_key(dropping) },
-        { .kind = STORE_RANGE, .key = entry_key(dropping, dropping->wish.sequence) },
+        { .kind = STORE_RANGE, .key = head_key(drop) },
+        { .kind = STORE_RANGE, .key = entry_key(drop, drop->wish.sequence) },
     };
     StoreTxn txn = { .success = ops, .success_count = COUNT_OF(ops) };
-    if (!store_txn(dropping->at.store, &txn, looked, dropping, &err)) {
-        dropping_end(dropping, &err);
+    if (!store_txn(drop->at.store, &txn, on_head, drop, &err)) {
+        drop_end(drop, &err);
     }
 }
 
-void audit_drop(const ClusterStore *at, const AuditDropWish *wish, Str who, AuditDropped *done,
+void audit_drop(const ClusterStore *at, const AuditDropRequest *wish, Str who, AuditDropped *done,
                 void *context)
 {
-    Dropping *dropping = memory_new(sizeof *dropping);
-    arena_init(&dropping->own, ARENA_UNLIMITED);
-    arena_init(&dropping->step, ARENA_UNLIMITED);
-    dropping->at = *at;
-    dropping->at.prefix = arena_copy(&dropping->own, at->prefix);
-    dropping->wish = *wish;
-    snprintf(dropping->who, sizeof dropping->who, "%" STR_FMT, STR_ARG(who));
-    dropping->done = done;
-    dropping->context = context;
-    look(dropping);
+    DropOperation *drop = memory_new(sizeof *drop);
+    arena_init(&drop->own, ARENA_UNLIMITED);
+    arena_init(&drop->step, ARENA_UNLIMITED);
+    drop->at = *at;
+    drop->at.prefix = arena_copy(&drop->own, at->prefix);
+    drop->wish = *wish;
+    snprintf(drop->who, sizeof drop->who, "%" STR_FMT, STR_ARG(who));
+    drop->done = done;
+    drop->context = context;
+    read_head(drop);
 }

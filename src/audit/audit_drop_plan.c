@@ -14,12 +14,12 @@ AuditDropLimits audit_drop_limits(const AuditHead *head, int64_t now_ms)
     };
 }
 
-bool audit_drop_may(const AuditDropLimits *limits, const AuditEntry *entry)
+bool audit_drop_is_allowed(const AuditDropLimits *limits, const AuditEntry *entry)
 {
     return entry->sequence <= limits->last && entry->time_ms < limits->before_ms;
 }
 
-static bool refuse_young(const AuditEntry *entry, Error *err)
+static bool refuse_recent(const AuditEntry *entry, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -31,7 +31,7 @@ static bool refuse_young(const AuditEntry *entry, Error *err)
 }
 
 bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                       const AuditDropWish *wish, Str text, uint64_t *left, Error *err)
+                       const AuditDropRequest *wish, Str text, uint64_t *left, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     AuditEntry entry;
@@ -71,14 +71,14 @@ bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
                          "the newest %d entries stay in the log: currently those after %llu",
                          AUDIT_KEPT_ENTRIES, (unsigned long long)limits->last);
     }
-    if (!audit_drop_may(limits, &entry)) {
-        return refuse_young(&entry, err);
+    if (!audit_drop_is_allowed(limits, &entry)) {
+        return refuse_recent(&entry, err);
     }
     *left = wish->sequence - head->floor_sequence;
     return true;
 }
 
-uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropWish *wish)
+uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *wish)
 {
     uint64_t end = head->floor_sequence + AUDIT_DROP_BATCH;
     return end < wish->sequence ? end : wish->sequence;
@@ -92,7 +92,7 @@ static bool check_age(const AuditDropLimits *limits, Str text, Error *err)
     if (!audit_entry_read(&arena, text, &entry, err)) {
         return false;
     }
-    return audit_drop_may(limits, &entry) || refuse_young(&entry, err);
+    return audit_drop_is_allowed(limits, &entry) || refuse_recent(&entry, err);
 }
 
 bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const Str *texts,

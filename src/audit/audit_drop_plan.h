@@ -1,7 +1,7 @@
-/* What may be dropped from the audit log. Pure.
+/* Which entries may be dropped from the audit log. Pure.
  *
- * The newest and the recent entries stay: an attacker with admin
- * rights cannot erase their traces before others had time to look. */
+ * The newest and most recent entries stay: an attacker with admin rights cannot erase their traces
+ * before others had time to look. */
 #pragma once
 
 #include "audit/audit_entry.h"
@@ -9,33 +9,35 @@
 enum {
     AUDIT_KEPT_ENTRIES = 1000,
     AUDIT_KEPT_DAYS = 7,
-    AUDIT_DROP_BATCH = 500, /* entries of one transaction */
+    AUDIT_DROP_BATCH = 500, /* entries per transaction */
 };
 
-/* An entry may go when it is neither behind the one nor younger than the other. */
+/* An entry may be dropped if it is neither among the newest nor too recent. */
 typedef struct AuditDropLimits {
     uint64_t last;
     int64_t before_ms;
 } AuditDropLimits;
 
 AuditDropLimits audit_drop_limits(const AuditHead *head, int64_t now_ms);
-bool audit_drop_may(const AuditDropLimits *limits, const AuditEntry *entry);
+bool audit_drop_is_allowed(const AuditDropLimits *limits, const AuditEntry *entry);
 
-/* Up to which entry, and its hash: whoever has archived it knows that. */
-typedef struct AuditDropWish {
+/* The last entry to drop, and its hash, which proves that it was archived. */
+typedef struct AuditDropRequest {
     uint64_t sequence;
     char hash[AUDIT_HASH_TEXT + 1];
-} AuditDropWish;
+} AuditDropRequest;
 
-/* Whether it may be begun, or gone on with. `text` is the entry of that number; empty: there is none.
- * `*left`: so many are to be dropped; 0: it is done already. ERROR_NOT_FOUND: the log has no such entry;
- * ERROR_CONFLICT: it is another one, was dropped with more behind it, or has to stay. */
+/* Whether dropping may start or continue. `text` is the entry with that number; empty if there is
+ * none. `*left` is the number of entries to drop; 0: already done. ERROR_NOT_FOUND: the log has no
+ * such entry; ERROR_CONFLICT: it is a different one, was dropped with later ones, or has to
+ * stay. */
 MUST_CHECK bool audit_drop_decide(const AuditHead *head, const AuditDropLimits *limits,
-                                  const AuditDropWish *wish, Str text, uint64_t *left, Error *err);
+                                  const AuditDropRequest *wish, Str text, uint64_t *left,
+                                  Error *err);
 
 /* The last entry of the next batch. */
-uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropWish *wish);
-/* Moves the floor of `head` behind the entries of a batch, from the oldest on: they must be whole, follow
- * the floor, and be allowed to go. ERROR_CONFLICT; `head` is as it was then. */
+uint64_t audit_drop_batch_end(const AuditHead *head, const AuditDropRequest *wish);
+/* Moves the floor of `head` past the entries of a batch, from the oldest on: they must be intact,
+ * follow the floor, and be droppable. On ERROR_CONFLICT `head` is unchanged. */
 MUST_CHECK bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const Str *texts,
                                    uint32_t count, Error *err);

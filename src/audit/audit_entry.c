@@ -4,7 +4,7 @@
 
 #include "base/bug.h"
 #include "base/hex.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/utf8.h"
 #include "lang/json.h"
 #include "lang/record.h"
@@ -23,14 +23,15 @@ DEFINE_ENUM_NAMES(
     AuditOutcome, audit_outcome, [AUDIT_ASKED] = "asked", [AUDIT_DONE] = "done",
     [AUDIT_FAILED] = "failed", [AUDIT_REFUSED] = "denied", [AUDIT_UNKNOWN] = "unknown")
 
-/* The one way in which values of the log are written. */
+/* The canonical form of values in the log. */
 static const JsonStyle canonical = { .sort_keys = true };
 
-/* --- Entries ---------------------------------------------------------------------------------
- *
- * Their hash covers their text: they are printed sorted, and whatever else is in them counts. */
+/* --- Entries --------------------------------------------------------------------------------- */
 
-/* At most `max` bytes of proper UTF-8: what somebody else reads must not depend on who wrote it. */
+/* The hash covers the text of an entry, so entries are printed in canonical form, with sorted keys,
+ * and fields that this version does not know count too. */
+
+/* Truncates to `max` bytes of valid UTF-8, so that the text does not depend on the reader. */
 static Str clean(Arena *arena, Str text, size_t max)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
@@ -46,7 +47,7 @@ static Str clean(Arena *arena, Str text, size_t max)
     return buf_str(&out);
 }
 
-/* Of what stands in the map, which has no hash. */
+/* Of the content of the map, which must not contain the hash. */
 static bool hash_map(Arena *arena, Map *map, char out[AUDIT_HASH_TEXT + 1], Error *err)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -147,7 +148,7 @@ void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_T
     BUG_IF(!ok);
 }
 
-/* --- The head -------------------------------------------------------------------------------- */
+/* --- Head ------------------------------------------------------------------------------------ */
 
 void audit_head_init(AuditHead *head)
 {
@@ -171,8 +172,9 @@ static const RecordField head_fields[] = {
     { "floor_hash", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_hash), .is_required = true,
       .check_text = check_hash_text, .help = "its hash" },
     { "floor_time_ms", RECORD_INT, RECORD_INT_AT(AuditHead, floor_time_ms),
-      .help = "when it was dropped" },
-    { "floor_who", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_who), .help = "who dropped it" },
+      .help = "when that entry was dropped" },
+    { "floor_who", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_who),
+      .help = "who dropped that entry" },
     { RECORD_UNKNOWN_AT(AuditHead, unknown) },
     { 0 },
 };
@@ -196,7 +198,7 @@ bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err)
     return record_read(&head_format, arena, arena_copy(arena, text), RECORD_STORED, out, err);
 }
 
-/* --- Verifying ------------------------------------------------------------------------------- */
+/* --- Verification ---------------------------------------------------------------------------- */
 
 void audit_chain_start(AuditChain *chain, const AuditHead *head)
 {
@@ -216,9 +218,9 @@ static bool break_at(AuditChain *chain, uint64_t sequence, const char *format, .
     return false;
 }
 
-/* The text must be what the log itself would write, and its hash that of all the rest. */
-/* What makes an entry a link of the chain. The rest is covered by the hash, whatever it says: a newer server
- * may write outcomes that are not known here. */
+/* The text must be what the log would write itself, and its hash that of everything else. */
+/* The fields that link an entry into the chain. Everything else is covered by the hash, whatever it
+ * is: a newer server may write unknown outcomes. */
 typedef struct ChainLink {
     uint64_t sequence;
     Str previous, hash;

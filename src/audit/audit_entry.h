@@ -1,9 +1,9 @@
-/* One line of the audit log, and the chain that they are. Pure.
+/* Entries of the audit log, and the chain that they form. Pure.
  *
- * An entry is canonical JSON: no spaces, keys in order. Its `hash` is the SHA-256 of that text without
- * the hash itself, and `previous` the hash of the entry before: whoever changes, drops or inserts one
- * must change all behind it, and the head, which says how far the log goes. Fields may be added in
- * later versions; all that stand there count into the hash. */
+ * An entry is canonical JSON: no spaces, sorted keys. Its `hash` is the SHA-256 of that text
+ * without the hash itself, and `previous` is the hash of the entry before. So changing, dropping or
+ * inserting an entry requires changing all that follow, and the head, which records the end of the
+ * log. Later versions may add fields; all fields are covered by the hash. */
 #pragma once
 
 #include "access/principal.h"
@@ -15,58 +15,57 @@
 
 enum {
     AUDIT_HASH_TEXT = 64,
-    AUDIT_WORD_MAX = 100,   /* bytes of a verb, a kind, an address, an id of a request */
-    AUDIT_NAME_MAX = 300,   /* of what it is done to */
-    AUDIT_REASON_MAX = 500, /* of what somebody has said about it; of a detail */
+    AUDIT_WORD_MAX = 100,   /* bytes of a verb, a kind, an address, a request ID */
+    AUDIT_NAME_MAX = 300,   /* of the object */
+    AUDIT_REASON_MAX = 500, /* of the caller's reason; of a detail */
     AUDIT_ENTRY_MAX = 16 << 10,
 };
 
-/* What the first entry has for `previous`. */
+/* `previous` of the first entry. */
 #define AUDIT_GENESIS "0000000000000000000000000000000000000000000000000000000000000000"
 
 typedef enum AuditOutcome {
-    AUDIT_ASKED, /* about to be done */
+    AUDIT_ASKED, /* about to be executed */
     AUDIT_DONE,
     AUDIT_FAILED,
     AUDIT_REFUSED, /* "denied" */
-    AUDIT_UNKNOWN, /* no answer came from the store: it may have happened */
+    AUDIT_UNKNOWN, /* the store did not respond: it may have happened */
 } AuditOutcome;
 DECLARE_ENUM_NAMES(AuditOutcome, audit_outcome)
 
-/* Longer texts are cut, and what is no UTF-8 is replaced. Never give it a secret. */
+/* Longer strings are truncated, and invalid UTF-8 is replaced. Must not contain secrets. */
 typedef struct AuditEntry {
-    uint64_t sequence; /* from 1 on */
+    uint64_t sequence; /* from 1 */
     int64_t time_ms;
     Str who; /* Principal.who */
     PrincipalKind by;
     Str address;
     Str verb, kind, name;
-    Str reason;  /* what the caller has said: Eden-Reason */
-    Str request; /* id of the request: the same in both of its entries */
+    Str reason;  /* given by the caller: Eden-Reason */
+    Str request; /* request ID: the same in both of its entries */
     AuditOutcome outcome;
     Str detail; /* why it failed, was denied or is unknown */
     Str previous, hash;
-    /* No part of the entry, and only of one that was read in the store: */
+    /* Not part of the entry, and only set when it was read from the store: */
     int64_t revision;
-    Str text; /* as it is written */
+    Str text; /* as stored */
 } AuditEntry;
 
-/* Writes the entry and its hash, which follows from the rest. `entry->hash` is not looked at. */
+/* Writes the entry and its hash, which is computed; `entry->hash` is ignored. */
 void audit_entry_print(const AuditEntry *entry, Buf *out, char hash[AUDIT_HASH_TEXT + 1]);
-/* ERROR_INVALID. Says nothing of whether its hash is right. */
+/* ERROR_INVALID. Does not verify the hash. */
 MUST_CHECK bool audit_entry_read(Arena *arena, Str text, AuditEntry *out, Error *err);
 
-/* How far the log goes: the value of the head key. */
+/* The end of the log: the value of the head key. */
 typedef struct AuditHead {
     uint64_t sequence; /* of the last entry; 0: none yet */
     char hash[AUDIT_HASH_TEXT + 1];
-    /* The last one that is no longer kept, where the chain begins; 0 and AUDIT_GENESIS: all are. */
+    /* The last dropped entry, where the chain starts; 0 and AUDIT_GENESIS if none was dropped. */
     uint64_t floor_sequence;
     char floor_hash[AUDIT_HASH_TEXT + 1];
-    int64_t
-        floor_time_ms; /* when that one was dropped, and who wanted it; 0 and "": all are kept */
+    int64_t floor_time_ms; /* when it was dropped, and by whom; 0 and "" if none was */
     char floor_who[PRINCIPAL_WHO_MAX + 1];
-    Value unknown; /* what a newer server wrote, in the arena of audit_head_read() */
+    Value unknown; /* fields that a newer server wrote, in the arena of audit_head_read() */
 } AuditHead;
 
 void audit_head_init(AuditHead *head); /* of an empty log */
@@ -74,21 +73,22 @@ void audit_head_init(AuditHead *head); /* of an empty log */
 void audit_head_print(const AuditHead *head, Buf *out);
 MUST_CHECK bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err);
 
-/* --- Verifying ------------------------------------------------------------------------------- */
+/* --- Verification ---------------------------------------------------------------------------- */
 
-/* Start from the head, add every entry in the order of the keys, end. */
+/* Start with the head, add every entry in key order, then end. */
 typedef struct AuditChain {
     AuditHead head;
-    uint64_t sequence; /* of the last one that was good, or the floor */
+    uint64_t sequence; /* of the last valid entry, or the floor */
     char hash[AUDIT_HASH_TEXT + 1];
-    uint64_t count; /* of good ones */
+    uint64_t count; /* number of valid entries */
     bool is_broken;
-    uint64_t broken_at; /* the first sequence that is not as it should be */
+    uint64_t broken_at; /* the first invalid sequence number */
     char what[200];     /* what is wrong with it */
 } AuditChain;
 
 void audit_chain_start(AuditChain *chain, const AuditHead *head);
-/* `sequence` is that of the key. False: it is broken there; what comes behind is not looked at. */
+/* `sequence` is that of the key. Returns false if it is broken there; later entries are ignored. */
 bool audit_chain_add(AuditChain *chain, uint64_t sequence, Str text);
-/* False: it is broken, perhaps because it ends before its head. Entries behind the head break it. */
+/* Returns false if it is broken, which includes ending before its head. Entries after the head
+ * break it. */
 bool audit_chain_end(AuditChain *chain);

@@ -24,14 +24,14 @@ const char *backup_part_name(BackupPartKind kind)
     return kinds[kind].name;
 }
 
-bool backup_part_is_needed(BackupPartKind kind)
+bool backup_part_is_required(BackupPartKind kind)
 {
     return kinds[kind].needed;
 }
 
-/* --- As JSON --------------------------------------------------------------------------------- */
+/* --- JSON format ----------------------------------------------------------------------------- */
 
-/* A part as the file has it: its name says which one it is. */
+/* A part in the manifest, identified by its name. */
 typedef struct PartRow {
     Str name;
     int64_t size;
@@ -41,7 +41,8 @@ typedef struct PartRow {
 typedef struct ManifestRecord {
     BackupManifest manifest;
     Str time;
-    PartRow parts[2 * BACKUP_PART_COUNT]; /* more than there are, to name the one that is twice */
+    /* more than there can be, in order to report a duplicate */
+    PartRow parts[2 * BACKUP_PART_COUNT];
     uint32_t part_count;
 } ManifestRecord;
 
@@ -91,7 +92,7 @@ static const RecordField manifest_fields[] = {
     { 0 },
 };
 
-/* They differ in what must be among the parts. */
+/* They differ in the required parts. */
 static const char *const formats[] = { BACKUP_FORMAT_1, BACKUP_FORMAT };
 _Static_assert(sizeof BACKUP_FORMAT_1 == sizeof BACKUP_FORMAT, "first lines are of one length");
 
@@ -104,7 +105,7 @@ static RecordFormat format_of(uint32_t format)
                            .text_max = BACKUP_MANIFEST_MAX };
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- Printing -------------------------------------------------------------------------------- */
 
 static void put_manifest(const BackupManifest *manifest, Buf *out)
 {
@@ -136,9 +137,9 @@ void backup_head_print(const BackupManifest *manifest, Buf *out)
     buf_clear(&text);
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Parsing --------------------------------------------------------------------------------- */
 
-/* The number of the format that the line begins with; 0: none that is known. */
+/* The format version of the line; 0 if unknown. */
 static uint32_t read_format(Str line)
 {
     size_t len = sizeof BACKUP_FORMAT - 1;
@@ -228,7 +229,7 @@ static bool take_parts(const ManifestRecord *record, BackupManifest *manifest, E
     return true;
 }
 
-/* Strict: what it holds beyond what is known would be lost without a word. */
+/* Strict: unknown content would be lost silently. */
 bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out, Error *err)
 {
     ManifestRecord record;

@@ -1,18 +1,18 @@
-/* What a backup says of itself. Pure.
+/* The manifest of a backup. Pure.
  *
  * A backup is one file:
  *
- *     eden.backup/2 LENGTH DIGEST     one line: of the manifest, as 8 digits and as SHA-256
- *     {"format":"eden.backup/2",...}  the manifest: whose it is, and size and digest of each part
- *     the parts, one behind the other
+ *     eden.backup/2 LENGTH DIGEST     one line: size (8 digits) and SHA-256 of the manifest
+ *     {"format":"eden.backup/2",...}  the manifest: origin, and size and digest of each part
+ *     the parts, concatenated
  *     the store as a dump (store/dump_format.h), and nothing else
  *
- * So every byte of it is under some digest, and it can be written and read in one go. The store is not
- * listed in the manifest: how large it is and what its digest is stands at its end, for whoever writes it
- * knows that no earlier.
+ * So every byte is covered by a digest, and it can be written and read in one pass. The store is
+ * not listed in the manifest: its size and digest are at its end, because they are not known
+ * earlier.
  *
- * Before, in eden.backup/1, the store was a file of SQLite, and the last one of the listed parts. Such
- * backups are still read. */
+ * In eden.backup/1 the store was an SQLite file, and the last of the listed parts. Such backups can
+ * still be read. */
 #pragma once
 
 #include "base/arena.h"
@@ -30,8 +30,8 @@ enum {
     BACKUP_STORE_ID_MAX = 63,
 };
 
-/* X(constant, name, whether it must be there, most bytes); in the order of the file, the large ones
- * last. Of the last two each format has one. */
+/* X(constant, name, whether it is required, maximum size); in file order, large ones last. Each
+ * format has one of the last two. */
 #define BACKUP_PARTS(X)                                     \
     X(BACKUP_SETTINGS, "server.json", true, 64 << 10)       \
     X(BACKUP_CA, "ca.pem", true, 64 << 10)                  \
@@ -49,11 +49,11 @@ typedef enum BackupPartKind {
 } BackupPartKind;
 
 enum {
-    BACKUP_FILES = BACKUP_SNAPSHOT /* the parts before the store */
+    BACKUP_FILES = BACKUP_SNAPSHOT /* number of parts before the store */
 };
 
 const char *backup_part_name(BackupPartKind kind);
-bool backup_part_is_needed(BackupPartKind kind);
+bool backup_part_is_required(BackupPartKind kind);
 
 typedef struct BackupPart {
     bool is_there;
@@ -64,21 +64,22 @@ typedef struct BackupPart {
 typedef struct BackupManifest {
     uint32_t format; /* 1 or 2 */
     char cluster[CLUSTER_NAME_MAX + 1];
-    char node[NODE_NAME_MAX + 1]; /* the server that made it */
+    char node[NODE_NAME_MAX + 1]; /* server that created it */
     char store_id[BACKUP_STORE_ID_MAX + 1];
     char version[BACKUP_VERSION_MAX + 1]; /* of eden */
     int64_t time_ms;
-    int64_t revision;                    /* of the store */
-    BackupPart parts[BACKUP_PART_COUNT]; /* BACKUP_STORE: only when all of the file was read */
+    int64_t revision; /* of the store */
+    /* BACKUP_STORE is only set when the entire file was read */
+    BackupPart parts[BACKUP_PART_COUNT];
 } BackupManifest;
 
-/* The part that holds the store. */
+/* The part that contains the store. */
 static inline BackupPartKind backup_store_part(const BackupManifest *manifest)
 {
     return manifest->format == 1 ? BACKUP_SNAPSHOT : BACKUP_STORE;
 }
 
-/* The first line and the manifest. */
+/* Writes the first line and the manifest. */
 void backup_head_print(const BackupManifest *manifest, Buf *out);
 
 typedef struct BackupLine {
@@ -87,9 +88,10 @@ typedef struct BackupLine {
     char digest[SHA256_HEX + 1];
 } BackupLine;
 
-/* Of BACKUP_LINE bytes, or fewer when there are no more. Fails with ERROR_INVALID for what is no
- * backup, or one of another version. */
+/* `line` has BACKUP_LINE bytes, or fewer at the end of the file. Fails with ERROR_INVALID if it is
+ * not a backup, or one of another version. */
 MUST_CHECK bool backup_line_read(Str line, BackupLine *out, Error *err);
-/* One of this format. Fails with ERROR_INVALID or ERROR_LIMIT, naming what is wrong. */
+/* Reads a manifest of this format. Fails with ERROR_INVALID or ERROR_LIMIT, naming what is
+ * wrong. */
 MUST_CHECK bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifest *out,
                                      Error *err);

@@ -11,18 +11,20 @@ enum {
     STATE_FAILED,
 };
 
-/* What stands at two places is the same. */
+/* Information that is stored twice must match. */
 static bool take_head(void *context, const StoreDumpHead *head, Error *err)
 {
     BackupReader *reader = context;
     const BackupManifest *manifest = &reader->manifest;
     if (head->revision != manifest->revision) {
-        return error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest says %lld",
+        return error_set(err, ERROR_INVALID,
+                         "it has revision %lld, but the manifest specifies %lld",
                          (long long)head->revision, (long long)manifest->revision);
     }
     return strcmp(head->store_id, manifest->store_id) == 0 ||
-           error_set(err, ERROR_INVALID, "it is from the store '%s', but the manifest says '%s'",
-                     head->store_id, manifest->store_id);
+           error_set(err, ERROR_INVALID,
+                     "it is from the store '%s', but the manifest specifies '%s'", head->store_id,
+                     manifest->store_id);
 }
 
 void backup_reader_init(BackupReader *reader, const BackupSink *sink)
@@ -39,7 +41,7 @@ void backup_reader_clear(BackupReader *reader)
     store_dump_reader_clear(&reader->dump);
 }
 
-/* Gathers up to `wanted` bytes; whether they are all there. */
+/* Collects up to `wanted` bytes. Returns whether it has all of them. */
 static bool gather(BackupReader *reader, Str *bytes, size_t wanted)
 {
     size_t missing = wanted - reader->head.len;
@@ -137,7 +139,7 @@ static bool in_store(const BackupReader *reader, Error *err)
 static bool take_store(BackupReader *reader, Str *bytes, Error *err)
 {
     Str rest = *bytes;
-    if (!store_dump_reader_take(&reader->dump, &rest, err)) {
+    if (!store_dump_reader_feed(&reader->dump, &rest, err)) {
         return in_store(reader, err);
     }
     Str piece = str_slice(*bytes, 0, bytes->len - rest.len);
@@ -146,7 +148,7 @@ static bool take_store(BackupReader *reader, Str *bytes, Error *err)
     if (!reader->sink.piece(reader->sink.context, BACKUP_STORE, piece, err)) {
         return false;
     }
-    if (store_dump_reader_is_whole(&reader->dump)) {
+    if (store_dump_reader_is_complete(&reader->dump)) {
         BackupPart *part = &reader->manifest.parts[BACKUP_STORE];
         *part = (BackupPart){ .is_there = true, .size = reader->dump.end.bytes };
         memcpy(part->digest, reader->dump.end.digest, sizeof part->digest);
@@ -166,11 +168,11 @@ static bool take_some(BackupReader *reader, Str *bytes, Error *err)
     case STATE_OVER:
         return error_set(err, ERROR_INVALID, "damaged: data after the end, byte %llu",
                          (unsigned long long)reader->taken);
-    default: BUG("a backup that failed is read on");
+    default: BUG("reading on after a backup failed");
     }
 }
 
-bool backup_reader_take(BackupReader *reader, Str bytes, Error *err)
+bool backup_reader_feed(BackupReader *reader, Str bytes, Error *err)
 {
     while (bytes.len > 0) {
         if (!take_some(reader, &bytes, err)) {
@@ -178,7 +180,7 @@ bool backup_reader_take(BackupReader *reader, Str bytes, Error *err)
             return false;
         }
     }
-    /* Parts without bytes end where they begin. */
+    /* Empty parts end where they start. */
     while (reader->state == STATE_PART && reader->left == 0) {
         if (!end_part(reader, err)) {
             reader->state = STATE_FAILED;
@@ -194,7 +196,7 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
     switch (reader->state) {
     case STATE_OVER: return true;
     case STATE_LINE:
-        /* Fails: it is too short. The reason may be a better one. */
+        /* Always fails, because it is too short. The error may be more specific. */
         return backup_line_read(buf_str(&reader->head), &line, err);
     case STATE_MANIFEST:
         return error_set(err, ERROR_INVALID, "truncated: it ends at byte %llu, in the manifest",
@@ -206,6 +208,6 @@ bool backup_reader_finish(BackupReader *reader, Error *err)
             (unsigned long long)reader->taken, backup_part_name((BackupPartKind)reader->part),
             (long long)reader->left);
     case STATE_STORE: return store_dump_reader_finish(&reader->dump, err) || in_store(reader, err);
-    default: BUG("a backup that failed has no end");
+    default: BUG("finishing a backup that failed");
     }
 }

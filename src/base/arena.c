@@ -1,6 +1,6 @@
-/* Chunks double from 4 KiB to 1 MiB, so small units of work cost one malloc and large ones few.
- * The last chunk within the budget ends where the budget ends, so the allocation that goes over it
- * is noticed. Chunk sizes are multiples of 16. */
+/* Chunk sizes double from 4 KiB to 1 MiB, so small units of work cost one malloc and large ones
+ * few. The last chunk within the budget ends exactly at the budget, so the allocation that exceeds
+ * it is detected. Chunk sizes are multiples of 16. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -13,32 +13,32 @@ enum {
     FIRST_CHUNK = 4096,
     LARGEST_CHUNK = 1 << 20,
     HEADER = 32,
-    FORMAT_BRIEF = 256 /* most formatted texts are shorter, and formatted once then */
+    FORMAT_BRIEF = 256 /* most formatted strings are shorter, and need a single pass */
 };
 
 struct ArenaChunk {
     ArenaChunk *older;
-    size_t size; /* of the whole allocation, this header included */
-    bool sole;   /* made for one large block, which can grow by moving the chunk */
+    size_t size; /* size of the whole allocation, including this header */
+    bool sole;   /* allocated for a single large block, which can grow by reallocating the chunk */
 };
 
-_Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its room");
+_Static_assert(sizeof(ArenaChunk) <= HEADER, "chunk header fits its space");
 
 static char *chunk_start(ArenaChunk *chunk)
 {
     return (char *)chunk + HEADER;
 }
 
-/* Where an arena without chunks points to, so that even an allocation of nothing is not NULL. */
-static char *nowhere(void)
+/* What an empty arena points to, so that even an allocation of zero bytes is not NULL. */
+static char *empty_block(void)
 {
     static const _Alignas(16) char nothing[16];
-    return (char *)(uintptr_t)nothing; /* never written: it has no bytes to give */
+    return (char *)(uintptr_t)nothing; /* never written to: it has no free bytes */
 }
 
 void arena_init(Arena *arena, size_t budget)
 {
-    *arena = (Arena){ .next = nowhere(), .end = nowhere(), .budget = budget };
+    *arena = (Arena){ .next = empty_block(), .end = empty_block(), .budget = budget };
 }
 
 void arena_clear(Arena *arena)
@@ -61,7 +61,7 @@ static size_t rounded(size_t size)
 
 static void chunk_add(Arena *arena, size_t least)
 {
-    /* One large block says nothing of what comes next: chunks grow by those that are shared. */
+    /* A single large block does not predict later allocations: sizes grow with shared chunks only. */
     const ArenaChunk *shared = arena->chunk;
     while (shared != NULL && shared->sole) {
         shared = shared->older;
@@ -150,15 +150,15 @@ void *arena_alloc_array(Arena *arena, size_t count, size_t size)
     return arena_alloc(arena, bytes);
 }
 
-/* Whether the block is the newest, and the only one that its chunk was made for. */
+/* Whether the block is the newest, and the only one in its chunk. */
 static bool is_sole(const Arena *arena, const void *block, size_t size)
 {
     return block != NULL && arena->chunk != NULL && arena->chunk->sole &&
            block == chunk_start(arena->chunk) && (char *)block + rounded(size) == arena->next;
 }
 
-/* Moves the newest chunk, which has nothing but this block. A mark cannot point into it: it would
- * have been taken before the block grew. */
+/* Reallocates the newest chunk, which contains only this block. No mark can point into it, because
+ * it would have been set before the block grew. */
 static void *grow_sole(Arena *arena, size_t new_rounded)
 {
     ArenaChunk *chunk = arena->chunk;

@@ -16,7 +16,7 @@ static inline Chunk upper(Chunk chunk)
     return chunk ^ (within(chunk, 'a', 'z') & chunk_all(0x20));
 }
 
-/* Each byte by itself: the last chunk of a longer text may overlap the one before. */
+/* Each byte is converted independently, so the last chunk may overlap the one before. */
 static inline __attribute__((always_inline)) bool copy_by(Chunk (*change)(Chunk), Str text,
                                                           char *out)
 {
@@ -49,8 +49,8 @@ bool ascii_copy_upper(Str text, char *out)
     return copy_by(upper, text, out);
 }
 
-/* -1 in the bytes that end a word. `[` and `{` differ in one bit. White space is what Python says:
- * the information separators belong to it. */
+/* -1 in the bytes that end a word. `[` and `{` differ in one bit. Whitespace as in Python,
+ * including the information separators. */
 static inline Chunk ends_word(Chunk chunk)
 {
     return (chunk == chunk_all('-')) | (chunk == chunk_all('(')) | (chunk == chunk_all('<')) |
@@ -65,7 +65,7 @@ static inline Chunk title(Chunk chunk, Chunk starts)
     return (chunk | letters) ^ (letters & starts);
 }
 
-/* Where words start is seen in the bytes one before, so the last chunk may overlap here too. */
+/* The previous byte determines whether a word starts, so the last chunk may overlap here too. */
 static inline Chunk title_at(const char *p)
 {
     return title(chunk_load(p), ends_word(chunk_load(p - 1)));

@@ -1,5 +1,6 @@
-/* Letters of ASCII texts. Each function writes `text` in another case to `out`, which has room for
- * chunk_room(text.len) bytes. False, with nothing of use in `out`, when the text is not ASCII. */
+/* Case conversion of ASCII text. Each function writes the converted `text` to `out`, which must
+ * have space for chunk_capacity(text.len) bytes. Returns false, with `out` unspecified, if the text is
+ * not ASCII. */
 #pragma once
 
 #include "base/chunk.h"
@@ -8,5 +9,6 @@
 
 MUST_CHECK bool ascii_copy_lower(Str text, char *out);
 MUST_CHECK bool ascii_copy_upper(Str text, char *out);
-/* Letters behind one of "-({[<" or white space, and at the start, in upper case; others lower. */
+/* Converts letters after whitespace or one of "-({[<", and at the start, to upper case; others to
+ * lower case. */
 MUST_CHECK bool ascii_copy_title(Str text, char *out);

@@ -1,4 +1,4 @@
-/* Base64 with the standard letters (RFC 4648). */
+/* Base64 with the standard alphabet (RFC 4648). */
 #pragma once
 
 #include "base/arena.h"
@@ -9,8 +9,8 @@
 
 /* 0 to 63, or -1. */
 int base64_digit(char c);
-/* With '=' at the end, on one line. */
+/* With '=' padding, on one line. */
 void base64_put(Buf *out, Str bytes);
-/* The bytes. White space may stand anywhere, and '=' at the end may be missing. False when it is
- * something else. */
+/* Decodes. Whitespace is allowed anywhere, and the '=' padding is optional. Returns false if the
+ * text is invalid. */
 bool base64_decode(Arena *arena, Str text, Str *out);

@@ -19,8 +19,14 @@ void buf_clear(Buf *buf)
     *buf = buf_make_in(buf->arena, buf->max);
 }
 
-/* The next capacity of a buffer in an arena: the one wished for, or a smaller one that the budget
- * allows, or 0. It still grows by a part of itself, so that filling it takes linear time. */
+/* The table of decimal.h, whose main user is buf_put_i64(). */
+const char decimal_pairs[200] = { "00010203040506070809101112131415161718192021222324"
+                                  "25262728293031323334353637383940414243444546474849"
+                                  "50515253545556575859606162636465666768697071727374"
+                                  "75767778798081828384858687888990919293949596979899" };
+
+/* The next capacity of a buffer in an arena: `wished`, or a smaller one within the budget, or 0. It
+ * still grows by a fraction of its size, so that filling it takes linear time. */
 static size_t capacity_within_budget(const Buf *buf, size_t wanted, size_t wished)
 {
     size_t held = buf->data == NULL ? 0 : buf->cap + BUF_SLACK;
@@ -92,7 +98,7 @@ static COLD bool put_digits(Buf *buf, int64_t number)
 
 bool buf_put_i64(Buf *buf, int64_t number)
 {
-    /* Most numbers are small: four digits, of which those in front are dropped. */
+    /* Most numbers are small: write four digits and drop leading zeros. */
     if (UNLIKELY((uint64_t)number >= 10000 || buf->cap - buf->len < 4)) {
         return put_digits(buf, number);
     }
@@ -109,7 +115,7 @@ void buf_put_format_v(Buf *buf, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    /* Mostly there is room; otherwise the first pass only measures. The NUL goes to the slack. */
+    /* Usually there is space; otherwise the first pass only measures. The NUL goes into the slack. */
     size_t room = buf->cap - buf->len;
     int length = buf->data == NULL ? vsnprintf(NULL, 0, format, args)
                                    : vsnprintf(buf->data + buf->len, room + 1, format, args);

@@ -1,11 +1,12 @@
-/* A growing byte buffer with a maximum.
+/* A growable byte buffer with a maximum size.
  *
- * Invariants: `len <= cap <= max`, and BUF_SLACK bytes more than `cap` are allocated, so that there
- * is always room for a NUL and for writing a short piece without looking at its length. What is appended must not
- * lie in the buffer itself. An append that would pass `max` leaves the bytes as they are and sets
- * `overflow`; later appends are ignored (`cap` falls to `len`, so that none has room), and a writer
- * checks once, at the end. A buffer made with buf_make_in grows inside an arena and needs no
- * clearing; unless it is BUF_UNLIMITED, passing the arena's budget is an overflow as well. */
+ * Invariants: `len <= cap <= max`, and BUF_SLACK bytes beyond `cap` are allocated, so that there is
+ * always space for a NUL and for copying a short piece without checking its length. Appended data
+ * must not be in the buffer itself. An append that would exceed `max` leaves the contents unchanged
+ * and sets `overflow`; later appends are ignored (`cap` is set to `len`, so that nothing fits), so
+ * writers check once, at the end. A buffer created by buf_make_in grows inside an arena and need
+ * not be cleared; unless it is BUF_UNLIMITED, exceeding the budget of the arena is an overflow as
+ * well. */
 #pragma once
 
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static inline Buf buf_make_in(Arena *arena, size_t max)
 {
     return (Buf){ .max = max, .arena = arena };
 }
-void buf_clear(Buf *buf); /* frees the memory; the buffer can be used again */
+void buf_clear(Buf *buf); /* frees the memory; the buffer can be reused */
 DEFINE_AUTO_CLEAR(Buf, buf_clear)
 
 static inline Str buf_str(const Buf *buf)
@@ -47,14 +48,14 @@ static inline Str buf_str(const Buf *buf)
     return str_from(buf->data == NULL ? "" : buf->data, buf->len);
 }
 
-/* Empties it but keeps the memory for the next use. */
+/* Empties it but keeps the memory for reuse. */
 static inline void buf_reset(Buf *buf)
 {
     buf->len = 0;
     buf->overflow = false;
 }
 
-/* For a writer that knows that its text is too large. Always false. */
+/* For a writer that already knows that its output is too large. Always returns false. */
 static inline bool buf_overflow(Buf *buf)
 {
     buf->overflow = true;
@@ -62,7 +63,8 @@ static inline bool buf_overflow(Buf *buf)
     return false;
 }
 
-/* Room for `extra` more bytes, or false (and overflow) when the maximum forbids it. */
+/* Reserves space for `extra` more bytes; returns false and sets overflow if that exceeds the
+ * maximum. */
 bool buf_reserve_slow(Buf *buf, size_t extra);
 static inline bool buf_reserve(Buf *buf, size_t extra)
 {
@@ -77,8 +79,8 @@ static inline void buf_put(Buf *buf, Str s)
     }
 }
 
-/* The same without a call when the piece is short, as it mostly is where this is used. False after
- * an overflow. */
+/* The same without a call for short pieces, which are the common case. Returns false after an
+ * overflow. */
 static ALWAYS_INLINE bool buf_put_short(Buf *buf, Str s)
 {
     if (UNLIKELY(!buf_reserve(buf, s.len))) {
@@ -90,7 +92,7 @@ static ALWAYS_INLINE bool buf_put_short(Buf *buf, Str s)
     return true;
 }
 
-/* The same for a piece behind which BUF_SLACK more bytes can be read. */
+/* The same for a piece followed by BUF_SLACK readable bytes. */
 static inline bool buf_put_padded(Buf *buf, const char *piece, size_t len)
 {
     if (UNLIKELY(!buf_reserve(buf, len))) {
@@ -123,5 +125,5 @@ bool buf_put_i64(Buf *buf, int64_t number); /* false after an overflow */
 PRINTF_LIKE(2, 3) void buf_put_format(Buf *buf, const char *format, ...);
 PRINTF_LIKE(2, 0) void buf_put_format_v(Buf *buf, const char *format, va_list args);
 
-/* The text with a NUL behind it, which does not count into `len`. NULL after an overflow. */
+/* The contents with a terminating NUL, which is not included in `len`. NULL after an overflow. */
 const char *buf_c(Buf *buf);

@@ -1,5 +1,5 @@
-/* For states that cannot happen. BUG() prints where and why, then aborts; it is never the
- * answer to bad input. */
+/* For states that cannot happen. BUG() prints location and reason, then aborts; never use it for
+ * invalid input. */
 #pragma once
 
 #include "base/own.h"

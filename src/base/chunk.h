@@ -1,5 +1,5 @@
-/* Sixteen bytes of text at a time. The vectors are the compiler's own, so that any target has
- * them, and most do each of these steps in one instruction. */
+/* Processes text in chunks of 16 bytes. Uses the compiler's portable vectors; on most targets each
+ * operation is a single instruction. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +15,12 @@ enum {
     CHUNK_BYTES = 16
 };
 
-/* Comparing two of them gives -1 in every byte where it holds, and 0 elsewhere. Bytes are signed:
- * those that are not ASCII are below all others. */
+/* A comparison of two chunks yields -1 in every byte where it holds, and 0 elsewhere. Bytes are
+ * signed: non-ASCII bytes are less than all others. */
 typedef int8_t Chunk __attribute__((vector_size(CHUNK_BYTES)));
 
-/* Room for `len` bytes that are written by whole chunks. */
-static inline size_t chunk_room(size_t len)
+/* Space for `len` bytes that are written in whole chunks. */
+static inline size_t chunk_capacity(size_t len)
 {
     return (len + CHUNK_BYTES - 1) & ~(size_t)(CHUNK_BYTES - 1);
 }
@@ -43,16 +43,15 @@ static inline void chunk_store(char *p, Chunk chunk)
     memcpy(p, &chunk, sizeof chunk);
 }
 
-/* Made of registers: a chunk that is written as two words and read as one makes the processor
- * wait. */
+/* Built in registers: reading a chunk that was written as two words stalls the processor. */
 static inline Chunk chunk_from_words(uint64_t first, uint64_t second)
 {
     typedef uint64_t Words __attribute__((vector_size(CHUNK_BYTES)));
     return (Chunk)(Words){ first, second };
 }
 
-/* The `len` bytes at `p`, 1 to 15 of them, and zeros behind. Nothing past them is read: the loads
- * overlap instead. */
+/* The `len` bytes at `p` (1 to 15), followed by zeros. Never reads past them: the loads overlap
+ * instead. */
 static inline Chunk chunk_load_part(const char *p, size_t len)
 {
     if (len > 8) {
@@ -72,9 +71,10 @@ static inline Chunk chunk_load_part(const char *p, size_t len)
                                 (uint64_t)(unsigned char)p[len - 1] << (8 * (len - 1)),
                             0);
 }
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "parts are put together low byte first");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "parts are combined in little-endian order");
 
-/* Of the outcome of a comparison: bit i says whether it holds for byte i. Of any chunk: whether
+/* For the result of a comparison: bit i tells whether it holds for byte i. For any chunk: whether
  * byte i is negative. */
 static inline uint32_t chunk_bits(Chunk holds)
 {
@@ -89,7 +89,7 @@ static inline uint32_t chunk_bits(Chunk holds)
 #endif
 }
 
-/* Every byte one place further, with `first` in front; the last one falls out. */
+/* Shifts every byte up by one, with `first` in front; the last one is dropped. */
 static inline Chunk chunk_move_up(Chunk chunk, int8_t first)
 {
 #ifdef __SSE2__

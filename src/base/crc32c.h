@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli): tells a damaged record from a whole one. No protection against intent. */
+/* CRC-32C (Castagnoli): detects damaged records. No protection against deliberate changes. */
 #pragma once
 
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* Digits of an integer, two at a time. */
+/* Formats integers, two digits at a time. */
 #pragma once
 
 #include <stdint.h>
 #include <string.h>
 
-/* "00" to "99", one behind the other. */
+/* "00" to "99", concatenated. */
 extern const char decimal_pairs[200];
 
 static inline uint32_t decimal_pair(uint32_t number)
@@ -14,8 +14,7 @@ static inline uint32_t decimal_pair(uint32_t number)
     return pair;
 }
 
-/* Writes the digits of `number`, at most 20, so that they end before `end`; returns where they
- * start. */
+/* Writes the digits of `number`, at most 20, so that they end at `end`; returns their start. */
 static inline char *decimal_before(char *end, uint64_t number)
 {
     while (number >= 100) {

@@ -1,14 +1,14 @@
-/* Names of an enum's constants from one table, both ways.
+/* Maps between the constants of an enum and their names with a single table.
  *
  *     In the header:  DECLARE_ENUM_NAMES(Severity, severity)
  *     In the source:  DEFINE_ENUM_NAMES(Severity, severity,
  *                                       [SEVERITY_ERROR] = "error",
  *                                       [SEVERITY_WARNING] = "warning")
- *     gives           const char *severity_name(Severity severity);
+ *     declares        const char *severity_name(Severity severity);
  *                     bool severity_from_name(Str name, Severity *out);
  *
- * The constants count from 0. A value without a name is a bug of ours; a name without a value is
- * somebody's input, so that function answers false. */
+ * The constants start at 0. A value without a name is a bug; an unknown name is invalid input, for
+ * which severity_from_name() returns false. */
 #pragma once
 
 #include <stdbool.h>

@@ -37,7 +37,7 @@ int error_kind_exit_code(ErrorKind kind)
     return kind_rows[kind].exit_code;
 }
 
-/* What vsnprintf cut may end inside a character. */
+/* vsnprintf may truncate in the middle of a character. */
 static size_t whole_characters(const char *text, size_t len)
 {
     size_t start = len;
@@ -86,7 +86,7 @@ bool error_wrap(Error *err, const char *format, ...)
     return false;
 }
 
-bool error_is_passing(const Error *err)
+bool error_is_transient(const Error *err)
 {
     return err->kind == ERROR_UNAVAILABLE || err->kind == ERROR_LIMIT || err->kind == ERROR_TIMEOUT;
 }

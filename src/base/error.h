@@ -1,10 +1,10 @@
-/* The one way a function says that it failed: `bool` plus a last, non-NULL `Error *`.
+/* Error reporting: a function that can fail returns `bool` and has a last, non-NULL `Error *`.
  *
  *     if (!yaml_parse(arena, text, &doc, err))
  *         return error_wrap(err, "job '%s'", name);
  *
- * Text is outermost context first: "job 'web': line 3: unexpected '}'". When the room is used
- * up, context is dropped and the cause is kept. An Error needs no clean-up. */
+ * The text has the outermost context first: "job 'web': line 3: unexpected '}'". If it gets too
+ * long, context is dropped and the cause is kept. An Error needs no cleanup. */
 #pragma once
 
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 
 typedef enum ErrorKind {
     ERROR_NONE,
-    ERROR_INVALID, /* the input is wrong */
+    ERROR_INVALID, /* invalid input */
     ERROR_NOT_FOUND,
-    ERROR_CONFLICT, /* somebody else holds or changed it */
+    ERROR_CONFLICT, /* held or changed concurrently */
     ERROR_DENIED,
     ERROR_TIMEOUT,
-    ERROR_UNAVAILABLE, /* may work later */
-    ERROR_UNKNOWN,     /* may have happened: no answer came */
-    ERROR_LIMIT,       /* a budget is used up */
+    ERROR_UNAVAILABLE, /* may succeed later */
+    ERROR_UNKNOWN,     /* the operation may have happened: there was no response */
+    ERROR_LIMIT,       /* a limit or budget is exceeded */
     ERROR_OS,          /* a system call failed */
     ERROR_BUG,
 } ErrorKind;
@@ -34,11 +34,11 @@ typedef struct Error {
 
 /* "invalid", "not found" ... */
 const char *error_kind_name(ErrorKind kind);
-/* The exit code that a command ends with when this kind reaches its top (DESIGN 8). */
+/* The exit code of a command that fails with this kind (DESIGN 8). */
 int error_kind_exit_code(ErrorKind kind);
 
-/* Always false, so a failing function can end with `return error_set(...)`. */
+/* Always returns false, so that a failing function can end with `return error_set(...)`. */
 PRINTF_LIKE(3, 4) bool error_set(Error *err, ErrorKind kind, const char *format, ...);
 PRINTF_LIKE(2, 3) bool error_wrap(Error *err, const char *format, ...);
-/* Whether the same may go well a little later. */
-bool error_is_passing(const Error *err);
+/* Whether a retry may succeed. */
+bool error_is_transient(const Error *err);

@@ -13,8 +13,8 @@ bool glob_is_pattern(Str pattern)
     return false;
 }
 
-/* Where the set that opens at `at` closes, or STR_NOT_FOUND. A `]` right behind the opening, or
- * behind its `!`, is a member. */
+/* The end of the set that opens at `at`, or STR_NOT_FOUND. A `]` directly after the opening
+ * bracket, or after its `!`, is a member. */
 static size_t set_end(Str pattern, size_t at)
 {
     size_t first = at + 1;
@@ -24,7 +24,7 @@ static size_t set_end(Str pattern, size_t at)
     return str_find(pattern, STR("]"), first + 1);
 }
 
-static bool set_holds(Str set, uint32_t wanted)
+static bool set_contains(Str set, uint32_t wanted)
 {
     size_t at = 0;
     bool negated = set.len > 0 && (set.data[0] == '!' || set.data[0] == '^');
@@ -42,7 +42,8 @@ static bool set_holds(Str set, uint32_t wanted)
     return found != negated;
 }
 
-/* One character of the text against the pattern's element at `*at`; both move on when it fits. */
+/* Matches one character of the text against the pattern element at `*at`; both advance on a
+ * match. */
 static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
 {
     size_t p = *at, t = *position;
@@ -54,7 +55,7 @@ static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
     if (pattern.data[p] == '?') {
         p++;
     } else if (pattern.data[p] == '[' && (end = set_end(pattern, p)) != STR_NOT_FOUND) {
-        if (!set_holds(str_slice(pattern, p + 1, end), c)) {
+        if (!set_contains(str_slice(pattern, p + 1, end), c)) {
             return false;
         }
         p = end + 1;
@@ -66,8 +67,8 @@ static bool match_one(Str pattern, size_t *at, Str text, size_t *position)
     return true;
 }
 
-/* A mismatch goes back to the last star only, which then takes one character more: no earlier
- * choice can help where that one does not. */
+/* A mismatch backtracks to the last star only, which then matches one more character: if that
+ * fails, no earlier choice can succeed. */
 bool glob_match(Str pattern, Str text)
 {
     size_t p = 0, t = 0;

@@ -1,6 +1,7 @@
-/* A fast hash of bytes for tables inside one process. Not for signatures, not stable between
- * runs: it depends on where the program was loaded, which an author of hostile keys cannot know.
- * Otherwise keys made to collide would turn a map of a few megabytes into minutes of probing. */
+/* A fast hash of bytes for tables inside one process. Not for signatures, and not stable between
+ * runs: it depends on the load address of the program, which the author of hostile keys does not
+ * know. Otherwise crafted collisions could turn a map of a few megabytes into minutes of
+ * probing. */
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +9,7 @@
 
 #include "base/str.h"
 
-/* Only its address counts, which differs from run to run in a position-independent program. */
+/* Only its address matters, which differs from run to run in a position-independent program. */
 extern const char hash_anchor;
 
 static inline uint64_t hash_seed(void)
@@ -16,7 +17,7 @@ static inline uint64_t hash_seed(void)
     return (uint64_t)(uintptr_t)&hash_anchor;
 }
 
-/* Adding the factors keeps what a factor of zero would wipe out. */
+/* Adding the factors preserves the input if a factor is zero. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     __uint128_t product = (__uint128_t)a * b;
@@ -58,7 +59,7 @@ static inline uint64_t hash_str(Str s)
     return hash_bytes(s.data, s.len);
 }
 
-/* Of a number; the same in every run. A table whose numbers come from outside adds hash_seed(). */
+/* Hash of a number; the same in every run. Tables with untrusted numbers must add hash_seed(). */
 static inline uint64_t hash_u64(uint64_t value)
 {
     return hash_mix(value ^ 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu);

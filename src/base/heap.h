@@ -1,7 +1,7 @@
-/* Numbers in the order of their keys, the smallest first, in an arena. A zeroed heap is empty.
+/* A binary min-heap of numbers by key, in an arena. A zeroed heap is empty.
  *
- * Adding and taking cost the logarithm of how many there are. Of equal keys any may come first:
- * who wants one order always makes keys that differ. */
+ * Adding and removing take logarithmic time. The order of equal keys is unspecified: callers that
+ * need a deterministic order use distinct keys. */
 #pragma once
 
 #include "base/vec.h"
@@ -14,5 +14,5 @@ typedef struct HeapItem {
 typedef VEC(HeapItem) Heap;
 
 void heap_push(Arena *arena, Heap *heap, uint64_t key, uint64_t value);
-/* There must be one. The first is also heap->items[0]. */
+/* Must not be empty. The first item is also heap->items[0]. */
 HeapItem heap_pop(Heap *heap);

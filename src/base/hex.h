@@ -1,11 +1,11 @@
-/* Bytes as hexadecimal digits, and back. */
+/* Conversion between bytes and hexadecimal digits. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/str.h"
 
-/* Two lower-case digits for each byte, and a NUL. */
+/* Two lower-case digits per byte, and a NUL. */
 static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -16,7 +16,7 @@ static inline void hex_put(const unsigned char *bytes, size_t count, char *out)
     out[2 * count] = '\0';
 }
 
-/* Whether every character is a lower-case digit: the one spelling that hex_put() gives. */
+/* Whether all characters are lower-case digits, the only form that hex_put() produces. */
 static inline bool hex_is(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -28,7 +28,7 @@ static inline bool hex_is(Str text)
     return true;
 }
 
-/* The bytes of `2 * count` digits, which must be some. */
+/* The bytes of `2 * count` digits, which must be valid. */
 static inline void hex_get(const char *digits, size_t count, unsigned char *out)
 {
     for (size_t i = 0; i < count; i++) {

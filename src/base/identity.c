@@ -1,3 +1,5 @@
+/* Checks names and converts identities to and from URIs. identity_parse() accepts exactly the
+ * output of identity_uri(), so comparing URIs is comparing identities. */
 #include "base/identity.h"
 
 #include <stdio.h>
@@ -14,7 +16,7 @@ static const char user_middle[] = "/user/";
 
 _Static_assert(IDENTITY_URI_MAX ==
                    sizeof scheme - 1 + sizeof node_middle - 1 + CLUSTER_NAME_MAX + NODE_NAME_MAX,
-               "room for the longest identity");
+               "space for the longest identity");
 _Static_assert(sizeof user_middle == sizeof node_middle && USER_NAME_MAX == NODE_NAME_MAX,
                "and for that of a user");
 
@@ -23,7 +25,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || ascii_is_digit(c);
 }
 
-/* The character at `at`. Of somebody's bytes no more is quoted than one that can be printed. */
+/* The character at `at`, for a message: verbatim only if it is printable. */
 static void show_character(Str name, size_t at, char out[CHARACTER_SHOWN])
 {
     uint32_t code = 0;
@@ -46,9 +48,8 @@ static bool check_name(Str name, size_t max, bool dots, const char *what, Error 
         return error_set(err, ERROR_INVALID, "invalid %s name: it is empty", what);
     }
     if (name.len > max) {
-        return error_set(err, ERROR_INVALID,
-                         "invalid %s name: it has %zu bytes, at most %zu are allowed", what,
-                         name.len, max);
+        return error_set(err, ERROR_INVALID, "invalid %s name: %zu bytes is too long (limit: %zu)",
+                         what, name.len, max);
     }
     for (size_t i = 0; i < name.len; i++) {
         char c = name.data[i], shown[CHARACTER_SHOWN];
@@ -66,8 +67,7 @@ static bool check_name(Str name, size_t max, bool dots, const char *what, Error 
         if (first || last) {
             return error_set(
                 err, ERROR_INVALID,
-                "invalid %s name: character %zu is '%c', which must be between letters "
-                "or digits",
+                "invalid %s name: character %zu is '%c', which must be between letters or digits",
                 what, i + 1, c);
         }
     }
@@ -95,7 +95,7 @@ bool identity_make(Str cluster, Str node, Identity *out, Error *err)
     return true;
 }
 
-/* The two names of an identity, which are not checked yet. */
+/* Splits an identity into its two names, which are not checked yet. */
 static bool split(Str uri, const char *middle, const char *form, Str *cluster, Str *name,
                   Error *err)
 {
@@ -104,7 +104,7 @@ static bool split(Str uri, const char *middle, const char *form, Str *cluster, S
     size_t slash = str_find(rest, STR("/"), 0);
     if (uri.len > IDENTITY_URI_MAX || !str_starts(uri, start) || slash == STR_NOT_FOUND ||
         !str_starts(str_from_offset(rest, slash), between)) {
-        return error_set(err, ERROR_INVALID, "an identity is written %s", form);
+        return error_set(err, ERROR_INVALID, "invalid identity; expected %s", form);
     }
     *cluster = str_slice(rest, 0, slash);
     *name = str_from_offset(rest, slash + between.len);

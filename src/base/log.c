@@ -1,9 +1,12 @@
+/* Formats log lines. A line is built in memory and written with a single call, so that lines of
+ * several threads do not mix. Every text is scrubbed of secrets and truncated before it is
+ * formatted, and control characters are escaped. */
 #include "base/log.h"
 
 #include <stdio.h>
 #include <time.h>
 
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 
@@ -35,8 +38,8 @@ static void put_time(int64_t now_ms, Buf *out)
     }
 }
 
-/* Secrets go before the text is cut, so that a cut cannot leave half of one behind. `scratch`
- * holds the result. */
+/* Removes secrets before the text is truncated, so that no part of one can remain. `scratch` holds
+ * the result. */
 static Str clean_text(Str text, Buf *scratch)
 {
     buf_reset(scratch);
@@ -151,7 +154,7 @@ void log_write(LogLevel level, const char *message, const LogField *fields)
     if (log_sink.write != NULL) {
         log_sink.write(log_sink.context, buf_str(&out));
     } else {
-        /* Standard error has no buffer and its lock is held, so the line goes out in one piece. */
+        /* Standard error is unbuffered and its lock is held, so the line is written at once. */
         fwrite(out.data, 1, out.len, stderr);
     }
 }

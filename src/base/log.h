@@ -1,14 +1,15 @@
-/* Logging with levels and fields, for what has nobody to return an error to.
+/* Logging with levels and fields, for code that has no caller to return an error to.
  *
  *     log_warning("member stopped answering, marking it suspect",
  *                 LOG_STR("node", name), LOG_INT("missed", 3));
  *
- * Message: lower case, what happened and what happens next; everything that varies is a field. A
- * line is written with one call of the sink. The sink is the one mutable global of the program:
- * main sets it before threads exist.
+ * Messages are lower case and describe what happened and what happens next; everything that varies
+ * is a field. Each line is a single call of the sink. The sink is the only mutable global of the
+ * program: main sets it before it starts threads.
  *
- * Secrets: LOG_SECRET(key) tells that there is one and takes no value. Against those that come
- * inside other text, the sink's `scrub` sees every message and text field before it is written. */
+ * Secrets: LOG_SECRET(key) records that there is one, without its value. Secrets inside other text
+ * are removed by the sink's `scrub`, which is applied to every message and string field before it
+ * is written. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +24,7 @@ typedef enum LogLevel {
     LOG_LEVEL_INFO,
     LOG_LEVEL_WARNING,
     LOG_LEVEL_ERROR,
-    LOG_LEVEL_OFF, /* for the sink: nothing */
+    LOG_LEVEL_OFF, /* for the sink: log nothing */
 } LogLevel;
 
 typedef enum LogFormat {
@@ -35,8 +36,9 @@ DECLARE_ENUM_NAMES(LogLevel, log_level)
 DECLARE_ENUM_NAMES(LogFormat, log_format)
 
 enum {
-    LOG_FIELDS_MAX = 32, /* more are left out */
-    LOG_TEXT_MAX = 1024, /* bytes of a message or a text field; longer ones end in "..." */
+    LOG_FIELDS_MAX = 32, /* further ones are dropped */
+    /* bytes of a message or string field; longer ones are truncated with "..." */
+    LOG_TEXT_MAX = 1024,
 };
 
 typedef enum LogFieldKind {
@@ -47,7 +49,7 @@ typedef enum LogFieldKind {
 } LogFieldKind;
 
 typedef struct LogField {
-    const char *key; /* a name; NULL ends the list */
+    const char *key; /* name; NULL ends the list */
     LogFieldKind kind;
     union {
         Str text;
@@ -63,22 +65,22 @@ typedef struct LogField {
 #define LOG_SECRET(name)      ((LogField){ .key = (name), .kind = LOG_FIELD_SECRET })
 
 typedef struct LogSink {
-    LogLevel level; /* the lowest that is written */
+    LogLevel level; /* the lowest level that is written */
     LogFormat format;
-    void *context; /* handed to the functions below, each of which may be NULL */
-    /* Gets a whole line with its line end, from any thread. NULL writes to standard error. */
+    void *context; /* passed to the functions below, each of which may be NULL */
+    /* Receives a complete line with its line end, from any thread. NULL writes to standard error. */
     void (*write)(void *context, Str line);
-    /* Milliseconds since 1970, UTC. NULL leaves the time out. */
+    /* Milliseconds since 1970, UTC. NULL omits the time. */
     int64_t (*now_ms)(void *context);
     void (*scrub)(void *context, Str text, Buf *out);
 } LogSink;
 
-/* In main only. Until then warnings and errors go to standard error in human format. */
+/* Call it in main only. Before that, warnings and errors go to standard error in human format. */
 void log_set_sink(LogSink sink);
 
 bool log_enabled(LogLevel level);
-/* `fields` ends with one whose key is NULL. Use the macros: they evaluate the fields only when
- * the level is written. */
+/* `fields` ends with one whose key is NULL. Use the macros: they evaluate the fields only if the
+ * level is enabled. */
 void log_write(LogLevel level, const char *message, const LogField *fields);
 
 #define LOG_AT(level, message, ...)                                                     \

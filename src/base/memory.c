@@ -14,6 +14,6 @@ void *memory_new(size_t size)
 
 void memory_exhausted(size_t wanted)
 {
-    fprintf(stderr, "eden: out of memory (wanted %zu bytes)\n", wanted);
+    fprintf(stderr, "eden: out of memory (requested %zu bytes)\n", wanted);
     abort();
 }

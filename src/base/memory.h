@@ -1,10 +1,10 @@
-/* Memory beside arenas, for what lives longer than a unit of work. */
+/* Memory outside arenas, for objects that live longer than a unit of work. */
 #pragma once
 
 #include "base/own.h"
 
-/* Zeroed; never NULL, and given back with free(). */
+/* Zeroed; never NULL; freed with free(). */
 void *memory_new(size_t size);
 
-/* What every allocator calls when malloc fails. */
+/* Called by every allocator if malloc fails. */
 NO_RETURN void memory_exhausted(size_t wanted);

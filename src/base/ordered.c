@@ -11,7 +11,7 @@ struct OrderedLeaf {
     Str *items[ORDERED_LEAF];
 };
 
-/* The last leaf that begins with `key` or before it; 0 when none does. */
+/* The last leaf whose first key is at most `key`; 0 if there is none. */
 static uint32_t find_leaf(const Ordered *ordered, Str key)
 {
     uint32_t count =
@@ -19,29 +19,29 @@ static uint32_t find_leaf(const Ordered *ordered, Str key)
     return count > 0 ? count - 1 : 0;
 }
 
-/* The first item of the leaf that is `key` or comes after it. */
+/* The first item of the leaf that is not before `key`. */
 static uint32_t find_item(const OrderedLeaf *leaf, Str key)
 {
     return SEARCH(leaf->count, at, str_compare(*leaf->items[at], key) < 0);
 }
 
-static bool find_place(const Ordered *ordered, Str key, OrderedPlace *out)
+static bool find_place(const Ordered *ordered, Str key, OrderedCursor *out)
 {
     *out = ordered_from(ordered, key);
     return out->leaf < ordered->leaf_count && out->item < ordered->leaves[out->leaf]->count &&
            str_eq(*ordered->leaves[out->leaf]->items[out->item], key);
 }
 
-OrderedPlace ordered_from(const Ordered *ordered, Str key)
+OrderedCursor ordered_from(const Ordered *ordered, Str key)
 {
-    OrderedPlace place = { .leaf = find_leaf(ordered, key) };
+    OrderedCursor place = { .leaf = find_leaf(ordered, key) };
     if (place.leaf < ordered->leaf_count) {
         place.item = find_item(ordered->leaves[place.leaf], key);
     }
     return place;
 }
 
-void *ordered_next(const Ordered *ordered, OrderedPlace *place)
+void *ordered_next(const Ordered *ordered, OrderedCursor *place)
 {
     if (place->leaf < ordered->leaf_count && place->item == ordered->leaves[place->leaf]->count) {
         place->leaf++;
@@ -53,11 +53,11 @@ void *ordered_next(const Ordered *ordered, OrderedPlace *place)
 
 void *ordered_find(const Ordered *ordered, Str key)
 {
-    OrderedPlace place;
+    OrderedCursor place;
     return find_place(ordered, key, &place) ? ordered->leaves[place.leaf]->items[place.item] : NULL;
 }
 
-/* --- Changing -------------------------------------------------------------------------------- */
+/* --- Modification ---------------------------------------------------------------------------- */
 
 static OrderedLeaf *insert_leaf(Ordered *ordered, uint32_t at)
 {
@@ -74,8 +74,8 @@ static OrderedLeaf *insert_leaf(Ordered *ordered, uint32_t at)
     return ordered->leaves[at] = memory_new(sizeof(OrderedLeaf));
 }
 
-/* What is read in order fills leaf after leaf; anything else halves a full one. */
-static void split_leaf(Ordered *ordered, OrderedPlace *place)
+/* Items added in order fill leaf after leaf; otherwise a full leaf is split in half. */
+static void split_leaf(Ordered *ordered, OrderedCursor *place)
 {
     OrderedLeaf *next = insert_leaf(ordered, place->leaf + 1), *full = ordered->leaves[place->leaf];
     bool is_behind_all = place->item == ORDERED_LEAF && place->leaf + 2 == ordered->leaf_count;
@@ -91,7 +91,7 @@ static void split_leaf(Ordered *ordered, OrderedPlace *place)
 
 void *ordered_put(Ordered *ordered, Str *item)
 {
-    OrderedPlace place;
+    OrderedCursor place;
     if (find_place(ordered, *item, &place)) {
         Str *before = ordered->leaves[place.leaf]->items[place.item];
         ordered->leaves[place.leaf]->items[place.item] = item;
@@ -113,7 +113,7 @@ void *ordered_put(Ordered *ordered, Str *item)
 
 void *ordered_remove(Ordered *ordered, Str key)
 {
-    OrderedPlace place;
+    OrderedCursor place;
     if (!find_place(ordered, key, &place)) {
         return NULL;
     }

@@ -1,12 +1,12 @@
-/* Items in the order of their keys: found, put, removed and walked, quickly also when there are a hundred
- * thousand of them. The items belong to whoever puts them; each begins with its key.
+/* A set of items sorted by key, efficient for a hundred thousand of them. Items belong to the
+ * caller; each begins with its key.
  *
  *     typedef struct Node { Str key; ... } Node;
  *     before = ordered_put(&nodes, &node->key);
- *     for (OrderedPlace at = ordered_from(&nodes, prefix); (node = ordered_next(&nodes, &at)) != NULL;)
+ *     for (OrderedCursor at = ordered_from(&nodes, prefix); (node = ordered_next(&nodes, &at)) != NULL;)
  *
- * They stand in leaves of up to ORDERED_LEAF pointers, so that one that comes or goes moves a leaf and
- * not everything. */
+ * Items are in leaves of up to ORDERED_LEAF pointers, so that adding or removing one moves a leaf
+ * and not everything. */
 #pragma once
 
 #include <stddef.h>
@@ -23,24 +23,24 @@ typedef struct OrderedLeaf OrderedLeaf;
 typedef struct Ordered {
     OrderedLeaf **leaves;
     uint32_t leaf_count, leaf_room;
-    uint32_t count; /* of items */
+    uint32_t count; /* number of items */
 } Ordered;
 
-/* Where a walk goes on; valid as long as nothing is put or removed. */
-typedef struct OrderedPlace {
+/* The position of an iteration; valid until an item is added or removed. */
+typedef struct OrderedCursor {
     uint32_t leaf, item;
-} OrderedPlace;
+} OrderedCursor;
 
-/* An item is a pointer to its key, which does not change. NULL: there is none of that key. */
+/* An item is a pointer to its key, which must not change. NULL if there is none with that key. */
 void *ordered_find(const Ordered *ordered, Str key);
-/* Returns the one of the same key that it replaces, or NULL. */
+/* Returns the item with the same key that it replaces, or NULL. */
 void *ordered_put(Ordered *ordered, Str *item);
-/* Returns the one that was removed, or NULL. */
+/* Returns the removed item, or NULL. */
 void *ordered_remove(Ordered *ordered, Str key);
-/* Only what Ordered has itself; the items stay. */
+/* Frees the memory of Ordered itself; the items are not freed. */
 void ordered_clear(Ordered *ordered);
 
-/* The first whose key is `key` or comes after it. */
-OrderedPlace ordered_from(const Ordered *ordered, Str key);
+/* The first item whose key is not before `key`. */
+OrderedCursor ordered_from(const Ordered *ordered, Str key);
 /* NULL at the end. */
-void *ordered_next(const Ordered *ordered, OrderedPlace *place);
+void *ordered_next(const Ordered *ordered, OrderedCursor *place);

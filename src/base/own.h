@@ -1,7 +1,7 @@
 /* Compiler attributes and scoped ownership.
  *
- * AUTO(T) declares a pointer that is freed when it leaves scope; TAKE(p) hands it out and
- * leaves NULL behind, so `return TAKE(graph);` is the way an owner gives a thing away. */
+ * AUTO(T) declares a pointer that is freed when it goes out of scope; TAKE(p) returns it and sets
+ * it to NULL, so `return TAKE(graph);` transfers ownership to the caller. */
 #pragma once
 
 #include <stddef.h>

@@ -1,16 +1,23 @@
+/* Collects and prints problems. Each problem stores an excerpt of its line when it is added,
+ * because the source may be gone when it is printed; of a very long line only the part around the
+ * location is stored. Columns are code points when stored and terminal columns when printed: tabs,
+ * wide characters and escapes of control characters are measured by visible.h.
+ *
+ * The number of problems is limited: further ones are counted and written to a scratch problem, so
+ * that callers need no error path. */
 #include "base/problems.h"
 
 #include <stdio.h>
 
 #include "base/bug.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 
 enum {
-    EXCERPT_COLUMNS = 100, /* widest excerpt shown */
-    EXCERPT_BEFORE = 30,   /* of them before the place, when there is more */
-    EXCERPT_KEPT = 400,    /* code points kept on each side of the place */
+    EXCERPT_COLUMNS = 100, /* maximum width of an excerpt */
+    EXCERPT_BEFORE = 30,   /* columns before the location, if the line is longer */
+    EXCERPT_KEPT = 400,    /* code points stored on each side of the location */
     TAB_STOP = 4,
     ORIGINS_SHOWN = 8,
 };
@@ -40,8 +47,8 @@ void problems_init(Problems *problems, Arena *arena)
     *problems = (Problems){ .arena = arena };
 }
 
-/* Keeps the part of the line around the place, so that problems in a line of megabytes stay
- * small. */
+/* Stores only the part of the line around the location, so that problems in a line of megabytes
+ * stay small. */
 static void keep_excerpt(Problem *problem, Arena *arena, Str line)
 {
     size_t index = problem->column - 1;
@@ -54,10 +61,10 @@ static void keep_excerpt(Problem *problem, Arena *arena, Str line)
     problem->excerpt_cut = len < rest.len;
 }
 
-static void set_place(Problem *problem, Arena *arena, const Source *source, uint32_t offset,
-                      uint32_t length)
+static void set_location(Problem *problem, Arena *arena, const Source *source, uint32_t offset,
+                         uint32_t length)
 {
-    Place place = source_place(source, offset);
+    LineColumn place = source_location(source, offset);
     problem->file = arena_copy(arena, source->name);
     problem->line = place.line;
     problem->column = place.column;
@@ -69,7 +76,7 @@ static void set_place(Problem *problem, Arena *arena, const Source *source, uint
     keep_excerpt(problem, arena, source_line_at(source, offset));
 }
 
-/* A message made of a whole document would hide the problem, so it is cut. */
+/* A message that quotes an entire document would hide the problem, so it is truncated. */
 PRINTF_LIKE(2, 0) static Str format_message(Arena *arena, const char *format, va_list args)
 {
     char text[PROBLEM_MESSAGE_MAX + 4];
@@ -87,7 +94,7 @@ PRINTF_LIKE(2, 0) static Str format_message(Arena *arena, const char *format, va
     return arena_copy(arena, str_from(text, len + 3));
 }
 
-/* Room for one more; past the maximum that is the scratch one. */
+/* Space for one more; beyond the maximum, the scratch problem. */
 static Problem *next_problem(Problems *problems, Severity severity)
 {
     problems->errors += severity == SEVERITY_ERROR;
@@ -104,12 +111,12 @@ static Problem *next_problem(Problems *problems, Severity severity)
     return &problems->items[problems->count++];
 }
 
-void problems_take(Problems *problems, const Problem *problem)
+void problems_add_copy(Problems *problems, const Problem *problem)
 {
     *next_problem(problems, problem->severity) = *problem;
 }
 
-bool problems_told(const Problems *problems, const Problem *problem)
+bool problems_contain(const Problems *problems, const Problem *problem)
 {
     for (uint32_t i = 0; i < problems->count; i++) {
         const Problem *other = &problems->items[i];
@@ -133,14 +140,14 @@ static bool has_error_at(const Problems *problems, uint32_t count, const Problem
     return false;
 }
 
-void problems_take_new(Problems *problems, const Problems *found)
+void problems_add_new(Problems *problems, const Problems *found)
 {
     uint32_t before = problems->count;
     for (uint32_t i = 0; i < found->count; i++) {
         const Problem *problem = &found->items[i];
         if (problem->line == 0 ||
-            (!problems_told(problems, problem) && !has_error_at(problems, before, problem))) {
-            problems_take(problems, problem);
+            (!problems_contain(problems, problem) && !has_error_at(problems, before, problem))) {
+            problems_add_copy(problems, problem);
         }
     }
 }
@@ -157,7 +164,7 @@ static Problem *add(Problems *problems, Severity severity, const char *code, con
     problem->code = arena_copy(problems->arena, str_from_c(code));
     problem->message = format_message(problems->arena, format, args);
     if (source != NULL) {
-        set_place(problem, problems->arena, source, offset, length);
+        set_location(problem, problems->arena, source, offset, length);
     }
     return problem;
 }
@@ -183,8 +190,8 @@ Problem *problems_add_as(Problems *problems, Severity severity, const char *code
     return problem;
 }
 
-/* Whether a problem belongs behind another one of the same file. */
-static bool stands_behind(const Problem *a, const Problem *b)
+/* Whether a problem comes after another one of the same file. */
+static bool comes_after(const Problem *a, const Problem *b)
 {
     return str_eq(a->file, b->file) &&
            (a->line > b->line || (a->line == b->line && a->column > b->column));
@@ -198,7 +205,7 @@ void problems_withdraw(Problems *problems, const char *code, const Source *sourc
         bool withdrawn = problem->severity != SEVERITY_ERROR && str_eq_c(problem->code, code) &&
                          str_eq(problem->file, source->name);
         if (withdrawn) {
-            Place place = source_place(source, offset);
+            LineColumn place = source_location(source, offset);
             withdrawn = problem->line == place.line && problem->column == place.column;
         }
         if (!withdrawn) {
@@ -217,8 +224,8 @@ void problems_sort(Problems *problems)
         while (at > 0 && !str_eq(items[at - 1].file, moved.file)) {
             at--;
         }
-        at = at == 0 ? i : at; /* the first of its file stays where it is */
-        for (; at > 0 && stands_behind(&items[at - 1], &moved); at--) {
+        at = at == 0 ? i : at; /* the first of its file stays in place */
+        for (; at > 0 && comes_after(&items[at - 1], &moved); at--) {
         }
         memmove(&items[at + 1], &items[at], (i - at) * sizeof *items);
         items[at] = moved;
@@ -238,7 +245,8 @@ void problem_fix(Arena *arena, Problem *problem, Str text)
 void problem_fix_at(Arena *arena, Problem *problem, const Source *source, uint32_t offset,
                     uint32_t length, Str text)
 {
-    Place from = source_place(source, offset), to = source_place(source, offset + length);
+    LineColumn from = source_location(source, offset),
+               to = source_location(source, offset + length);
     if (from.line == to.line) {
         problem->fix = (ProblemFix){ .line = from.line,
                                      .column = from.column,
@@ -304,7 +312,7 @@ static void print_file_and_line(Str file, uint32_t line, Buf *out)
     }
 }
 
-static void print_place(const Problem *problem, ProblemStyle style, Buf *out)
+static void print_location(const Problem *problem, ProblemStyle style, Buf *out)
 {
     if (problem->file.len == 0 && problem->line == 0 && problem->origin == NULL) {
         return;
@@ -328,8 +336,8 @@ static void print_place(const Problem *problem, ProblemStyle style, Buf *out)
     buf_put_char(out, '\n');
 }
 
-/* The next character of an excerpt as shown at display column `column`; a tab becomes the spaces
- * up to the next stop. */
+/* The next character of an excerpt as displayed at column `column`; a tab becomes the spaces up to
+ * the next tab stop. */
 static VisiblePiece excerpt_next(Str line, size_t *at, size_t column)
 {
     if (line.data[*at] != '\t') {
@@ -340,7 +348,7 @@ static VisiblePiece excerpt_next(Str line, size_t *at, size_t column)
     return (VisiblePiece){ .text = "    ", .bytes = width, .width = width };
 }
 
-/* Display columns, from 0, of the whole excerpt and of the part to underline. */
+/* Display columns, from 0, of the entire excerpt and of the part to underline. */
 typedef struct Extent {
     size_t start;
     size_t end;
@@ -373,8 +381,8 @@ static Extent measure(const Problem *problem, size_t index)
     return extent;
 }
 
-/* Prints the characters that lie in display columns `from` to `to`, and returns the column where
- * the first of them starts. */
+/* Prints the characters in display columns `from` to `to`, and returns the column where the first
+ * of them starts. */
 static size_t print_window(Str line, size_t from, size_t to, Buf *out)
 {
     size_t column = 0;
@@ -441,7 +449,7 @@ void problem_print(const Problem *problem, ProblemStyle style, Buf *out)
         digits = 1;
     }
     print_title(problem, style, out);
-    print_place(problem, style, out);
+    print_location(problem, style, out);
     if (problem->line > 0 && problem->excerpt.len > 0) {
         print_excerpt(problem, label, digits, style, out);
     } else if (problem->hint.len > 0) {
@@ -502,7 +510,7 @@ void problems_print(const Problems *problems, ProblemStyle style, Buf *out)
     if (problems->dropped > 0) {
         buf_put_format(out, " (%u not shown)", problems->dropped);
     } else if (problems->count == PROBLEMS_MAX) {
-        buf_put(out, STR(" (there may be more)")); /* readers end when the list is full */
+        buf_put(out, STR(" (there may be more)")); /* parsers stop when the list is full */
     }
     buf_put_char(out, '\n');
 }

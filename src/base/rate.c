@@ -3,13 +3,13 @@
 #include "base/hash.h"
 
 enum {
-    WAYS = 4 /* places where a source may be */
+    WAYS = 4 /* associativity: slots where a source may be */
 };
 
 static int64_t spent_at(const Rate *rate, RateLimit limit, int64_t now_ms)
 {
     int64_t passed = now_ms > rate->at_ms ? now_ms - rate->at_ms : 0;
-    /* After this long all of it is made up for; more would only overflow. */
+    /* After this time the bucket is full; computing more would only overflow. */
     if (passed >= rate->spent_milli / limit.per_second + 1) {
         return 0;
     }

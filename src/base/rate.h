@@ -1,5 +1,5 @@
-/* How much of something is taken in a second, with a burst: a bucket that fills again by the clock. A
- * plain value; the time is the caller's, in milliseconds of any clock that does not go back. Pure. */
+/* A token bucket: an amount per second, with a burst. A plain value; the caller passes the time, in
+ * milliseconds of any monotonic clock. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,26 +7,26 @@
 
 typedef struct RateLimit {
     int64_t per_second; /* 0: no limit */
-    int64_t burst;      /* taken at once after a pause; at least 1 */
+    int64_t burst;      /* available at once after a pause; at least 1 */
 } RateLimit;
 
 typedef struct Rate {
-    int64_t spent_milli; /* thousandths of what is still to be made up for */
-    int64_t at_ms;       /* of that */
+    int64_t spent_milli; /* amount still to be refilled, in thousandths */
+    int64_t at_ms;       /* time of `spent_milli` */
 } Rate;
 
-/* Takes `amount` when there is room. An amount above the burst is taken when the bucket is full, and
- * made up for afterwards. */
+/* Takes `amount` if available. An amount above the burst is taken when the bucket is full, and
+ * refilled afterwards. */
 bool rate_take(Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount);
-/* Milliseconds until `amount` can be taken; 0: now. */
+/* Milliseconds until `amount` can be taken; 0 if now. */
 int64_t rate_wait_ms(const Rate *rate, RateLimit limit, int64_t now_ms, int64_t amount);
 
 enum {
     RATE_TABLE_SIZE = 4096
 };
 
-/* Rates of many sources, each known by a number, in a fixed amount of memory: when there are more, the
- * one that was quiet for longest starts again. Zero is an empty table. */
+/* Rates of many sources, each identified by a number, in constant memory: if there are too many,
+ * the least recently active one is reset. A zeroed table is empty. */
 typedef struct RateTable {
     struct {
         uint64_t source;

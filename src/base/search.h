@@ -1,11 +1,12 @@
-/* Binary search in anything that has an index. */
+/* Binary search in anything that can be indexed. */
 #pragma once
 
 #include <stdint.h>
 
-/* How many of the first `count` places come before what is looked for, as a uint32_t: the place where it is
- * or belongs. `is_before` is an expression of the variable `at`, which the macro declares. It must be true
- * for some number of places at the start and false for all that follow, and may have no side effects:
+/* The number of elements, out of `count`, that precede the searched one, as a uint32_t: its index,
+ * or where to insert it. `is_before` is an expression of the variable `at`, which the macro
+ * declares. It must be true for some prefix of the indexes and false for all others, without side
+ * effects:
  *
  *     uint32_t line = SEARCH(count, at, starts[at] <= offset); */
 #define SEARCH(count, at, is_before)                       \

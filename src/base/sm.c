@@ -16,7 +16,8 @@ static const SmState *state_of(const SmTable *table, unsigned state)
 static void check_invariant(const Sm *sm)
 {
     if (sm->table->holds != NULL && !sm->table->holds(sm->owner, sm->state)) {
-        BUG("%s '%s' is broken in state '%s'", sm->table->name, sm->id, sm_state_name(sm));
+        BUG("%s '%s' violates the invariant of state '%s'", sm->table->name, sm->id,
+            sm_state_name(sm));
     }
 }
 
@@ -39,7 +40,7 @@ void sm_move(Sm *sm, unsigned next)
     const char *from = sm_state_name(sm);
     const char *to = state_of(sm->table, next)->name;
     if (!sm_can_move(sm, next)) {
-        BUG("%s '%s' may not go from '%s' to '%s'", sm->table->name, sm->id, from, to);
+        BUG("%s '%s' must not change from '%s' to '%s'", sm->table->name, sm->id, from, to);
     }
     sm->state = next;
     log_debug("state changed", LOG_C("machine", sm->table->name), LOG_C("id", sm->id),
@@ -58,7 +59,7 @@ void sm_table_check(const SmTable *table, unsigned first)
     state_of(table, first);
     uint64_t all = table->count == SM_STATES_MAX ? UINT64_MAX : SM_TO(table->count) - 1;
     uint64_t reached = SM_TO(first);
-    /* Each round reaches at least one state more, or the last one did. */
+    /* Each iteration reaches at least one more state, or is the last one. */
     for (unsigned round = 0; round < table->count; round++) {
         for (unsigned i = 0; i < table->count; i++) {
             reached |= (reached & SM_TO(i)) != 0 ? table->states[i].next : 0;
@@ -69,10 +70,10 @@ void sm_table_check(const SmTable *table, unsigned first)
             BUG("state %u of %s has no name", i, table->name);
         }
         if ((table->states[i].next & ~all) != 0) {
-            BUG("'%s' of %s names a state outside the table", table->states[i].name, table->name);
+            BUG("'%s' of %s has a successor outside the table", table->states[i].name, table->name);
         }
         if ((reached & SM_TO(i)) == 0) {
-            BUG("'%s' of %s cannot be reached", table->states[i].name, table->name);
+            BUG("'%s' of %s is unreachable", table->states[i].name, table->name);
         }
     }
 }

@@ -1,8 +1,8 @@
-/* A checked state machine, for anything that lives across turns of the event loop.
+/* A checked state machine, for anything that lives across iterations of the event loop.
  *
- * A table names the states and says which may follow which. A move that the table does not allow
- * is a bug and stops the program there, with both names, instead of corrupting what follows. Each
- * move is logged once at debug level.
+ * A table names the states and their allowed successors. A transition that the table does not allow
+ * is a bug and stops the program at once, with both names, instead of corrupting later state. Each
+ * transition is logged once at debug level.
  *
  *     enum { LINK_IDLE, LINK_OPENING, LINK_UP, LINK_CLOSED };
  *     static const SmState link_states[] = {
@@ -29,15 +29,15 @@ enum {
 
 typedef struct SmState {
     const char *name;
-    uint64_t next; /* SM_TO(...) of every state that may follow; 0 for a final one */
+    uint64_t next; /* SM_TO(...) of every allowed successor; 0 for a final state */
 } SmState;
 
 typedef struct SmTable {
     const char *name;
     const SmState *states;
     unsigned count;
-    /* What must be true of the owner in `state`; asked at the start and after every move, so the
-     * owner's fields are set before the move. May be NULL. */
+    /* The invariant of the owner in `state`; checked at the start and after every transition, so
+     * the owner must set its fields before the transition. May be NULL. */
     bool (*holds)(const void *owner, unsigned state);
 } SmTable;
 
@@ -45,15 +45,15 @@ typedef struct Sm {
     const SmTable *table;
     const void *owner;
     unsigned state;
-    char id[SM_ID_MAX]; /* tells one machine from another in the log */
+    char id[SM_ID_MAX]; /* identifies the machine in the log */
 } Sm;
 
-/* `id` is copied, and cut when long. */
+/* `id` is copied, and truncated if too long. */
 void sm_init(Sm *sm, const SmTable *table, const void *owner, const char *id, unsigned state);
 void sm_move(Sm *sm, unsigned next);
 bool sm_can_move(const Sm *sm, unsigned next);
 const char *sm_state_name(const Sm *sm);
 
-/* Checks once, in the table's unit test: every state has a name, names only states of the table
- * as next, and can be reached from `first`. Anything else is a BUG. */
+/* Checks a table, in its unit test: every state has a name, has only successors in the table, and
+ * can be reached from `first`. Anything else is a BUG. */
 void sm_table_check(const SmTable *table, unsigned first);

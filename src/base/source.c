@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-/* Where the character that `offset` lies in starts; CRLF counts as one. */
+/* The start of the character that contains `offset`; CRLF counts as one. */
 static size_t character_start(Str text, size_t offset)
 {
     if (offset >= text.len) {
@@ -19,7 +19,7 @@ static size_t character_start(Str text, size_t offset)
     return offset;
 }
 
-Place source_place(const Source *source, uint32_t offset)
+LineColumn source_location(const Source *source, uint32_t offset)
 {
     Str text = source->text;
     size_t end = character_start(text, offset);
@@ -32,7 +32,7 @@ Place source_place(const Source *source, uint32_t offset)
         }
         char c = text.data[at++];
         if (c == '\r' && at < text.len && text.data[at] == '\n') {
-            continue; /* CRLF ends the line with its second byte */
+            continue; /* the second byte of CRLF ends the line */
         }
         if (c == '\n' || c == '\r') {
             line++;
@@ -40,7 +40,8 @@ Place source_place(const Source *source, uint32_t offset)
         }
     }
     size_t column = utf8_count(str_slice(text, line_start, end)) + 1;
-    return (Place){ .line = line, .column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column };
+    return (LineColumn){ .line = line,
+                         .column = column > UINT32_MAX ? UINT32_MAX : (uint32_t)column };
 }
 
 SourceLines source_lines(Arena *arena, const Source *source)

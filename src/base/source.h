@@ -1,7 +1,7 @@
-/* A text that somebody wrote (a file, an argument, a template in a string) and places in it.
+/* A text from a user (a file, an argument, a template in a string) and locations in it.
  *
- * Values and tokens carry byte offsets; lines and columns are computed only when a person or a
- * report wants them. Lines and columns count from 1; columns count code points. */
+ * Values and tokens have byte offsets; lines and columns are computed only when they are reported.
+ * Lines and columns start at 1; columns count code points. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,22 +13,22 @@
 typedef struct Source {
     Str name; /* path as the user would write it, or "<argument>", "<stdin>" */
     Str text;
-    uint32_t first_line; /* line number of the first line; 1 for whole files */
+    uint32_t first_line; /* line number of the first line; 1 for complete files */
 } Source;
 
-typedef struct Place {
+typedef struct LineColumn {
     uint32_t line;
     uint32_t column;
-} Place;
+} LineColumn;
 
-/* Offsets past the end give the place just behind the last character. LF, CRLF and a lone CR
- * each end a line. */
-Place source_place(const Source *source, uint32_t offset);
-/* The text of the line that holds `offset`, without its line end. */
+/* Offsets past the end yield the location after the last character. LF, CRLF and a lone CR each end
+ * a line. */
+LineColumn source_location(const Source *source, uint32_t offset);
+/* The line that contains `offset`, without its line end. */
 Str source_line_at(const Source *source, uint32_t offset);
 
 /* False: none of these eight bytes ends a line. True: one is below 16, a line end or another
- * control. */
+ * control character. */
 static inline bool source_may_end_line(const char *bytes)
 {
     uint64_t word;
@@ -37,18 +37,19 @@ static inline bool source_may_end_line(const char *bytes)
     return ((word - ones * 16) & ~word & (ones * 0x80)) != 0;
 }
 
-/* Where lines start, for whoever asks for many places of one text. */
+/* Index of line starts, for looking up many locations in the same text. */
 typedef struct SourceLines {
-    const uint32_t *starts; /* of the second line and those behind it */
+    const uint32_t *starts; /* offsets of the second and later lines */
     uint32_t count;
     uint32_t first_line;
 } SourceLines;
 
 SourceLines source_lines(Arena *arena, const Source *source);
-/* The line of source_place(). */
+/* The line that source_location() returns. */
 uint32_t source_lines_at(const SourceLines *lines, uint32_t offset);
 
-/* All texts of one load, so that a Value can name its source in 16 bits. Index 0 is "nowhere". */
+/* All texts of one load, so that a Value can identify its source with 16 bits. Index 0 is
+ * "nowhere". */
 typedef struct Sources {
     Arena *arena;
     Source **items;
@@ -62,6 +63,6 @@ enum {
 };
 
 void sources_init(Sources *sources, Arena *arena);
-/* Keeps `name` and `text` by reference. Returns SOURCE_NONE when the table is full. */
+/* Borrows `name` and `text`. Returns SOURCE_NONE if the table is full. */
 uint16_t sources_add(Sources *sources, Str name, Str text);
 const Source *sources_get(const Sources *sources, uint16_t id); /* NULL for SOURCE_NONE */

@@ -1,3 +1,5 @@
+/* Searching, comparing and converting strings. str_find_last() falls back to a linear-time search
+ * for long needles, so that hostile input cannot make it quadratic. */
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -19,9 +21,8 @@ size_t str_find(Str haystack, Str needle, size_t from)
     return hit == NULL ? STR_NOT_FOUND : (size_t)(hit - haystack.data);
 }
 
-/* Knuth, Morris and Pratt's search from the end, for needles long enough that comparing at every
- * position could take forever. `borders[i]` is the longest proper border of the needle's last i
- * bytes. */
+/* Knuth-Morris-Pratt search from the end, for needles so long that comparing at every position
+ * could take too long. `borders[i]` is the longest proper border of the needle's last i bytes. */
 static size_t find_last_long(Str haystack, Str needle)
 {
     size_t *borders = malloc((needle.len + 1) * sizeof *borders);

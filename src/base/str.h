@@ -1,7 +1,7 @@
-/* A string slice by value: pointer and length, not terminated, never owned.
+/* A string slice, passed by value: pointer and length, not terminated, never owned.
  *
- * Invariants: `data` may be NULL only when `len` is 0; the bytes behind a Str are not changed
- * while anybody holds it. Text is UTF-8 unless a function says otherwise. */
+ * Invariants: `data` may be NULL only if `len` is 0; the bytes must not change while a Str refers
+ * to them. Text is UTF-8 unless a function documents otherwise. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static inline Str str_from_c(const char *text)
     return text == NULL ? STR_EMPTY : (Str){ text, strlen(text) };
 }
 
-/* Equality of `len` bytes; for short ones without a call, by loads that may overlap. */
+/* Equality of `len` bytes; short ones are compared inline, with loads that may overlap. */
 static inline bool bytes_equal(const char *a, const char *b, size_t len)
 {
     if (len > 16) {
@@ -60,7 +60,7 @@ static inline bool bytes_equal(const char *a, const char *b, size_t len)
     return ((a_first ^ b_first) | (a_last ^ b_last)) == 0;
 }
 
-/* Sixteen bytes at any address: a copy of them is one load and one store. */
+/* Sixteen bytes at any address: copied with one load and one store. */
 typedef char Bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 
 static inline void bytes_copy_16(void *to, const void *from)
@@ -68,7 +68,7 @@ static inline void bytes_copy_16(void *to, const void *from)
     *(Bytes16 *)to = *(const Bytes16 *)from;
 }
 
-/* memcpy without a call for short pieces. */
+/* memcpy, inlined for short pieces. */
 static ALWAYS_INLINE void bytes_copy(char *to, const char *from, size_t len)
 {
     if (len > 16) {
@@ -106,7 +106,7 @@ static inline bool str_eq(Str a, Str b)
     return a.len == b.len && bytes_equal(a.data, b.data, a.len);
 }
 
-/* Looks at the first byte before it measures `b`: in a table most rows differ there. */
+/* Compares the first byte before computing the length of `b`: most rows of a table differ there. */
 static inline bool str_eq_c(Str a, const char *b)
 {
     return a.len == 0 ? *b == '\0' : a.data[0] == *b && str_eq(a, str_from_c(b));
@@ -123,7 +123,7 @@ static inline bool str_ends(Str s, Str suffix)
            (suffix.len == 0 || memcmp(s.data + s.len - suffix.len, suffix.data, suffix.len) == 0);
 }
 
-/* Bytes from `start` up to `end`; both are clamped to the string. */
+/* The bytes from `start` up to `end`; both are clamped to the string. */
 static inline Str str_slice(Str s, size_t start, size_t end)
 {
     if (end > s.len) {
@@ -143,23 +143,23 @@ static inline Str str_from_offset(Str s, size_t start)
 #define STR_NOT_FOUND SIZE_MAX
 
 /* Byte offset of the first occurrence at or after `from`, or STR_NOT_FOUND. An empty needle is
- * found at `from` as long as that lies within the string. */
+ * found at `from` if that is within the string. */
 size_t str_find(Str haystack, Str needle, size_t from);
-/* The same from the end; an empty needle is found behind the last byte. */
+/* The same from the end; an empty needle is found after the last byte. */
 size_t str_find_last(Str haystack, Str needle);
 
-/* Byte order, shorter first when one is a prefix of the other; negative, zero, positive. */
+/* Byte order; a prefix comes first. Returns a negative, zero or positive value. */
 int str_compare(Str a, Str b);
 bool str_eq_ignore_case(Str a, Str b); /* ASCII letters only */
 
-/* Without ASCII white space (space, \t \n \v \f \r) at both ends. */
+/* Strips ASCII whitespace (space, \t \n \v \f \r) at both ends. */
 Str str_trim(Str s);
 
-/* Cuts the part before the first `separator` off `rest`; false when `rest` is used up.
- * Walks "a,b,,c" as a, b, empty, c. */
+/* Removes the part before the first `separator` from `rest`; returns false if `rest` is exhausted.
+ * Splits "a,b,,c" into a, b, empty, c. */
 bool str_split_next(Str *rest, char separator, Str *part);
 
-/* Decimal integers with optional sign, the whole string, without white space. */
+/* Decimal integers with optional sign; nothing else, not even whitespace, is allowed. */
 bool str_to_i64(Str s, int64_t *out);
 bool str_to_u64(Str s, uint64_t *out);
 
@@ -187,7 +187,7 @@ static inline char ascii_upper(char c)
 {
     return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 }
-/* 0..15, or -1 for a character that is no hexadecimal digit. */
+/* 0..15, or -1 if it is not a hexadecimal digit. */
 static inline int ascii_hex_value(char c)
 {
     if (c >= '0' && c <= '9') {

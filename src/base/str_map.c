@@ -1,10 +1,12 @@
-/* Entries stand in an array in order of insertion, and a table of positions with linear probing
- * finds them. A removed entry stays behind as a hole that its slot still points to, so probing
- * passes over it; holes go when the table is full, which rebuilds it anyway. */
+/* Entries are in an array in insertion order; a table of positions with linear probing finds them.
+ * A removed entry leaves a hole that its slot still points to, so that probing skips it; holes are
+ * dropped when the table is full and has to be rebuilt anyway. */
 #include "base/str_map.h"
 
 #include "base/bug.h"
 #include "base/hash.h"
+
+const char hash_anchor = 0;
 
 enum {
     FIRST_CAPACITY = 8
@@ -30,8 +32,8 @@ static void slot_put(StrMap *map, uint64_t hash, uint32_t position)
     map->slots[slot] = position + 1;
 }
 
-/* Closes the holes, and doubles the room unless that alone makes enough of it. */
-static void make_room(StrMap *map)
+/* Removes holes, and doubles the capacity unless that is sufficient. */
+static void rebuild(StrMap *map)
 {
     if (map->count >= map->cap / 2) {
         BUG_IF(map->cap > UINT32_MAX / 4);
@@ -80,10 +82,10 @@ bool str_map_put(StrMap *map, Str key, void *value)
         return false;
     }
     if (map->used == map->cap) {
-        make_room(map);
+        rebuild(map);
     }
     if (key.data == NULL) {
-        key = STR_EMPTY; /* not to be taken for a hole */
+        key = STR_EMPTY; /* must not look like a hole */
     }
     map->entries[map->used] = (StrMapEntry){ .key = key, .value = value, .hash = hash };
     slot_put(map, hash, map->used);

@@ -12,7 +12,7 @@ enum {
     PREFIX_MIN = 3
 };
 
-/* Number of code points put into `out`, or 0 for a text that is empty or too long. */
+/* The number of code points written to `out`, or 0 if the text is empty or too long. */
 static unsigned code_points(Str text, uint32_t out[SUGGEST_LENGTH_MAX])
 {
     if (text.len > (size_t)SUGGEST_LENGTH_MAX * UTF8_BYTES_MAX) {
@@ -43,8 +43,9 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Optimal string alignment: Levenshtein plus swapped neighbors, which are edited only once. Three
- * rows are enough, because a swap looks two rows back. Gives up with UINT_MAX past `limit`. */
+/* Optimal string alignment: Levenshtein plus transposition of neighbors, which are edited only
+ * once. Three rows suffice, because a transposition looks back two rows. Returns UINT_MAX beyond
+ * `limit`. */
 static unsigned edit_cost(const uint32_t *a, unsigned a_len, const uint32_t *b, unsigned b_len,
                           unsigned limit)
 {
@@ -67,7 +68,7 @@ static unsigned edit_cost(const uint32_t *a, unsigned a_len, const uint32_t *b, 
             row[j] = cost;
             least = smaller(least, cost);
         }
-        /* A swap can go around one row, but adds a whole error to the row before it. */
+        /* A transposition can skip one row, but adds a full error to the row before it. */
         if (least > limit + ERROR_COST) {
             return UINT_MAX;
         }
@@ -103,12 +104,12 @@ void suggest_offer(Suggest *suggest, Str candidate)
     if (longer - shorter <= ERRORS_MAX) {
         cost = edit_cost(suggest->wanted, wanted, codes, length, limit);
     }
-    /* A beginning is as good as two errors, however much is missing behind it. */
+    /* A prefix costs as much as two errors, no matter how much is missing. */
     if (wanted >= PREFIX_MIN && wanted < length &&
         memcmp(suggest->wanted, codes, wanted * sizeof codes[0]) == 0) {
         cost = smaller(cost, 2 * ERROR_COST);
     }
-    /* The very name is no suggestion: it exists, but not where it was looked for. */
+    /* The name itself is not a suggestion: it exists, but not where it was looked up. */
     if (cost > 0 && cost < suggest->best_cost) {
         suggest->best = candidate;
         suggest->best_cost = cost;

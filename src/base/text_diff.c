@@ -1,10 +1,14 @@
+/* Unified diffs. Common lines at both ends are stripped first. What is between is compared with
+ * Myers's O(ND) algorithm, keeping the furthest point of every diagonal for each number of changes
+ * d (so memory is quadratic in d, not in the length), and the path is traced back from the end.
+ * Beyond TEXT_DIFF_CHANGES_MAX changes the whole middle is shown as replaced. */
 #include "base/text_diff.h"
 
 #include "base/hash.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/vec.h"
 
-typedef VEC(Str) Lines; /* with their line ends */
+typedef VEC(Str) Lines; /* including their line ends */
 
 typedef enum EditKind {
     EDIT_KEEP,
@@ -12,7 +16,7 @@ typedef enum EditKind {
     EDIT_ADD,
 } EditKind;
 
-/* `count` lines of one kind, from `old_at` and `new_at` on. */
+/* `count` lines of one kind, starting at `old_at` and `new_at`. */
 typedef struct Edit {
     EditKind kind;
     uint32_t old_at, new_at, count;
@@ -52,7 +56,7 @@ static bool same(const Diff *diff, uint32_t old_at, uint32_t new_at)
            str_eq(diff->old_lines.items[old_at], diff->new_lines.items[new_at]);
 }
 
-/* Edits of one kind that follow each other become one. */
+/* Merges consecutive edits of the same kind. */
 static void push(Diff *diff, EditKind kind, uint32_t old_at, uint32_t new_at, uint32_t count)
 {
     if (count == 0) {
@@ -72,8 +76,8 @@ static void push_replaced(Diff *diff, uint32_t old_at, uint32_t old_end, uint32_
     push(diff, EDIT_ADD, old_end, new_at, new_end - new_at);
 }
 
-/* The rows of Myers's algorithm: how far each diagonal k = x - y reaches with d changes; row d has
- * 2d + 1 of them and starts at d * d. */
+/* The rows of Myers's algorithm: how far each diagonal k = x - y gets with d changes; row d has 2d
+ * + 1 entries and starts at d * d. */
 typedef struct Rows {
     int32_t *reach;
     uint32_t count;
@@ -84,7 +88,7 @@ static int32_t *row_at(const Rows *rows, uint32_t d, int32_t k)
     return &rows->reach[(size_t)d * d + (size_t)(k + (int32_t)d)];
 }
 
-/* Whether the best way to diagonal k with d changes comes from k + 1, by adding a line. */
+/* Whether the best path to diagonal k with d changes comes from k + 1, by adding a line. */
 static bool comes_from_above(const Rows *rows, uint32_t d, int32_t k)
 {
     int32_t limit = (int32_t)d;
@@ -103,7 +107,8 @@ static int32_t start_of(const Rows *rows, uint32_t d, int32_t k)
                                         : *row_at(rows, d - 1, k - 1) + 1;
 }
 
-/* True when the end is reached with at most TEXT_DIFF_CHANGES_MAX changes; `rows` has them all. */
+/* Returns true if the end is reached with at most TEXT_DIFF_CHANGES_MAX changes; `rows` then
+ * contains all rows. */
 static bool search(Diff *diff, uint32_t old_at, uint32_t new_at, int32_t old_count,
                    int32_t new_count, Rows *rows)
 {
@@ -136,7 +141,7 @@ static bool search(Diff *diff, uint32_t old_at, uint32_t new_at, int32_t old_cou
     return false;
 }
 
-/* Walks back from the end. The steps come last first and are turned round. */
+/* Traces the path back from the end. The steps are found in reverse order and reversed. */
 static void trace(Diff *diff, const Rows *rows, uint32_t old_at, uint32_t new_at, int32_t old_count,
                   int32_t new_count)
 {
@@ -202,7 +207,7 @@ static void put_lines(const Lines *lines, uint32_t at, uint32_t count, char mark
     }
 }
 
-/* "12,3"; one line is just "12", and none stands behind the line before it. */
+/* "12,3"; a single line is just "12", and an empty range is reported after the preceding line. */
 static void put_range(uint32_t at, uint32_t count, Buf *out)
 {
     buf_put_i64(out, count == 0 ? at : (int64_t)at + 1);
@@ -212,7 +217,8 @@ static void put_range(uint32_t at, uint32_t count, Buf *out)
     }
 }
 
-/* Edits of one hunk: from `first` up to `end`, with kept lines cut to the context at both ends. */
+/* Prints the edits of one hunk, from `first` up to `end`, with unchanged lines at both ends cut to
+ * the context. */
 static void put_hunk(const Diff *diff, uint32_t first, uint32_t end, Buf *out)
 {
     Edits part = { 0 };
@@ -249,8 +255,8 @@ static void put_hunk(const Diff *diff, uint32_t first, uint32_t end, Buf *out)
     }
 }
 
-/* A run of kept lines that is longer than two contexts parts two hunks and belongs to both. */
-static bool parts_hunks(const Edit *edit)
+/* A run of unchanged lines longer than two contexts separates two hunks and belongs to both. */
+static bool separates_hunks(const Edit *edit)
 {
     return edit->kind == EDIT_KEEP && edit->count > 2 * TEXT_DIFF_CONTEXT;
 }
@@ -260,7 +266,7 @@ static void put_hunks(const Diff *diff, Buf *out)
     uint32_t count = diff->edits.len, first = 0;
     while (first < count) {
         uint32_t end = first + 1;
-        while (end < count && !parts_hunks(&diff->edits.items[end])) {
+        while (end < count && !separates_hunks(&diff->edits.items[end])) {
             end++;
         }
         bool at_gap = end < count;
@@ -271,7 +277,7 @@ static void put_hunks(const Diff *diff, Buf *out)
     }
 }
 
-/* A name with a line end in it must not look like lines of the diff. */
+/* A name that contains a line end must not look like lines of the diff. */
 static void put_name(Buf *out, const char *mark, Str name)
 {
     buf_put_c(out, mark);

@@ -1,8 +1,8 @@
-/* Two texts as a unified diff with three lines of context, as `diff -u` would show them.
+/* Prints a unified diff of two texts with three lines of context, like `diff -u`.
  *
- * The shortest way from one to the other is looked for (Myers); where it would take more than
- * TEXT_DIFF_CHANGES_MAX lines, what lies between the first and the last difference is shown as
- * replaced. So time and memory stay in proportion to the texts. */
+ * Finds the shortest edit script (Myers); if that has more than TEXT_DIFF_CHANGES_MAX lines,
+ * everything between the first and the last difference is shown as replaced. So time and memory are
+ * proportional to the texts. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,6 +12,6 @@ enum {
     TEXT_DIFF_CHANGES_MAX = 500
 };
 
-/* Appends to `out`: a line "--- OLD_NAME", a line "+++ NEW_NAME", then the hunks. Nothing when the
- * texts are equal. A name with a line end in it is quoted. */
+/* Appends to `out`: a line "--- OLD_NAME", a line "+++ NEW_NAME", then the hunks. Appends nothing
+ * if the texts are equal. A name that contains a line end is quoted. */
 void text_diff(Str old_text, Str new_text, Str old_name, Str new_name, Buf *out);

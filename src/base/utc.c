@@ -11,7 +11,7 @@ static void put_digits(char *at, uint32_t count, int number)
     }
 }
 
-/* Without printf: lists have several moments in every row. */
+/* Without printf, because lists have several times in every row. */
 Str utc_text(Arena *arena, int64_t ms)
 {
     static const char form[] = "0000-00-00T00:00:00Z";
@@ -30,8 +30,8 @@ Str utc_text(Arena *arena, int64_t ms)
     return str_from(text, sizeof form - 1);
 }
 
-/* The digits where the form has '0', and everything else as it is there. */
-static bool has_form(Str text, const char *form)
+/* Whether the text has digits where the form has '0', and is equal to it elsewhere. */
+static bool matches_form(Str text, const char *form)
 {
     if (text.len != strlen(form)) {
         return false;
@@ -53,7 +53,7 @@ static int number_at(Str text, size_t from, size_t to)
 
 bool utc_parse(Str text, int64_t *ms)
 {
-    if (!has_form(text, "0000-00-00T00:00:00Z")) {
+    if (!matches_form(text, "0000-00-00T00:00:00Z")) {
         return false;
     }
     struct tm tm = {
@@ -68,7 +68,7 @@ bool utc_parse(Str text, int64_t *ms)
     int64_t seconds = timegm(&same);
     if (same.tm_mon != tm.tm_mon || same.tm_mday != tm.tm_mday || same.tm_hour != tm.tm_hour ||
         same.tm_min != tm.tm_min || same.tm_sec != tm.tm_sec) {
-        return false; /* as the 31st of June, which the calendar corrects */
+        return false; /* such as June 31, which the calendar normalizes */
     }
     *ms = seconds * 1000;
     return true;

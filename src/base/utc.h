@@ -1,4 +1,4 @@
-/* Moments as text: "2026-01-31T08:15:30Z". */
+/* Formats and parses times: "2026-01-31T08:15:30Z". */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-/* Milliseconds since 1970; what no calendar can hold is shown as that number. */
+/* Milliseconds since 1970; times outside the calendar are printed as that number. */
 Str utc_text(Arena *arena, int64_t ms);
-/* The reverse; exactly that form. False: it is none. */
+/* The reverse; returns false if the text does not have exactly that form. */
 bool utc_parse(Str text, int64_t *ms);

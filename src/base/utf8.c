@@ -1,6 +1,6 @@
-/* Most text is ASCII, so every function that walks a whole text looks at eight bytes at a time
- * first. Words are read with memcpy: no alignment is asked for, and byte order does not matter
- * because the masks treat all bytes alike. */
+/* Most text is ASCII, so every function that scans an entire text first tries eight bytes at a
+ * time. Words are read with memcpy: alignment does not matter, and neither does byte order, because
+ * the masks treat all bytes alike. */
 #include "base/utf8.h"
 
 #include "base/bug.h"
@@ -14,7 +14,7 @@ static uint64_t word_at(const char *p)
 
 #define EACH_BYTE(byte) (0x0101010101010101u * (byte))
 
-/* How many of the eight bytes are not continuation bytes (10xxxxxx). */
+/* The number of bytes among the eight that are not continuation bytes (10xxxxxx). */
 static size_t word_starts(uint64_t word)
 {
     uint64_t continuations = (word >> 7) & (~word >> 6) & EACH_BYTE(1);
@@ -41,8 +41,8 @@ size_t utf8_ascii_prefix(Str s)
     return at;
 }
 
-/* The bounds of the second byte are what keeps overlong forms (after E0, F0), surrogates (after
- * ED) and numbers past U+10FFFF (after F4) out: Unicode 15, table 3-7. */
+/* The bounds of the second byte exclude overlong forms (after E0, F0), surrogates (after ED) and
+ * numbers beyond U+10FFFF (after F4): Unicode 15, table 3-7. */
 size_t utf8_decode(const char *p, size_t len, uint32_t *code)
 {
     if (len == 0) {
@@ -84,7 +84,7 @@ size_t utf8_valid_prefix(Str s)
 {
     for (size_t at = 0;;) {
         at += utf8_ascii_prefix(str_from_offset(s, at));
-        /* Text in another script rarely goes back to ASCII for long. */
+        /* Text in another script rarely returns to ASCII for long. */
         while (at < s.len && (unsigned char)s.data[at] >= 0x80) {
             uint32_t code;
             size_t bytes = utf8_decode(s.data + at, s.len - at, &code);

@@ -1,9 +1,9 @@
-/* UTF-8: check it once where text comes in, then walk it without checks that can fail.
+/* UTF-8: validate text once on input, then iterate without checks that can fail.
  *
  * "Code point" is a Unicode scalar value: up to U+10FFFF, no surrogates, shortest form only.
- * Walking malformed text is safe and ends: every byte that does not fit counts as U+FFFD. The
+ * Iterating over malformed text is safe and terminates: every invalid byte counts as U+FFFD. The
  * functions that count or index skip continuation bytes instead of decoding, so on malformed text
- * their numbers are only a sensible guess. */
+ * their results are only a reasonable guess. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,17 +18,17 @@ enum {
     UTF8_BYTES_MAX = 4
 };
 
-/* Length of the longest valid beginning; `s.len` when all of it is valid. The byte behind it is
- * the place that an error should point at. */
+/* Length of the longest valid prefix; `s.len` if all of it is valid. An error should point at the
+ * byte after it. */
 size_t utf8_valid_prefix(Str s);
 static inline bool utf8_is_valid(Str s)
 {
     return utf8_valid_prefix(s) == s.len;
 }
-/* Valid, and without control characters of ASCII: a line that may be shown. */
+/* Valid, and without ASCII control characters: a line that is safe to show. */
 bool utf8_is_plain(Str s);
 
-/* Length of the longest beginning made of bytes below 128. */
+/* Length of the longest prefix of bytes below 128. */
 size_t utf8_ascii_prefix(Str s);
 static inline bool utf8_is_ascii(Str s)
 {
@@ -40,11 +40,11 @@ static inline bool utf8_is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Decodes the code point that starts at `p` and returns its bytes (1 to 4), or 0 when the `len`
- * bytes there do not begin with a valid one. */
+/* Decodes the code point that starts at `p` and returns its length (1 to 4), or 0 if the `len`
+ * bytes do not start with a valid one. */
 size_t utf8_decode(const char *p, size_t len, uint32_t *code);
 
-/* The code point at `*at`, which must be inside the text; moves `*at` behind it. */
+/* The code point at `*at`, which must be inside the text; moves `*at` past it. */
 uint32_t utf8_next_slow(Str s, size_t *at);
 static inline uint32_t utf8_next(Str s, size_t *at)
 {
@@ -68,11 +68,11 @@ static inline uint32_t utf8_previous(Str s, size_t *at)
     return utf8_previous_slow(s, at);
 }
 
-/* Writes a code point to `out` and returns its bytes. What is no code point becomes U+FFFD. */
+/* Writes a code point to `out` and returns its length. Invalid ones become U+FFFD. */
 size_t utf8_encode(uint32_t code, char out[UTF8_BYTES_MAX]);
 void utf8_put(Buf *buf, uint32_t code);
 
-/* Number of code points. The index of a byte offset is utf8_count() of what lies before it. */
+/* Number of code points. The index of a byte offset is utf8_count() of the text before it. */
 size_t utf8_count(Str s);
-/* Byte offset where the code point number `index` (from 0) starts; `s.len` past the end. */
+/* Byte offset of the code point at `index` (from 0); `s.len` past the end. */
 size_t utf8_index_to_offset(Str s, size_t index);

@@ -1,4 +1,4 @@
-/* A typed growing array in an arena. Declare the type once, then use the macros:
+/* A typed growable array in an arena. Declare the type once, then use the macros:
  *
  *     typedef VEC(Token) Tokens;
  *
@@ -8,10 +8,10 @@
  *         use(&tokens.items[i]);
  *     }
  *
- * A zeroed vector is empty. Nothing is freed: the arena owns the items, and growing by doubling
- * leaves at most as much behind as the items take, nothing when the vector is the arena's newest
- * block. Pointers to items are valid until the next push. There is no heap variant on purpose; a
- * vector that lives long and changes much belongs into an arena of its own. */
+ * A zeroed vector is empty. Nothing is freed: the arena owns the items. Growing by doubling wastes
+ * at most as much memory as the items use, and nothing if the vector is the newest block of the
+ * arena. Pointers to items are valid until the next push. There is deliberately no heap variant; a
+ * vector that lives long and changes often should have a separate arena. */
 #pragma once
 
 #include <stdint.h>
@@ -30,7 +30,7 @@ enum {
     VEC_FIRST_CAPACITY = 8
 };
 
-/* Makes room for `least` items in all; what the macros stand on. */
+/* Ensures a capacity of `least` items; used by the macros. */
 static inline void *vec_grow(Arena *arena, void *items, uint32_t *cap, size_t item_size,
                              size_t least)
 {
@@ -61,7 +61,7 @@ static inline void *vec_grow(Arena *arena, void *items, uint32_t *cap, size_t it
 
 /* The last item, as an lvalue. The vector must not be empty. */
 #define VEC_LAST(vec) (*vec_checked((vec)->len, &(vec)->items[(vec)->len - 1]))
-/* Takes the last item off and gives it. The vector must not be empty. */
+/* Removes and returns the last item. The vector must not be empty. */
 #define VEC_POP(vec) ((vec)->items[vec_popped(&(vec)->len)])
 
 #define vec_checked(len, pointer) \

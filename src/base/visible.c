@@ -7,14 +7,14 @@ typedef struct Range {
     uint32_t last;
 } Range;
 
-/* Invisible characters that change what a reader believes to see. */
+/* Invisible characters that mislead the reader. */
 static const Range deceptive[] = {
     { 0x80, 0x9f },     { 0xad, 0xad },     { 0x061c, 0x061c }, { 0x200b, 0x200f },
     { 0x2028, 0x202e }, { 0x2060, 0x2069 }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb },
 };
 
-/* The blocks that terminals draw with no width or in two columns. A few characters inside them
- * differ; then a caret is off by one, which is not worth a table of all of Unicode. */
+/* The blocks that terminals display with no width or in two columns. A few characters in them
+ * differ; then a caret is off by one, which does not justify a table of all of Unicode. */
 static const Range zero_width[] = {
     { 0x0300, 0x036f }, { 0x0483, 0x0489 },   { 0x0591, 0x05bd }, { 0x064b, 0x065f },
     { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },   { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f },

@@ -1,6 +1,6 @@
-/* Text from outside made safe and honest to show on a terminal: control characters, bytes that are
- * no UTF-8 and the invisible characters that reorder or hide text (bidirectional controls, zero
- * width) come out as escapes: `\n`, `\x1b`, `\u202e`. Everything else stays as it is. */
+/* Makes untrusted text safe to show on a terminal: control characters, invalid UTF-8 and invisible
+ * characters that reorder or hide text (bidirectional controls, zero width) are escaped: `\n`,
+ * `\x1b`, `\u202e`. Everything else is unchanged. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,11 +12,11 @@ typedef struct VisiblePiece {
     unsigned width; /* columns on a terminal: 0 for combining marks, 2 for wide characters */
 } VisiblePiece;
 
-/* How the character at `*at` (inside the text) is shown; moves `*at` behind it. */
+/* The displayed form of the character at `*at` (inside the text); moves `*at` past it. */
 VisiblePiece visible_next(Str s, size_t *at);
 
-/* Whether it is invisible and changes what a reader believes to see. */
+/* Whether it is invisible and misleads the reader. */
 bool visible_is_deceptive(uint32_t code);
 
-/* All of `s`, in one line. */
+/* All of `s`, on one line. */
 void visible_put(Buf *out, Str s);

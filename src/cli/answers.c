@@ -64,7 +64,7 @@ void answers_refuse(Answers *answers, Str name, Inputs *inputs, int code)
     for (uint32_t i = 0; answers->is_document && i < problems->count; i++) {
         push_problem(answers, name, &problems->items[i]);
     }
-    /* Who asks for parts by their paths, or reads YAML, may not look for problems there. */
+    /* -o yaml and -o jsonpath have no field for problems, so problems go to stderr instead. */
     if (!answers->is_document || !invocation_wants_json(answers->invocation)) {
         (void)inputs_report(inputs, answers->invocation);
     }
@@ -83,7 +83,7 @@ int answers_end(Answers *answers)
     return exit_code_worse(answers->worst, output_answer(answers->invocation, value_map(map)));
 }
 
-/* --- One request for each -------------------------------------------------------------------- */
+/* --- One request per name -------------------------------------------------------------------- */
 
 static void refuse(Answers *answers, Str name, const ClusterRefusal *refusal, const Error *err)
 {
@@ -93,7 +93,7 @@ static void refuse(Answers *answers, Str name, const ClusterRefusal *refusal, co
     answers_refuse(answers, name, &inputs, code);
 }
 
-/* The server has gone away in between: to ask it for the others would only take time. */
+/* The server became unreachable midway; trying the remaining names would only waste time. */
 static int give_up(Answers *answers, const Str *names, uint32_t count, const Error *err)
 {
     ClusterRefusal nobody = { .answer = value_null() };
@@ -101,7 +101,7 @@ static int give_up(Answers *answers, const Str *names, uint32_t count, const Err
         refuse(answers, names[i], &nobody, err);
     }
     if (count > 1) {
-        output_line(answers->invocation->err, "%u more %s not asked for, from '%" STR_FMT "' on",
+        output_line(answers->invocation->err, "%u more %s skipped, starting with '%" STR_FMT "'",
                     count - 1, count == 2 ? "is" : "are", STR_ARG(names[1]));
     }
     return answers_end(answers);

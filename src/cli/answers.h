@@ -1,9 +1,10 @@
-/* What a server says about several things that were named: told line by line to people, and as one
- * document to programs. About one thing it is what the server says, and nothing around it; else
+/* Collects the responses to requests about several named objects. Text output is printed line by
+ * line as responses arrive; JSON and YAML are printed as one document. For a single name that
+ * document is the server's response unchanged; for several it is
  *
  *     {"format":"eden.answers/1","items":[...],"problems":[{"name":"web2","code":"E0859","detail":...}]}
  *
- * An item that is no object of the API has "name", too. */
+ * An item that is not an API object also has "name". */
 #pragma once
 
 #include "base/problems.h"
@@ -11,30 +12,32 @@
 
 typedef struct Answers {
     Invocation *invocation;
-    bool is_document; /* else it was told when it came */
+    bool is_document; /* false: text, printed as it arrives */
     List *items, *problems;
-    int worst; /* of the exit codes */
+    int worst; /* highest exit code so far */
 } Answers;
 
-/* `count`: of how many there will be. */
+/* `count` is the number of names. */
 void answers_init(Answers *answers, Invocation *invocation, uint32_t count);
-/* What the server says of one; false: it is for people, and somebody else has to print it. */
+/* Adds the response for one name. Returns false for text output: the caller prints it. */
 bool answers_take(Answers *answers, Str name, Value answer);
-/* What is wrong with one, told unless the document is all there will be. */
+/* Adds the problems of one name, and prints them unless the document will contain them. */
 void answers_refuse(Answers *answers, Str name, Inputs *inputs, int code);
-/* Prints the document. The exit code. */
+/* Prints the document and returns the exit code. */
 int answers_end(Answers *answers);
 
-/* The same request for each of them. */
+/* The request to send for each name. */
 typedef struct EachRequest {
     const char *method;
-    const char *before; /* of the name, "/v1/nodes/" */
-    const char *behind; /* "/ping", or "" */
-    Str body;           /* JSON; empty: none */
-    const char *done;   /* "is removed", for people */
-    void (*print)(const Invocation *invocation, Str name, Value answer); /* the same; or NULL */
+    const char *before; /* target before the name, such as "/v1/nodes/" */
+    const char *behind; /* target after the name, such as "/ping"; or "" */
+    Str body;           /* JSON; may be empty */
+    const char *done;   /* text output after the name, such as "is removed" */
+    /* prints the text output instead; may be NULL */
+    void (*print)(const Invocation *invocation, Str name, Value answer);
 } EachRequest;
 
-/* All of them are tried, until nobody answers. The exit code is that of the worst failure. */
+/* Sends the request for each name and stops only when the server becomes unreachable. Returns the
+ * exit code of the worst failure. */
 int answers_ask_each(Invocation *invocation, const EachRequest *request, const Str *names,
                      uint32_t count);

@@ -14,25 +14,25 @@
 #include "sys/file_draft.h"
 
 enum {
-    PAGE = 200,               /* entries that are asked for at once */
-    DROP_MS = 30 * 60 * 1000, /* for the server to drop them all */
-    TELL_US = 2000000,        /* until it says how far it is, and again */
+    PAGE = 200,               /* entries per request */
+    DROP_MS = 30 * 60 * 1000, /* timeout for the server to drop the entries */
+    TELL_US = 2000000,        /* interval of progress messages */
 };
 
 typedef struct Archiving {
     Invocation *invocation;
     const char *path;
-    bool is_there;     /* the file, from an earlier time */
-    int64_t before_ms; /* INT64_MAX: nobody has said */
-    int64_t age_ms;    /* -1: nobody has said */
+    bool is_there;     /* the file existed before this command */
+    int64_t before_ms; /* INT64_MAX: not given */
+    int64_t age_ms;    /* -1: not given */
     int64_t keep;
     AuditAnchor anchor;
-    AuditArchive archive; /* what is written; `last` is below `first` while that is nothing */
+    AuditArchive archive; /* what was written so far; empty while `last` < `first` */
     AuditDropLimits limits;
-    uint64_t next; /* the entry that comes next; 0: the first page is to come */
-    bool is_over;  /* all that may go are there */
+    uint64_t next; /* sequence number of the next entry; 0: nothing read yet */
+    bool is_over;  /* all entries that qualify are written */
     FileDraft *draft;
-    int64_t told_us; /* how far it is */
+    int64_t told_us; /* time of the last progress message */
     bool has_told;
 } Archiving;
 
@@ -46,16 +46,16 @@ bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err)
     *out = (AuditAnchor){ .sequence = (uint64_t)last };
     if (cluster.len == 0 || cluster.len > CLUSTER_NAME_MAX || last < 0 ||
         hash.len != AUDIT_HASH_TEXT) {
-        return error_set(err, ERROR_INVALID, "the server does not say where its log begins");
+        return error_set(err, ERROR_INVALID, "the server did not report where its log starts");
     }
     snprintf(out->cluster, sizeof out->cluster, "%" STR_FMT, STR_ARG(cluster));
     snprintf(out->hash, sizeof out->hash, "%" STR_FMT, STR_ARG(hash));
     return true;
 }
 
-/* --- What is wanted -------------------------------------------------------------------------- */
+/* --- Options --------------------------------------------------------------------------------- */
 
-/* "2026-01-31", "2026-01-31T08:15:30Z", or an age, "90d". */
+/* Accepts "2026-01-31", "2026-01-31T08:15:30Z" and ages such as "90d". */
 static bool read_before(Archiving *archiving, const char *text)
 {
     AUTO_CLEAR(Arena) arena;
@@ -90,7 +90,7 @@ static void start(Archiving *archiving, Value page)
     archive->last = anchor->sequence;
     memcpy(archive->previous, anchor->hash, sizeof archive->previous);
     archiving->next = archive->first;
-    /* By the clock of the server, which has written their times. */
+    /* Ages are relative to the server's clock, which wrote the timestamps. */
     int64_t before_ms = archiving->age_ms < 0 ? archiving->before_ms
                                               : value_get_int(page, "time_ms") - archiving->age_ms;
     *limits = (AuditDropLimits){ (uint64_t)value_get_int(may_go, "last"),
@@ -129,11 +129,11 @@ static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
         }
         if (entry.sequence != archiving->next) {
             return error_set(err, ERROR_CONFLICT,
-                             "entry %" PRIu64 " of the log is missing, or cannot be read, or "
-                             "another process archives it",
+                             "entry %" PRIu64 " is missing from the log or unreadable, or "
+                             "another process is archiving the log",
                              archiving->next);
         }
-        if (!audit_drop_may(&archiving->limits, &entry)) {
+        if (!audit_drop_is_allowed(&archiving->limits, &entry)) {
             archiving->is_over = true;
             return true;
         }
@@ -146,7 +146,7 @@ static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
     return true;
 }
 
-/* A page in memory at a time. */
+/* Pages are processed one at a time to bound memory. */
 static int ask_page(Archiving *archiving)
 {
     AUTO_CLEAR(Arena) arena;
@@ -176,7 +176,7 @@ static int ask_page(Archiving *archiving)
     return put_page(archiving, &arena, page, &err) ? EXIT_OK : fail(archiving, &err);
 }
 
-/* With its first line, which says what became of it, and read again. */
+/* Rewrites the header with the final state, then reads the file back to verify it. */
 static bool keep(Archiving *archiving, Error *err)
 {
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
@@ -190,7 +190,7 @@ static bool keep(Archiving *archiving, Error *err)
     return audit_file_check(archiving->path, &reader, err);
 }
 
-/* What was written before, and not dropped, or not all of it. */
+/* Continues an archive whose entries have not all been dropped from the log yet. */
 static bool take_up(Archiving *archiving, Error *err)
 {
     const AuditAnchor *anchor = &archiving->anchor;
@@ -199,21 +199,21 @@ static bool take_up(Archiving *archiving, Error *err)
     audit_archive_reader_init(&reader);
     audit_archive_reader_mark(&reader, anchor->sequence, anchor->hash);
     if (!audit_file_check(archiving->path, &reader, err)) {
-        error_wrap(err, "it is there already, and nothing to go on with");
+        error_wrap(err, "the file exists and cannot be continued");
         err->kind = ERROR_CONFLICT;
         return false;
     }
     if (strcmp(anchor->cluster, archive->cluster) != 0 || archive->first > anchor->sequence + 1 ||
         archive->last <= anchor->sequence) {
         return error_set(err, ERROR_CONFLICT,
-                         "%s: is there already: entries %" PRIu64 " to %" PRIu64
-                         " of '%s', and the log of '%s' begins behind %" PRIu64,
+                         "%s already exists: it has entries %" PRIu64 " to %" PRIu64
+                         " of cluster '%s', but the log of '%s' starts after %" PRIu64,
                          archiving->path, archive->first, archive->last, archive->cluster,
                          anchor->cluster, anchor->sequence);
     }
     archiving->archive = *archive;
     output_line(archiving->invocation->err,
-                "%s is there already, and whole: its entries are dropped from the log",
+                "%s already exists and is complete: dropping its entries from the log",
                 archiving->path);
     return true;
 }
@@ -237,10 +237,10 @@ static int drop(const Archiving *archiving)
                                         .timeout_ms = DROP_MS },
                      &answer);
     if (code != EXIT_OK) {
-        output_line(invocation->err,
-                    "%s is whole; what of it is still in the log stays there until the same "
-                    "command is run again",
-                    archiving->path);
+        output_line(
+            invocation->err,
+            "%s is complete; run the same command again to drop the remaining entries from the log",
+            archiving->path);
     }
     return code;
 }
@@ -266,19 +266,19 @@ static int tell(const Archiving *archiving)
     }
     if (is_none) {
         output_line(invocation->out,
-                    "nothing is to be archived: the newest %d entries, those of the last %d days "
-                    "and what you keep stay in the log",
+                    "nothing to archive: the newest %d entries, those of the last %d days and "
+                    "those selected by --keep stay in the log",
                     AUDIT_KEPT_ENTRIES, AUDIT_KEPT_DAYS);
         return EXIT_OK;
     }
     output_line(invocation->out,
-                "entries %" PRIu64 " to %" PRIu64 " are in %s, and no longer in the log; "
-                "their last hash is %s",
+                "moved entries %" PRIu64 " to %" PRIu64 " to %s; "
+                "the hash of the last one is %s",
                 archive->first, archive->last, archiving->path, archive->hash);
     return EXIT_OK;
 }
 
-/* Of a log that takes long. */
+/* Prints progress for a long log. */
 static void tell_way(Archiving *archiving)
 {
     const AuditArchive *archive = &archiving->archive;
@@ -286,7 +286,7 @@ static void tell_way(Archiving *archiving)
     if (now_us - archiving->told_us >= TELL_US) {
         archiving->told_us = now_us;
         archiving->has_told = true;
-        output_line(archiving->invocation->err, "%" PRIu64 " entries so far, up to %" PRIu64,
+        output_line(archiving->invocation->err, "%" PRIu64 " entries written, up to %" PRIu64,
                     archive->last - archive->first + 1, archive->last);
     }
 }
@@ -309,7 +309,7 @@ static int archive(Archiving *archiving)
         return fail(archiving, &err);
     }
     if (archiving->has_told) {
-        output_line(archiving->invocation->err, "%s is whole: its entries are dropped from the log",
+        output_line(archiving->invocation->err, "%s is complete: dropping its entries from the log",
                     archiving->path);
     }
     int code = drop(archiving);
@@ -321,16 +321,16 @@ int audit_archive_run(Invocation *invocation)
     const char *keep_text = invocation_text(invocation, "keep");
     Archiving archiving = { .invocation = invocation, .path = invocation_text(invocation, "to") };
     if (archiving.path == NULL) {
-        return usage_error(invocation, "--to FILE is missing");
+        return usage_error(invocation, "--to FILE is required");
     }
     if (!read_before(&archiving, invocation_text(invocation, "before"))) {
         return usage_error(invocation,
-                           "--before takes a day (2026-01-31), a moment (2026-01-31T08:15:30Z) or "
+                           "--before must be a date (2026-01-31), a time (2026-01-31T08:15:30Z) or "
                            "an age (90d), not '%s'",
                            invocation_text(invocation, "before"));
     }
     if (!str_to_i64(str_from_c(keep_text), &archiving.keep) || archiving.keep < 0) {
-        return usage_error(invocation, "--keep takes a number of entries, not '%s'", keep_text);
+        return usage_error(invocation, "--keep must be a number of entries, not '%s'", keep_text);
     }
     archiving.is_there = file_exists(archiving.path);
     int code = archive(&archiving);

@@ -1,19 +1,19 @@
-/* The oldest entries of the audit log into a file, and then out of the log: `eden audit archive`. */
+/* `eden audit archive`: moves the oldest entries of the audit log to a file. */
 #pragma once
 
 #include "audit/audit_archive.h"
 #include "cli/cluster_client.h"
 
-/* The exit code. The log drops nothing before the file is on the disk, was read again and is whole. A
- * file that is there already is gone on with when it is one that the log has not dropped all of. */
+/* Returns the exit code. Nothing is dropped from the log before the file has been synced, read back
+ * and verified. An existing archive is continued if the log still has some of its entries. */
 int audit_archive_run(Invocation *invocation);
 
-/* How far the log of the server is archived, and whose log it is. */
+/* The cluster that a log belongs to, and the last archived entry. */
 typedef struct AuditAnchor {
     char cluster[CLUSTER_NAME_MAX + 1];
-    uint64_t sequence; /* 0: nothing is */
+    uint64_t sequence; /* 0: nothing is archived */
     char hash[AUDIT_HASH_TEXT + 1];
 } AuditAnchor;
 
-/* From an answer of /v1/audit-entries. ERROR_INVALID. */
+/* Reads the anchor from a response of /v1/audit-entries. Fails with ERROR_INVALID. */
 MUST_CHECK bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err);

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "sys/file_reader.h"
 
-/* --- One file -------------------------------------------------------------------------------- */
+/* --- Single file ----------------------------------------------------------------------------- */
 
 enum {
     PIECE = 64 << 10
@@ -22,13 +22,12 @@ static bool read_head(FileReader *file, AuditArchiveReader *reader, Error *err)
         return false;
     }
     size_t end = str_find(str_from(piece, got), STR("\n"), 0);
-    if (!audit_archive_reader_take(reader, str_from(piece, end == STR_NOT_FOUND ? got : end + 1),
+    if (!audit_archive_reader_feed(reader, str_from(piece, end == STR_NOT_FOUND ? got : end + 1),
                                    err)) {
         return false;
     }
-    return reader->line > 0 || error_set(err, ERROR_INVALID,
-                                         "line 1: this is no archive of an "
-                                         "audit log");
+    return reader->line > 0 ||
+           error_set(err, ERROR_INVALID, "line 1: not an archive of an audit log");
 }
 
 bool audit_file_head(const char *path, AuditArchive *out, Error *err)
@@ -52,7 +51,7 @@ static bool read_all(FileReader *file, AuditArchiveReader *reader, Error *err)
     size_t got;
     do {
         if (!file_reader_next(file, piece, sizeof piece, &got, err) ||
-            !audit_archive_reader_take(reader, str_from(piece, got), err)) {
+            !audit_archive_reader_feed(reader, str_from(piece, got), err)) {
             return false;
         }
     } while (got > 0);
@@ -66,7 +65,7 @@ bool audit_file_check(const char *path, AuditArchiveReader *reader, Error *err)
            (read_all(file, reader, err) || error_wrap(err, "%s", path));
 }
 
-/* --- One behind the other -------------------------------------------------------------------- */
+/* --- Sequence of files ----------------------------------------------------------------------- */
 
 typedef struct File {
     const char *path;
@@ -74,11 +73,11 @@ typedef struct File {
 } File;
 
 typedef struct Files {
-    File *items; /* in the order of their entries */
+    File *items; /* ordered by entries */
     uint32_t count;
-    bool has_anchor; /* of a server of the same cluster */
+    bool has_anchor; /* `anchor` is from a server of the same cluster */
     AuditAnchor anchor;
-    Str why; /* there is no anchor */
+    Str why; /* why there is no anchor */
 } Files;
 
 static int by_entries(const void *a, const void *b)
@@ -110,7 +109,7 @@ static bool read_heads(Invocation *invocation, Files *files, Error *err)
     return true;
 }
 
-/* Whoever has no server, or may not ask it, has archives all the same. */
+/* Archives can be verified offline, so a failure here is only noted. */
 static void ask_server(Invocation *invocation, Files *files)
 {
     Arena *arena = invocation->arena;
@@ -122,14 +121,14 @@ static void ask_server(Invocation *invocation, Files *files)
         !audit_anchor_read(answer, &files->anchor, &err)) {
         files->why = arena_copy(arena, str_from_c(err.text));
     } else if (strcmp(files->anchor.cluster, files->items[0].archive.cluster) != 0) {
-        files->why = arena_format(arena, "the server is of cluster '%s', and they are of '%s'",
+        files->why = arena_format(arena, "the server belongs to cluster '%s', the archives to '%s'",
                                   files->anchor.cluster, files->items[0].archive.cluster);
     } else {
         files->has_anchor = true;
     }
 }
 
-/* What is not dropped, or came back with a backup, must be the same in the log. */
+/* Entries that are still in the log (not dropped yet, or restored from a backup) must match it. */
 static bool check_still_there(const Invocation *invocation, const File *file, Error *err)
 {
     Arena *arena = invocation->arena;
@@ -140,19 +139,20 @@ static bool check_still_there(const Invocation *invocation, const File *file, Er
     Str target = arena_format(arena, "/v1/audit-entries?limit=1&from=%" PRIu64, file->archive.last);
     ClusterRequest request = { .method = "GET", .target = target };
     if (!cluster_ask(invocation, &request, &answer, &asked, err)) {
-        return error_wrap(err, "the log of the server");
+        return error_wrap(err, "the server's log");
     }
     const List *entries = value_get_list(answer, "entries");
     bool is_same = entries->len > 0 && value_is_string(entries->items[0]) &&
                    audit_entry_read(arena, value_str(entries->items[0]), &entry, &why) &&
                    entry.sequence == file->archive.last && str_eq_c(entry.hash, file->archive.hash);
-    return is_same || error_set(err, ERROR_INVALID,
-                                "%s: entry %" PRIu64 " is another one, or none, in the log of the "
-                                "server",
-                                file->path, file->archive.last);
+    return is_same ||
+           error_set(err, ERROR_INVALID,
+                     "%s: entry %" PRIu64 " does not match the server's log, or is missing from "
+                     "it",
+                     file->path, file->archive.last);
 }
 
-/* The log must begin within them, or right behind. */
+/* The log must start within the archives or directly after them. */
 static bool check_anchor(const Invocation *invocation, const Files *files, Error *err)
 {
     const AuditArchive *first = &files->items[0].archive;
@@ -163,14 +163,14 @@ static bool check_anchor(const Invocation *invocation, const Files *files, Error
     }
     if (anchor > last->last) {
         return error_set(err, ERROR_INVALID,
-                         "%s: the log of the server begins behind entry %" PRIu64
-                         ", so an archive is missing: of %" PRIu64 " to %" PRIu64,
+                         "%s: the server's log starts after entry %" PRIu64
+                         ", so the archive of entries %" PRIu64 " to %" PRIu64 " is missing",
                          files->items[files->count - 1].path, anchor, last->last + 1, anchor);
     }
     if (anchor + 1 < first->first) {
         return error_set(err, ERROR_INVALID,
-                         "%s: the log of the server has entries from %" PRIu64
-                         " on: this is no archive of it",
+                         "%s: the server's log has all entries from %" PRIu64
+                         " on, so this is not an archive of it",
                          files->items[0].path, anchor + 1);
     }
     return anchor == last->last ||
@@ -195,7 +195,7 @@ static bool check_file(const Files *files, uint32_t at, Error *err)
     return audit_file_check(files->items[at].path, &reader, err);
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------------- */
 
 static int tell_value(const Invocation *invocation, const Files *files)
 {
@@ -225,15 +225,14 @@ static void tell_join(const Invocation *invocation, const Files *files)
     const AuditArchive *last = &files->items[files->count - 1].archive;
     uint64_t anchor = files->anchor.sequence;
     if (!files->has_anchor) {
-        output_line(invocation->err,
-                    "whether the log goes on behind them was not looked at: %" STR_FMT,
+        output_line(invocation->err, "not checked against a server's log: %" STR_FMT,
                     STR_ARG(files->why));
     } else if (anchor == last->last) {
-        output_line(invocation->out, "the log of the server goes on behind entry %" PRIu64, anchor);
+        output_line(invocation->out, "the server's log continues after entry %" PRIu64, anchor);
     } else {
         output_line(invocation->out,
-                    "the log of the server has entries %" PRIu64 " to %" PRIu64
-                    " too: 'eden audit archive --to' with the same file drops them",
+                    "the server's log still has entries %" PRIu64 " to %" PRIu64
+                    "; run 'eden audit archive --to' with the same file to drop them",
                     anchor + 1, last->last);
     }
 }
@@ -245,13 +244,14 @@ static int tell(const Invocation *invocation, const Files *files)
     }
     for (uint32_t i = 0; i < files->count; i++) {
         const AuditArchive *archive = &files->items[i].archive;
-        output_line(
-            invocation->out,
-            "%s: entries %" PRIu64 " to %" PRIu64 " of '%s' are whole; their last hash is %s",
-            files->items[i].path, archive->first, archive->last, archive->cluster, archive->hash);
+        output_line(invocation->out,
+                    "%s: entries %" PRIu64 " to %" PRIu64
+                    " of '%s' are intact; the hash of the last one is %s",
+                    files->items[i].path, archive->first, archive->last, archive->cluster,
+                    archive->hash);
     }
     if (files->items[0].archive.first > 1) {
-        output_line(invocation->out, "entries 1 to %" PRIu64 " are in none of them",
+        output_line(invocation->out, "none of the files has entries 1 to %" PRIu64,
                     files->items[0].archive.first - 1);
     }
     tell_join(invocation, files);
@@ -269,10 +269,10 @@ int audit_files_verify(Invocation *invocation)
     for (uint32_t i = 0; ok && i < files.count; i++) {
         ok = check_file(&files, i, &err);
     }
-    /* What is wrong with a file is worse than that one is missing. */
+    /* Report damaged files before missing ones. */
     ok = ok && check_anchor(invocation, &files, &err);
     if (!ok) {
-        /* For scripts that is one thing: they are no good. */
+        /* Scripts get one code for every kind of bad archive. */
         (void)daemon_command_fail(invocation, "E0875", &err);
         return EXIT_FAILED;
     }

@@ -1,16 +1,16 @@
-/* Archives of the audit log (audit/audit_archive.h) as files: one, and several one behind the
- * other. */
+/* Archives of the audit log (audit/audit_archive.h) as files: checks each one and that they form a
+ * sequence. */
 #pragma once
 
 #include "audit/audit_archive.h"
 #include "cli/invocation.h"
 
-/* What an archive says of itself: its first line alone. */
+/* Reads only the first line of an archive. */
 MUST_CHECK bool audit_file_head(const char *path, AuditArchive *out, Error *err);
-/* All of it, by a reader that is fresh, perhaps with marks. Fails as that does, or as
- * file_reader_open(); the text begins with the path. */
+/* Reads and verifies an entire file. `reader` must be fresh; it may have marks set. Fails like the
+ * reader or file_reader_open(); the message starts with the path. */
 MUST_CHECK bool audit_file_check(const char *path, AuditArchiveReader *reader, Error *err);
 
-/* `eden audit verify FILE...`: whether each is complete, they follow each other, and the log of a server
- * that responds continues them. The exit code. */
+/* `eden audit verify FILE...`: checks that each archive is complete, that they follow each other,
+ * and, if a server responds, that its log continues them. Returns the exit code. */
 int audit_files_verify(Invocation *invocation);

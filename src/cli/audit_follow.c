@@ -1,5 +1,5 @@
-/* The log is asked for, again and again: who may read it may not watch the keys that it lies in. What
- * is asked for first is its last entry alone, so that a log in which nothing happens costs little. */
+/* Polls the log: a user who may read the audit log may not watch its keys in the store. Each round
+ * first requests only the newest entry, so an idle log costs little. */
 #include "cli/audit_follow.h"
 
 #include <stdio.h>
@@ -17,12 +17,12 @@ enum {
 
 typedef struct Follow {
     Invocation *invocation;
-    Invocation round;  /* the same with an arena for one round */
-    uint64_t last;     /* the sequence of what was shown last; 0: none */
-    uint64_t archived; /* that of the last one that is no longer in the log; 0: none */
+    Invocation round;  /* copy of the command's invocation with an arena for one round */
+    uint64_t last;     /* sequence number of the last printed entry; 0: none */
+    uint64_t archived; /* sequence number of the last archived entry; 0: none */
     char hash[AUDIT_HASH_TEXT + 1];
     Reconnect reconnect;
-    ClusterRefusal refusal; /* in this round, by what failed */
+    ClusterRefusal refusal; /* reason of a failure in this round */
 } Follow;
 
 static uint64_t sequence_of(Value entry)
@@ -65,7 +65,7 @@ void audit_print_entry(const Invocation *invocation, Value entry)
     }
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Polling --------------------------------------------------------------------------------- */
 
 static bool ask(Follow *follow, Str target, Value *out, Error *err)
 {
@@ -85,11 +85,11 @@ static bool ask(Follow *follow, Str target, Value *out, Error *err)
 static bool is_other(Error *err)
 {
     return error_set(err, ERROR_CONFLICT,
-                     "this is not the audit log of before: what was shown last is not in it any "
-                     "more, or another one; 'eden audit verify' tells whether it is whole");
+                     "the audit log was replaced: the last printed entry is gone or differs; run "
+                     "'eden audit verify' to check the log");
 }
 
-/* All that is behind what was shown, the newest first; at most so many. */
+/* Fetches the entries after the last printed one, newest first, up to AUDIT_CATCH_UP_MAX. */
 static bool gather(Follow *follow, List *out, Error *err)
 {
     Arena *arena = follow->round.arena;
@@ -118,7 +118,7 @@ static bool gather(Follow *follow, List *out, Error *err)
     return true;
 }
 
-/* What lies between what was shown last and what comes now. */
+/* Reports entries between the last printed one and `sequence`. */
 static void tell_gap(const Follow *follow, uint64_t sequence)
 {
     uint64_t last = follow->last;
@@ -129,14 +129,13 @@ static void tell_gap(const Follow *follow, uint64_t sequence)
     }
     if (sequence > last + 1) {
         output_line(follow->invocation->err,
-                    "%llu entries are left out; 'eden audit tail -n' "
-                    "shows as many as are wanted",
+                    "%llu entries skipped; use 'eden audit tail -n' to show them",
                     (unsigned long long)(sequence - last - 1));
     }
     (void)stream_flush(follow->invocation->err);
 }
 
-/* Behind each other, as far as what lies between was not left out. */
+/* Checks that entries are contiguous, except where some were skipped, and prints them. */
 static bool print_new(Follow *follow, const List *entries, Error *err)
 {
     for (uint32_t i = 0; i < entries->len; i++) {

@@ -1,21 +1,20 @@
-/* The audit log as it grows: `eden audit tail --follow`. */
+/* `eden audit tail --follow`: prints the audit log as it grows. */
 #pragma once
 
 #include "cli/cluster_client.h"
 
 enum {
-    AUDIT_PAGE = 500,           /* entries that are asked for at once */
-    AUDIT_CATCH_UP_MAX = 10000, /* entries that are shown after the server was away for long */
+    AUDIT_PAGE = 500,           /* entries per request */
+    AUDIT_CATCH_UP_MAX = 10000, /* maximum number of entries printed after a reconnect */
 };
 
-/* Entries the other way round: the server has the newest first, people read down. */
+/* Reverses the order: the server returns the newest entry first, output ends with it. */
 List *audit_turn(Arena *arena, const List *entries);
 
-/* On a line, as -o says: as in the table, by name, or as JSON. */
+/* Prints one entry on one line, in the format that -o selects. */
 void audit_print_entry(const Invocation *invocation, Value entry);
 
-/* Prints every entry behind the last of `shown`, which is oldest first and may be empty, as it is
- * written: a line each, with -o json as JSON. A server that was away is asked again. Ends, with the
- * exit code, when the log is no longer the one that it was, when the server refuses, and with what it
- * prints to. */
+/* Prints every entry after the last one of `shown` (oldest first, may be empty) as it is written,
+ * one per line, and reconnects when the server was unreachable. Returns the exit code when the log
+ * is not the same any more, when the server refuses the request, or when stdout is closed. */
 int audit_follow(Invocation *invocation, const List *shown);

@@ -48,9 +48,9 @@ static void put_manifest(const Invocation *invocation, const BackupManifest *man
 {
     Stream *out = invocation->out;
     Str time = utc_text(invocation->arena, manifest->time_ms);
-    stream_put_format(out, "  cluster     %s, by its server '%s'\n", manifest->cluster,
+    stream_put_format(out, "  cluster     %s, written by server '%s'\n", manifest->cluster,
                       manifest->node);
-    stream_put_format(out, "  made        %" STR_FMT ", by eden %s\n", STR_ARG(time),
+    stream_put_format(out, "  created     %" STR_FMT ", by eden %s\n", STR_ARG(time),
                       manifest->version);
     stream_put_format(out, "  store       revision %lld\n", (long long)manifest->revision);
     stream_put_format(out, "  size        %lld bytes\n", (long long)size_of(manifest));
@@ -67,19 +67,19 @@ int backup_print_created(const Invocation *invocation, const char *path,
         set_manifest(arena, map, manifest);
         return output_json(invocation, value_map(map));
     }
-    stream_put_format(invocation->out, "The backup is in %s.\n", path);
+    stream_put_format(invocation->out, "Backup written to %s.\n", path);
     put_manifest(invocation, manifest);
     stream_put_format(
         invocation->out,
-        "\nIt holds the key of the CA: with it, anyone can impersonate this cluster. Keep "
-        "it as safe\nas the server, and try it with 'eden backup verify'.\n");
+        "\nThe backup contains the key of the CA: anyone who has it can impersonate this cluster. "
+        "Protect it\nlike the server itself, and check it with 'eden backup verify'.\n");
     return EXIT_OK;
 }
 
 static void put_content(const Invocation *invocation, const BackupContent *content)
 {
     Arena *arena = invocation->arena;
-    output_line(invocation->out, "  holds       %" STR_FMT ", %" STR_FMT ", %" STR_FMT,
+    output_line(invocation->out, "  contains    %" STR_FMT ", %" STR_FMT ", %" STR_FMT,
                 STR_ARG(output_count(arena, (int64_t)content->keys, "key", "keys")),
                 STR_ARG(output_count(arena, (int64_t)content->nodes, "node", "nodes")),
                 STR_ARG(output_count(arena, (int64_t)content->tokens, "token", "tokens")));
@@ -109,14 +109,14 @@ int backup_print_verified(const Invocation *invocation, const char *path,
         set_counts(arena, map, content);
         return output_json(invocation, value_map(map));
     }
-    stream_put_format(invocation->out, "The backup %s is whole.\n", path);
+    stream_put_format(invocation->out, "The backup %s is intact.\n", path);
     put_manifest(invocation, &content->manifest);
     stream_put_format(invocation->out, "  CA          %s\n", pin);
     put_content(invocation, content);
     return EXIT_OK;
 }
 
-/* What to run to see what is valid again, and what revokes it. */
+/* For each kind of credential: how to list it and how to revoke it. */
 static const struct {
     const char *list, *revoke;
 } reviews[] = {
@@ -126,13 +126,13 @@ static const struct {
     { "eden roles list", "eden roles delete NAME" },
 };
 
-/* A backup knows nothing of what came after it. */
+/* Revocations made after the backup are lost, so the user has to repeat them. */
 static Str valid_again(Arena *arena, const BackupContent *content)
 {
     return arena_format(
         arena,
-        "the cluster is as it was at %" STR_FMT
-        ": nodes, tokens and user certificates that were revoked or removed since then are "
+        "the cluster was reset to %" STR_FMT
+        ": nodes, tokens and user certificates revoked or removed since then are "
         "valid again (%" STR_FMT ", %" STR_FMT ", %" STR_FMT ", %" STR_FMT ")",
         STR_ARG(utc_text(arena, content->manifest.time_ms)),
         STR_ARG(output_count(arena, content->nodes, "node", "nodes")),
@@ -160,13 +160,13 @@ void backup_put_review(const Invocation *invocation, Str warning)
     Stream *err = invocation->err;
     stream_put(err, STR("\n"));
     output_line(err, "warning: %" STR_FMT ".", STR_ARG(warning));
-    stream_put_format(err, "Review them when the server runs, and revoke them again:\n");
+    stream_put_format(err, "Review them once the server is running, and revoke them again:\n");
     for (size_t i = 0; i < COUNT_OF(reviews); i++) {
         stream_put_format(err, "  %-18s then '%s'\n", reviews[i].list, reviews[i].revoke);
     }
 }
 
-int backup_print_restored(const Invocation *invocation, const Restored *restored)
+int backup_print_restored(const Invocation *invocation, const RestoreResult *restored)
 {
     const BackupContent *content = &restored->content;
     const ServerSettings *settings = &restored->settings;
@@ -185,7 +185,7 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
-                      "The cluster '%s' is restored; this machine is its server '%s'.\n",
+                      "Cluster '%s' is restored; this machine is its server '%s'.\n",
                       settings->cluster, settings->node);
     put_manifest(invocation, &content->manifest);
     put_content(invocation, content);
@@ -193,13 +193,12 @@ int backup_print_restored(const Invocation *invocation, const Restored *restored
     if (strcmp(settings->node, content->settings.node) != 0) {
         stream_put_format(
             invocation->out,
-            "Nodes know their server as '%s' and do not trust another name: they have "
-            "to join again.\n",
+            "Nodes know their server as '%s' and trust no other name: they have to join again.\n",
             content->settings.node);
     }
     stream_put_format(invocation->out,
-                      "The old server must not run any more. Next: %" STR_FMT
-                      "\nstarts this one.\n",
+                      "The old server must never run again. Next: start this one with %" STR_FMT
+                      ".\n",
                       STR_ARG(daemon_command_start(invocation)));
     backup_put_review(invocation, valid_again(invocation->arena, content));
     return EXIT_OK;

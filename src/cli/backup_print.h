@@ -1,8 +1,8 @@
-/* What `eden backup` tells, for people and as JSON. Each returns the exit code. */
+/* Output of `eden backup`, as text and as JSON. Each function returns the exit code. */
 #pragma once
 
 #include "cli/invocation.h"
-#include "server/restoring.h"
+#include "server/restore_cluster.h"
 
 /* "eden.backup-created/1" */
 int backup_print_created(const Invocation *invocation, const char *path,
@@ -11,8 +11,9 @@ int backup_print_created(const Invocation *invocation, const char *path,
 int backup_print_verified(const Invocation *invocation, const char *path,
                           const BackupContent *content);
 /* "eden.backup-restored/1" */
-int backup_print_restored(const Invocation *invocation, const Restored *restored);
+int backup_print_restored(const Invocation *invocation, const RestoreResult *restored);
 
-/* What is valid again, and how to see and revoke it: for people, or as "warning" and "review". */
+/* Prints which credentials are valid again and how to list and revoke them: as text, or as
+ * "warning" and "review". */
 void backup_put_review(const Invocation *invocation, Str warning);
 void backup_set_review(Arena *arena, Map *map, Str warning);

@@ -9,7 +9,7 @@ enum {
     LINE_MAX_BYTES = 64 << 20
 };
 
-/* One line of input and what it says. */
+/* One line of input, parsed. */
 typedef struct Request {
     Str text; /* template or expression */
     Value context;
@@ -26,7 +26,7 @@ static bool load_from_map(void *context, Str name, Arena *arena, Str *text)
     return true;
 }
 
-/* Where the options of a request go. */
+/* Maps an option of a request to its field. */
 typedef struct TextOption {
     const char *name;
     size_t offset;
@@ -92,9 +92,10 @@ static bool apply_option(Request *request, Str name, Value value, Error *err)
         return true;
     }
     if (str_eq(name, STR("optimized"))) {
-        return true; /* how Jinja2 compiles; nothing that a result shows */
+        return true; /* affects only how Jinja2 compiles, not the result */
     }
-    return error_set(err, ERROR_INVALID, "option '%" STR_FMT "' is not known or has a wrong type",
+    return error_set(err, ERROR_INVALID,
+                     "unknown option '%" STR_FMT "', or its value has the wrong type",
                      STR_ARG(name));
 }
 
@@ -102,11 +103,11 @@ static bool read_request(Value line, BatchKind kind, Request *request, Error *er
 {
     const char *key = kind == BATCH_TEMPLATES ? "template" : "expression";
     if (line.kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "a line must be a JSON object");
+        return error_set(err, ERROR_INVALID, "each line must be a JSON object");
     }
     const Value *text = value_get(line, str_from_c(key));
     if (text == NULL || text->kind != VALUE_STRING) {
-        return error_set(err, ERROR_INVALID, "'%s' is missing or no string", key);
+        return error_set(err, ERROR_INVALID, "'%s' is missing or not a string", key);
     }
     request->text = value_str(*text);
     const Value *context = value_get(line, STR("context"));
@@ -217,20 +218,20 @@ static void answer_line(Str line, const TemplateSettings *base, BatchKind kind, 
     }
 }
 
-/* Answers go out when the next line is not here yet: whoever writes line by line and waits for
- * each answer gets it, and a long input is not answered one write per line. */
+/* Output is flushed whenever the next line has not arrived yet: a client that waits for each result
+ * gets it at once, while bulk input does not cost one write per line. */
 int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind)
 {
     if (invocation->arg_count > 0) {
-        return usage_error(invocation, "--batch reads standard input and takes no argument");
+        return usage_error(invocation, "--batch reads standard input and takes no arguments");
     }
     if (invocation_flag(invocation, "vars") || invocation_flag(invocation, "define")) {
         return usage_error(invocation,
-                           "--batch takes variables from the lines, not from -v and -D");
+                           "--batch takes variables from its input; -v and -D are not allowed");
     }
     TemplateSettings base = *settings;
     if (!invocation_flag(invocation, "undefined")) {
-        base.undefined = UNDEFINED_DEFAULT; /* as Jinja2 renders them */
+        base.undefined = UNDEFINED_DEFAULT; /* same default as Jinja2 */
     }
     AUTO_CLEAR(LineReader) reader = line_reader_make(STDIN_FILENO, LINE_MAX_BYTES);
     AUTO_CLEAR(Arena) arena;
@@ -254,7 +255,7 @@ int batch_run(const Invocation *invocation, const TemplateSettings *settings, Ba
         buf_reset(&out);
         arena_reset(&arena);
         if (!line_reader_is_ready(&reader) && !stream_flush(invocation->out)) {
-            return EXIT_FAILED; /* nobody reads the answers */
+            return EXIT_FAILED; /* the reader of our output is gone */
         }
     }
     return EXIT_OK;

@@ -1,4 +1,5 @@
-/* Many templates or expressions in one process: a JSON object per line in, one per line out. */
+/* `--batch`: evaluates many templates or expressions in one process. One JSON object per line in,
+ * one per line out. */
 #pragma once
 
 #include "cli/invocation.h"
@@ -9,7 +10,7 @@ typedef enum BatchKind {
     BATCH_EXPRESSIONS
 } BatchKind;
 
-/* Reads standard input to its end. Each line is answered in order, whatever it holds. Undefined
- * variables are as in Jinja2 unless --undefined was given. Returns the exit code, which does not
- * depend on the answers. */
+/* Reads standard input to the end and writes one result per line, in order, even for invalid lines.
+ * Undefined variables behave as in Jinja2 unless --undefined was given. The exit code does not
+ * depend on the results. */
 int batch_run(const Invocation *invocation, const TemplateSettings *settings, BatchKind kind);

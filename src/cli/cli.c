@@ -1,4 +1,4 @@
-/* From argv to a command's run function. */
+/* Parses argv, finds the command and runs it. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static int unknown_command(const Invocation *invocation, const char *word)
         return usage_error_near(invocation, STR("--version"), "unknown option '%s'", word);
     }
     if (word[0] == '-') {
-        return usage_error(invocation, "'%s' is before the command; options follow it", word);
+        return usage_error(invocation, "'%s' must come after the command", word);
     }
     return usage_error_command(invocation, word);
 }
@@ -108,7 +108,7 @@ int cli_main(int argc, char **argv)
     AUTO_CLEAR(Stream) out = stream_make(STDOUT_FILENO);
     AUTO_CLEAR(Stream) err = stream_make(STDERR_FILENO);
     int code = cli_run(argc, argv, &out, &err);
-    /* What could not be written is a failure too: a full disk must not look like success. */
+    /* A failed write, such as on a full disk, must not look like success. */
     if (!stream_flush(&out)) {
         stream_put_format(&err, "eden: standard output: %s\n", out.error.text);
         code = code == EXIT_OK ? EXIT_FAILED : code;

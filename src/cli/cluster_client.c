@@ -9,15 +9,15 @@
 #include "lang/json.h"
 #include "membership/node_state.h"
 #include "net/http_client.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
 enum {
-    LINE_SHOWN_MAX = 200 /* bytes of what somebody else says */
+    LINE_SHOWN_MAX = 200 /* bytes shown of a foreign response */
 };
 
-/* --- One request ----------------------------------------------------------------------------- */
+/* --- Sending --------------------------------------------------------------------------------- */
 
 typedef struct Waiting {
     Loop *loop;
@@ -25,12 +25,12 @@ typedef struct Waiting {
     bool answered, told_head;
     ClusterAnswer *answer;
     Error err;
-    const ClusterPieces *pieces; /* NULL: it comes as a whole */
+    const ClusterPieces *pieces; /* NULL: the body is buffered */
     const Invocation *invocation;
     bool enough;
 } Waiting;
 
-/* Once for all requests of a command. A refusal says itself why. */
+/* Warns once per command that data may be stale. Error responses carry their own reason. */
 static void tell_stale(const Waiting *waiting, const Http1Head *head)
 {
     const Invocation *invocation = waiting->invocation;
@@ -43,7 +43,7 @@ static void tell_stale(const Waiting *waiting, const Http1Head *head)
     visible_put(&shown, *since);
     *invocation->told_stale = true;
     stream_put_format(invocation->err,
-                      "warning: the server's store is unavailable; this may be out of date since "
+                      "warning: the server's store is unavailable; data may be out of date since "
                       "%" STR_FMT "\n",
                       STR_ARG(buf_str(&shown)));
 }
@@ -60,7 +60,7 @@ static void tell_head(Waiting *waiting, const Http1Head *head)
     }
 }
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Waiting *waiting = context;
     waiting->answered = answer != NULL;
@@ -90,7 +90,7 @@ ErrorKind cluster_status_kind(int status)
     return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
-/* Servers of eden give a reason; proxies and other programs have pages. */
+/* Tells an error of an eden server, which is JSON with a title, from the error page of a proxy. */
 static bool has_reason(Value answer)
 {
     return value_get_text(answer, "detail").len > 0;
@@ -105,13 +105,14 @@ ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got)
         (json_parse_text(arena, got->body, NULL, &answer, &ignored) && has_reason(answer))) {
         return kind;
     }
-    /* Who cannot reach the server says so for it; who refuses does so for itself. */
+    /* A gateway error means that the server is unreachable; any other status is the proxy's own. */
     return got->status == 502                                   ? ERROR_UNAVAILABLE
            : kind == ERROR_UNAVAILABLE || kind == ERROR_TIMEOUT ? kind
                                                                 : ERROR_OS;
 }
 
-/* ": Access denied": the first line that says something, as far as that can be shown. */
+/* Returns ": Access denied": the first printable line of a foreign body, shortened; empty if there
+ * is none. */
 static Str first_line(Arena *arena, Str body)
 {
     Buf shown = buf_make_in(arena, BUF_UNLIMITED);
@@ -135,7 +136,7 @@ bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Err
     Str said = first_line(arena, got->body);
     if (got->status < 300) {
         return (is_json && out->kind == VALUE_MAP) ||
-               error_set(err, ERROR_OS, "the server's answer is no JSON object%" STR_FMT,
+               error_set(err, ERROR_OS, "the server's response is not a JSON object%" STR_FMT,
                          STR_ARG(said));
     }
     ErrorKind kind = cluster_answer_kind(arena, got);
@@ -143,12 +144,14 @@ bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Err
         return error_set(err, kind, "%" STR_FMT, STR_ARG(value_get_text(*out, "detail")));
     }
     *out = value_null();
-    return error_set(
-        err, kind, "what has answered is not eden, but something between, with status %d%" STR_FMT,
-        got->status, STR_ARG(said));
+    return error_set(err, kind,
+                     "the response is not from an eden server but from something in between, with "
+                     "status %d%" STR_FMT,
+                     got->status, STR_ARG(said));
 }
 
-/* One server; with material it is asked by TLS. `*sent`: it may have seen something of the request. */
+/* Sends the request to one server, over TLS if `material` is set. Sets `*sent` if the server may
+ * have received part of it. */
 static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiting *waiting,
                     bool *sent, Error *err)
 {
@@ -159,7 +162,7 @@ static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiti
         !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
                          material, &tls, err)) {
         err->kind = ERROR_OS;
-        return error_wrap(err, "what the context has");
+        return error_wrap(err, "credentials of the context");
     }
     waiting->loop = options->loop = loop;
     options->tls = tls;
@@ -169,15 +172,15 @@ static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiti
     *sent = http_call_is_sent(call);
     http_call_free(call);
     *err = waiting->err;
-    /* What was no answer is no fault of the command line; and who has no address cannot be reached. */
+    /* Neither a malformed response nor an unresolvable name is an error of the command line. */
     if (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND) {
         err->kind = ERROR_UNAVAILABLE;
     }
     return waiting->answered || waiting->enough;
 }
 
-/* The servers of a context, one after the other: the next one only when this one cannot have seen
- * the request, or when that changes nothing. */
+/* Tries the servers of a context in order. Moves on to the next one only if this one cannot have
+ * received the request, or if the request is safe to repeat. */
 static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *options, Waiting *waiting,
                     Error *err)
 {
@@ -210,7 +213,7 @@ static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *option
     return false;
 }
 
-/* The fields of the request, and why it is made. */
+/* Builds the request headers, including the reason for the audit log. */
 static bool make_fields(const Invocation *invocation, const ClusterRequest *request,
                         HttpCallOptions *options, Error *err)
 {
@@ -227,7 +230,8 @@ static bool make_fields(const Invocation *invocation, const ClusterRequest *requ
         if (text.len == 0 || text.len > AUDIT_REASON_MAX ||
             !http1_is_field(STR("Eden-Reason"), text)) {
             return error_set(err, ERROR_INVALID,
-                             "--reason is one line of 1 to %d bytes, without blanks around it",
+                             "--reason must be a single line of 1 to %d bytes without leading or "
+                             "trailing spaces",
                              AUDIT_REASON_MAX);
         }
         fields[options->field_count++] = (HttpCallField){ "Eden-Reason", text };
@@ -263,7 +267,7 @@ bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
     }
     if (options.timeout_ms == 0 &&
         !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &options.timeout_ms)) {
-        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
+        return error_set(err, ERROR_INVALID, "--timeout must be a duration, such as '5s' or '1m'");
     }
     if (!make_fields(invocation, request, &options, err)) {
         return false;
@@ -318,9 +322,9 @@ bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
                               cluster_answer_read(invocation->arena, &got, &refusal->answer, err));
 }
 
-/* --- What is wrong --------------------------------------------------------------------------- */
+/* --- Errors ---------------------------------------------------------------------------------- */
 
-/* "a, b": where the servers of this machine's cluster are; empty when that is not known here. */
+/* Returns "a, b", the servers of the cluster that this machine is a node of; empty if unknown. */
 static Str known_servers(const Invocation *invocation)
 {
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
@@ -341,10 +345,11 @@ static Str known_servers(const Invocation *invocation)
     return buf_str(&names);
 }
 
-/* Whether this machine is to be a server itself; not known to those who may not look. */
+/* Whether this machine is set up as a server. False if the user cannot read its state directory. */
 static bool is_server(const Invocation *invocation)
 {
-    static const char *const files[] = { SERVER_SETTINGS_FILE, SERVER_CA }; /* one may be lost */
+    /* either may be missing on a damaged server */
+    static const char *const files[] = { SERVER_SETTINGS_FILE, SERVER_CA };
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "/%s",
                                 invocation_text(invocation, "state-dir"), files[i]);
@@ -359,17 +364,18 @@ static void tell_no_server(const Invocation *invocation, Problems *problems, con
 {
     Str servers = known_servers(invocation);
     Problem *problem = problems_add(problems, "E0810", NULL, 0, 0,
-                                    "no server answers on this machine: %s", err->text);
+                                    "no server is running on this machine: %s", err->text);
     problem->hint =
         is_server(invocation)
-            ? STR("this machine is a server: 'systemctl start eden' or 'eden agent' starts it, "
-                  "'eden doctor' tells why it does not run")
+            ? STR("this machine is a server: start it with 'systemctl start eden' or 'eden agent'; "
+                  "'eden doctor' explains why it is not running")
         : servers.len > 0
             ? arena_format(invocation->arena,
-                           "'eden login' reaches it from here, or run it on a server: %" STR_FMT,
+                           "use 'eden login' to reach the cluster from here, or run the command on "
+                           "a server: %" STR_FMT,
                            STR_ARG(servers))
-            : STR("'eden login' reaches one elsewhere, 'eden serve' starts one, 'eden init' founds "
-                  "a cluster; --run-dir says where it listens");
+            : STR("use 'eden login' to reach a server elsewhere, 'eden serve' to start one, or "
+                  "'eden init' to create a cluster; --run-dir selects the directory of its socket");
 }
 
 static void tell_far(const Invocation *invocation, const ClusterEnd *end, Problems *problems,
@@ -380,7 +386,7 @@ static void tell_far(const Invocation *invocation, const ClusterEnd *end, Proble
     bool is_distrust = err->kind == ERROR_DENIED;
     Problem *problem =
         problems_add(problems, is_distrust ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
-                     STR_ARG(who), is_distrust ? "is not trusted" : "does not answer", err->text);
+                     STR_ARG(who), is_distrust ? "is not trusted" : "is unreachable", err->text);
     problem->hint = far_hint(arena, &end->context, false, err);
 }
 
@@ -393,7 +399,7 @@ int cluster_fail(const Invocation *invocation, const char *code, const Error *er
     return error_kind_exit_code(err->kind);
 }
 
-/* Whom to ask is not known. */
+/* Reports that no server could be selected. */
 static int tell_choice(const Invocation *invocation, const Error *err)
 {
     if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT) {
@@ -402,7 +408,7 @@ static int tell_choice(const Invocation *invocation, const Error *err)
     return cluster_fail(invocation, "E0815", err);
 }
 
-/* "nodes" of "/v1/nodes/web1?limit=1". */
+/* Returns "nodes" of "/v1/nodes/web1?limit=1". */
 static Str plural_of(Str target)
 {
     Str rest = str_starts(target, STR("/v1/")) ? str_from_offset(target, 4) : STR_EMPTY;
@@ -421,14 +427,14 @@ static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Pr
     if (!end->is_local) {
         bool is_server = refusal->answer.kind == VALUE_MAP;
         problem_add_note(invocation->arena, &problems->items[problems->count - 1],
-                         arena_format(invocation->arena, "that is what %" STR_FMT " says%s",
+                         arena_format(invocation->arena, "reported by %" STR_FMT "%s",
                                       STR_ARG(cluster_end_text(invocation->arena, end)),
-                                      is_server ? "" : ", or who answers in its place"),
+                                      is_server ? "" : " or by something in between"),
                          STR_EMPTY, 0);
     }
 }
 
-/* All but what is wrong with the command line. */
+/* Adds a problem for a failed request, except for usage errors. */
 static int add_refusal(const Invocation *invocation, const ClusterEnd *end,
                        const ClusterRefusal *refusal, const Error *err, Problems *problems)
 {
@@ -436,16 +442,19 @@ static int add_refusal(const Invocation *invocation, const ClusterEnd *end,
     if (refusal->asked) {
         tell_refusal(invocation, end, problems, refusal, err);
     } else if (err->kind == ERROR_TIMEOUT) {
-        problems_add(problems, "E0813", NULL, 0, 0, "%s is silent: %s", who, err->text);
+        Problem *problem =
+            problems_add(problems, "E0813", NULL, 0, 0, "%s did not respond: %s", who, err->text);
+        problem->hint = STR("'--timeout 2m' waits longer; 'eden doctor' and the server's log show "
+                            "whether it is stuck");
     } else if (err->kind == ERROR_LIMIT) {
-        problems_add(problems, "E0812", NULL, 0, 0, "%s answers more than is taken: %s", who,
+        problems_add(problems, "E0812", NULL, 0, 0, "the response of %s is too large: %s", who,
                      err->text);
     } else if (!end->is_local) {
         tell_far(invocation, end, problems, err);
     } else if (err->kind == ERROR_DENIED) {
         Problem *problem = problems_add(problems, "E0811", NULL, 0, 0, "%s", err->text);
-        problem->hint = STR("only root and members of the server's group may ask it; others, and "
-                            "from other machines: 'eden login'");
+        problem->hint = STR("only root and members of the server's group may use its socket; "
+                            "everyone else needs 'eden login'");
     } else {
         tell_no_server(invocation, problems, err);
     }
@@ -510,7 +519,7 @@ int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *a
     return cluster_tell_refusal(invocation, &refusal, &err);
 }
 
-/* --- Requests and answers -------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 static void put_encoded(Buf *out, Str text)
 {

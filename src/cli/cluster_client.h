@@ -1,19 +1,18 @@
-/* How commands speak with a server: HTTP and JSON, one request after the other, each waited for. On
- * the server's own machine by its Unix socket, from elsewhere by HTTPS, as a context says
- * (cluster_end.h). */
+/* HTTP client of commands: sends one blocking request at a time and reads JSON. Uses the Unix
+ * socket on the server's own machine and HTTPS elsewhere; cluster_end.h decides which. */
 #pragma once
 
 #include "cli/cluster_end.h"
 #include "cli/inputs.h"
 #include "net/http_client.h"
 
-/* The directories that commands of a cluster share, as rows of their options. */
+/* Directory options that cluster commands share. */
 #define RUN_DIR_OPTION                                                                         \
     {                                                                                          \
         .name = "run-dir", .argument = "DIR", .word = WORD_DIRECTORY, .fallback = "/run/eden", \
-        .help = "where the daemons listen"                                                     \
+        .help = "directory of the sockets of eden's daemons"                                   \
     }
-#define STATE_DIR_DEFAULT "/var/lib/eden" /* as its unit has it */
+#define STATE_DIR_DEFAULT "/var/lib/eden" /* same as in the systemd unit */
 #define STATE_DIR_OPTION                                                         \
     {                                                                            \
         .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY,          \
@@ -24,106 +23,111 @@
         .name = "context", .argument = "NAME", .word = WORD_CONTEXT,                             \
         .help = "use this cluster of 'eden context list'; 'local' is the server on this machine" \
     }
-/* Of every command that calls the server. */
+/* Options of every command that calls the server. */
 #define CLUSTER_OPTIONS                                                                          \
     RUN_DIR_OPTION, STATE_DIR_OPTION,                                                            \
         { .name = "timeout",                                                                     \
           .argument = "TIME",                                                                    \
           .fallback = "30s",                                                                     \
-          .help = "how long to wait for an answer" },                                            \
+          .help = "how long to wait for a response" },                                           \
         CONTEXT_OPTION,                                                                          \
     {                                                                                            \
         .name = "reason", .argument = "TEXT", .help = "reason for the change, for the audit log" \
     }
 
 enum {
-    CLUSTER_ANSWER_MAX = 16 << 20 /* bytes, unless a request says otherwise */
+    CLUSTER_ANSWER_MAX = 16 << 20 /* default limit of a response, in bytes */
 };
 
 typedef struct ClusterRequest {
     const char *method;
-    Str target;               /* "/v1/nodes/web1", see cluster_target */
-    Str body;                 /* JSON, see cluster_body; empty: none */
+    Str target;               /* "/v1/nodes/web1"; see cluster_target() */
+    Str body;                 /* JSON, see cluster_body(); may be empty */
     const char *content_type; /* of the body; NULL: application/json */
     const HttpCallField *fields;
     uint32_t field_count;
-    uint64_t answer_max; /* bytes; 0: CLUSTER_ANSWER_MAX */
-    int64_t timeout_ms;  /* for all of it; 0: as --timeout says */
-    const char *socket;  /* below the run directory; NULL: that of the server */
+    uint64_t answer_max; /* in bytes; 0: CLUSTER_ANSWER_MAX */
+    int64_t timeout_ms;  /* for the entire request; 0: --timeout */
+    const char *socket;  /* in the run directory; NULL: the server's */
 } ClusterRequest;
 
-/* EXIT_OK and what the server answered, a map, in the invocation's arena; else what is wrong was told, to
- * who asked for JSON as problems, and it is the exit code: EXIT_NOT_MATCHED when there is no server
- * or it is not able at present, EXIT_DENIED, EXIT_CONFLICT, EXIT_TIMED_OUT, else EXIT_FAILED. */
+/* Sends a request and reads the response, a map, into the invocation's arena. Returns EXIT_OK, or
+ * reports the failure (as problems for -o json) and returns its exit code: EXIT_NOT_MATCHED if
+ * there is no server or it is unavailable, EXIT_DENIED, EXIT_CONFLICT, EXIT_TIMED_OUT, otherwise
+ * EXIT_FAILED. */
 int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer);
 
-/* The same in two halves, for those who can do something about it. The text is the server's, when
- * it has said something, and `*answer` is all of what it has said then. ERROR_NOT_FOUND may mean that
- * there is no server; `*asked` tells. */
+/* Like cluster_call(), but leaves reporting to the caller. If the server sent an error, `err` has
+ * its message and `*answer` its body. ERROR_NOT_FOUND may also mean that there is no server;
+ * `*asked` tells the two apart. */
 MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
                             Value *answer, bool *asked, Error *err);
 int cluster_tell(Invocation *invocation, const Error *err, bool asked);
 int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
                     bool asked);
-/* The same with all that is known. */
+/* Everything known about a failed request. */
 typedef struct ClusterRefusal {
     bool asked;
-    Str target;   /* of the request; may be empty */
-    Value answer; /* what the server has said, as JSON; else null */
+    Str target;   /* may be empty */
+    Value answer; /* error body sent by the server; null if none */
 } ClusterRefusal;
 int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
 int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
                             const ClusterRefusal *refusal, const Error *err);
-/* The same as problems, for who tells them together with others; the exit code. */
+/* Adds the failure to the problems and returns the exit code, for callers that report several at
+ * once. */
 int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
                         const Error *err, Problems *problems);
-/* For what has to do with the user's own contexts: the rights of root would not help. The exit code. */
+/* Reports an error that concerns the user's own contexts, so without the hint to become root.
+ * Returns the exit code. */
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err);
 
-/* --- Answers in pieces ----------------------------------------------------------------------- */
+/* --- Streaming ------------------------------------------------------------------------------- */
 
 typedef struct ClusterPieces {
-    bool (*piece)(void *context, Str bytes); /* false: enough, nothing more is wanted */
+    bool (*piece)(void *context, Str bytes); /* returns false to stop */
     void *context;
-    int64_t idle_timeout_ms; /* while nothing comes; `timeout_ms` is until the first byte */
-    void (*head)(void *context, const Http1Head *head); /* once, before all else; may be NULL */
+    int64_t idle_timeout_ms; /* between pieces; `timeout_ms` limits the wait for the first byte */
+    void (*head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
 } ClusterPieces;
 
-/* Waits for all of it; whoever takes pieces makes the server wait meanwhile. True when the answer is
- * whole, or when it was enough. ERROR_DENIED and `*asked`: who asks is not known or not allowed to. */
+/* Streams a response through `pieces` and blocks until it is complete; a slow callback slows the
+ * server down. Returns true when the response is complete or the callback stopped it. ERROR_DENIED
+ * with `*asked` set: the caller is not authenticated or not authorized. */
 MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
                                const ClusterPieces *pieces, ClusterRefusal *refusal, Error *err);
 
-/* The same with a server that was chosen before. */
+/* Like cluster_stream(), for a server that was selected earlier. */
 MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
                                   const ClusterRequest *request, const ClusterPieces *pieces,
                                   ClusterRefusal *refusal, Error *err);
 
-/* Any answer as it is, also one that refuses; what came in pieces is not in it. False: nobody has
- * answered, as cluster_tell() tells with `asked` false. */
+/* A response with any status; without the pieces, if it was streamed. cluster_exchange() fails only
+ * if no server responded. */
 typedef struct ClusterAnswer {
     int status;
     Str body;
 } ClusterAnswer;
 MUST_CHECK bool cluster_exchange(const Invocation *invocation, const ClusterRequest *request,
                                  const ClusterPieces *pieces, ClusterAnswer *out, Error *err);
-/* The same with a server that the command line does not choose. */
+/* Like cluster_exchange(), for a server that the command line does not select. */
 MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
                                     const ClusterRequest *request, const ClusterPieces *pieces,
                                     ClusterAnswer *out, Error *err);
-/* What the answer says: a map, or why there is none. A refusal is a map, too, where a server has made
- * it; null when something between has answered, as a proxy, whose words are no refusal of the server's. */
+/* Parses the body of a response, which must be a map. An error of an eden server is a map too; null
+ * if a proxy or another program responded instead. */
 MUST_CHECK bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err);
-/* What a status means when a server of eden says it: ERROR_NONE below 300. */
+/* The error kind of a status sent by an eden server; ERROR_NONE below 300. */
 ErrorKind cluster_status_kind(int status);
-/* The same for whoever has said it. */
+/* The same for a response of any origin, such as a proxy. */
 ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got);
 
-/* --- Requests -------------------------------------------------------------------------------- */
+/* --- Building requests ----------------------------------------------------------------------- */
 
-/* A target with `part` behind it, encoded: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a b". */
+/* Appends `part`, percent-encoded, to `before`: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a
+ * b". */
 Str cluster_target(Arena *arena, const char *before, Str part);
-/* What follows is "/approve" or "&limit=500", or nothing. */
+/* Also appends `behind`, such as "/approve" or "&limit=500", unchanged. */
 Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind);
-/* A value that the program made as JSON. */
+/* Prints a value as JSON. */
 Str cluster_body(Arena *arena, Value value);

@@ -25,8 +25,8 @@ static bool by_name(Arena *arena, const Contexts *contexts, Str name, const char
     }
     Str near = contexts_near(contexts, name);
     return error_set(err, ERROR_NOT_FOUND,
-                     "%s: there is no context '%" STR_FMT "'%s%" STR_FMT "%s; 'eden context list' "
-                     "shows all, 'eden login' creates one",
+                     "%s: context '%" STR_FMT "' not found%s%" STR_FMT "%s; 'eden context list' "
+                     "lists contexts, 'eden login' creates one",
                      from, STR_ARG(name), near.len > 0 ? ", did you mean '" : "", STR_ARG(near),
                      near.len > 0 ? "'?" : "");
 }
@@ -39,9 +39,9 @@ bool cluster_end_choose(const Invocation *invocation, ClusterEnd *out, Error *er
     Str directory = contexts_directory(invocation->arena);
     Contexts contexts;
     if (given != NULL && has_run_dir) {
-        return error_set(err, ERROR_CONFLICT, "--context and --run-dir name two servers");
+        return error_set(err, ERROR_CONFLICT, "--context and --run-dir are mutually exclusive");
     }
-    /* As 'eden dev' tells the commands that it runs. */
+    /* `eden dev` sets this for the commands that it runs. */
     if (given == NULL && !has_run_dir && told != NULL && told[0] == '/') {
         return local(invocation, told, out, err);
     }

@@ -1,11 +1,11 @@
-/* Which server a command asks, and how. The one place that decides it:
+/* Decides which server a command uses. In order of precedence:
  *
- *     --context NAME       that of the command line
- *     --run-dir DIR        the socket below it
- *     EDEN_RUN_DIR         the socket below it: of `eden dev`
- *     EDEN_CONTEXT         that of the environment
- *     the current context  of `eden login` and `eden context use`
- *     else                 the server on this machine */
+ *     --context NAME       a context, by option
+ *     --run-dir DIR        the socket in this directory
+ *     EDEN_RUN_DIR         the socket in this directory; set by `eden dev`
+ *     EDEN_CONTEXT         a context, by environment
+ *     the current context  set by `eden login` and `eden context use`
+ *     otherwise            the server on this machine */
 #pragma once
 
 #include "cli/contexts.h"
@@ -13,15 +13,14 @@
 
 typedef struct ClusterEnd {
     bool is_local;
-    Address socket;      /* of a local one */
-    const char *run_dir; /* in which that is */
-    Context context;     /* of another */
-    ContextMaterial has; /* its */
+    Address socket;      /* if local */
+    const char *run_dir; /* directory of the socket */
+    Context context;     /* if not local */
+    ContextMaterial has; /* credentials of the context */
 } ClusterEnd;
 
-/* Fails with ERROR_NOT_FOUND when there is no such context; ERROR_CONFLICT when two are named;
- * else as
- * contexts_load() and context_material() do. */
+/* Fails with ERROR_NOT_FOUND if there is no such context, ERROR_CONFLICT if two servers are
+ * selected, or like contexts_load() and context_material(). */
 MUST_CHECK bool cluster_end_choose(const Invocation *invocation, ClusterEnd *out, Error *err);
-/* "https://eden1:1338 (context 'prod')"; "the server on this machine". */
+/* Returns "https://eden1:1338 (context 'prod')" or "the server on this machine". */
 Str cluster_end_text(Arena *arena, const ClusterEnd *end);

@@ -10,6 +10,6 @@ typedef struct Code {
 } Code;
 
 extern const Code codes[];
-/* By its name in any case, or by the class that a template's fault has in Jinja2 and in batches
- * ("UndefinedError"). NULL when there is none. */
+/* Looks up a code by name, ignoring case, or by the class that the error has in Jinja2 and in
+ * batches ("UndefinedError"). Returns NULL if there is none. */
 const Code *code_find(Str name);

@@ -1,4 +1,4 @@
-/* The table of commands and what they share. */
+/* The table of commands, and lookups in it. */
 #include "cli/command.h"
 
 #define COMMAND(name) extern const Command command_##name;
@@ -159,7 +159,7 @@ static uint32_t verb_count(const Command *command)
     return count;
 }
 
-/* Bit i: the i-th verb has an option of this name. */
+/* Bit i is set if the i-th verb has an option of this name. */
 static uint32_t verbs_with(const Command *command, const char *name)
 {
     uint32_t found = 0;
@@ -173,7 +173,7 @@ static uint32_t verbs_with(const Command *command, const char *name)
     return found;
 }
 
-/* The lists are those of the verbs, of the command, and the common one. */
+/* Iterates over the options of the verbs, of the command, and the common ones, in this order. */
 bool option_next(const Command *command, const Verb *verb, OptionCursor *cursor)
 {
     uint32_t count = verb_count(command);
@@ -240,7 +240,6 @@ void option_put_verbs(const Command *command, uint32_t verbs, const char *quote,
     for (uint32_t i = 0; verbs >> i != 0; i++) {
         if ((verbs >> i & 1) != 0) {
             buf_put_format(out, "%s%s%s%s", before, quote, command->verbs[i].name, quote);
-            /* Whether the next one is the last one. */
             uint32_t rest = verbs >> (i + 1);
             before = (rest & (rest - 1)) == 0 ? " and " : ", ";
         }

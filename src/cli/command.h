@@ -10,25 +10,25 @@
 #include "base/str.h"
 #include "cli/exit_codes.h"
 
-/* What may stand for a word: tells the shell how to complete it. */
+/* What an argument is; tells the shell how to complete it. */
 typedef enum WordKind {
-    WORD_TEXT, /* anything; nothing to offer */
+    WORD_TEXT, /* anything; no completion */
     WORD_FILE,
     WORD_DIRECTORY,
     WORD_COMMAND, /* the name of a command */
-    WORD_TOPIC,   /* the name of a command, or a topic of `eden help` */
-    WORD_VERB,    /* a verb of the command that is the argument before */
-    WORD_SUBJECT, /* what `eden explain` knows */
+    WORD_TOPIC,   /* a command, or a topic of `eden help` */
+    WORD_VERB,    /* a verb of the command in the previous argument */
+    WORD_SUBJECT, /* a subject of `eden explain` */
     WORD_FACT,    /* the name of a fact */
-    WORD_KIND,    /* of objects, or the whole API */
-    WORD_SETTING, /* of the cluster, "title=" */
-    WORD_NODE,    /* the name of a node, as the server knows it */
-    WORD_TOKEN,   /* the public half of a token, likewise */
-    WORD_ROLE,    /* the name of a role, likewise */
+    WORD_KIND,    /* a kind of objects, or "openapi" */
+    WORD_SETTING, /* a setting of the cluster, such as "title=" */
+    WORD_NODE,    /* a node, from the server */
+    WORD_TOKEN,   /* the id of a token, from the server */
+    WORD_ROLE,    /* a role, from the server */
     WORD_CONTEXT, /* the name of a context of this user */
 } WordKind;
 
-/* "file", "directory" ...: how the description of the commands names it. */
+/* Returns the name that `eden help -o json` uses: "file", "directory" ... */
 const char *word_kind_name(WordKind kind);
 
 typedef enum CommandGroup {
@@ -46,14 +46,14 @@ typedef struct Option {
     const char *argument; /* "FORMAT"; NULL: a flag */
     bool repeats;
     WordKind word;
-    const char *choices;  /* "json|yaml": what the argument may be; NULL: anything */
-    const char *fallback; /* value when not given; shown in help */
-    const char *also;     /* "expires|expiry": other names for it, for suggestions */
-    const char *alone;    /* the flag that the letter means when no argument follows it */
+    const char *choices;  /* valid arguments, "json|yaml"; NULL: anything */
+    const char *fallback; /* default value, shown in help */
+    const char *also;     /* "expires|expiry": synonyms that lead to a suggestion */
+    const char *alone;    /* flag that the letter stands for when no argument follows it */
     const char *help;
 } Option;
 
-/* The row of -o. `formats` is "table|json", `usual` one of them. */
+/* The row of -o. `formats` is such as "table|json", `usual` is the default. */
 #define OUTPUT_OPTION(formats, usual, text)                                          \
     {                                                                                \
         .name = "output", .letter = 'o', .argument = "FORMAT", .choices = (formats), \
@@ -65,7 +65,7 @@ typedef struct Example {
     const char *help;
 } Example;
 
-/* What is expected at one position behind a command or verb. */
+/* An expected positional argument of a command or verb. */
 typedef struct Argument {
     const char *usage;   /* "NODE", "[NODE]" if optional, "NODE..." if repeated; NULL ends a list */
     WordKind word;       /* how to complete it */
@@ -87,8 +87,8 @@ typedef struct Verb {
     Argument args[ARGUMENTS_MAX + 1];
     const char *help; /* one line */
     const char *text; /* paragraphs for the help of the verb and the manual; may be NULL */
-    /* Its own. One that several verbs have is in the list of each, and the same in all of them: it
-     * may be given before the verb. */
+    /* Options of this verb. If several verbs share an option, each lists it identically, and it may
+     * be given before the verb. */
     const Option *options;
     Example examples[EXAMPLES_MAX + 1];
     RunFunction *run;
@@ -98,24 +98,24 @@ typedef struct Command {
     const char *name;
     const char *alias; /* or NULL */
     CommandGroup group;
-    const char *kind;                 /* of the objects it is about, "Role"; or NULL */
-    Argument args[ARGUMENTS_MAX + 1]; /* without verbs */
+    const char *kind;                 /* kind of the objects it manages, such as "Role"; or NULL */
+    Argument args[ARGUMENTS_MAX + 1]; /* only without verbs */
     const char *help;                 /* one line */
     const char *text;                 /* paragraphs for help and manual; may be NULL */
-    const Option *options;            /* with verbs, of all of them */
-    const Example *examples;          /* without verbs */
-    const Verb *verbs;                /* either these */
-    RunFunction *run;                 /* or this */
+    const Option *options;            /* with verbs: options of all verbs */
+    const Example *examples;          /* only without verbs */
+    const Verb *verbs;                /* either verbs */
+    RunFunction *run;                 /* or a function */
 } Command;
 
-/* Ends with NULL; in the order of commands.def. */
+/* In the order of commands.def; ends with NULL. */
 extern const Command *const commands[];
 const Command *command_find(Str name); /* by name or alias; NULL: not found */
 /* NULL if the command has no such verb, or no verbs. */
 const Verb *verb_find(const Command *command, Str name);
-/* The verb that is run when none is given; NULL: one is required. */
+/* The verb that runs when none is given; NULL if one is required. */
 const Verb *verb_default(const Command *command);
-/* Adds "list|show|create". */
+/* Appends "list|show|create". */
 void verbs_put(const Command *command, Buf *out);
 
 /* --- Arguments ------------------------------------------------------------------------------- */
@@ -125,35 +125,35 @@ bool argument_repeats(const Argument *argument);
 Str argument_name(const Argument *argument); /* "NODE" of "[NODE...]" */
 uint32_t arguments_min(const Argument *args);
 uint32_t arguments_max(const Argument *args); /* UINT32_MAX: any number */
-/* What is expected at a position, from 0; NULL: nothing. */
+/* The argument expected at a position, from 0; NULL if none. */
 const Argument *arguments_at(const Argument *args, uint32_t position);
-/* Adds " METHOD PATH", nothing if there are none. */
+/* Appends " METHOD PATH"; nothing if there are no arguments. */
 void arguments_put(const Argument *args, Buf *out);
-/* Adds "eden nodes show [OPTION]... NODE"; without a verb that of every verb, with the separator
- * between them. */
+/* Appends "eden nodes show [OPTION]... NODE". Without a verb, appends the usage of every verb,
+ * separated by `separator`. */
 void usage_put(const Command *command, const Verb *verb, const char *separator, Buf *out);
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Walks through the options that a verb accepts: its own, those of the command, and the common ones.
- * Without a verb, those of every verb, each name once. Starts as { 0 }. */
+/* Iterates over the options that a verb accepts: its own, those of the command, and the common
+ * ones. Without a verb, over those of all verbs, each name once. Initialize with { 0 }. */
 typedef struct OptionCursor {
     const Option *option;
-    uint32_t verbs; /* bit i: the i-th verb has it; 0: the whole command has it */
+    uint32_t verbs; /* bit i: the i-th verb has it; 0: all verbs have it */
     bool is_common; /* every command has it */
     uint32_t list, next;
 } OptionCursor;
 bool option_next(const Command *command, const Verb *verb, OptionCursor *cursor);
-/* The same with the options of every verb, but only the first one of those that the same verbs have. */
+/* Without a verb, but returns only the first of the options that the same set of verbs has. */
 bool option_next_group(const Command *command, OptionCursor *cursor);
-/* NULL: not found. `verb` as above. */
+/* NULL if not found. `verb` may be NULL, as for OptionCursor. */
 const Option *option_find(const Command *command, const Verb *verb, Str name);
 const Option *option_find_letter(const Command *command, const Verb *verb, char letter);
-/* Adds "list", "list and show", "list, show and label": the verbs of a cursor. `quote` goes around
- * each of them. */
+/* Appends the verbs of a cursor: "list", "list and show", "list, show and label". `quote` surrounds
+ * each. */
 void option_put_verbs(const Command *command, uint32_t verbs, const char *quote, Buf *out);
 
-/* Walks through the examples of a verb, or without one through all of the command's. */
+/* Iterates over the examples of a verb, or of the whole command if there is no verb. */
 typedef struct ExampleCursor {
     const Example *example;
     bool is_first;

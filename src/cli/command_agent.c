@@ -1,4 +1,4 @@
-/* eden agent: the daemon of every machine, in the foreground. */
+/* eden agent: the daemon that runs on every node. */
 #include "agent/agent.h"
 #include "base/log.h"
 #include "cli/cluster_client.h"
@@ -10,9 +10,9 @@ typedef struct Work {
     Loop *loop;
     const char *state_dir;
     Daemon *daemon;
-    Agent *agent; /* NULL: it is closed */
+    Agent *agent; /* NULL once closed */
     bool closing;
-    Buf line; /* as systemd was told last */
+    Buf line; /* last status sent to systemd */
 } Work;
 
 static void closed(void *context)
@@ -27,7 +27,7 @@ static void asked_to_stop(void *context)
     Work *work = context;
     if (!work->closing) {
         work->closing = true;
-        log_info("the agent stops");
+        log_info("stopping");
         daemon_stopping(work->daemon);
         agent_close(work->agent, closed, work);
     }
@@ -36,7 +36,7 @@ static void asked_to_stop(void *context)
 static void outdated(void *context)
 {
     const Work *work = context;
-    daemon_status(work->daemon, "makes way for a newer program");
+    daemon_status(work->daemon, "restarting into the upgraded program");
     asked_to_stop(context);
 }
 
@@ -44,7 +44,7 @@ static void asked_to_reload(void *context)
 {
     Work *work = context;
     if (!work->closing) {
-        log_info("the agent looks at its files again");
+        log_info("reloading");
         daemon_reloading(work->daemon);
         agent_reload(work->agent);
         daemon_ready(work->daemon);
@@ -74,8 +74,8 @@ static void mend(void *context)
 {
     const Work *work = context;
     Error err;
-    if (!agent_files_mend(work->state_dir, loop_wall_ms(work->loop), &err)) {
-        log_error("cannot create a file of this node again", LOG_C("why", err.text));
+    if (!agent_files_restore(work->state_dir, loop_wall_ms(work->loop), &err)) {
+        log_error("cannot recreate a file of this node", LOG_C("why", err.text));
     }
 }
 
@@ -103,7 +103,8 @@ static int agent_run(Invocation *invocation)
         .outdated = outdated,
         .context = &work,
     };
-    /* Before anything is logged: who reads that may send a signal. It is handled once the loop runs. */
+    /* Must come before the first log message: a process that reads the log may send a signal at
+     * once. The signal is handled when the loop runs. */
     work.daemon = daemon_new(
         loop,
         &(DaemonEvents){ .stop = asked_to_stop, .reload = asked_to_reload, .context = &work });
@@ -130,32 +131,36 @@ static const Option options[] = {
       .fallback = "/etc/eden",
       .help = "configuration directory of this machine" },
     { .name = "no-server",
-      .help = "do not start 'eden serve'; something else does, such as its unit" },
+      .help = "do not run 'eden serve' as a child process; use this if it has its own unit" },
     LOG_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden agent", "until it is asked to stop" },
+    { "eden agent", "run until stopped" },
     { 0 },
 };
 
 const Command command_agent = {
     .name = "agent",
     .group = GROUP_CLUSTER,
-    .help = "Run the daemon of this machine.",
+    .help = "Run the agent of this machine.",
     .text =
-        "Holds a session with a server of the cluster: tells the facts of this machine when they\n"
-        "change, keeps what it has to tell until a server has it, renews its certificate, and\n"
-        "tries the servers one after the other when there is none. Where 'eden init' was run it\n"
-        "starts 'eden serve' and keeps it running, unless --no-server leaves that to something\n"
-        "else, as eden.service does. On a machine that is no node yet it waits for 'eden join'.\n"
+        "The agent keeps a session with a server of the cluster: it sends the facts of this "
+        "machine\n"
+        "when they change, queues results on disk until a server has accepted them, renews its\n"
+        "certificate, and fails over to other servers. On a machine set up with 'eden init' it "
+        "also\n"
+        "runs 'eden serve' as a child process, unless --no-server leaves that to something else,\n"
+        "as eden.service does. On a machine that is not a node it waits for 'eden join'.\n"
         "\n"
-        "It runs as root and listens on agent.sock in --run-dir, for root alone. SIGHUP makes it\n"
-        "look at its files and facts again; if its program was replaced and systemd keeps it, it\n"
-        "ends as soon as nothing runs below it, and is started as the new one. SIGTERM or Ctrl-C\n"
-        "stop it in order, with the server that it has started. Nothing that was to be told is\n"
-        "lost by stopping or killing it.",
+        "It runs as root and listens on agent.sock in --run-dir, which only root may use. SIGHUP\n"
+        "makes it reload its files and facts; if its program was replaced and systemd supervises\n"
+        "it, it exits once no child process is running, and systemd starts the new version. "
+        "SIGTERM\n"
+        "and Ctrl-C stop it and the server it started. Stopping or killing it loses no data: "
+        "unsent\n"
+        "results stay on disk.",
     .options = options,
     .examples = examples,
     .run = agent_run,

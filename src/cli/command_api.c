@@ -1,4 +1,4 @@
-/* eden api: any request to the server. */
+/* eden api: sends any request to the server. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,18 +11,18 @@
 enum {
     BODY_MAX = 64 << 20,
     FIELDS_MAX = 32,
-    SILENCE_MS = 60 * 60 * 1000, /* of a watch on which nothing happens */
+    SILENCE_MS = 60 * 60 * 1000, /* idle timeout of a watch */
 };
 
 typedef struct Asking {
     Invocation *invocation;
-    Buf body;     /* gathered, when it is to be printed in another form */
-    bool gathers; /* else it is printed as it comes */
+    Buf body;     /* buffered body, if it has to be reformatted */
+    bool gathers; /* false: print as it arrives */
 } Asking;
 
 static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 
-/* --- The request ----------------------------------------------------------------------------- */
+/* --- Request --------------------------------------------------------------------------------- */
 
 static const char *find_method(const Invocation *invocation)
 {
@@ -35,7 +35,7 @@ static const char *find_method(const Invocation *invocation)
     return NULL;
 }
 
-/* What stands in a request line as it is: encoded, and from the root on. */
+/* Whether the path can be used verbatim in a request line: absolute and percent-encoded. */
 static bool is_target(Str path)
 {
     for (size_t i = 0; i < path.len; i++) {
@@ -58,7 +58,7 @@ static bool read_fields(const Invocation *invocation, ClusterRequest *request)
         Str name = str_slice(line, 0, colon);
         Str value = colon == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(line, colon + 1));
         if (colon == STR_NOT_FOUND || count > FIELDS_MAX || !http1_is_field(name, value)) {
-            usage_error(invocation, "-H takes 'Name: value', not '%s'", given[i]);
+            usage_error(invocation, "-H must be 'Name: value', not '%s'", given[i]);
             return false;
         }
         if (str_eq_ignore_case(name, STR("content-type"))) {
@@ -70,7 +70,8 @@ static bool read_fields(const Invocation *invocation, ClusterRequest *request)
             str_eq_ignore_case(name, STR("transfer-encoding")) ||
             str_eq_ignore_case(name, STR("connection")) ||
             str_eq_ignore_case(name, STR("authorization"))) {
-            usage_error(invocation, "'%" STR_FMT "' is not for -H: the request has its own",
+            usage_error(invocation,
+                        "header '%" STR_FMT "' is set by eden and cannot be given with -H",
                         STR_ARG(name));
             return false;
         }
@@ -81,14 +82,14 @@ static bool read_fields(const Invocation *invocation, ClusterRequest *request)
     return true;
 }
 
-/* EXIT_OK, or what is wrong was told. */
+/* Returns EXIT_OK, or reports the error and returns its exit code. */
 static int read_body(Invocation *invocation, ClusterRequest *request)
 {
     const char *data = invocation_text(invocation, "data");
     const char *file = invocation_text(invocation, "file");
     Error err;
     if (data != NULL && file != NULL) {
-        return usage_error(invocation, "-d and -f are two of one thing");
+        return usage_error(invocation, "-d and -f are mutually exclusive");
     }
     if (data != NULL && strcmp(data, "-") != 0) {
         request->body = str_from_c(data);
@@ -100,7 +101,7 @@ static int read_body(Invocation *invocation, ClusterRequest *request)
     return EXIT_OK;
 }
 
-/* --- The answer ------------------------------------------------------------------------------ */
+/* --- Response -------------------------------------------------------------------------------- */
 
 static void print_head(void *context, const Http1Head *head)
 {
@@ -128,7 +129,7 @@ static bool take(void *context, Str bytes)
     return stream_flush(asking->invocation->out);
 }
 
-/* In another form where it has one: else as it is. */
+/* Reformats the body if it is JSON; prints it verbatim otherwise. */
 static void print_body(const Asking *asking, Str body)
 {
     const Invocation *invocation = asking->invocation;
@@ -161,15 +162,15 @@ static int ask(Invocation *invocation, const ClusterRequest *request)
     }
     if (asking.body.overflow) {
         buf_clear(&asking.body);
-        error_set(&err, ERROR_LIMIT, "an answer of more than %d bytes; -o raw prints any",
+        error_set(&err, ERROR_LIMIT, "the response exceeds %d bytes; -o raw has no limit",
                   CLUSTER_ANSWER_MAX);
         return cluster_tell(invocation, &err, true);
     }
     Str body = asking.body.len > 0 ? buf_str(&asking.body) : answer.body;
     if (answer.status >= 300 && body.len == 0 && !invocation_flag(invocation, "include")) {
-        /* Nobody would see that it was refused. */
+        /* The body went to stdout; report the error on stderr too. */
         error_set(&err, cluster_answer_kind(invocation->arena, &answer),
-                  "the server answers with status %d", answer.status);
+                  "the server responded with status %d", answer.status);
         return cluster_tell(invocation, &err, true);
     }
     print_body(&asking, body);
@@ -182,10 +183,10 @@ static int api_run(Invocation *invocation)
     ClusterRequest request = { .method = find_method(invocation),
                                .target = str_from_c(invocation->args[1]) };
     if (request.method == NULL) {
-        return usage_error(invocation, "there is no method '%s'", invocation->args[0]);
+        return usage_error(invocation, "unknown method '%s'", invocation->args[0]);
     }
     if (!is_target(request.target)) {
-        return usage_error(invocation, "PATH starts with '/', and is encoded: not '%s'",
+        return usage_error(invocation, "PATH must start with '/' and be percent-encoded, not '%s'",
                            invocation->args[1]);
     }
     if (!read_fields(invocation, &request)) {
@@ -196,27 +197,32 @@ static int api_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "data", .letter = 'd', .argument = "JSON", .help = "the body; - is standard input" },
+    { .name = "data",
+      .letter = 'd',
+      .argument = "JSON",
+      .help = "request body; - reads standard input" },
     { .name = "file",
       .letter = 'f',
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "the body from a file; - is standard input" },
+      .help = "file with the request body; - reads standard input" },
     { .name = "header",
       .letter = 'H',
       .argument = "'NAME: VALUE'",
       .repeats = true,
       .help = "add a header to the request, such as 'If-Match: \"7\"'" },
-    { .name = "include", .letter = 'i', .help = "print status and headers of the response, too" },
-    OUTPUT_OPTION("raw|json|yaml", "raw", "how to print; raw: as it comes"),
+    { .name = "include",
+      .letter = 'i',
+      .help = "also print the status and headers of the response" },
+    OUTPUT_OPTION("raw|json|yaml", "raw", "output format; raw: as received"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden api GET /v1/nodes -o yaml", "what a server tells of the nodes" },
-    { "eden api GET /v1/health -i", "with status and fields" },
-    { "eden api PUT '/v1/store?key=%2Ftest%2Fa' -d '{\"value\": \"b\"}'", "change something" },
+    { "eden api GET /v1/nodes -o yaml", "list nodes" },
+    { "eden api GET /v1/health -i", "include status and headers" },
+    { "eden api PUT '/v1/store?key=%2Ftest%2Fa' -d '{\"value\": \"b\"}'", "write a key" },
     { 0 },
 };
 
@@ -231,9 +237,9 @@ const Command command_api = {
         "arrives,\n"
         "with control characters escaped on a terminal; -o json and -o yaml print it as one "
         "value.\n"
-        "Errors are printed too. Exit codes: 4 not allowed, 5 conflict, 3 not available at "
-        "present,\n"
-        "124 timeout, else 1.",
+        "Error responses are printed too. Exit codes: 4 permission denied, 5 conflict, 3 "
+        "temporarily\n"
+        "unavailable, 124 timeout, otherwise 1.",
     .options = options,
     .examples = examples,
     .run = api_run,

@@ -9,10 +9,10 @@
 #include "sys/process.h"
 #include "sys/throwaway.h"
 
-/* --- --resume: runs that were left when the machine restarted -------------------------------- */
+/* --- --resume: runs interrupted by a reboot -------------------------------------------------- */
 
 enum {
-    OUTPUT_MAX = 4096 /* lines are shown as they come */
+    OUTPUT_MAX = 4096 /* flushed line by line */
 };
 
 static void show_line(void *context, Str line)
@@ -46,8 +46,7 @@ static bool continue_one(Invocation *invocation, const Resume *resume, int *code
     return true;
 }
 
-/* Carries the noted commands out, one after another. The exit code is that of the last one that was not
- * 0. */
+/* Runs the recorded commands in order. Returns the exit code of the last one that failed, or 0. */
 static int run_resume(Invocation *invocation)
 {
     const char *state;
@@ -56,7 +55,7 @@ static int run_resume(Invocation *invocation)
     int worst = EXIT_OK, code;
     Error err;
     if (invocation->arg_count > 0) {
-        return usage_error(invocation, "--resume takes no PATH: it was noted");
+        return usage_error(invocation, "--resume takes no PATH: it resumes recorded runs");
     }
     if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
                          invocation_text(invocation, "root"), &state, &err) ||
@@ -64,10 +63,10 @@ static int run_resume(Invocation *invocation)
         return run_tell_late(invocation, &err);
     }
     if (count == 0) {
-        stream_put(invocation->err, STR("eden: there is no run to continue\n"));
+        stream_put(invocation->err, STR("eden: no run to resume\n"));
     }
     for (uint32_t i = 0; i < count; i++) {
-        stream_put_format(invocation->err, "eden: continuing the run of '%" STR_FMT "'\n",
+        stream_put_format(invocation->err, "eden: resuming the run of '%" STR_FMT "'\n",
                           STR_ARG(resumes[i].home));
         if (!continue_one(invocation, &resumes[i], &code, &err)) {
             return run_tell_late(invocation, &err);
@@ -77,7 +76,7 @@ static int run_resume(Invocation *invocation)
     return worst;
 }
 
-/* --- --try: for real, in a temporary copy of this machine ------------------------------------ */
+/* --- --try: a real apply in a temporary overlay ---------------------------------------------- */
 
 typedef struct Try {
     Invocation *invocation;
@@ -88,11 +87,11 @@ static int fail_try(Invocation *invocation, Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
-    error_wrap(err, "cannot try");
+    error_wrap(err, "cannot use --try");
     return run_tell_error(invocation, &inputs, err);
 }
 
-/* Without what eden itself writes, into its state directory. */
+/* Omits eden's own files in its state directory. */
 static void print_changes(const Invocation *invocation, const char *state,
                           const OverlayChanges *changes)
 {
@@ -138,7 +137,7 @@ static int apply_inside(const Try *attempt, const char *folder)
     return code;
 }
 
-/* In a process of its own, with everything that it changes and says. */
+/* Runs in a separate process, which makes all changes and prints all output. */
 static int inside(void *context, const char *folder)
 {
     const Try *attempt = context;
@@ -148,19 +147,19 @@ static int inside(void *context, const char *folder)
     return code;
 }
 
-/* Applies in a private overlay, prints every file that changed, and discards it all. The exit code is
- * that of the apply. */
+/* Applies in a private overlay, lists every file that changed, and discards the overlay. Returns
+ * the exit code of the apply. */
 static int run_try(Invocation *invocation, const RunConfig *config)
 {
     Error err;
     int code;
     RunConfig inside_only = *config;
-    inside_only.stays = true; /* its services are this machine's */
+    inside_only.stays = true; /* services belong to the real machine */
     Try attempt = { invocation, &inside_only };
     return throwaway_run(inside, &attempt, &code, &err) ? code : fail_try(invocation, &err);
 }
 
-/* --- The command ----------------------------------------------------------------------------- */
+/* --- Command --------------------------------------------------------------------------------- */
 
 static int apply_run(Invocation *invocation)
 {
@@ -172,7 +171,7 @@ static int apply_run(Invocation *invocation)
         return run_resume(invocation);
     }
     if (invocation->arg_count == 0) {
-        return usage_error(invocation, "PATH is missing");
+        return usage_error(invocation, "PATH is required");
     }
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
@@ -203,8 +202,10 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden apply site/", "apply the site to this node" },
     { "eden apply site/ --order justdoit", "as many steps in parallel as requisites allow" },
-    { "eden apply steps.yaml --root /srv/image -D version=1.4", "one file of steps, on an image" },
-    { "eden apply site/ --try", "list every file that would change, also by commands" },
+    { "eden apply steps.yaml --root /srv/image -D version=1.4",
+      "apply one file of steps to an image" },
+    { "eden apply site/ --try",
+      "list every file that would change, including changes by commands" },
     { 0 },
 };
 

@@ -1,8 +1,8 @@
-/* eden audit: who has asked for what, and whether the log of it is whole. */
+/* eden audit: shows, verifies and archives the audit log. */
 #include "cli/audit_archiving.h"
 #include "cli/audit_files.h"
 #include "cli/audit_follow.h"
-#include "cli/kind_print.h"
+#include "cli/kind_command.h"
 #include "cli/output.h"
 
 enum {
@@ -11,7 +11,7 @@ enum {
 
 /* --- tail ------------------------------------------------------------------------------------ */
 
-/* Fewer than were wanted are there, and this is why. */
+/* Explains why fewer entries than requested are shown. */
 static void tell_missing(const Invocation *invocation, int64_t archived, bool is_all)
 {
     if (archived > 0 && is_all) {
@@ -27,7 +27,8 @@ static void print_table(const Invocation *invocation, const List *entries, int64
     }
 }
 
-/* What is there is the beginning of what follows: with -o json a line each, too. */
+/* Prints the entries found so far, then follows the log. With -o json these are one per line
+ * too. */
 static int follow(Invocation *invocation, const List *entries, int64_t archived)
 {
     bool is_json = invocation_prints(invocation, "json");
@@ -47,12 +48,12 @@ static int run_tail(Invocation *invocation)
     int64_t lines;
     Value answer;
     if (!str_to_i64(str_from_c(wanted), &lines) || lines < 1 || lines > TAIL_MAX) {
-        return usage_error(invocation, "--lines takes a number from 1 to %d, not '%s'", TAIL_MAX,
+        return usage_error(invocation, "--lines must be a number from 1 to %d, not '%s'", TAIL_MAX,
                            wanted);
     }
     if (invocation_flag(invocation, "follow") && output_wants_value(invocation) &&
         !invocation_prints(invocation, "json")) {
-        return usage_error(invocation, "--follow prints tables, names or JSON");
+        return usage_error(invocation, "--follow supports only -o table, name and json");
     }
     Str target = arena_format(invocation->arena, "/v1/audit?limit=%lld", (long long)lines);
     int code =
@@ -60,7 +61,7 @@ static int run_tail(Invocation *invocation)
     if (code != EXIT_OK) {
         return code;
     }
-    /* The server has the newest first; people read down, whatever the form. */
+    /* The server returns the newest entry first; output ends with it in every format. */
     List *entries = audit_turn(invocation->arena, object_items(answer));
     Value metadata = value_get_map(answer, "metadata");
     int64_t archived = value_get_int(metadata, "archived");
@@ -83,8 +84,8 @@ static void tell_archived(const Invocation *invocation, Value archived)
     if (archived.kind == VALUE_MAP) {
         output_line(
             invocation->out,
-            "entries 1 to %lld are archived since %" STR_FMT " by %" STR_FMT
-            "; their last hash is %" STR_FMT,
+            "entries 1 to %lld were archived on %" STR_FMT " by %" STR_FMT
+            "; the hash of the last one is %" STR_FMT,
             (long long)value_get_int(archived, "last"), STR_ARG(value_get_text(archived, "time")),
             STR_ARG(value_get_text(archived, "who")), STR_ARG(value_get_text(archived, "hash")));
     }
@@ -107,7 +108,7 @@ static int run_verify(Invocation *invocation)
         output_answer(invocation, answer);
     } else if (whole) {
         tell_archived(invocation, value_get_map(answer, "archived"));
-        output_line(invocation->out, "the chain of %" STR_FMT " is whole; its head is %" STR_FMT,
+        output_line(invocation->out, "the chain of %" STR_FMT " is intact; its head is %" STR_FMT,
                     STR_ARG(output_count(invocation->arena, value_get_int(answer, "entries"),
                                          "entry", "entries")),
                     STR_ARG(value_get_text(answer, "head")));
@@ -124,7 +125,7 @@ static const Option tail_options[] = {
       .letter = 'n',
       .argument = "COUNT",
       .fallback = "20",
-      .help = "how many entries to print" },
+      .help = "number of entries to print" },
     { .name = "follow",
       .letter = 'f',
       .help = "then print new entries as they are written, until Ctrl-C" },
@@ -135,60 +136,53 @@ static const Option archive_options[] = {
     { .name = "to",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "the file to write; an existing archive is appended to, never replaced" },
+      .help = "file to write; an existing archive is continued, never replaced" },
     { .name = "before",
       .argument = "TIME",
-      .help = "only entries older than this: a day, a time in UTC, or an age (90d)" },
+      .help = "only entries older than this: a date, a time in UTC, or an age (90d)" },
     { .name = "keep",
       .argument = "COUNT",
       .fallback = "1000",
-      .help = "how many of the newest entries stay in the log; at least 1000" },
-    { 0 },
-};
-
-static const Option options[] = {
-    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
-    CLUSTER_OPTIONS,
+      .help = "number of newest entries to keep in the log; at least 1000" },
     { 0 },
 };
 
 static const Verb verbs[] = {
     { .name = "tail",
-      .help = "Show the last entries, the newest at the end.",
+      .help = "Show the newest entries.",
       .text = "With --follow it continues with new entries, one line each, and reconnects if\n"
-              "the server was restarted.",
+              "the server restarts.",
       .options = tail_options,
-      .examples = { { "eden audit tail", "the last entries, the newest at the end" },
-                    { "eden audit tail --follow", "then new entries as they are written" },
+      .examples = { { "eden audit tail", "the newest entries, the latest last" },
+                    { "eden audit tail --follow", "keep printing new entries" },
                     { "eden audit tail -n 500 -o json", "more entries, with all fields" } },
       .run = run_tail },
     { .name = "verify",
       .args = { { "[FILE...]", WORD_FILE } },
       .help = "Check that no entry was changed or dropped.",
       .text = "Each entry contains the hash of the previous one. The exit code is 1 if the\n"
-              "chain is broken. Keep the head that is printed somewhere else: then even a\n"
-              "rewritten chain is detected.\n"
+              "chain is broken. Store the printed head in a safe place: it lets you detect\n"
+              "even a rewritten chain.\n"
               "\n"
-              "FILE is an archive. Archives are checked without a server: each must be\n"
-              "complete, and they must follow each other. If a server responds, its log must\n"
-              "continue the last archive; so give that one too.",
+              "FILE is an archive. Archives can be verified offline: each must be complete,\n"
+              "and they must follow each other. If a server is reachable, its log must\n"
+              "continue the last archive, so include that one.",
       .examples = { { "eden audit verify", "check that no entry was changed or dropped" },
                     { "eden audit verify audit-2026.ndjson",
                       "check an archive, and that the log continues it" } },
       .run = run_verify },
     { .name = "archive",
       .help = "Move the oldest entries to a file.",
-      .text = "Writes the oldest entries to --to (mode 0600), one line of JSON each, reads the\n"
-              "file back, and only if it is complete asks the server to drop them. The log\n"
-              "keeps the hash of the last archived entry and continues from there. The newest\n"
-              "1000 entries and those of the last 7 days always stay. If it was interrupted,\n"
-              "run the same command again.\n"
+      .text = "Writes the oldest entries to --to (mode 0600) as one JSON object per line,\n"
+              "verifies the file, and then asks the server to drop them. The log keeps the\n"
+              "hash of the last archived entry and continues from there. The newest 1000\n"
+              "entries and those of the last 7 days always stay. If it is interrupted, run the\n"
+              "same command again.\n"
               "\n"
-              "This requires the verb 'archive' on Audit; of the built-in roles only admin has\n"
-              "it.",
+              "Requires the verb 'archive' on Audit; of the built-in roles only admin has it.",
       .options = archive_options,
-      .examples = { { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'every "
-                      "quarter'",
+      .examples = { { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'quarterly "
+                      "archive'",
                       "move old entries to a file" } },
       .run = audit_archive_run },
     { 0 },
@@ -200,7 +194,7 @@ const Command command_audit = {
     .help = "Show, verify and archive the audit log.",
     .text = "Every change through the API is recorded before and after it is made: who\n"
             "requested it, with which credential, from which address, what, the reason if\n"
-            "one was given, and the result. Refused requests are recorded too.",
-    .options = options,
+            "one was given, and the result. Denied requests are recorded too.",
+    .options = kind_options,
     .verbs = verbs,
 };

@@ -1,4 +1,4 @@
-/* eden backup: a cluster as one file, verified and restored. */
+/* eden backup: writes, verifies and restores the backup of a cluster. */
 #include <stdio.h>
 
 #include "backup/backup_reader.h"
@@ -7,7 +7,8 @@
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/founding_user.h"
-#include "server/restoring.h"
+#include "lang/duration.h"
+#include "server/restore_cluster.h"
 #include "sys/clock.h"
 #include "sys/directory.h"
 #include "sys/file.h"
@@ -22,14 +23,14 @@ enum {
 
 typedef struct Creating {
     const Invocation *invocation;
-    BackupReader reader; /* what is written has been checked */
+    BackupReader reader; /* verifies the bytes before they are written */
     const char *path;
     FileDraft *draft;
-    Buf head; /* what came before it was known whose backup it is */
+    Buf head; /* bytes received before the manifest was complete */
     Error err;
 } Creating;
 
-/* "blue-20260131T081530Z.eden-backup": where nobody named a file. */
+/* Returns "blue-20260131T081530Z.eden-backup", the default name. */
 static const char *default_path(Arena *arena, const BackupManifest *manifest)
 {
     Str time = utc_text(arena, manifest->time_ms);
@@ -65,7 +66,7 @@ static bool take(void *context, Str bytes)
     if (!was_open) {
         buf_put(&creating->head, bytes);
     }
-    if (!backup_reader_take(&creating->reader, bytes, &creating->err)) {
+    if (!backup_reader_feed(&creating->reader, bytes, &creating->err)) {
         return false;
     }
     if (creating->draft == NULL) {
@@ -77,11 +78,17 @@ static bool take(void *context, Str bytes)
 
 static int finish_create(Invocation *invocation, Creating *creating)
 {
+    /* Without --timeout there is more patience than for a common answer: 0 takes the option's. */
+    bool given = invocation_flag(invocation, "timeout");
     ClusterPieces pieces = { take, creating, SILENCE_MS };
     ClusterRequest request = { .method = "GET",
                                .target = STR("/v1/backup"),
-                               .timeout_ms = FIRST_MS };
+                               .timeout_ms = given ? 0 : FIRST_MS };
     Error err = { 0 };
+    if (given && duration_parse(str_from_c(invocation_text(invocation, "timeout")),
+                                &pieces.idle_timeout_ms)) {
+        pieces.idle_timeout_ms = pieces.idle_timeout_ms < 1 ? 1 : pieces.idle_timeout_ms;
+    }
     ClusterRefusal refusal;
     bool ok = cluster_stream(invocation, &request, &pieces, &refusal, &err);
     if (creating->err.kind != ERROR_NONE) {
@@ -103,7 +110,7 @@ static int run_create(Invocation *invocation)
                           .head = buf_make(BUF_UNLIMITED) };
     if (creating.path != NULL && file_exists(creating.path)) {
         Error err;
-        error_set(&err, ERROR_CONFLICT, "%s: is there already", creating.path);
+        error_set(&err, ERROR_CONFLICT, "%s: already exists", creating.path);
         return daemon_command_fail(invocation, "E0871", &err);
     }
     backup_reader_init(&creating.reader, &(BackupSink){ take_manifest, take_piece, &creating });
@@ -116,7 +123,7 @@ static int run_create(Invocation *invocation)
 
 /* --- verify ---------------------------------------------------------------------------------- */
 
-/* Takes it apart in a folder of its own, which is gone afterwards. */
+/* Unpacks the backup into a temporary directory and removes that afterwards. */
 static bool verify_in(const Invocation *invocation, const Directory *scratch, const char *name,
                       BackupContent *out, Error *err)
 {
@@ -146,7 +153,7 @@ static int run_verify(Invocation *invocation)
     bool ok = verify_in(invocation, &scratch, name, &content, &err);
     directory_remove_child(&scratch, name);
     if (!ok) {
-        /* What is wrong with the file is one thing for scripts: it is no good. */
+        /* Scripts get one code for every kind of bad backup. */
         (void)daemon_command_fail(invocation, "E0872", &err);
         return EXIT_FAILED;
     }
@@ -155,11 +162,11 @@ static int run_verify(Invocation *invocation)
 
 /* --- restore --------------------------------------------------------------------------------- */
 
-/* What is not said is as in the backup. */
-static bool read_wishes(const Invocation *invocation, Founding *founding, Error *err)
+/* Settings that are not given are taken from the backup. */
+static bool read_wishes(const Invocation *invocation, ClusterSpec *spec, Error *err)
 {
     Arena *arena = invocation->arena;
-    ServerSettings *settings = &founding->settings;
+    ServerSettings *settings = &spec->settings;
     Str name = str_from_c(invocation_text(invocation, "name"));
     const char **given = invocation_texts(invocation, "address", &settings->name_count);
     Str *names = ARENA_ARRAY(arena, Str, settings->name_count);
@@ -174,22 +181,21 @@ static bool read_wishes(const Invocation *invocation, Founding *founding, Error 
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
     settings->api = str_from_c(invocation_text(invocation, "api"));
     settings->health = str_from_c(invocation_text(invocation, "health"));
-    founding->state_dir = invocation_text(invocation, "state-dir");
-    founding->now_ms = clock_now_ms();
-    return founding_user_find(arena, invocation_text(invocation, "user"), founding, err);
+    spec->state_dir = invocation_text(invocation, "state-dir");
+    spec->now_ms = clock_now_ms();
+    return founding_user_find(arena, invocation_text(invocation, "user"), spec, err);
 }
 
 static int run_restore(Invocation *invocation)
 {
-    Restoring restoring = { .backup = invocation->args[0] };
-    Restored restored;
+    RestoreSpec spec = { .backup = invocation->args[0] };
+    RestoreResult restored;
     Error err;
-    if (!read_wishes(invocation, &restoring.founding, &err) ||
-        !cluster_restore(invocation->arena, &restoring, &restored, &err)) {
+    if (!read_wishes(invocation, &spec.spec, &err) ||
+        !cluster_restore(invocation->arena, &spec, &restored, &err)) {
         if (err.kind == ERROR_CONFLICT) {
-            error_wrap(&err,
-                       "to restore in place of what is there, stop eden and move %s away first",
-                       restoring.founding.state_dir);
+            error_wrap(&err, "to replace the existing cluster, stop eden and move %s away first",
+                       spec.spec.state_dir);
         }
         return daemon_command_fail(invocation, "E0873", &err);
     }
@@ -201,30 +207,30 @@ static const Option verify_options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/var/tmp",
-      .help = "where to unpack temporarily" },
+      .help = "directory for temporary files" },
     { 0 },
 };
 
 static const Option restore_options[] = {
-    { .name = "name", .argument = "NAME", .help = "use another name for this node" },
+    { .name = "name", .argument = "NAME", .help = "name of this node, if different" },
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "use another name or IP address by which others reach this machine" },
-    { .name = "rpc", .argument = "ADDRESS", .help = "where to listen for nodes" },
+      .help = "name or IP address by which nodes reach this machine, if different" },
+    { .name = "rpc", .argument = "ADDRESS", .help = "address to listen on for nodes" },
     { .name = "api",
       .argument = "ADDRESS",
-      .help = "where to listen for the API and joining machines" },
+      .help = "address to listen on for the API and joining machines" },
     { .name = "health",
       .argument = "ADDRESS",
-      .help = "where to answer health checks without TLS" },
+      .help = "address to answer health checks on without TLS" },
     FOUNDING_USER_OPTION,
     { 0 },
 };
 
 static const Option options[] = {
     CLUSTER_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
@@ -232,19 +238,19 @@ static const Verb verbs[] = {
     { .name = "create",
       .args = { { "[FILE]", WORD_FILE } },
       .help = "Write a backup of the cluster to a file.",
-      .text = "Asks the server on this machine for everything that makes up the cluster: its\n"
-              "store at one revision, its settings, and its CA WITH THE KEY. Whoever has the\n"
-              "file can become the cluster. It is readable by its owner alone (0600); keep it\n"
-              "as safe as the server. The default of FILE is made of the name of the cluster\n"
-              "and the time. An existing file is not replaced.",
-      .examples = { { "eden backup create blue.backup", "while the server runs" } },
+      .text = "The server on this machine sends everything that makes up the cluster: its\n"
+              "store at one revision, its settings, and its CA INCLUDING THE KEY. Anyone who\n"
+              "has the file can impersonate the cluster. It is created with mode 0600; protect\n"
+              "it like the server itself. FILE defaults to the name of the cluster and the\n"
+              "time. An existing file is not replaced.",
+      .examples = { { "eden backup create blue.backup", "back up a running server" } },
       .run = run_create },
     { .name = "verify",
       .args = { { "FILE", WORD_FILE } },
       .help = "Check that a backup can be restored.",
-      .text = "Reads all of it and checks every digest, that the store opens and its records\n"
-              "can be read, and that the CA is that of the cluster. If the file is damaged,\n"
-              "the exit code is 1 and the location is printed.",
+      .text = "Reads the entire file and checks every digest, that the store opens and its\n"
+              "records are readable, and that the CA is that of the cluster. If the file is\n"
+              "damaged, the exit code is 1 and the location is printed.",
       .options = verify_options,
       .examples = { { "eden backup verify blue.backup", "check that it can be restored" } },
       .run = run_verify },
@@ -252,18 +258,18 @@ static const Verb verbs[] = {
       .args = { { "FILE", WORD_FILE } },
       .help = "Make this machine the server of the cluster in a backup.",
       .text = "Verifies the backup first. This machine must not belong to a cluster. The\n"
-              "server gets its own keys and certificates from the restored CA, and nodes read\n"
+              "server gets new keys and certificates from the restored CA, and nodes read\n"
               "everything again when they reconnect. They know their server by its name and\n"
               "address: if these change, nodes have to join again.\n"
               "\n"
-              "The cluster is in the state of the time of the backup: nodes, tokens and user\n"
-              "certificates that were revoked or removed since then are valid again. A warning\n"
-              "says so, with the time of the backup, and lists the commands to review them.",
+              "The cluster returns to the state it had at the time of the backup: nodes,\n"
+              "tokens and user certificates revoked or removed since then are valid again. A\n"
+              "warning reports the time of the backup and the commands to review them.",
       .options = restore_options,
       .examples = { { "eden backup restore blue.backup",
-                      "on a fresh machine in place of the old server" },
+                      "replace the old server with a new machine" },
                     { "eden backup restore blue.backup --name s2 --address 10.0.0.6",
-                      "as another node at another address" } },
+                      "with a different node name and address" } },
       .run = run_restore },
     { 0 },
 };

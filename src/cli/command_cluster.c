@@ -1,4 +1,4 @@
-/* eden cluster: the store of a cluster whose server does not run, looked at and repaired. */
+/* eden cluster: checks and repairs the store of a stopped server. */
 #include "cli/backup_print.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
@@ -6,7 +6,7 @@
 #include "cli/table.h"
 #include "server/repair.h"
 
-/* A store that is in use is that of a server that runs. */
+/* The store is locked by a running server. */
 static int fail(Invocation *invocation, Error *err)
 {
     if (err->kind == ERROR_CONFLICT) {
@@ -46,7 +46,7 @@ static int print_report_json(const Invocation *invocation, const ClusterReport *
 
 static void print_report(const Invocation *invocation, const ClusterReport *report)
 {
-    static const char *const headings[] = { "RECORD", "WHY IT CANNOT BE READ", NULL };
+    static const char *const headings[] = { "RECORD", "REASON", NULL };
     Stream *out = invocation->out;
     Table table;
     table_init(&table, invocation->arena, headings);
@@ -144,12 +144,12 @@ static int repair_record(Invocation *invocation, const char *key)
                     repaired.revision == 0 ? value_null() : value_int(repaired.revision));
         return output_json(invocation, value_map(map));
     }
-    output_line(invocation->out, "%s could not be read: %" STR_FMT, key, STR_ARG(repaired.why));
-    output_line(invocation->out, "its value is saved as %" STR_FMT, STR_ARG(repaired.saved));
+    output_line(invocation->out, "%s was unreadable: %" STR_FMT, key, STR_ARG(repaired.why));
+    output_line(invocation->out, "saved its value as %" STR_FMT, STR_ARG(repaired.saved));
     if (repaired.revision == 0) {
         output_line(invocation->out, "deleted");
     } else {
-        output_line(invocation->out, "repaired: it has the value of revision %lld again",
+        output_line(invocation->out, "repaired: restored the value of revision %lld",
                     (long long)repaired.revision);
     }
     return EXIT_OK;
@@ -159,21 +159,20 @@ static int run_repair(Invocation *invocation)
 {
     bool accepts = invocation_flag(invocation, "accept-loss");
     if (accepts == (invocation->arg_count > 0)) {
-        return usage_error(invocation, "give either KEY or --accept-loss");
+        return usage_error(invocation, "exactly one of KEY and --accept-loss is required");
     }
     return accepts ? accept_loss(invocation) : repair_record(invocation, invocation->args[0]);
 }
 
 static const Option repair_options[] = {
-    { .name = "accept-loss",
-      .help = "continue without acknowledged writes that the store has lost" },
-    { .name = "delete", .help = "delete a record that has no readable value in the history" },
+    { .name = "accept-loss", .help = "continue although the store has lost acknowledged writes" },
+    { .name = "delete", .help = "delete the record if its history has no readable value" },
     { 0 },
 };
 
 static const Option options[] = {
     STATE_DIR_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
@@ -181,21 +180,20 @@ static const Verb verbs[] = {
     { .name = "check",
       .help = "Check the store for damage.",
       .text = "Reads every page of the store and every record in it, and compares the store\n"
-              "with the mark of the last acknowledged write beside it. It changes nothing. If\n"
-              "something is wrong, the exit code is 1.",
-      .examples = { { "eden cluster check", "while the server is stopped" } },
+              "with the file that records the last acknowledged write. Changes nothing. The\n"
+              "exit code is 1 if something is wrong.",
+      .examples = { { "eden cluster check", "with the server stopped" } },
       .run = run_check },
     { .name = "repair",
       .args = { { "[KEY]" } },
       .help = "Repair a record, or accept lost writes.",
-      .text = "With KEY, saves a record that cannot be read to a file in the server's\n"
-              "directory and restores its newest readable value from the history. If there is\n"
-              "none, --delete deletes the record. Think before you delete the list of\n"
-              "revocations: revoked certificates become valid again, until 'eden pki rotate'\n"
-              "has replaced the CA.\n"
+      .text = "With KEY, saves an unreadable record to a file in the server's directory and\n"
+              "restores its newest readable value from the history. If there is none, --delete\n"
+              "deletes the record. Be careful with the list of revocations: without it, revoked\n"
+              "certificates are valid again until 'eden pki rotate' has replaced the CA.\n"
               "\n"
               "With --accept-loss, continues with a store that has lost acknowledged writes,\n"
-              "for example because its write-ahead log was removed. It skips revisions, so\n"
+              "for example because its write-ahead log was deleted. It skips revisions, so\n"
               "that nodes and watches that have seen the lost writes read everything again.\n"
               "The alternative is to restore a backup ('eden backup restore'). A store with\n"
               "damaged pages can only be replaced by a backup.",

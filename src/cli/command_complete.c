@@ -1,5 +1,5 @@
-/* eden complete: what can follow on an unfinished command line, from the rows, for the scripts of
- * `eden completion`. */
+/* eden complete: prints the candidates for an incomplete command line, from the rows of commands,
+ * for the scripts of `eden completion`. */
 #include "api/kind.h"
 #include "base/bug.h"
 #include "cli/cluster_client.h"
@@ -7,14 +7,14 @@
 #include "cli/subject.h"
 #include "facts/facts.h"
 
-/* --- The line -------------------------------------------------------------------------------- */
+/* --- Parsing the line ------------------------------------------------------------------------ */
 
 typedef struct Line {
     const Command *command;
     const Verb *verb;      /* NULL: none yet */
     const char **args;     /* without the verb */
     uint32_t arg_count;    /* before the last word */
-    const Option *pending; /* the last word is its value */
+    const Option *pending; /* option that the last word is the value of */
     bool only_args;        /* "--" was given */
     const char *last;
 } Line;
@@ -24,7 +24,7 @@ static bool is_break(const char *word)
     return word[0] != '\0' && word[strspn(word, "=:")] == '\0';
 }
 
-/* Puts together what bash has split at "=" and ":". */
+/* Joins words that bash has split at "=" and ":". */
 static const char **join_words(Arena *arena, const char **words, uint32_t *count)
 {
     const char **joined = ARENA_ARRAY(arena, const char *, *count + 1);
@@ -42,7 +42,7 @@ static const char **join_words(Arena *arena, const char **words, uint32_t *count
     return joined;
 }
 
-/* The option whose value is the next word; NULL: that is a word of its own. */
+/* The option that takes the next word as its value; NULL if it does not take one. */
 static const Option *pending_option(const Command *command, const char *word)
 {
     if (word[1] == '-') {
@@ -60,7 +60,7 @@ static const Option *pending_option(const Command *command, const char *word)
     return NULL;
 }
 
-/* Everything between the command and the last word. */
+/* Parses everything between the command and the last word. */
 static Line read_line(Arena *arena, const char **words, uint32_t count)
 {
     Line line = { .command = command_find(str_from_c(words[1])),
@@ -89,7 +89,7 @@ static Line read_line(Arena *arena, const char **words, uint32_t count)
 
 /* --- Candidates ------------------------------------------------------------------------------ */
 
-/* `before` begins a candidate: "--output=" or nothing. */
+/* `before` is a prefix of the candidate, such as "--output=". */
 static void put(Str before, const char *word, const char *behind, const char *help, Buf *out)
 {
     buf_put_format(out, "%" STR_FMT "%s%s%s%s\n", STR_ARG(before), word, behind,
@@ -137,7 +137,7 @@ static void put_facts(Buf *out)
 
 static void put_kinds(Buf *out)
 {
-    put(STR_EMPTY, "openapi", "", "the whole API", out);
+    put(STR_EMPTY, "openapi", "", "the entire API", out);
     for (size_t i = 0; kinds[i] != NULL; i++) {
         put(STR_EMPTY, kinds[i]->name, "", kinds[i]->help, out);
     }
@@ -171,7 +171,7 @@ static void put_live(const Invocation *invocation, WordKind word, Buf *out)
     }
 }
 
-/* What follows "=" in a choice is a placeholder. */
+/* In a choice, everything after "=" is a placeholder. */
 static void put_choices(Str before, const char *choices, Buf *out)
 {
     Str rest = str_from_c(choices), choice;
@@ -203,7 +203,7 @@ static void put_words(const Invocation *invocation, const Line *line, WordKind w
     }
 }
 
-/* Whatever stands for an argument or for the value of an option, behind `before`. */
+/* Adds candidates for an argument or the value of an option, prefixed with `before`. */
 static void put_value(const Invocation *invocation, const Line *line, WordKind word,
                       const char *choices, Str before, Buf *out)
 {
@@ -249,9 +249,9 @@ static void put_argument(const Invocation *invocation, const Line *line, Buf *ou
     }
 }
 
-/* One line, "words", "files" or "directories", which says what the last of `words` is, and behind
- * "words" a line for each candidate: the word, and with a tab its help. Candidates do not depend on how
- * much of the last word was typed. `invocation` chooses the server whose names are offered. */
+/* The first line of output is the type of the last word: "words", "files" or "directories". After
+ * "words", each candidate is one line: the word, a tab, and its help. Candidates are not filtered
+ * by what was already typed. `invocation` selects the server to query for names. */
 static void put_candidates(const Invocation *invocation, const char **words, uint32_t count,
                            Buf *out)
 {
@@ -286,9 +286,9 @@ static void put_candidates(const Invocation *invocation, const char **words, uin
     }
 }
 
-/* --- The command ----------------------------------------------------------------------------- */
+/* --- Command --------------------------------------------------------------------------------- */
 
-/* "node", "token" ... */
+/* Maps "node", "token" ... to the kind. */
 static WordKind kind_of(const char *name)
 {
     static const WordKind live[] = { WORD_NODE, WORD_TOKEN, WORD_ROLE, WORD_CONTEXT };
@@ -297,11 +297,11 @@ static WordKind kind_of(const char *name)
             return live[i];
         }
     }
-    BUG("the row lists the choices");
+    BUG("not in the choices of the row");
 }
 
-/* The value of --NAME among the words of an unfinished line, as "--NAME VALUE", "--NAME=VALUE", or as
- * bash has it: "--NAME", "=", "VALUE". NULL: it is not there. */
+/* Returns the value of --NAME in an incomplete line, given as "--NAME VALUE", "--NAME=VALUE", or as
+ * bash splits it: "--NAME", "=", "VALUE". NULL if not given. */
 static const char *typed(const Invocation *invocation, const char *name)
 {
     const char *found = NULL;
@@ -323,12 +323,12 @@ static const char *typed(const Invocation *invocation, const char *name)
     return found != NULL && found[0] != '\0' ? found : NULL;
 }
 
-/* As if the options of the unfinished line were those of this one. */
+/* Copies the server options of the incomplete line to this invocation. */
 static Invocation with_typed(const Invocation *invocation)
 {
     static const char *const names[] = { "context", "run-dir" };
     Invocation like = *invocation;
-    like.told_stale = NULL; /* into the midst of a line */
+    like.told_stale = NULL; /* a warning would garble the line being edited */
     like.given = ARENA_ARRAY(invocation->arena, Given, invocation->given_count + COUNT_OF(names));
     memcpy(like.given, invocation->given, invocation->given_count * sizeof(Given));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -358,15 +358,15 @@ static int complete_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "refresh", .help = "ask the server, and print nothing" },
+    { .name = "refresh", .help = "refresh the cached names and print nothing" },
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden complete line -- eden nodes ''", "what may follow 'eden nodes'" },
-    { "eden complete node -- eden nodes show we", "the names of nodes" },
-    { "eden complete context", "the names of contexts" },
+    { "eden complete line -- eden nodes ''", "what can follow 'eden nodes'" },
+    { "eden complete node -- eden nodes show we", "names of nodes" },
+    { "eden complete context", "names of contexts" },
     { 0 },
 };
 
@@ -374,17 +374,17 @@ const Command command_complete = {
     .name = "complete",
     .group = GROUP_SYSTEM,
     .args = { { "KIND", .choices = "line|node|token|role|context" }, { "[WORD...]" } },
-    .help = "Print what a shell can complete a command line with.",
-    .text = "The scripts of 'eden completion' call it. With 'line', WORD... is the line up\n"
-            "to the cursor, of which the last word is incomplete. The first line of the\n"
-            "output is 'files' or 'directories' if that word is one, else 'words'; the lines\n"
-            "that follow are candidates, with a tab between a word and its help.\n"
+    .help = "Print completions for a command line.",
+    .text = "Called by the scripts of 'eden completion'. With 'line', WORD... is the line up\n"
+            "to the cursor; its last word is incomplete. The first line of the output is\n"
+            "'files' or 'directories' if that word is one, otherwise 'words', followed by one\n"
+            "candidate per line: the word, a tab, and its help.\n"
             "\n"
-            "The other kinds print names: of contexts, or of what the server knows.\n"
-            "--context and --run-dir among the words choose the server. Its names are cached\n"
-            "in eden/ of XDG_CACHE_HOME or ~/.cache. Names older than 30 seconds are still\n"
-            "printed, and refreshed in the background. If no server responds quickly, the\n"
-            "cached names are printed.",
+            "The other kinds print names: of contexts, or of objects on the server. --context\n"
+            "and --run-dir among the words select the server. Names are cached in eden/ in\n"
+            "XDG_CACHE_HOME or ~/.cache. Names older than 30 seconds are still printed, and\n"
+            "refreshed in the background. If no server responds quickly, the cached names\n"
+            "are printed.",
     .options = options,
     .examples = examples,
     .run = complete_run,

@@ -1,4 +1,4 @@
-/* eden context: the clusters that this user works with. */
+/* eden context: the clusters that this user is logged in to. */
 #include <stdlib.h>
 
 #include "access/access_token.h"
@@ -18,14 +18,14 @@ static int unknown(const Invocation *invocation, const Contexts *contexts, Str n
 {
     Str near = contexts_near(contexts, name);
     bool is_first = contexts->count == 0 && near.len == 0;
-    return usage_error_near(invocation, near, "there is no context '%" STR_FMT "'%s", STR_ARG(name),
+    return usage_error_near(invocation, near, "context '%" STR_FMT "' not found%s", STR_ARG(name),
                             is_first ? "; 'eden login https://SERVER:1338 --name NAME' creates one"
                                      : "");
 }
 
-/* --- What it is ------------------------------------------------------------------------------ */
+/* --- Formatting ------------------------------------------------------------------------------ */
 
-/* The one that a command without options asks. */
+/* The context that a command without --context uses. */
 static Str used_name(const Contexts *contexts)
 {
     const char *set = getenv("EDEN_CONTEXT");
@@ -34,7 +34,7 @@ static Str used_name(const Contexts *contexts)
                                          : STR(CONTEXT_LOCAL);
 }
 
-/* What proves who asks, without the secret. */
+/* The type of credential, without the secret. */
 static Str credential_text(Arena *arena, const Context *context)
 {
     AUTO_CLEAR(AccessToken) token = { 0 };
@@ -72,7 +72,7 @@ static Value as_value(Arena *arena, const Context *context, bool is_used)
     return value_map(map);
 }
 
-/* That of this machine, as a row among the others. */
+/* The built-in 'local', as an item like the others. */
 static Context local_context(void)
 {
     return (Context){ .name = STR(CONTEXT_LOCAL) };
@@ -85,7 +85,7 @@ static void add_row(Table *table, const Context *context, Str used)
     bool is_local = context->server_count == 0;
     table_add(table, str_eq(context->name, used) ? STR("*") : STR_EMPTY);
     table_add(table, context->name);
-    table_add(table, is_local ? STR("the socket of this machine") : context->servers[0]);
+    table_add(table, is_local ? STR("the socket on this machine") : context->servers[0]);
     table_add(table, is_local ? STR("-") : credential_text(table->arena, context));
     table_add(table, context->expires.len > 0 ? context->expires : STR("-"));
 }
@@ -132,7 +132,7 @@ static int run_list(Invocation *invocation)
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-/* `*why` it cannot be told, else empty. */
+/* Sets `*why` if the CA cannot be shown, and leaves it empty otherwise. */
 static void show_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *until,
                     Str *why)
 {
@@ -191,7 +191,7 @@ static int run_show(Invocation *invocation)
         put_line(invocation, i == 0 ? "server" : "", context.servers[i]);
     }
     if (found == NULL) {
-        put_line(invocation, "server", STR("the socket of this machine"));
+        put_line(invocation, "server", STR("the socket on this machine"));
         return EXIT_OK;
     }
     put_line(invocation, "ca", pin);
@@ -206,7 +206,7 @@ static int run_show(Invocation *invocation)
 
 /* --- use, remove ----------------------------------------------------------------------------- */
 
-/* Whether there is such a context, among those that are there now. */
+/* Checks that the context exists in the current file. */
 static int check_name(const Invocation *invocation, Str directory, Str name, bool removes,
                       Contexts *out)
 {
@@ -219,7 +219,7 @@ static int check_name(const Invocation *invocation, Str directory, Str name, boo
         return EXIT_OK;
     }
     return is_local
-               ? usage_error(invocation, "'" CONTEXT_LOCAL "' always exists, and cannot be removed")
+               ? usage_error(invocation, "'" CONTEXT_LOCAL "' always exists and cannot be removed")
                : unknown(invocation, out, name);
 }
 
@@ -230,7 +230,7 @@ static int change(Invocation *invocation, bool removes)
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Contexts contexts;
     Error err;
-    /* Before the lock, which makes the folder that it is in. */
+    /* Must come before the lock, which creates the directory. */
     int code = check_name(invocation, directory, name, removes, &contexts);
     if (code != EXIT_OK) {
         return code;
@@ -260,7 +260,7 @@ static int change(Invocation *invocation, bool removes)
         return output_answer(invocation, value_map(map));
     }
     stream_put_format(invocation->out, "context '%" STR_FMT "' is %s\n", STR_ARG(name),
-                      removes ? "forgotten" : "the current one");
+                      removes ? "removed" : "the current context");
     if (left.len > 0) {
         output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
     }
@@ -278,31 +278,31 @@ static int run_remove(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("table|json|yaml|name", "table", "how to print"),
+    OUTPUT_OPTION("table|json|yaml|name", "table", "output format"),
     { 0 },
 };
 
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List contexts, with a mark at the current one.",
-      .examples = { { "eden context", "all contexts, and which one is current" } },
+      .help = "List contexts; '*' marks the current one.",
+      .examples = { { "eden context", "list contexts" } },
       .run = run_list },
     { .name = "use",
       .args = { { "CONTEXT", WORD_CONTEXT } },
-      .help = "Make a context the current one.",
-      .examples = { { "eden context use prod", "for all following commands" },
-                    { "eden nodes list --context prod", "for one command" },
-                    { "eden context use local", "the server on this machine again" } },
+      .help = "Switch to a context.",
+      .examples = { { "eden context use prod", "use it for all following commands" },
+                    { "eden nodes list --context prod", "use it for one command" },
+                    { "eden context use local", "use the server on this machine again" } },
       .run = run_use },
     { .name = "show",
       .args = { { "[CONTEXT]", WORD_CONTEXT } },
-      .help = "Show one context; default: the current one.",
+      .help = "Show a context; default: the current one.",
       .run = run_show },
     { .name = "remove",
       .args = { { "CONTEXT", WORD_CONTEXT } },
       .help = "Forget a context.",
-      .examples = { { "eden context remove prod", "forget the cluster and its token" } },
+      .examples = { { "eden context remove prod", "remove a context and its token" } },
       .run = run_remove },
     { 0 },
 };
@@ -311,11 +311,11 @@ const Command command_context = {
     .name = "context",
     .alias = "contexts",
     .group = GROUP_CLUSTER,
-    .help = "List and choose the clusters that commands ask.",
-    .text = "A context is a cluster that you have logged in to: its servers, its CA, your\n"
-            "token. Commands use the current context; --context or EDEN_CONTEXT choose\n"
-            "another one for a single command. 'local' is the server on this machine, by its\n"
-            "socket, and always exists. Secrets are not shown.",
+    .help = "List and select the clusters that commands use.",
+    .text = "A context is a cluster that you are logged in to: its servers, its CA and your\n"
+            "token. Commands use the current context unless --context or EDEN_CONTEXT\n"
+            "selects another one. 'local' is the server on this machine, through its socket;\n"
+            "it always exists. Secrets are not shown.",
     .options = options,
     .verbs = verbs,
 };

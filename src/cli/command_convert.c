@@ -1,4 +1,4 @@
-/* eden convert: YAML to JSON and back. */
+/* eden convert: converts between YAML and JSON. */
 #include "cli/output.h"
 
 static int convert_run(Invocation *invocation)
@@ -12,14 +12,14 @@ static int convert_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("json|yaml", "json", "what to convert to"),
+    OUTPUT_OPTION("json|yaml", "json", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden convert site.yaml -o json", "aliases and merge keys resolved, order kept" },
-    { "eden convert facts.json -o yaml", "the way back" },
-    { "kubectl get nodes -o json | eden convert - -o yaml", "from a pipe; JSON is YAML too" },
+    { "eden convert site.yaml -o json", "resolve aliases and merge keys, preserve order" },
+    { "eden convert facts.json -o yaml", "convert back" },
+    { "kubectl get nodes -o json | eden convert - -o yaml", "read from a pipe; JSON is also YAML" },
     { 0 },
 };
 
@@ -29,12 +29,12 @@ const Command command_convert = {
     .args = { { "FILE", WORD_FILE } },
     .help = "Convert YAML to JSON, or JSON to YAML.",
     .text =
-        "FILE is YAML, or JSON if its name ends in .json; '-' is standard input. Several YAML\n"
-        "documents become several JSON values, one after the other, and the other way round.\n"
+        "FILE is YAML, or JSON if its name ends in .json; '-' reads standard input. Several YAML\n"
+        "documents are converted to a sequence of JSON values, and vice versa.\n"
         "\n"
-        "YAML output keeps the tag '!secret'; JSON has no form for it, so the mark is lost there.\n"
-        "Other tags that eden does not know are dropped with a warning. A map with both 1 and\n"
-        "'1' as keys cannot become JSON, where all keys are text.",
+        "YAML output preserves the tag '!secret'; JSON cannot represent it, so it is lost there.\n"
+        "Other unknown tags are dropped with a warning. A map that has both 1 and '1' as keys\n"
+        "cannot be converted to JSON, where all keys are strings.",
     .options = options,
     .examples = examples,
     .run = convert_run,

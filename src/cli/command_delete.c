@@ -1,4 +1,4 @@
-/* eden delete: takes keys out of the store. */
+/* eden delete: deletes keys of the store. */
 #include "cli/key_value.h"
 
 static int delete_run(Invocation *invocation)
@@ -8,7 +8,7 @@ static int delete_run(Invocation *invocation)
     bool prefix = invocation_flag(invocation, "prefix");
     Value answer;
     if (key.len == 0) {
-        return usage_error(invocation, "which key is to be deleted?");
+        return usage_error(invocation, "KEY is required");
     }
     if (!key_value_may_change(invocation, key, prefix)) {
         return EXIT_USAGE;
@@ -29,16 +29,16 @@ static int delete_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "prefix", .help = "all keys that start with KEY" },
+    { .name = "prefix", .help = "delete all keys that start with KEY" },
     FORCE_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden delete /test/greeting", "one key" },
-    { "eden delete /test/ --prefix", "all below it" },
+    { "eden delete /test/greeting", "delete one key" },
+    { "eden delete /test/ --prefix", "delete all keys with a prefix" },
     { 0 },
 };
 
@@ -48,8 +48,8 @@ const Command command_delete = {
     .args = { { "KEY" } },
     .help = "Delete keys of the store, for debugging.",
     .text =
-        "A key that is not there is an error; with --prefix there may be none. Keys below /eden\n"
-        "are eden's own, and need --force: a node is removed with 'eden nodes remove', not here.",
+        "It is an error if the key does not exist; with --prefix it is not. Keys below /eden\n"
+        "belong to eden and require --force. To remove a node, use 'eden nodes remove' instead.",
     .options = options,
     .examples = examples,
     .run = delete_run,

@@ -1,4 +1,4 @@
-/* eden dev: a cluster on this machine, to throw away. */
+/* eden dev: runs a temporary cluster on this machine. */
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
@@ -6,7 +6,7 @@
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "dev/dev_cluster.h"
-#include "dev/dev_place.h"
+#include "dev/dev_directory.h"
 #include "dev/dev_plan.h"
 #include "lang/json.h"
 #include "sys/child.h"
@@ -16,9 +16,9 @@
 #include "sys/twin.h"
 
 enum {
-    COMMAND_MS = 30 * 1000, /* for each question to the server */
-    ANSWER_MAX = 1 << 20,   /* bytes of what it answers */
-    LINES_MAX = 8,          /* clusters that are listed */
+    COMMAND_MS = 30 * 1000, /* timeout of each command that queries the server */
+    ANSWER_MAX = 1 << 20,   /* limit of its output, in bytes */
+    LINES_MAX = 8,          /* maximum number of clusters listed */
     NODES_USUAL = 3,
 };
 
@@ -37,7 +37,7 @@ static int fail(Invocation *invocation, const Error *err)
     return daemon_command_fail(invocation, "E0890", err);
 }
 
-/* How far it is; for people, so not beside JSON. */
+/* Prints progress on stderr; nothing with -o json. */
 PRINTF_LIKE(2, 3) static void tell_stage(const Work *work, const char *format, ...)
 {
     if (invocation_wants_json(work->invocation)) {
@@ -53,9 +53,9 @@ PRINTF_LIKE(2, 3) static void tell_stage(const Work *work, const char *format, .
     (void)stream_flush(work->invocation->err);
 }
 
-/* --- Asking the server ----------------------------------------------------------------------- */
+/* --- Querying the server --------------------------------------------------------------------- */
 
-/* By the commands that users have; `take` may end them early. */
+/* Runs an ordinary eden command in node1; `take` may end it early. */
 static bool ask(const Work *work, const char *const *words, ProcessTake take, void *context,
                 Str *answer, Error *err)
 {
@@ -110,10 +110,10 @@ static bool make_token(Work *work, Str *token, Error *err)
     }
     Str rest = str_trim(line);
     return (str_split_next(&rest, ' ', token) && str_split_next(&rest, ' ', &work->ca_pin)) ||
-           error_set(err, ERROR_INVALID, "'eden tokens create' has created no token");
+           error_set(err, ERROR_INVALID, "'eden tokens create' printed no token");
 }
 
-/* A line per change of facts; those of a node may come more than once. */
+/* Parses one line per change of facts; a node may send its facts more than once. */
 typedef struct FactsSeen {
     Arena *arena;
     Buf text;
@@ -145,7 +145,7 @@ static void see_line(FactsSeen *seen, Str line)
     }
 }
 
-/* False when all have come. */
+/* Returns false once the facts of all nodes have arrived. */
 static bool see(void *context, Str piece)
 {
     FactsSeen *seen = context;
@@ -182,7 +182,7 @@ static bool start(Work *work, Error *err)
     if (!dev_cluster_wait_server(cluster, err)) {
         return false;
     }
-    tell_stage(work, "%s runs the server", dev_node_name(work->invocation->arena, 0));
+    tell_stage(work, "%s is running the server", dev_node_name(work->invocation->arena, 0));
     if (!make_token(work, &token, err)) {
         return false;
     }
@@ -196,30 +196,30 @@ static bool start(Work *work, Error *err)
     if (!wait_facts(work, err)) {
         return false;
     }
-    tell_stage(work, "facts of all nodes have arrived");
-    return dev_cluster_tell(cluster, work->ca_pin, work->token, &work->card, err);
+    tell_stage(work, "all nodes have sent their facts");
+    return dev_cluster_publish(cluster, work->ca_pin, work->token, &work->card, err);
 }
 
 static void tell_lost(void *context, const char *node)
 {
     const Work *work = context;
-    stream_put_format(work->invocation->err, "%s has ended, the others go on\n", node);
+    stream_put_format(work->invocation->err, "%s has exited; the other nodes keep running\n", node);
     (void)stream_flush(work->invocation->err);
 }
 
 static void tell_waits(void *context, pid_t process, int64_t left_ms)
 {
     const Work *work = context;
-    stream_put_format(work->invocation->err,
-                      "waiting for '%s' (process %lld), which goes on; it is killed in %lld s, "
-                      "another Ctrl-C does that now\n",
-                      work->invocation->args[0], (long long)process, (long long)left_ms / 1000);
+    stream_put_format(
+        work->invocation->err,
+        "waiting for '%s' (process %lld) to exit; it is killed in %lld s, or by another Ctrl-C\n",
+        work->invocation->args[0], (long long)process, (long long)left_ms / 1000);
     (void)stream_flush(work->invocation->err);
 }
 
-/* --- What is told ---------------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------------- */
 
-/* As it can be typed: installed programs by their name. */
+/* Returns the program as the user would type it: just the name if it is installed. */
 static const char *own_name(Arena *arena)
 {
     Str path;
@@ -241,31 +241,33 @@ static void print_ready(const Work *work)
     if (ask(work, words, NULL, NULL, &table, &err)) {
         stream_put(out, table);
     }
-    stream_put_format(
-        out,
-        "\n"
-        "  open         %" STR_FMT "/\n"
-        "  log in with  %" STR_FMT "\n"
-        "  CA           %" STR_FMT "\n"
-        "  commands     with --run-dir %s\n"
-        "  logs         %" STR_FMT "/node1/log, ...\n"
-        "  nodes have   %s; 'eden help dev' says what they lack\n\n"
-        "Try, in another terminal:\n"
-        "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
-        "  %s facts --node node1 --run-dir %s\n"
-        "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
-        "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n\n"
-        "Ctrl-C ends it, and nothing stays.\n",
-        STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token), STR_ARG(work->ca_pin),
-        run_dir, STR_ARG(folder),
-        invocation_flag(work->invocation, "systemd")
-            ? "systemd, but none of the machine's services, and no way out to a network"
-            : "no systemd (--systemd boots one), and no way out to a network",
-        eden, STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden, run_dir,
-        eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes, eden);
+    stream_put_format(out,
+                      "\n"
+                      "  open         %" STR_FMT "/\n"
+                      "  log in with  %" STR_FMT "\n"
+                      "  CA           %" STR_FMT "\n"
+                      "  commands     with --run-dir %s\n"
+                      "  logs         %" STR_FMT "/node1/log, ...\n"
+                      "  nodes have   %s; see 'eden help dev'\n"
+                      "\n"
+                      "Try in another terminal:\n"
+                      "  %s login %" STR_FMT " --name dev --ca-pin %" STR_FMT "\n"
+                      "  %s facts --node node1 --run-dir %s\n"
+                      "  %s dev --directory %" STR_FMT " --in node1 -- %s doctor\n"
+                      "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n"
+                      "\n"
+                      "Press Ctrl-C to stop the cluster and remove it.\n",
+                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token),
+                      STR_ARG(work->ca_pin), run_dir, STR_ARG(folder),
+                      invocation_flag(work->invocation, "systemd")
+                          ? "systemd, but none of this machine's services and no external network"
+                          : "no systemd (--systemd boots one) and no external network",
+                      eden, STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
+                      run_dir, eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes,
+                      eden);
 }
 
-/* So that "eden" is this program for the command, wherever it lies; NULL: that cannot be told. */
+/* Returns a PATH that finds this program as "eden"; NULL if its location is unknown. */
 static const char *program_path(Arena *arena)
 {
     const char *path = getenv("PATH");
@@ -275,14 +277,14 @@ static const char *program_path(Arena *arena)
         return NULL;
     }
     size_t slash = str_find_last(own, STR("/"));
-    /* What is empty would be the directory that the command is in. */
+    /* An empty entry in PATH would mean the current directory. */
     Str folder = slash == 0 ? STR("/") : str_slice(own, 0, slash);
     return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(folder),
                         path == NULL ? "/usr/bin:/bin" : path)
         .data;
 }
 
-/* What the command of a user finds the cluster by. */
+/* Environment with which the user's command finds the cluster. */
 static const char *const *variables(const Work *work)
 {
     Arena *arena = work->invocation->arena;
@@ -341,19 +343,19 @@ static int start_and_use(Work *work, const DevOptions *options)
     int code;
     if (start(work, &err)) {
         code = use(work);
-    } else if (dev_cluster_is_asked_to_end(work->cluster)) {
+    } else if (dev_cluster_is_interrupted(work->cluster)) {
         code = EXIT_INTERRUPTED;
     } else {
         code = fail(work->invocation, &err);
     }
     dev_cluster_close(work->cluster);
-    tell_stage(work, "stopped, and everything removed");
+    tell_stage(work, "stopped; everything is removed");
     return code;
 }
 
-/* --- Inside of a node ------------------------------------------------------------------------ */
+/* --- Running in a node ----------------------------------------------------------------------- */
 
-/* A word as a shell takes it. */
+/* Appends a word, quoted for a shell. */
 static void put_word(Buf *out, const char *word)
 {
     bool is_plain = word[0] != '\0';
@@ -372,8 +374,8 @@ static void put_word(Buf *out, const char *word)
     buf_put_char(out, '\'');
 }
 
-/* "eden dev --directory /tmp/eden-dev-x --in node1 -- true  (3 nodes, https://127.0.0.1:1338)": what was
- * typed, for one of several clusters. */
+/* Returns "eden dev --directory /tmp/eden-dev-x --in node1 -- true  (3 nodes,
+ * https://127.0.0.1:1338)": the typed command, completed for one of several clusters. */
 static Str line_for(const Invocation *invocation, Value card)
 {
     Arena *arena = invocation->arena;
@@ -394,7 +396,7 @@ static Str line_for(const Invocation *invocation, Value card)
     return buf_str(&line);
 }
 
-/* With the lines to type instead, one for each cluster. */
+/* Lists the commands to choose from, one for each cluster. */
 static int fail_choice(const Invocation *invocation, const List *cards, const Error *err)
 {
     Inputs inputs;
@@ -412,9 +414,9 @@ static bool find_cluster(const Invocation *invocation, Value *card, Error *err)
 {
     const char *folder = invocation_text(invocation, "directory"), *set = getenv("EDEN_DEV");
     if (folder != NULL || set == NULL) {
-        return dev_place_find(invocation->arena, folder, card, err);
+        return dev_directory_find(invocation->arena, folder, card, err);
     }
-    return dev_place_find(invocation->arena, set, card, err) || error_wrap(err, "EDEN_DEV");
+    return dev_directory_find(invocation->arena, set, card, err) || error_wrap(err, "EDEN_DEV");
 }
 
 static bool find_node(Value card, const char *name, pid_t *process, Error *err)
@@ -427,22 +429,22 @@ static bool find_node(Value card, const char *name, pid_t *process, Error *err)
         }
     }
     return error_set(err, ERROR_NOT_FOUND,
-                     nodes->len == 1 ? "there is no node '%s'; the only one is node%u"
-                                     : "there is no node '%s'; they are node1 to node%u",
+                     nodes->len == 1 ? "node '%s' not found; the only node is node%u"
+                                     : "node '%s' not found; the nodes are node1 to node%u",
                      name, nodes->len);
 }
 
 static int run_inside(Invocation *invocation, const char *node)
 {
-    /* Commands there ask the server there, whatever the user has logged in to, and also when this
-     * one is run by that of another cluster. */
+    /* Commands in the node use the server there, whatever context the user has, even if this
+     * command runs inside another cluster. */
     static const char *const own[] = { "EDEN_CONTEXT=" CONTEXT_LOCAL, "EDEN_RUN_DIR=", NULL };
     Value card = value_null();
     pid_t process = 0;
     int code;
     Error err;
     if (invocation->arg_count == 0) {
-        return usage_error(invocation, "--in needs a command to run there, behind '--'");
+        return usage_error(invocation, "--in requires a command after '--'");
     }
     if (!find_cluster(invocation, &card, &err)) {
         return card.kind == VALUE_LIST ? fail_choice(invocation, card.list, &err)
@@ -455,14 +457,14 @@ static int run_inside(Invocation *invocation, const char *node)
                : fail(invocation, &err);
 }
 
-/* --- The command ----------------------------------------------------------------------------- */
+/* --- Command --------------------------------------------------------------------------------- */
 
 static bool read_number(Invocation *invocation, const char *option, uint64_t from, uint64_t to,
                         uint64_t *out)
 {
     const char *text = invocation_text(invocation, option);
     if (!str_to_u64(str_from_c(text), out) || *out < from || *out > to) {
-        usage_error(invocation, "--%s takes a number from %llu to %llu, not '%s'", option,
+        usage_error(invocation, "--%s must be a number from %llu to %llu, not '%s'", option,
                     (unsigned long long)from, (unsigned long long)to, text);
         return false;
     }
@@ -477,15 +479,17 @@ static int dev_run(Invocation *invocation)
                   invocation_text(invocation, "port") != NULL ||
                   invocation_text(invocation, "nodes") != NULL;
     if (node != NULL && is_new) {
-        return usage_error(invocation, "--nodes, --port and --systemd are for a new cluster, and "
-                                       "--in is for a running one");
+        return usage_error(
+            invocation,
+            "--nodes, --port and --systemd apply to a new cluster, --in to a running one");
     }
     if (node != NULL) {
         return run_inside(invocation, node);
     }
     if (invocation_text(invocation, "directory") != NULL) {
-        return usage_error(invocation, "--directory is for --in: a new cluster has a directory of "
-                                       "its own below /tmp");
+        return usage_error(
+            invocation,
+            "--directory requires --in: a new cluster chooses its own directory in /tmp");
     }
     if ((invocation_text(invocation, "nodes") != NULL &&
          !read_number(invocation, "nodes", 1, DEV_NODES_MAX, &nodes)) ||
@@ -510,20 +514,22 @@ static const Option options[] = {
     { .name = "nodes",
       .letter = 'n',
       .argument = "NUMBER",
-      .help = "number of nodes; the first one runs the server; default: 3" },
+      .help = "number of nodes, the first of which runs the server; default: 3" },
     { .name = "port",
       .argument = "PORT",
       .help = "port of the API, on 127.0.0.1; default: 1338, or any free port if that is in use" },
     { .name = "systemd",
-      .help = "boot systemd in each node, for services, timers and journals; needs root" },
+      .help = "boot systemd in each node, for services, timers and journals; requires root" },
     { .name = "in",
       .argument = "NODE",
       .help = "run the command in this node of a running cluster" },
     { .name = "directory",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "for --in: which cluster; default: $EDEN_DEV, or the only running cluster" },
-    OUTPUT_OPTION("text|json", "text", "how to report that it is ready; json is one line"),
+      .help = "with --in: the directory of the cluster; default: $EDEN_DEV, or the only running "
+              "cluster" },
+    OUTPUT_OPTION("text|json", "text",
+                  "output format when the cluster is ready; json prints one line"),
     { 0 },
 };
 

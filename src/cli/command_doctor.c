@@ -1,4 +1,4 @@
-/* eden doctor: what is wrong with this machine's part of a cluster, and what to do about it. */
+/* eden doctor: finds problems of this machine and its cluster, and suggests fixes. */
 #include "cli/cluster_client.h"
 #include "cli/doctor_contexts.h"
 #include "cli/doctor_judge.h"
@@ -62,7 +62,7 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     stream_put_format(out, "\n");
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
         if (results[i].state == DOCTOR_WARNING || results[i].state == DOCTOR_FAILED) {
-            stream_put_format(out, "%s: %s\n  to do: %s\n  see:   docs/%s\n", doctor_checks[i].name,
+            stream_put_format(out, "%s: %s\n  fix:   %s\n  see:   docs/%s\n", doctor_checks[i].name,
                               doctor_checks[i].what, doctor_fix_of(i, &results[i]),
                               doctor_checks[i].docs);
         }
@@ -75,7 +75,7 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
     }
 }
 
-/* Whom commands would ask. What is wrong with the contexts is a check of its own. */
+/* The server that commands would use. Invalid contexts are reported by a separate check. */
 static bool choose_end(const Invocation *invocation, ClusterEnd *end, Error *err)
 {
     if (cluster_end_choose(invocation, end, err)) {
@@ -95,7 +95,7 @@ static int doctor_run(Invocation *invocation)
     if (!choose_end(invocation, &end, &err)) {
         return usage_error(invocation, "%s", err.text);
     }
-    if (end.is_local && strcmp(end.run_dir, places.run_dir) != 0) { /* as $EDEN_RUN_DIR says */
+    if (end.is_local && strcmp(end.run_dir, places.run_dir) != 0) { /* set by $EDEN_RUN_DIR */
         places.run_dir = end.run_dir;
         places.is_run_dir_given = true;
     }
@@ -119,11 +119,11 @@ static int doctor_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "all", .letter = 'a', .help = "also show what was skipped, and why" },
+    { .name = "all", .letter = 'a', .help = "also show skipped checks, and why they were skipped" },
     RUN_DIR_OPTION,
     STATE_DIR_OPTION,
     CONTEXT_OPTION,
-    OUTPUT_OPTION("table|json", "table", "how to print"),
+    OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };
 
@@ -137,19 +137,19 @@ static const Example examples[] = {
 const Command command_doctor = {
     .name = "doctor",
     .group = GROUP_CLUSTER,
-    .help = "Find what is wrong with this node or cluster.",
-    .text =
-        "Checks this machine's files, certificates, clock and daemons, and the servers it knows; "
-        "on\n"
-        "a server also the cluster: silent nodes, pending join requests, expiring certificates "
-        "and\n"
-        "tokens. For clusters that you are logged in to, it checks CAs and tokens; for the "
-        "current\n"
-        "context, or --context or --run-dir, also the cluster. Nothing is changed, and it takes a\n"
-        "few seconds at most. Some checks require root.\n"
-        "\n"
-        "Each check is ok, warning (it works now, but will fail eventually), failed or skipped;\n"
-        "warnings and failures come with a fix. The exit code is 1 if a check failed.",
+    .help = "Diagnose this node or cluster.",
+    .text = "Checks this machine's files, certificates, clock and daemons, and the servers it "
+            "knows; on\n"
+            "a server also the cluster: silent nodes, pending join requests, expiring certificates "
+            "and\n"
+            "tokens. For clusters that you are logged in to, it checks CAs and tokens; for the "
+            "selected\n"
+            "cluster (the current context, --context or --run-dir) also its nodes. Nothing is "
+            "changed,\n"
+            "and it takes a few seconds at most. Some checks require root.\n"
+            "\n"
+            "Each check is ok, warning (works now, but will fail eventually), failed or skipped;\n"
+            "warnings and failures come with a fix. The exit code is 1 if a check failed.",
     .options = options,
     .examples = examples,
     .run = doctor_run,

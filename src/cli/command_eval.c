@@ -1,9 +1,9 @@
-/* eden eval: the value of an expression. */
+/* eden eval: prints the value of an expression. */
 #include "cli/batch.h"
 #include "cli/output.h"
 #include "cli/template_inputs.h"
 
-/* Whoever comes from templates brings their braces along. */
+/* Users who are used to templates type the braces too. */
 static void hint_braces(const char *expression, Fault *fault)
 {
     Str text = str_trim(str_from_c(expression));
@@ -13,7 +13,7 @@ static void hint_braces(const char *expression, Fault *fault)
     if (str_starts(text, STR("{{")) || str_ends(text, STR("}}"))) {
         fault->hint = STR("write the expression without '{{' and '}}'");
     } else if (str_starts(text, STR("{%"))) {
-        fault->hint = STR("this is a template: see 'eden render'");
+        fault->hint = STR("this is a template; use 'eden render'");
     }
 }
 
@@ -28,7 +28,7 @@ static int eval_run(Invocation *invocation)
         return batch_run(invocation, &settings, BATCH_EXPRESSIONS);
     }
     if (invocation->arg_count == 0) {
-        return usage_error(invocation, "EXPR is missing");
+        return usage_error(invocation, "EXPR is required");
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -57,7 +57,7 @@ static const Option options[] = {
     LIMIT_OPTIONS,
     { .name = "batch",
       .help = "read JSON lines {expression, options, context} from standard input" },
-    OUTPUT_OPTION("json|yaml", "json", "how to print the value"),
+    OUTPUT_OPTION("json|yaml", "json", "output format"),
     { 0 },
 };
 
@@ -65,7 +65,7 @@ static const Example examples[] = {
     { "eden eval '1 + 2 * 3'", "7" },
     { "eden eval \"nodes | selectattr('role', 'eq', 'web') | map(attribute='name') | list\" -v "
       "fleet.yaml",
-      "ask the variables a question" },
+      "query variables" },
     { 0 },
 };
 
@@ -74,11 +74,11 @@ const Command command_eval = {
     .group = GROUP_AUTHOR,
     .args = { { "[EXPR]" } },
     .help = "Print the value of an expression as JSON.",
-    .text =
-        "EXPR is what a template has between '{{' and '}}'. Variables come from -v and -D, in "
-        "this\n"
-        "order, as for 'eden render'; vars, server and macros of a site are known to 'eden render\n"
-        "--site' alone. Ranges and other things to loop over are printed as lists.",
+    .text = "EXPR is what a template has between '{{' and '}}'. Variables come from -v and -D, in "
+            "this\n"
+            "order, as for 'eden render'; vars, server and macros of a site are available only in "
+            "'eden\n"
+            "render --site'. Ranges and other iterables are printed as lists.",
     .options = options,
     .examples = examples,
     .run = eval_run,

@@ -1,4 +1,4 @@
-/* eden explain: all about one thing that has a row. */
+/* eden explain: documentation of anything that has a row. */
 #include "cli/help_text.h"
 #include "cli/invocation.h"
 #include "cli/output.h"
@@ -33,7 +33,7 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
     }
 }
 
-/* Words of others are answered with ours. */
+/* Suggests our term for a term of other tools. */
 static Str foreign(Str name)
 {
     static const ForeignPlace places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
@@ -48,11 +48,11 @@ static int unknown(const Invocation *invocation, Str name)
 {
     Str near = STR_EMPTY, instead = foreign(name);
     if (instead.len > 0) {
-        return usage_error(invocation, "nothing is called '%" STR_FMT "': %" STR_FMT, STR_ARG(name),
+        return usage_error(invocation, "'%" STR_FMT "' not found: %" STR_FMT, STR_ARG(name),
                            STR_ARG(instead));
     }
     (void)subjects_suggest(invocation->arena, name, &near);
-    return usage_error_near(invocation, near, "nothing is called '%" STR_FMT "'", STR_ARG(name));
+    return usage_error_near(invocation, near, "'%" STR_FMT "' not found", STR_ARG(name));
 }
 
 static int explain_run(Invocation *invocation)
@@ -84,18 +84,18 @@ static int explain_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("text|json|name", "text", "how to print it"),
+    OUTPUT_OPTION("text|json|name", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden explain E0204", "what a problem means and what to do about it" },
-    { "eden explain cmd.run", "an action with its parameters and an example" },
-    { "eden explain onchanges", "a key of a step" },
-    { "eden explain upper", "the filter, the test and the method of that name" },
-    { "eden explain dict.items", "the method of one type" },
-    { "eden explain UndefinedError", "an error by the name that Jinja2 gives it" },
-    { "eden explain -o name", "everything that can be asked for" },
+    { "eden explain E0204", "what a problem means and how to fix it" },
+    { "eden explain cmd.run", "an action, its parameters and an example" },
+    { "eden explain onchanges", "a key of steps" },
+    { "eden explain upper", "the filter, test and method of this name" },
+    { "eden explain dict.items", "the method of a type" },
+    { "eden explain UndefinedError", "an error by its name in Jinja2" },
+    { "eden explain -o name", "list everything that can be explained" },
     { 0 },
 };
 
@@ -103,10 +103,9 @@ const Command command_explain = {
     .name = "explain",
     .group = GROUP_SYSTEM,
     .args = { { "[NAME...]", WORD_SUBJECT } },
-    .help =
-        "Explain an action, key of a step, problem code, filter, test, function, method, kind of "
-        "objects or command.",
-    .text = "Without NAME, lists everything there is.",
+    .help = "Explain an action, key of a step, problem code, filter, test, function, method, kind "
+            "of objects or command.",
+    .text = "Without NAME, lists everything that can be explained.",
     .options = options,
     .examples = examples,
     .run = explain_run,

@@ -1,4 +1,4 @@
-/* eden facts: what this machine is, or a node of the cluster. */
+/* eden facts: facts of this machine or of a node. */
 #include "base/suggest.h"
 #include "cli/cluster_client.h"
 #include "cli/output.h"
@@ -6,8 +6,8 @@
 #include "facts/facts.h"
 #include "lang/json.h"
 
-/* The fact that a path such as "memory.total" starts with. Users of the documents' spelling are
- * understood. */
+/* The fact that a path such as "memory.total" starts with. Accepts the spelling that documents use,
+ * too. */
 static Str fact_name(const char *path)
 {
     Str name = str_slice(str_from_c(path), 0, str_find(str_from_c(path), STR("."), 0));
@@ -16,10 +16,10 @@ static Str fact_name(const char *path)
 
 static UsageFault no_fact(const Invocation *invocation, const char *path, Str near)
 {
-    return (UsageFault){ arena_format(invocation->arena, "there is no fact '%s'", path), near };
+    return (UsageFault){ arena_format(invocation->arena, "fact '%s' not found", path), near };
 }
 
-/* "memory.total" for "memory.totl"; empty when nothing in `map` is like it. */
+/* Suggests "memory.total" for "memory.totl"; empty if nothing in `map` is similar. */
 static Str path_near(Arena *arena, const char *path, Str part, Value map)
 {
     Suggest suggest = suggest_make(part);
@@ -34,7 +34,7 @@ static Str path_near(Arena *arena, const char *path, Str part, Value map)
                       near);
 }
 
-/* What the paths ask for, of the facts that they start with; all that lead nowhere are told. */
+/* Selects what the paths refer to. Reports every path that does not exist. */
 static bool choose(const Invocation *invocation, Map *all, Map **out)
 {
     Arena *arena = invocation->arena;
@@ -77,7 +77,7 @@ static Str cell_text(Arena *arena, Value value)
     return buf_str(&text);
 }
 
-/* A map gets a row for each of its keys, "memory.total"; what is in there stays on that row. */
+/* Each key of a map gets a row, "memory.total"; nested values are printed on that row. */
 static void print_table(const Invocation *invocation, const Map *map)
 {
     static const char *const headings[] = { "FACT", "VALUE", NULL };
@@ -101,10 +101,10 @@ static void print_table(const Invocation *invocation, const Map *map)
     table_print(&table, invocation->out);
 }
 
-/* What there is to know, from the rows. */
+/* Lists all facts with their help. */
 static int list_facts(const Invocation *invocation)
 {
-    static const char *const headings[] = { "FACT", "WHAT IT IS", NULL };
+    static const char *const headings[] = { "FACT", "DESCRIPTION", NULL };
     Arena *arena = invocation->arena;
     List *list = list_new(arena, 0);
     Table table;
@@ -142,7 +142,7 @@ static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
     return inputs_report(inputs, invocation);
 }
 
-/* As the node has told them last. */
+/* Shows the facts that the node sent last. */
 static int show_node(Invocation *invocation, const char *node)
 {
     Inputs inputs;
@@ -163,7 +163,7 @@ static int show_node(Invocation *invocation, const char *node)
     if (sent.kind == VALUE_MAP && unreadable.len == 0) {
         return print_chosen(&inputs, invocation, sent.map);
     }
-    error_set(&err, ERROR_INVALID, "the facts of '%s' cannot be read: %" STR_FMT, node,
+    error_set(&err, ERROR_INVALID, "cannot read the facts of '%s': %" STR_FMT, node,
               STR_ARG(unreadable));
     return cluster_tell(invocation, &err, true);
 }
@@ -175,7 +175,7 @@ static int facts_run(Invocation *invocation)
     }
     const char *node = invocation_text(invocation, "node");
     if (node != NULL && invocation_flag(invocation, "root")) {
-        return usage_error(invocation, "--root is for this machine, and --node for another");
+        return usage_error(invocation, "--root and --node are mutually exclusive");
     }
     const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
     UsageFault *faults = ARENA_ARRAY(invocation->arena, UsageFault, invocation->arg_count);
@@ -215,8 +215,8 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/",
-      .help = "the installed system to look at" },
-    OUTPUT_OPTION("table|json|yaml", "table", "how to print them"),
+      .help = "root directory of the system to inspect" },
+    OUTPUT_OPTION("table|json|yaml", "table", "output format"),
     { .name = "node",
       .argument = "NODE",
       .word = WORD_NODE,
@@ -227,10 +227,10 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden facts", "everything" },
-    { "eden facts os os_version -o yaml", "two of them" },
-    { "eden facts memory.total", "a part of one" },
-    { "eden facts interfaces -o json", "for another program" },
-    { "eden facts --node web1 os kernel", "two of another machine, as the cluster knows them" },
+    { "eden facts os os_version -o yaml", "two facts" },
+    { "eden facts memory.total", "part of a fact" },
+    { "eden facts interfaces -o json", "for scripts" },
+    { "eden facts --node web1 os kernel", "facts of a node of the cluster" },
     { 0 },
 };
 
@@ -238,19 +238,19 @@ const Command command_facts = {
     .name = "facts",
     .group = GROUP_OPERATE,
     .args = { { "[NAME...]", WORD_FACT } },
-    .help = "Show what this machine, or a node of the cluster, is.",
+    .help = "Show facts of this machine or of a node.",
     .text =
-        "Facts are what a site knows of the machine as 'server': name, operating system,\n"
-        "processors, memory, disks, interfaces and so on. 'eden facts --list' tells what\n"
-        "each one is.\n"
+        "Facts describe a machine: name, operating system, processors, memory, disks, interfaces\n"
+        "and so on. In a site they are available as 'server'. 'eden facts --list' describes each\n"
+        "one.\n"
         "\n"
-        "With --root, what belongs to an installed system (names, release, users, time zone) is\n"
-        "read below DIR; what belongs to the running kernel is this machine's. A source that\n"
-        "cannot be read is a warning, and the fact is null.\n"
+        "With --root, facts of the installed system (names, release, users, time zone) are read\n"
+        "below DIR; facts of the running kernel are this machine's. If a source cannot be read, a\n"
+        "warning is printed and the fact is null.\n"
         "\n"
-        "With --node, what a node of the cluster has sent last is shown, from wherever the "
-        "cluster\n"
-        "can be asked: on a server, or with a context of 'eden login'.",
+        "With --node, shows the facts that a node of the cluster sent last. This works on a "
+        "server,\n"
+        "or with a context of 'eden login'.",
     .options = options,
     .examples = examples,
     .run = facts_run,

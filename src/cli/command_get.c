@@ -1,20 +1,20 @@
-/* eden get: what the store has under a key. */
+/* eden get: reads keys of the store. */
 #include "cli/key_value.h"
 #include "cli/output.h"
 #include "cli/table.h"
 
 enum {
-    VALUE_SHOWN_MAX = 100 /* bytes of a value in a table */
+    VALUE_SHOWN_MAX = 100 /* in a table, in bytes */
 };
 
 static int bad_answer(Invocation *invocation)
 {
     Error err;
-    error_set(&err, ERROR_OS, "the server's answer has no key or value");
+    error_set(&err, ERROR_OS, "the server's response has no key or value");
     return cluster_tell(invocation, &err, true);
 }
 
-/* --- One key --------------------------------------------------------------------------------- */
+/* --- Single key ------------------------------------------------------------------------------ */
 
 static int get_one(Invocation *invocation, Str key)
 {
@@ -47,7 +47,7 @@ static int get_one(Invocation *invocation, Str key)
     return EXIT_OK;
 }
 
-/* --- All with a prefix ----------------------------------------------------------------------- */
+/* --- Prefix ---------------------------------------------------------------------------------- */
 
 static Str page_target(const Invocation *invocation, Str prefix, Str next)
 {
@@ -156,9 +156,9 @@ static int get_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "prefix", .help = "all keys that start with KEY, as a table; '' for all keys" },
+    { .name = "prefix", .help = "list all keys that start with KEY; '' lists all keys" },
     OUTPUT_OPTION("text|raw|json|name", "text",
-                  "how to print; raw: the exact bytes, name: only the keys"),
+                  "output format; raw: the exact bytes, name: only the keys"),
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -175,10 +175,9 @@ const Command command_get = {
     .group = GROUP_CLUSTER,
     .args = { { "KEY" } },
     .help = "Read keys from the store, for debugging.",
-    .text =
-        "The value is printed verbatim, with a newline added if it has none. With -o json it\n"
-        "includes its revisions; values that are not valid UTF-8 are encoded in base64. On a\n"
-        "terminal, control characters in keys and values are shown as escapes, except with -o raw.",
+    .text = "The value is printed verbatim, with a newline added if it has none. With -o json it\n"
+            "includes its revisions; values that are not valid UTF-8 are encoded in base64. On a\n"
+            "terminal, control characters in keys and values are escaped, except with -o raw.",
     .options = options,
     .examples = examples,
     .run = get_run,

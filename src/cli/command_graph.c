@@ -1,4 +1,4 @@
-/* eden graph: which steps wait for which. */
+/* eden graph: shows the dependencies of steps. */
 #include "base/bug.h"
 #include "cli/run_command.h"
 #include "model/graph_print.h"
@@ -26,7 +26,7 @@ static int graph_run(Invocation *invocation)
     (void)inputs_report(&inputs, invocation);
     if (run_steps(run)->count == 0) {
         stream_put_format(invocation->err,
-                          "eden: no step of '%s' is for this node ('%" STR_FMT "')\n", config.path,
+                          "eden: '%s' has no steps for this node ('%" STR_FMT "')\n", config.path,
                           STR_ARG(run_node(run)->name));
         return EXIT_NOT_MATCHED;
     }
@@ -34,16 +34,16 @@ static int graph_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS("show also where steps and requisites are written"),
-    OUTPUT_OPTION("tree|dot|svg|json", "tree", "how to print it"),
+    SITE_OPTIONS("also show where steps and requisites are defined"),
+    OUTPUT_OPTION("tree|dot|svg|json", "tree", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden graph site/", "the order of a run, and why it is so" },
-    { "eden graph site/ --verbose", "also where each requisite is written" },
+    { "eden graph site/", "the order of a run, and the reasons for it" },
+    { "eden graph site/ --verbose", "also show where each requisite is defined" },
     { "eden graph site/ -o svg > site.svg", "a picture" },
-    { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf", "with Graphviz" },
+    { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf", "use Graphviz" },
     { 0 },
 };
 
@@ -51,12 +51,13 @@ const Command command_graph = {
     .name = "graph",
     .group = GROUP_AUTHOR,
     .args = { { "PATH", WORD_FILE } },
-    .help = "Show which steps wait for which.",
-    .text = "PATH is a site, or one file of steps. Shows the steps of this node in the order that\n"
-            "one after another takes them, and below each what it depends on: requisites as they\n"
-            "are written, and those that follow from results that a step uses, from resources\n"
-            "that several steps manage, and from directories and owners that must be there first.\n"
-            "The critical path, the longest chain, is marked. Nothing is checked or changed.",
+    .help = "Show the dependencies of steps.",
+    .text =
+        "PATH is a site, or one file of steps. Shows the steps of this node in the order of a\n"
+        "sequential run, and below each step what it depends on: explicit requisites, and\n"
+        "implicit ones that follow from results a step uses, from resources that several steps\n"
+        "manage, and from directories and owners that must exist first. The critical path, the\n"
+        "longest chain, is marked. Nothing is checked or changed.",
     .options = options,
     .examples = examples,
     .run = graph_run,

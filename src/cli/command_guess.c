@@ -3,7 +3,7 @@
 #include "base/suggest.h"
 #include "cli/subject.h"
 
-/* What other programs of this kind call it. */
+/* Terms of other tools, and our command for each. */
 static const struct {
     const char *words;
     const char *meant;
@@ -54,7 +54,7 @@ static Str by_meaning(Str word)
     return STR_EMPTY;
 }
 
-/* "nodes ping" for 'ping'. */
+/* Suggests "nodes ping" for 'ping'. */
 static Str by_verb(Arena *arena, Str word)
 {
     const Command *found = NULL;
@@ -70,7 +70,7 @@ static Str by_verb(Arena *arena, Str word)
                          : arena_format(arena, "%s %" STR_FMT, found->name, STR_ARG(word));
 }
 
-/* "tokens create" for 'tokens-create'. */
+/* Suggests "tokens create" for 'tokens-create'. */
 static Str by_parts(Arena *arena, Str word)
 {
     for (size_t i = 1; i + 1 < word.len; i++) {
@@ -111,7 +111,8 @@ Str command_guess(Arena *arena, Str word)
 
 /* --- Verbs ----------------------------------------------------------------------------------- */
 
-/* Each line means one thing. A word may stand in several: the first that a command has is taken. */
+/* Each row is a set of synonyms. A word may be in several rows: the first row with a verb of the
+ * command wins. */
 static const char *const meanings[] = {
     "list|ls|all|index",
     "show|get|describe|info|inspect|view|cat|display|status",

@@ -1,11 +1,12 @@
-/* What is meant by a word that is not a command, or not a verb of one. Pure. */
+/* Guesses which command or verb a mistyped or foreign word stands for. Pure. */
 #pragma once
 
 #include "base/arena.h"
 #include "cli/command.h"
 
-/* "nodes ping" for 'ping', "doctor" for 'status', "help codes" for 'codes', "plan" for 'plam'; empty if
- * nothing is near, or if it could be several commands. */
+/* Returns "nodes ping" for 'ping', "doctor" for 'status', "help codes" for 'codes', "plan" for
+ * 'plam'; empty if nothing is similar or several commands match. */
 Str command_guess(Arena *arena, Str word);
-/* "show" for 'get', "list" for 'lsit', of a command that has verbs; empty if nothing is near. */
+/* Returns "show" for 'get', "list" for 'lsit', of a command that has verbs; empty if nothing is
+ * similar. */
 Str verb_guess(const Command *command, Str word);

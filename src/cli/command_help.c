@@ -1,4 +1,4 @@
-/* eden help: commands and topics. */
+/* eden help: help for commands and topics. */
 #include "base/suggest.h"
 #include "cli/help_markdown.h"
 #include "cli/help_text.h"
@@ -17,11 +17,10 @@ static int unknown(const Invocation *invocation, Str name)
     }
     Str near = STR_EMPTY;
     (void)suggest_found(&suggest, &near);
-    return usage_error_near(invocation, near, "there is no command or topic '%" STR_FMT "'",
-                            STR_ARG(name));
+    return usage_error_near(invocation, near, "no command or topic '%" STR_FMT "'", STR_ARG(name));
 }
 
-/* Lists of everything, one page after the other. */
+/* All topics in sequence. */
 static void write_all_pages(Arena *arena, Buf *out)
 {
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
@@ -54,7 +53,7 @@ static int help_run(Invocation *invocation)
                            ? verb_find(subject.command, str_from_c(invocation->args[1]))
                            : NULL;
     if (invocation->arg_count > 1 && verb == NULL) {
-        return usage_error(invocation, "there is no '%s %s'; 'eden help %s' shows all there is",
+        return usage_error(invocation, "unknown verb '%s %s'; 'eden help %s' lists all verbs",
                            invocation->args[0], invocation->args[1], invocation->args[0]);
     }
     if (invocation_prints(invocation, "json")) {
@@ -76,24 +75,22 @@ static int help_run(Invocation *invocation)
         help_markdown_topic(arena, topic, &text);
     } else {
         help_write_topic(arena, topic, &text);
-        buf_put_c(&text, topic->only_listed
-                             ? ""
-                             : "\n'eden explain NAME' tells more about one of them.\n");
+        buf_put_c(&text, topic->only_listed ? "" : "\n'eden explain NAME' shows details.\n");
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("text|json|markdown", "text", "how to print it"),
+    OUTPUT_OPTION("text|json|markdown", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden help render", "options and examples of one command" },
-    { "eden help nodes approve", "the same of one verb of a command" },
-    { "eden help filters", "a list of all filters" },
-    { "eden help -o json", "all commands and options, for another program" },
+    { "eden help render", "options and examples of a command" },
+    { "eden help nodes approve", "options and examples of a verb" },
+    { "eden help filters", "list all filters" },
+    { "eden help -o json", "all commands and options, for scripts" },
     { "eden help filters -o markdown", "a page of the reference" },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* eden init: a cluster, with this machine as its first server. */
+/* eden init: creates a cluster with this machine as its first server. */
 #include "base/ascii_case.h"
 #include "base/vec.h"
 #include "cli/cluster_client.h"
@@ -12,7 +12,7 @@
 
 typedef VEC(Str) Names;
 
-/* --- What is not said on the command line ------------------------------------------------------ */
+/* --- Defaults ---------------------------------------------------------------------------------- */
 
 static bool is_far(const NetworkAddress *address)
 {
@@ -29,7 +29,8 @@ static void add_name(Arena *arena, Names *names, Str name)
     VEC_PUSH(arena, names, name);
 }
 
-/* Others are told the first: an address of this machine works also where its name does not. */
+/* The first name is advertised to nodes: an address of this machine works even where its name does
+ * not resolve. */
 static void find_names(Arena *arena, Names *names)
 {
     NetworkAddresses all = { 0 };
@@ -47,7 +48,7 @@ static void find_names(Arena *arena, Names *names)
     add_name(arena, names, own_host_name(arena));
 }
 
-static bool choose(const Invocation *invocation, Names *names, Founding *out, Error *err)
+static bool choose(const Invocation *invocation, Names *names, ClusterSpec *out, Error *err)
 {
     Arena *arena = invocation->arena;
     ServerSettings *settings = &out->settings;
@@ -82,12 +83,12 @@ static bool choose(const Invocation *invocation, Names *names, Founding *out, Er
     return founding_user_find(arena, invocation_text(invocation, "user"), out, err);
 }
 
-/* --- What is told ------------------------------------------------------------------------------ */
+/* --- Output ------------------------------------------------------------------------------------ */
 
-static int print_json(const Invocation *invocation, const Founding *founding, const char *ca)
+static int print_json(const Invocation *invocation, const ClusterSpec *spec, const char *ca)
 {
     Arena *arena = invocation->arena;
-    const ServerSettings *settings = &founding->settings;
+    const ServerSettings *settings = &spec->settings;
     Map *map = map_new(arena, 8);
     List *names = list_new(arena, settings->name_count);
     for (uint32_t i = 0; i < settings->name_count; i++) {
@@ -103,45 +104,45 @@ static int print_json(const Invocation *invocation, const Founding *founding, co
         map_set_str(arena, map, STR("health"), value_string(settings->health));
     }
     map_set_str(arena, map, STR("names"), value_list(names));
-    map_set_str(arena, map, STR("state_dir"), value_string(str_from_c(founding->state_dir)));
+    map_set_str(arena, map, STR("state_dir"), value_string(str_from_c(spec->state_dir)));
     return output_json(invocation, value_map(map));
 }
 
-static int print_text(const Invocation *invocation, const Founding *founding, const char *ca)
+static int print_text(const Invocation *invocation, const ClusterSpec *spec, const char *ca)
 {
-    const ServerSettings *settings = &founding->settings;
+    const ServerSettings *settings = &spec->settings;
     Stream *out = invocation->out;
-    stream_put_format(out, "The cluster '%s' is created; this machine is its server '%s'.\n",
+    stream_put_format(out, "Created cluster '%s'; this machine is its server '%s'.\n",
                       settings->cluster, settings->node);
     stream_put_format(out, "  CA            %s\n", ca);
-    stream_put_format(out, "  reached as    ");
+    stream_put_format(out, "  addresses     ");
     for (uint32_t i = 0; i < settings->name_count; i++) {
         stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->names[i]));
     }
-    stream_put_format(out, "\n  kept in       %s\n\n", founding->state_dir);
-    bool is_usual = strcmp(founding->state_dir, STATE_DIR_DEFAULT) == 0;
+    stream_put_format(out, "\n  directory     %s\n\n", spec->state_dir);
+    bool is_usual = strcmp(spec->state_dir, STATE_DIR_DEFAULT) == 0;
     stream_put_format(
         out,
-        "Next: %" STR_FMT " starts it,\n"
-        "      'eden tokens create%s%s' prints a line that lets another machine join.\n",
+        "Next: start it with %" STR_FMT ".\n"
+        "      'eden tokens create%s%s' then prints the command for other machines to join.\n",
         STR_ARG(daemon_command_start(invocation)), is_usual ? "" : " --state-dir ",
-        is_usual ? "" : founding->state_dir);
+        is_usual ? "" : spec->state_dir);
     return EXIT_OK;
 }
 
 static int init_run(Invocation *invocation)
 {
-    Founding founding = { 0 };
+    ClusterSpec spec = { 0 };
     Names names = { 0 };
     Pin ca;
     Error err;
-    if (!choose(invocation, &names, &founding, &err) || !cluster_found(&founding, &ca, &err)) {
+    if (!choose(invocation, &names, &spec, &err) || !cluster_create(&spec, &ca, &err)) {
         return daemon_command_fail(invocation, "E0820", &err);
     }
     char pin[PIN_TEXT + 1];
     pin_text(&ca, pin);
-    return invocation_prints(invocation, "json") ? print_json(invocation, &founding, pin)
-                                                 : print_text(invocation, &founding, pin);
+    return invocation_prints(invocation, "json") ? print_json(invocation, &spec, pin)
+                                                 : print_text(invocation, &spec, pin);
 }
 
 static const Option options[] = {
@@ -152,21 +153,22 @@ static const Option options[] = {
     { .name = "address",
       .argument = "ADDRESS",
       .repeats = true,
-      .help = "name or IP address under which others reach this machine; default: all" },
+      .help = "name or IP address that nodes use to reach this machine; default: all of them" },
     { .name = "rpc",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1337",
-      .help = "where to listen for nodes" },
+      .help = "address to listen on for nodes" },
     { .name = "api",
       .argument = "ADDRESS",
       .fallback = "0.0.0.0:1338",
-      .help = "where to listen for the API and joining machines" },
+      .help = "address to listen on for the API and joining machines" },
     { .name = "health",
       .argument = "ADDRESS",
-      .help = "where to answer health checks without TLS, such as 127.0.0.1:8080; default: none" },
+      .help =
+          "address to answer health checks on without TLS, such as 127.0.0.1:8080; default: none" },
     FOUNDING_USER_OPTION,
     STATE_DIR_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print the result"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
@@ -174,8 +176,8 @@ static const Example examples[] = {
     { "eden init", "create a cluster of one machine" },
     { "eden init --cluster blue --address 10.0.0.5",
       "set the cluster name and the advertised address" },
-    { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also over IPv6" },
-    { "eden init --health 127.0.0.1:8080", "with a port for health checks on loopback" },
+    { "eden init --rpc '[::]:1337' --api '[::]:1338' -o json", "also listen on IPv6" },
+    { "eden init --health 127.0.0.1:8080", "answer health checks on loopback" },
     { 0 },
 };
 

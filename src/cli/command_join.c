@@ -13,8 +13,8 @@
 #include "sys/machine.h"
 
 enum {
-    TOKEN_INPUT_MAX = 4096, /* bytes of standard input */
-    HOST_KEY_MAX = 4096     /* bytes of its file */
+    TOKEN_INPUT_MAX = 4096, /* limit of standard input, in bytes */
+    HOST_KEY_MAX = 4096     /* limit of the file, in bytes */
 };
 
 #define TOKEN_VARIABLE "EDEN_JOIN_TOKEN"
@@ -25,16 +25,16 @@ typedef struct Work {
     NodeJoinOptions options;
     Token token;
     LoopTimer limit;
-    NodeJoinState wait; /* of the last that it told */
+    NodeJoinState wait; /* last state printed */
     bool is_node;
-    Str cluster, server; /* once it is a node */
+    Str cluster, server; /* set once it is a node */
     Error err;
 } Work;
 
-/* --- What is asked for ----------------------------------------------------------------------- */
+/* --- Options --------------------------------------------------------------------------------- */
 
-/* Others can see the command line of a process, and some its environment, for as long as it runs: what
- * stands there is overwritten. Both are memory of this process. */
+/* Other users can read the command line of a process, and some its environment, as long as it runs:
+ * overwrite the secret there. Both are writable memory of this process. */
 static void wipe(const char *secret)
 {
     memset((char *)secret, '*', strlen(secret));
@@ -49,7 +49,7 @@ static bool take_token(Work *work, Str text, const char *whence, Error *err)
     return true;
 }
 
-/* From --token-file, the environment, or --token; of these at most one. */
+/* From --token-file, the environment, or --token; at most one of them. */
 static bool read_token(Work *work, Error *err)
 {
     const Invocation *invocation = work->invocation;
@@ -62,7 +62,7 @@ static bool read_token(Work *work, Error *err)
     bool ok = true;
     if (!is_one) {
         ok = error_set(err, ERROR_INVALID,
-                       "give one of --token-file, " TOKEN_VARIABLE " and --token");
+                       "give only one of --token-file, " TOKEN_VARIABLE " and --token");
     } else if (file != NULL || is_input) {
         Str text;
         ok = file_read_secret(invocation->arena, is_input ? given : file, TOKEN_INPUT_MAX, &text,
@@ -95,14 +95,14 @@ static bool read_wish(Work *work, Error *err)
     }
     if (server == NULL || (pin == NULL && options->token != NULL)) {
         return error_set(err, ERROR_INVALID,
-                         "needs --server, and with a token --ca-pin; 'eden tokens create' on a "
-                         "server prints the whole line");
+                         "--server is required, and with a token also --ca-pin; 'eden tokens "
+                         "create' on a server prints the complete command");
     }
     if (!address_parse(str_from_c(server), PORT_API, &options->server, err)) {
         return error_wrap(err, "--server");
     }
     if (options->server.kind == ADDRESS_UNIX) {
-        return error_set(err, ERROR_INVALID, "--server is a name or an IP address");
+        return error_set(err, ERROR_INVALID, "--server must be a name or an IP address");
     }
     options->knows_no_ca = pin == NULL;
     if (pin != NULL && !pin_parse(str_from_c(pin), &options->ca, err)) {
@@ -110,16 +110,15 @@ static bool read_wish(Work *work, Error *err)
     }
     options->name = name == NULL ? own_node_name(invocation->arena) : str_from_c(name);
     if (!node_name_check(options->name, err)) {
-        return name == NULL ? error_wrap(err, "the name of this host makes none for a node, so "
-                                              "--name must give one")
+        return name == NULL ? error_wrap(err, "the host name is not a valid node name; use --name")
                             : error_wrap(err, "--name");
     }
     return true;
 }
 
-/* --- What happens ---------------------------------------------------------------------------- */
+/* --- Progress -------------------------------------------------------------------------------- */
 
-/* As the line to approve it has it; in another place than usual it is for people to look up. */
+/* Formatted for the approve command; a placeholder if the key is not in the default location. */
 static Str own_host_key(Arena *arena)
 {
     Str text, word, rest;
@@ -141,10 +140,10 @@ static void tell_claim(const Work *work, const NodeJoinWait *wait)
     pin_text(&wait->key, key);
     stream_put_format(
         work->invocation->err,
-        "waiting until the server asks this machine over SSH, as '%s'; there run\n"
+        "waiting for the server to log in to this machine over SSH, as '%s'; on a server run\n"
         "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
-        "Its key is %s. The CA that was shown is not trusted yet, %s.\n"
-        "Or end this, and begin again with --ca-pin or a line of 'eden tokens create'.\n",
+        "The key of this machine is %s. The CA that the server presented is not trusted yet, %s.\n"
+        "Alternatively, start over with --ca-pin or a command from 'eden tokens create'.\n",
         wait->name, wait->name, STR_ARG(machine_host_name(arena)), STR_ARG(own_host_key(arena)),
         key, ca);
 }
@@ -163,7 +162,7 @@ static void waits(void *context, const NodeJoinWait *wait)
                           "  eden nodes approve %s --key %s\n",
                           wait->name, wait->name, pin);
     } else {
-        output_line(to, "no server yet: %s; trying again", wait->why);
+        output_line(to, "no server reached yet: %s; retrying", wait->why);
     }
     (void)!stream_flush(to);
     work->wait = wait->state;
@@ -186,9 +185,9 @@ static void expire(void *context)
 {
     Work *work = context;
     error_set(&work->err, ERROR_TIMEOUT,
-              "%s within --max-wait; the same command goes on with the same key",
+              "%s within --max-wait; run the same command again to continue with the same key",
               work->wait == NODE_JOIN_PENDING ? "this machine was not approved"
-                                              : "no server has answered");
+                                              : "no server responded");
     loop_stop(work->loop);
 }
 
@@ -216,12 +215,13 @@ static int succeed(const Work *work)
     stream_put_format(invocation->out,
                       "this machine is node '%" STR_FMT "' of cluster '%" STR_FMT "'\n",
                       STR_ARG(work->options.name), STR_ARG(work->cluster));
-    stream_put_format(invocation->err, "Next, unless it runs already: %" STR_FMT " connects it.\n",
+    stream_put_format(invocation->err,
+                      "Next: connect it with %" STR_FMT ", unless the agent is already running.\n",
                       STR_ARG(daemon_command_start(invocation)));
     return EXIT_OK;
 }
 
-/* What a server asks that has logged in here comes in by standard input. */
+/* A server that has logged in over SSH sends its request on standard input. */
 static int answer_run(Invocation *invocation)
 {
     Work work = { .invocation = invocation };
@@ -252,7 +252,7 @@ static int join_run(Invocation *invocation)
         return usage_error(invocation, "%s", err.text);
     }
     if (limit != NULL && !duration_parse(str_from_c(limit), &limit_ms)) {
-        return usage_error(invocation, "--max-wait: '%s' is no span of time, such as 10m", limit);
+        return usage_error(invocation, "--max-wait: '%s' is not a duration (example: 10m)", limit);
     }
     work.loop = loop = loop_new();
     work.options.loop = loop;
@@ -276,35 +276,35 @@ static int join_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "server",
       .argument = "HOST[:PORT]",
-      .help = "a server of the cluster: its name or address, and the port of its API (1338)" },
+      .help = "name or address of a server of the cluster, and the port of its API (1338)" },
     { .name = "token",
       .argument = "TOKEN",
-      .help = "join with this token, which is then overwritten in argv; '-' reads standard input" },
+      .help = "token to join with, overwritten in argv after use; '-' reads standard input" },
     { .name = "token-file",
       .argument = "FILE",
-      .help = "read the token from a file that only its owner can read; default: EDEN_JOIN_TOKEN" },
+      .help = "file with the token, readable only by its owner; default: EDEN_JOIN_TOKEN" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help =
-          "the CA to trust: sha256: and 64 digits; without it a server has to log in over SSH" },
+      .help = "pin of the CA to trust: sha256: and 64 digits; without it a server has to log in "
+              "over SSH" },
     { .name = "name",
       .argument = "NAME",
       .help = "name of the node; default: the host name without its domain" },
     { .name = "max-wait",
       .argument = "DURATION",
-      .help = "give up after this long, with exit code 124; default: wait without limit" },
+      .help = "give up after this time, with exit code 124; default: no limit" },
     { .name = "answer",
-      .help = "answer a server that has logged in over SSH, on standard input, and exit" },
+      .help = "answer a server that has logged in over SSH on standard input, then exit" },
     STATE_DIR_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print the result"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden join --server eden1 --token - --ca-pin \"$PIN\" < token", "with a token from a file" },
+    { "eden join --server eden1 --token - --ca-pin \"$PIN\" < token", "use a token from a file" },
     { "eden join --server eden1 --ca-pin \"$PIN\" --name web1 --max-wait 1h",
-      "and be approved within an hour" },
-    { "eden join --server eden1 --name web1", "and be asked by the server over SSH" },
+      "wait up to an hour for approval" },
+    { "eden join --server eden1 --name web1", "let the server verify this machine over SSH" },
     { 0 },
 };
 
@@ -313,27 +313,26 @@ const Command command_join = {
     .group = GROUP_CLUSTER,
     .help = "Make this machine a node of a cluster.",
     .text =
-        "On a server, 'eden tokens create' prints the whole line to run here: with a token, the\n"
-        "address of the server, and the pin of the cluster's CA. The token itself is never sent,\n"
-        "and nothing is sent to a server whose certificate the pinned CA did not sign. Other "
-        "users\n"
-        "of this machine can read command lines: use EDEN_JOIN_TOKEN, --token-file or '--token "
-        "-'.\n"
-        "A token in the command line or in the variable is overwritten as soon as it is read.\n"
+        "'eden tokens create' on a server prints the complete command to run here: with a token,\n"
+        "the address of the server, and the pin of the cluster's CA. The token itself is never\n"
+        "sent, and nothing is sent to a server whose certificate the pinned CA did not sign. "
+        "Other\n"
+        "users of this machine can read command lines: use EDEN_JOIN_TOKEN, --token-file or\n"
+        "'--token -'. A token in the command line or the environment is overwritten as soon as it\n"
+        "is read.\n"
         "\n"
         "Without a token, an operator has to approve the key that this machine generated: the\n"
         "command prints what to run on a server, and waits. If it is interrupted, run the same\n"
         "command again: it continues with the same key.\n"
         "\n"
-        "Without --ca-pin this machine cannot verify the server. Then the server has to log in "
-        "here\n"
-        "over SSH ('eden nodes approve --ssh'): it brings the CA to trust and reads the key that "
-        "this\n"
-        "machine generated. Until then nothing from the server is trusted.\n"
+        "Without --ca-pin this machine cannot verify the server. Instead, the server has to log "
+        "in\n"
+        "here over SSH ('eden nodes approve --ssh'): it provides the CA to trust and reads the "
+        "key\n"
+        "that this machine generated. Until then nothing from the server is trusted.\n"
         "\n"
-        "The results are in agent/ below --state-dir: key and certificate of the node, the CAs to\n"
-        "trust, and the addresses of the servers. An agent that is already running continues with\n"
-        "them.",
+        "The results are in agent/ below --state-dir: the node's key and certificate, the CAs to\n"
+        "trust, and the addresses of the servers. A running agent picks them up.",
     .options = options,
     .examples = examples,
     .run = join_run,

@@ -1,14 +1,15 @@
-/* eden leave: this machine is no node any more. */
+/* eden leave: removes this machine from its cluster. */
 #include "agent/agent.h"
 #include "agent/membership.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "membership/lost_settings.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "sys/file_lock.h"
 
-/* Which node it is; what is wrong was told when it returns false. */
+/* Reads which node this machine is. On failure, reports the error, sets `*code` and returns
+ * false. */
 static bool read_node(Invocation *invocation, const Directory *agent, NodeState *out, int *code)
 {
     Error err;
@@ -16,7 +17,7 @@ static bool read_node(Invocation *invocation, const Directory *agent, NodeState 
         return true;
     }
     if (err.kind == ERROR_NOT_FOUND) {
-        error_set(&err, ERROR_UNAVAILABLE, "this machine is no node of a cluster");
+        error_set(&err, ERROR_UNAVAILABLE, "this machine is not a node");
     }
     *code = daemon_command_fail(invocation, "E0832", &err);
     return false;
@@ -28,9 +29,9 @@ static bool is_server(const Invocation *invocation)
     Error err;
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY "%c",
                             invocation_text(invocation, "state-dir"), 0);
-    /* Also one that has lost them: its node is needed as soon as they are put back. */
+    /* Also true for a server that lost its files: the node is needed again once they are restored. */
     return directory_open(path.data, &server, &err) &&
-           (directory_has(&server, SERVER_SETTINGS_FILE) || lost_settings_are(&server));
+           (directory_has(&server, SERVER_SETTINGS_FILE) || settings_are_lost(&server));
 }
 
 static int tell(const Invocation *invocation, const NodeState *node, bool told)
@@ -47,16 +48,15 @@ static int tell(const Invocation *invocation, const NodeState *node, bool told)
     stream_put_format(invocation->out, "this machine is no longer node '%s' of cluster '%s'\n",
                       node->node, node->cluster);
     if (!told) {
-        stream_put_format(
-            invocation->err,
-            "unless it was removed there, the cluster does not know; on a server run\n"
-            "  eden nodes remove %s\n",
-            node->node);
+        stream_put_format(invocation->err,
+                          "the cluster may still list this node; to remove it, run on a server\n"
+                          "  eden nodes remove %s\n",
+                          node->node);
     }
     return EXIT_OK;
 }
 
-/* Without an agent, which cannot come meanwhile either. */
+/* Deletes the local data while holding the lock that keeps an agent from starting. */
 static bool forget_here(const Invocation *invocation, const Directory *agent, Error *err)
 {
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
@@ -66,14 +66,15 @@ static bool forget_here(const Invocation *invocation, const Directory *agent, Er
            membership_forget(agent, err);
 }
 
-/* A node that was removed at the server has no session either: nobody is left to ask. */
+/* A node that was already removed at the server has no session, so it cannot request its
+ * removal. */
 static int fail_unasked(Invocation *invocation, const char *code, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     Problem *problem = problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
-    problem->hint = STR("'eden leave --force' forgets the cluster here, as for a node that was "
-                        "removed already");
+    problem->hint = STR(
+        "if the node was already removed, 'eden leave --force' deletes its data on this machine");
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);
 }
@@ -94,7 +95,7 @@ static int leave_run(Invocation *invocation)
                             invocation_text(invocation, "state-dir"), 0);
     if (!directory_open(path.data, &agent, &err)) {
         if (err.kind == ERROR_NOT_FOUND) {
-            error_set(&err, ERROR_UNAVAILABLE, "this machine is no node of a cluster");
+            error_set(&err, ERROR_UNAVAILABLE, "this machine is not a node");
         }
         return daemon_command_fail(invocation, "E0832", &err);
     }
@@ -103,7 +104,7 @@ static int leave_run(Invocation *invocation)
     }
     if (is_server(invocation)) {
         error_set(&err, ERROR_CONFLICT,
-                  "this machine is a server of cluster '%s', and cannot leave it", node.cluster);
+                  "this machine is a server of cluster '%s' and cannot leave it", node.cluster);
         return daemon_command_fail(invocation, "E0832", &err);
     }
     if (cluster_ask(invocation, &request, &answer, &asked, &err)) {
@@ -120,15 +121,15 @@ static int leave_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "force", .help = "leave even if no server can be asked to remove the node" },
+    { .name = "force", .help = "delete the local data even if no server can be reached" },
     CLUSTER_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to print the result"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden leave", "be removed by the server, and forget the cluster here" },
-    { "eden leave --force", "once the server has removed it, or is gone" },
+    { "eden leave", "remove the node and its local data" },
+    { "eden leave --force", "if the server is gone or has already removed the node" },
     { 0 },
 };
 
@@ -137,12 +138,13 @@ const Command command_leave = {
     .group = GROUP_CLUSTER,
     .help = "Remove this machine from its cluster.",
     .text =
-        "The agent asks its server to remove this node, whose certificates are refused from then\n"
-        "on, and takes away its key, its certificate and whatever it had still to tell. It goes\n"
-        "on running, and waits for another 'eden join'.\n"
+        "The agent asks its server to remove this node; from then on its certificates are "
+        "rejected.\n"
+        "Then it deletes its key, its certificate and unsent records. It keeps running and waits\n"
+        "for another 'eden join'.\n"
         "\n"
-        "With --force only what lies on this machine goes, also without an agent: the command\n"
-        "to run on a server is printed.",
+        "With --force only local data is deleted, even without an agent; the command to run on a\n"
+        "server is printed.",
     .options = options,
     .examples = examples,
     .run = leave_run,

@@ -1,4 +1,4 @@
-/* eden login: from now on commands ask that server, as whoever the token is for. */
+/* eden login: stores a server and a credential for it as a context, which later commands use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@
 #include "sys/terminal.h"
 
 enum {
-    TOKEN_INPUT_MAX = 4096, /* bytes of a file or standard input */
-    ANSWER_MAX = 16,        /* to a question with yes or no */
+    TOKEN_INPUT_MAX = 4096, /* limit of a file or standard input, in bytes */
+    ANSWER_MAX = 16,        /* limit of a yes or no answer, in bytes */
 };
 
 typedef struct Login {
@@ -27,21 +27,21 @@ typedef struct Login {
     Arena *arena;
     Str directory;
     Contexts contexts;
-    Context context; /* the one that is to be */
-    bool is_named;   /* somebody has said how it is called */
-    Context kept;    /* the one that is there, of the same name and server */
+    Context context; /* the context being created */
+    bool is_named;   /* --name was given */
+    Context kept;    /* existing context of the same name and server */
     Address server;
     int64_t timeout_ms;
-    Str cluster;   /* as the server says */
-    Value session; /* who the server takes us for; null: it does not tell */
-    Context was;   /* what was kept under that name */
+    Str cluster;   /* as reported by the server */
+    Value session; /* identity reported by the server; null if it reports none */
+    Context was;   /* previous context of the same name */
     bool had_one;
-    Str hint; /* what to do about what is wrong; may be empty */
+    Str hint; /* hint for the error; may be empty */
 } Login;
 
-/* --- Which one ------------------------------------------------------------------------------- */
+/* --- Server ---------------------------------------------------------------------------------- */
 
-/* `eden login` alone is for the context that is used anyway. */
+/* Without SERVER, `eden login` renews the current context. */
 static Str wanted_name(const Login *login)
 {
     const char *given = invocation_text(login->invocation, "name"), *set = getenv("EDEN_CONTEXT");
@@ -78,13 +78,14 @@ static bool find_context(Login *login, Error *err)
         return true;
     }
     if (old == NULL) {
-        return error_set(err, ERROR_INVALID,
-                         "needs SERVER, as https://eden1:1338: there is no context to renew");
+        return error_set(
+            err, ERROR_INVALID,
+            "SERVER is required, such as https://eden1:1338: there is no context to renew");
     }
     return context_server_parse(old->servers[0], &login->server, err);
 }
 
-/* Nobody has answered who could be trusted. */
+/* Reports that no trusted server responded. */
 static bool far_fail(Login *login, Error *err)
 {
     Context asked = login->context;
@@ -94,19 +95,20 @@ static bool far_fail(Login *login, Error *err)
     return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
 }
 
-/* --- By which CA ----------------------------------------------------------------------------- */
+/* --- CA -------------------------------------------------------------------------------------- */
 
-/* Without a pin somebody has to compare it; a program cannot. */
+/* Without a pin the user has to compare it at the terminal. */
 static bool confirm(Login *login, const ServerCa *shown, Error *err)
 {
     char answer[ANSWER_MAX];
     Str server = login->context.servers[0];
-    Str question = arena_format(
-        login->arena,
-        "%" STR_FMT " says that it is a server of cluster '%" STR_FMT "', whose CA has the pin\n"
-        "  %s\n"
-        "'eden pki rotate --status' on the server shows the right one. Is it the same? [y/N] ",
-        STR_ARG(server), STR_ARG(shown->cluster), shown->pin);
+    Str question = arena_format(login->arena,
+                                "%" STR_FMT " claims to be a server of cluster '%" STR_FMT
+                                "', whose CA has the pin\n"
+                                "  %s\n"
+                                "Compare it with the output of 'eden pki rotate --status' on the "
+                                "server. Is it the same? [y/N] ",
+                                STR_ARG(server), STR_ARG(shown->cluster), shown->pin);
     if (!terminal_ask(arena_copy_c(login->arena, question), false, answer, sizeof answer, err)) {
         return false;
     }
@@ -119,8 +121,8 @@ static bool fetch_ca(Login *login, Str pin, Error *err)
     ServerCa shown;
     if (pin.len == 0 && !terminal_is_there()) {
         return error_set(err, ERROR_INVALID,
-                         "needs --ca-pin or --ca, to know the right server by; 'eden pki rotate "
-                         "--status' and 'eden tokens create' on the server show the pin");
+                         "--ca-pin or --ca is required to verify the server; 'eden pki rotate "
+                         "--status' and 'eden tokens create' on the server print the pin");
     }
     if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &shown, err)) {
         return far_fail(login, err);
@@ -137,7 +139,7 @@ static bool find_ca(Login *login, Error *err)
     Certificate *items;
     uint32_t count;
     if (pin != NULL && file != NULL) {
-        return error_set(err, ERROR_INVALID, "--ca-pin and --ca are two of one thing");
+        return error_set(err, ERROR_INVALID, "--ca-pin and --ca are mutually exclusive");
     }
     if (file == NULL) {
         return pin == NULL && login->context.ca.len > 0
@@ -151,10 +153,10 @@ static bool find_ca(Login *login, Error *err)
            error_wrap(err, "%s", file);
 }
 
-/* --- As whom --------------------------------------------------------------------------------- */
+/* --- Credential ------------------------------------------------------------------------------ */
 
-/* A certificate takes the place of the token that is there. It is for the server that it came from:
- * one that shows another CA does not see it. */
+/* With --certificate, the stored token is used to request a certificate that replaces it. It is
+ * sent only to the server it belongs to, verified by the same CA. */
 static bool take_kept_token(Login *login, Str *out)
 {
     const Context *kept = &login->kept;
@@ -170,12 +172,12 @@ static bool take_kept_token(Login *login, Str *out)
         return false;
     }
     *out = had.token;
-    output_line(login->invocation->err, "taking the token of context '%" STR_FMT "'",
+    output_line(login->invocation->err, "using the token of context '%" STR_FMT "'",
                 STR_ARG(kept->name));
     return true;
 }
 
-/* Never from the command line: others can see that. */
+/* Never read from the command line, which other users can see. */
 static bool read_token(Login *login, Error *err)
 {
     const char *file = invocation_text(login->invocation, "token-file");
@@ -192,11 +194,11 @@ static bool read_token(Login *login, Error *err)
     } else if (set != NULL && set[0] != '\0') {
         text = str_from_c(set);
     } else if (take_kept_token(login, &text)) {
-        /* nobody is asked */
+        /* cannot prompt */
     } else if (!terminal_is_there()) {
         return error_set(err, ERROR_INVALID,
-                         "needs a token: --token-file FILE, --token-file - for standard input, or "
-                         "EDEN_TOKEN");
+                         "a token is required: use --token-file FILE, --token-file - for standard "
+                         "input, or EDEN_TOKEN");
     } else {
         if (!terminal_ask("Token: ", true, typed, sizeof typed, err)) {
             return false;
@@ -207,10 +209,9 @@ static bool read_token(Login *login, Error *err)
     text = str_trim(text);
     if (!access_token_parse(text, &token, err)) {
         return token_parse(text, &other, &ignored)
-                   ? error_set(
-                         err, ERROR_INVALID,
-                         "that is a token for machines, which 'eden join' takes; 'eden tokens "
-                         "create --role ROLE' on a server makes one for people")
+                   ? error_set(err, ERROR_INVALID,
+                               "this is a join token, for 'eden join'; create an API token with "
+                               "'eden tokens create --role ROLE' on a server")
                    : false;
     }
     login->context.token = text;
@@ -218,7 +219,7 @@ static bool read_token(Login *login, Error *err)
     return true;
 }
 
-/* --- Whether that is so ---------------------------------------------------------------------- */
+/* --- Verification ---------------------------------------------------------------------------- */
 
 static bool ask(Login *login, Str target, ClusterAnswer *answer, Error *err)
 {
@@ -246,7 +247,7 @@ static Str roles_text(Arena *arena, Value session)
     return buf_str(&text);
 }
 
-/* What a server refuses was asked for by this program: the command line is not to blame. */
+/* The program built the request, so a 4xx response is not a usage error. */
 static bool read_answer(Login *login, const ClusterAnswer *answer, Value *out, Error *err)
 {
     if (cluster_answer_read(login->arena, answer, out, err)) {
@@ -254,13 +255,13 @@ static bool read_answer(Login *login, const ClusterAnswer *answer, Value *out, E
     }
     err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
     if (out->kind != VALUE_MAP) {
-        login->hint = STR("is there a proxy between, or another program at that address? SERVER is "
-                          "the API of a server, port 1338 unless server.json there says so");
+        login->hint = STR("is there a proxy in between, or another program at this address? SERVER "
+                          "is the API of a server; its port is 1338 unless server.json changes it");
     }
     return false;
 }
 
-/* Who has said how to call the context can do without. */
+/* The name of the cluster is needed only if --name was not given. */
 static bool find_cluster(Login *login, Error *err)
 {
     ClusterAnswer answer;
@@ -276,7 +277,7 @@ static bool find_cluster(Login *login, Error *err)
         login->hint = STR_EMPTY;
         return true;
     }
-    return error_wrap(err, "the server does not tell how its cluster is called");
+    return error_wrap(err, "the server did not report the name of its cluster");
 }
 
 static bool check(Login *login, Error *err)
@@ -287,13 +288,13 @@ static bool check(Login *login, Error *err)
     }
     if (!read_answer(login, &answer, &login->session, err)) {
         if (login->session.kind != VALUE_MAP) {
-            return error_wrap(err, "cannot check whether the token is valid");
+            return error_wrap(err, "cannot verify the token");
         }
         if (answer.status == 401) {
-            login->hint = STR("'eden tokens create --role ROLE' on a server makes one for people; "
-                              "'eden roles list' there shows the roles");
+            login->hint = STR("create a token with 'eden tokens create --role ROLE' on a server; "
+                              "'eden roles list' lists the roles");
         }
-        return error_wrap(err, "the server does not take the token");
+        return error_wrap(err, "the server rejected the token");
     }
     login->context.user = arena_copy(login->arena, value_get_text(login->session, "name"));
     login->context.roles = roles_text(login->arena, login->session);
@@ -312,8 +313,8 @@ static Str certificate_body(Arena *arena, Value session, Str csr)
     return cluster_body(arena, value_map(body));
 }
 
-/* Creates a key and requests a certificate with the roles of the session, with which the context then
- * replaces its token. The key never leaves this machine. */
+/* Generates a key and requests a certificate with the roles of the session; the context stores it
+ * instead of the token. The key never leaves this machine. */
 static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
 {
     Arena *arena = login->arena;
@@ -325,8 +326,9 @@ static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
     Str csr, user = value_get_text(login->session, "name");
     if (!user_name_check(user, err)) {
         return error_set(err, ERROR_OS,
-                         "the token is for '%" STR_FMT "', which cannot stand in a certificate; "
-                         "'eden tokens create --role ROLE --label NAME' makes one for a name of "
+                         "the token belongs to '%" STR_FMT
+                         "', which is not valid in a certificate; "
+                         "'eden tokens create --role ROLE --label NAME' creates one for a name of "
                          "a-z, 0-9, '-' and '.'",
                          STR_ARG(user));
     }
@@ -344,14 +346,14 @@ static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
         return false;
     }
     if (!cluster_answer_read(arena, &got, &made, err)) {
-        /* What it refuses was made here: the command line is not to blame. */
+        /* The program built the request, so a rejection is not a usage error. */
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
-        return error_wrap(err, "the server makes no certificate");
+        return error_wrap(err, "the server issued no certificate");
     }
     Value status = value_get_map(made, "status");
     Str certificate = value_get_text(status, "certificate");
     if (certificate.len == 0) {
-        return error_set(err, ERROR_OS, "the server's answer has no certificate");
+        return error_set(err, ERROR_OS, "the server's response has no certificate");
     }
     context->certificate = certificate;
     context->key = arena_copy(arena, str_from(text.text, text.len));
@@ -360,7 +362,7 @@ static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
     return true;
 }
 
-/* By the certificate from then on; that it opens the server is seen before it is kept. */
+/* Switches to the certificate, after checking that the server accepts it. */
 static bool take_certificate(Login *login, Error *err)
 {
     ClusterEnd end = { .context = login->context };
@@ -371,12 +373,11 @@ static bool take_certificate(Login *login, Error *err)
     return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
            get_certificate(login, &end, err) && ask(login, STR("/v1/session"), &answer, err) &&
            (read_answer(login, &answer, &login->session, err) ||
-            error_wrap(err, login->session.kind == VALUE_MAP
-                                ? "the server does not take the certificate"
-                                : "cannot check whether the certificate is valid"));
+            error_wrap(err, login->session.kind == VALUE_MAP ? "the server rejected the certificate"
+                                                             : "cannot verify the certificate"));
 }
 
-/* Called after its cluster, unless another one is called that. */
+/* Uses the name of the cluster unless another cluster's context has it. */
 static bool name_context(Login *login, Error *err)
 {
     if (login->is_named) {
@@ -385,20 +386,22 @@ static bool name_context(Login *login, Error *err)
     Error why;
     login->context.name = arena_copy(login->arena, login->cluster);
     if (!context_name_check(login->context.name, &why)) {
-        return error_set(err, ERROR_INVALID, "needs --name: the cluster is called '%" STR_FMT "'",
+        return error_set(err, ERROR_INVALID,
+                         "--name is required: the cluster is named '%" STR_FMT "'",
                          STR_ARG(login->cluster));
     }
     const Context *old = contexts_find(&login->contexts, login->context.name);
     return old == NULL || str_eq(str_trim(old->ca), str_trim(login->context.ca)) ||
            error_set(err, ERROR_CONFLICT,
-                     "another context is called '%" STR_FMT "' already, of a cluster with another "
-                     "CA: give --name, or forget it with 'eden context remove %" STR_FMT "'",
+                     "context '%" STR_FMT "' already exists, for a cluster with a different "
+                     "CA: use --name, or remove it with 'eden context remove %" STR_FMT "'",
                      STR_ARG(login->context.name), STR_ARG(login->context.name));
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Command --------------------------------------------------------------------------------- */
 
-/* Beside what others have kept meanwhile: somebody may have looked for the token for a while. */
+/* Reloads the file under the lock, since other processes may have changed it while the user was at
+ * the prompt. */
 static bool keep(Login *login, Error *err)
 {
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
@@ -419,7 +422,7 @@ static bool log_in(Login *login, Error *err)
 {
     if (!duration_parse(str_from_c(invocation_text(login->invocation, "timeout")),
                         &login->timeout_ms)) {
-        return error_set(err, ERROR_INVALID, "--timeout is a span of time as '5s' or '1m'");
+        return error_set(err, ERROR_INVALID, "--timeout must be a duration, such as '5s' or '1m'");
     }
     if (!contexts_load(login->arena, login->directory, &login->contexts, err)) {
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
@@ -464,29 +467,32 @@ static const Option options[] = {
       .help = "name of the context; default: the name of the cluster" },
     { .name = "ca-pin",
       .argument = "PIN",
-      .help = "sha256:... of the cluster's CA, which the server must show" },
-    { .name = "ca", .argument = "FILE", .word = WORD_FILE, .help = "the CA itself, as PEM" },
+      .help = "pin of the cluster's CA, sha256:..., to verify the server with" },
+    { .name = "ca",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "certificate of the CA, in PEM" },
     { .name = "token-file",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "read the token from this file; - is standard input" },
+      .help = "file with the token; - reads standard input" },
     { .name = "certificate",
-      .help = "keep a certificate with the roles of the token, instead of the token" },
+      .help = "store a certificate with the roles of the token instead of the token" },
     { .name = "timeout",
       .argument = "TIME",
       .fallback = "30s",
-      .help = "how long to wait for an answer" },
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+      .help = "how long to wait for a response" },
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
     { "eden login https://eden1:1338 --name prod --ca-pin sha256:9c1e...",
-      "asks for the token without showing it" },
+      "prompts for the token without echo" },
     { "pass eden/prod | eden login eden1 --ca-pin sha256:9c1e... --token-file -",
-      "with a token from another program" },
-    { "eden login --certificate", "a certificate in place of the token" },
-    { "eden login", "a new token for the current context" },
+      "read the token from another program" },
+    { "eden login --certificate", "replace the token with a certificate" },
+    { "eden login", "renew the token of the current context" },
     { 0 },
 };
 
@@ -494,26 +500,26 @@ const Command command_login = {
     .name = "login",
     .group = GROUP_CLUSTER,
     .args = { { "[SERVER]" } },
-    .help = "Work with a cluster from this machine.",
+    .help = "Log in to a cluster.",
     .text =
-        "SERVER is https://NAME:PORT, of which the port is 1338 unless you say so. From then on\n"
-        "commands of the cluster ask that server instead of one on this machine; 'eden context'\n"
-        "shows and changes that. Without SERVER it renews the token of the current context, or of\n"
-        "--name.\n"
+        "SERVER is https://NAME:PORT; the default port is 1338. From then on, cluster commands "
+        "use\n"
+        "that server instead of one on this machine; 'eden context' lists and switches contexts.\n"
+        "Without SERVER, renews the token of the current context, or of --name.\n"
         "\n"
-        "The server is known by its CA: by the pin that 'eden init', 'eden tokens create' and "
-        "'eden\n"
-        "pki rotate --status' show, or by the file. Without either you are asked at the terminal\n"
-        "whether the pin is right; without a terminal it is refused.\n"
+        "The server is verified by its CA: by the pin that 'eden init', 'eden tokens create' and\n"
+        "'eden pki rotate --status' print, or by a file. Without either you have to confirm the "
+        "pin\n"
+        "at the terminal; without a terminal the login fails.\n"
         "\n"
         "The token is read from --token-file, from EDEN_TOKEN, or at the terminal; never from the\n"
-        "command line, which others can see. With --certificate a key is made here, and the "
-        "server\n"
-        "makes a certificate for it, which proves who you are from then on; the token that the\n"
-        "context has already will do for that, as long as server and CA are the same.\n"
+        "command line, which other users can see. With --certificate a key is generated here and\n"
+        "the server issues a certificate for it, which replaces the token. The token that the\n"
+        "context already has is used for this if server and CA are unchanged.\n"
         "\n"
-        "All is tried before anything is kept. What is kept is for you alone, in\n"
-        "eden/contexts.json of XDG_CONFIG_HOME or ~/.config.",
+        "Everything is verified before it is stored, readable only by you, in eden/contexts.json "
+        "in\n"
+        "XDG_CONFIG_HOME or ~/.config.",
     .options = options,
     .examples = examples,
     .run = login_run,

@@ -1,11 +1,11 @@
-/* eden logout: forgets the token or certificate of a context. */
+/* eden logout: deletes the credential of a context. */
 #include <stdlib.h>
 
 #include "cli/cluster_client.h"
 #include "cli/credential_left.h"
 #include "cli/output.h"
 
-/* Without a word it is the one that `eden login` would renew. */
+/* The default is the context that `eden login` would renew. */
 static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
 {
     const char *set = getenv("EDEN_CONTEXT");
@@ -14,7 +14,7 @@ static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
                                            : contexts->current;
 }
 
-/* The one that is meant, among those that are there now; EXIT_OK, or what is wrong was told. */
+/* Finds the context in the current file. Returns EXIT_OK, or reports the error. */
 static int find(const Invocation *invocation, Str directory, Contexts *contexts, Context **out)
 {
     Error err;
@@ -27,13 +27,13 @@ static int find(const Invocation *invocation, Str directory, Contexts *contexts,
         return EXIT_OK;
     }
     if (str_eq_c(name, CONTEXT_LOCAL)) {
-        return usage_error(invocation, "'" CONTEXT_LOCAL "' is the server on this machine, which "
-                                       "is asked without a token: there is nothing to forget");
+        return usage_error(invocation, "'" CONTEXT_LOCAL
+                                       "' is the server on this machine, which needs no token");
     }
-    return name.len == 0 ? usage_error(invocation, "no context is the current one; 'eden context' "
-                                                   "shows which there are")
+    return name.len == 0 ? usage_error(invocation,
+                                       "there is no current context; 'eden context' lists contexts")
                          : usage_error_near(invocation, contexts_near(contexts, name),
-                                            "there is no context '%" STR_FMT "'", STR_ARG(name));
+                                            "context '%" STR_FMT "' not found", STR_ARG(name));
 }
 
 static int log_out(const Invocation *invocation, Context *out)
@@ -44,7 +44,7 @@ static int log_out(const Invocation *invocation, Context *out)
     Contexts contexts;
     Context *context;
     Error err;
-    /* Before the lock, which makes the folder that it is in. */
+    /* Must come before the lock, which creates the directory. */
     int code = find(invocation, directory, &contexts, &context);
     if (code != EXIT_OK) {
         return code;
@@ -83,7 +83,7 @@ static int logout_run(Invocation *invocation)
         return output_json(invocation, value_map(map));
     }
     bool had_certificate = was.certificate.len > 0;
-    stream_put_format(invocation->out, "context '%" STR_FMT "' has no %s any more\n",
+    stream_put_format(invocation->out, "removed from context '%" STR_FMT "': %s\n",
                       STR_ARG(was.name), had_certificate ? "certificate" : "token");
     Str left = credential_left(arena, &was);
     if (left.len > 0) {
@@ -93,13 +93,13 @@ static int logout_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden logout", "of the current context" },
-    { "eden logout prod", "of another" },
+    { "eden logout", "log out of the current context" },
+    { "eden logout prod", "log out of another context" },
     { 0 },
 };
 
@@ -107,12 +107,12 @@ const Command command_logout = {
     .name = "logout",
     .group = GROUP_CLUSTER,
     .args = { { "[CONTEXT]", WORD_CONTEXT } },
-    .help = "Forget the token or certificate of a context.",
+    .help = "Delete the token or certificate of a context.",
     .text =
-        "The address of the server and its CA are kept: 'eden login' asks for a new token only.\n"
-        "'eden context remove' forgets all of it. What proved who you are stays good until it\n"
-        "expires, or is taken back: a token by 'eden tokens revoke ID', a certificate by\n"
-        "'eden pki revoke SERIAL', with what it prints.",
+        "The server and its CA stay in the context: 'eden login' only needs a new token. 'eden\n"
+        "context remove' deletes the entire context. The credential itself remains valid until it\n"
+        "expires or is revoked: the command prints how to revoke it, 'eden tokens revoke ID' or\n"
+        "'eden pki revoke SERIAL'.",
     .options = options,
     .examples = examples,
     .run = logout_run,

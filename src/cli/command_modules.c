@@ -1,4 +1,4 @@
-/* eden modules: executables that a site brings along as modules. Keys, signatures, documentation. */
+/* eden modules: signs, verifies and documents the modules of a site, which are executables. */
 #include "cli/help_text.h"
 #include "cli/output.h"
 #include "cli/subject_value.h"
@@ -16,7 +16,7 @@ typedef struct Work {
     const char *trust;
 } Work;
 
-static void work_init(Work *work, Invocation *invocation)
+static void setup_init(Work *work, Invocation *invocation)
 {
     work->invocation = invocation;
     work->trust = node_trust_path(invocation_text(invocation, "config-dir"));
@@ -60,7 +60,7 @@ static bool make_keys(const Work *work, const char *path, const char *public_pat
     Ed25519Private key;
     Ed25519Public public;
     if (file_exists(public_path)) {
-        return error_set(err, ERROR_CONFLICT, "%s: is there already", public_path);
+        return error_set(err, ERROR_CONFLICT, "%s: already exists", public_path);
     }
     if (!ed25519_make(&key, err)) {
         return false;
@@ -80,7 +80,7 @@ static int run_keygen(Invocation *invocation)
     Str public_path = arena_format(invocation->arena, "%s.pub", path);
     char id[ED25519_ID + 1];
     Error err;
-    work_init(&work, invocation);
+    setup_init(&work, invocation);
     if (!make_keys(&work, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
         return fail(&work, &err);
     }
@@ -92,15 +92,17 @@ static int run_keygen(Invocation *invocation)
         set(&work, map, "public", value_string(public_path));
         return output_json(invocation, value_map(map));
     }
-    stream_put_format(invocation->out,
-                      "key %s\n"
-                      "  %s signs; keep it to yourself\n"
-                      "  %" STR_FMT " goes into /etc/eden/trusted-keys/ of nodes that trust it\n",
-                      id, path, STR_ARG(public_path));
+    stream_put_format(
+        invocation->out,
+        "key %s\n"
+        "  %s is the private key, to sign modules with; keep it secret\n"
+        "  %" STR_FMT
+        " is the public key; put it in /etc/eden/trusted-keys/ of nodes that trust it\n",
+        id, path, STR_ARG(public_path));
     return EXIT_OK;
 }
 
-/* --- Files of modules ---------------------------------------------------------------------------- */
+/* --- Module files -------------------------------------------------------------------------------- */
 
 typedef VEC(Str) Paths;
 
@@ -140,19 +142,19 @@ static bool get_paths(Work *work, Paths *out, Error *err)
     return ok;
 }
 
-/* The bytes of a module, which must be called like one. */
+/* Reads a module after checking its name. */
 static bool read_module(Work *work, Str path, Str *bytes, Error *err)
 {
     Arena *arena = work->invocation->arena;
     Str name = base_name(path);
     if (!extension_name_is(name)) {
         return error_set(err, ERROR_INVALID,
-                         "%" STR_FMT ": a module is called like its file, with a-z, 0-9 and '_'",
+                         "%" STR_FMT ": the file name of a module may have only a-z, 0-9 and '_'",
                          STR_ARG(path));
     }
     if (module_table_find_module(modules, name) != NULL) {
         return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT ": there is a built-in module of that name", STR_ARG(path));
+                         "%" STR_FMT ": there is a built-in module of this name", STR_ARG(path));
     }
     return file_read(arena, arena_copy_c(arena, path), SITE_FILE_MAX, bytes, err);
 }
@@ -181,9 +183,9 @@ static int run_sign(Invocation *invocation)
     Ed25519Private key;
     Error err;
     Str text;
-    work_init(&work, invocation);
+    setup_init(&work, invocation);
     if (key_path == NULL) {
-        return usage_error(invocation, "--key FILE is missing");
+        return usage_error(invocation, "--key FILE is required");
     }
     if (!get_paths(&work, &paths, &err) ||
         !file_read(invocation->arena, key_path, KEY_FILE_MAX, &text, &err)) {
@@ -216,14 +218,14 @@ static int run_sign(Invocation *invocation)
 
 /* --- verify ------------------------------------------------------------------------------------ */
 
-/* What `verify` and `list` print of a module. */
+/* A module, as `verify` and `list` print it. */
 typedef struct Entry {
     Str path;
     Str name;
-    Str signer;           /* id; empty: none */
-    Str signer_name;      /* of a trusted key; else empty */
-    Str reason;           /* why it cannot be used; empty: it can */
-    const Module *module; /* NULL: not asked */
+    Str signer;           /* id of the key; may be empty */
+    Str signer_name;      /* name of the key if it is trusted, else empty */
+    Str reason;           /* why it cannot be used; empty if it can */
+    const Module *module; /* NULL: not loaded */
 } Entry;
 
 static Entry verify_one(Work *work, const TrustedKeys *keys, Str path)
@@ -236,7 +238,7 @@ static Entry verify_one(Work *work, const TrustedKeys *keys, Str path)
     if (!read_module(work, path, &bytes, &err)) {
         entry.reason = arena_copy(arena, str_from_c(err.text));
     } else if (!file_read(arena, signature_path(work, path), KEY_FILE_MAX, &signature, &err)) {
-        entry.reason = err.kind == ERROR_NOT_FOUND ? STR("it is not signed")
+        entry.reason = err.kind == ERROR_NOT_FOUND ? STR("not signed")
                                                    : arena_copy(arena, str_from_c(err.text));
     } else if (!signature_verify(keys, entry.name, bytes, signature, &entry.signer, &key, &err)) {
         entry.reason = arena_copy(arena, str_from_c(err.text));
@@ -311,7 +313,7 @@ static int print_entries(Work *work, const Entry *entries, uint32_t count, bool 
     }
     table_print(&table, invocation->out);
     if (count == 0) {
-        stream_put_format(invocation->err, "eden modules: there are none\n");
+        stream_put_format(invocation->err, "eden modules: no modules found\n");
     }
     return EXIT_OK;
 }
@@ -323,7 +325,7 @@ static int run_verify(Invocation *invocation)
     Paths paths = { 0 };
     TrustedKeys keys;
     Error err;
-    work_init(&work, invocation);
+    setup_init(&work, invocation);
     if (!get_paths(&work, &paths, &err) || !trusted_keys_load(arena, work.trust, &keys, &err)) {
         return fail(&work, &err);
     }
@@ -357,7 +359,7 @@ static int run_list(Invocation *invocation)
     Work work;
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Error err;
-    work_init(&work, invocation);
+    setup_init(&work, invocation);
     if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
         return fail(&work, &err);
@@ -376,7 +378,7 @@ static int run_list(Invocation *invocation)
     return print_entries(&work, entries.items, entries.len, true);
 }
 
-/* NAME is a module or one action of it; empty: all. */
+/* `name` is a module or an action of one; empty: all. */
 static void add_subjects(Work *work, const Extension *extension, Str name, Subjects *out)
 {
     Arena *arena = work->invocation->arena;
@@ -411,7 +413,7 @@ static int run_doc(Invocation *invocation)
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Subjects subjects = { 0 };
     Error err;
-    work_init(&work, invocation);
+    setup_init(&work, invocation);
     if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
         return fail(&work, &err);
@@ -427,8 +429,8 @@ static int run_doc(Invocation *invocation)
         known = true;
         if (extension->refused != NULL) {
             problems_add_as(&work.inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
-                            "E0324", NULL, 0, 0, "the module '%s' cannot be used: %s",
-                            extension->name, extension->refused);
+                            "E0324", NULL, 0, 0, "module '%s' cannot be used: %s", extension->name,
+                            extension->refused);
         }
         add_subjects(&work, extension, name, &subjects);
     }
@@ -446,7 +448,7 @@ static const Option sign_options[] = {
       .letter = 'k',
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "the private key, as created by keygen" },
+      .help = "private key created by keygen" },
     { 0 },
 };
 
@@ -454,8 +456,8 @@ static const Option options[] = {
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "where trusted-keys are; default: /etc/eden" },
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+      .help = "configuration directory that has trusted-keys/; default: /etc/eden" },
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
@@ -465,7 +467,7 @@ static const Verb verbs[] = {
       .help = "Create a key to sign modules with.",
       .text = "Writes the private key to FILE and the public one to FILE.pub.",
       .examples = { { "eden modules keygen ~/.eden-key",
-                      "a new key, and ~/.eden-key.pub for nodes to trust" } },
+                      "creates ~/.eden-key, and ~/.eden-key.pub for nodes to trust" } },
       .run = run_keygen },
     { .name = "sign",
       .args = { { "PATH...", WORD_FILE } },
@@ -479,20 +481,19 @@ static const Verb verbs[] = {
       .help = "Check whether modules would run on this machine.",
       .text = "PATH is a module, or a site for all modules in it; default: the current\n"
               "directory. The exit code is 4 if a module would not run.",
-      .examples = { { "eden modules verify site",
-                      "whether nodes with these keys would run them" } },
+      .examples = { { "eden modules verify site", "check whether this machine would run them" } },
       .run = run_verify },
     { .name = "list",
       .args = { { "[SITE]", WORD_FILE } },
       .help = "List the modules of a site and their actions.",
-      .text = "Runs the modules that are trusted on this machine, and no others.",
-      .examples = { { "eden modules list site", "the modules of a site with their actions" } },
+      .text = "Runs only modules that this machine trusts.",
+      .examples = { { "eden modules list site", "modules of a site and their actions" } },
       .run = run_list },
     { .name = "doc",
       .args = { { "[SITE]", WORD_FILE }, { "[NAME]" } },
       .help = "Show the documentation of the modules of a site.",
-      .text = "NAME is a module or an action of one. Runs the modules that are trusted on this\n"
-              "machine, and no others.",
+      .text = "NAME is a module or an action of one. Runs only modules that this machine\n"
+              "trusts.",
       .examples = { { "eden modules doc site motd", "the documentation of a module" } },
       .run = run_doc },
     { 0 },
@@ -501,12 +502,11 @@ static const Verb verbs[] = {
 const Command command_modules = {
     .name = "modules",
     .group = GROUP_AUTHOR,
-    .help = "Sign, verify and list the modules that a site brings along.",
-    .text = "An executable in modules/ of a site is a module, in any language;\n"
-            "docs/extensions.md explains how to write one. It runs only on machines that\n"
-            "trust its signature, NAME.sig beside it: the public key must be in\n"
-            "trusted-keys/ of the configuration directory, /etc/eden. SITE is a directory;\n"
-            "default: the current one.",
+    .help = "Sign, verify and list the modules of a site.",
+    .text = "An executable in modules/ of a site is a module, in any language; see\n"
+            "docs/extensions.md. It runs only on machines that trust its signature, NAME.sig\n"
+            "next to it: the public key must be in trusted-keys/ of the configuration\n"
+            "directory, /etc/eden. SITE is a directory; default: the current one.",
     .options = options,
     .verbs = verbs,
 };

@@ -1,4 +1,4 @@
-/* eden nodes: the members of the cluster, and the machines that ask to become one. */
+/* eden nodes: the nodes of the cluster, and machines that request to join. */
 #include <stdlib.h>
 
 #include "cli/answers.h"
@@ -21,12 +21,12 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
                         answer);
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static int run_list(Invocation *invocation)
 {
     return kind_list_as(invocation, nodes_print_table,
-                        "there is no node; 'eden tokens create' lets one join");
+                        "there are no nodes; 'eden tokens create' lets a machine join");
 }
 
 static int run_show(Invocation *invocation)
@@ -47,7 +47,7 @@ static bool is_label(Str word)
     return str_find(word, STR("="), 0) != STR_NOT_FOUND || str_ends(word, STR("-"));
 }
 
-/* "role=web" sets, "role-" unsets; what is neither is a node, and stays among `nodes`. */
+/* "role=web" sets a label, "role-" removes it. All other arguments stay in `nodes`. */
 static bool read_labels(const Invocation *invocation, Map *labels, const char **nodes,
                         uint32_t *node_count)
 {
@@ -62,19 +62,19 @@ static bool read_labels(const Invocation *invocation, Map *labels, const char **
         bool unset = equals == STR_NOT_FOUND;
         Str name = str_slice(word, 0, unset ? word.len - 1 : equals);
         if (name.len == 0) {
-            usage_error(invocation, "a label is NAME=VALUE, or NAME- to remove it; not '%s'",
+            usage_error(invocation, "a label must be NAME=VALUE, or NAME- to remove it, not '%s'",
                         invocation->args[i]);
             return false;
         }
         if (map_find_str(labels, name) != NULL) {
-            usage_error(invocation, "the label '%" STR_FMT "' is given twice", STR_ARG(name));
+            usage_error(invocation, "label '%" STR_FMT "' is given twice", STR_ARG(name));
             return false;
         }
         map_set_str(arena, labels, name,
                     unset ? value_null() : value_string(str_from_offset(word, equals + 1)));
     }
     if (labels->len == 0) {
-        usage_error(invocation, "LABEL is missing: NAME=VALUE, or NAME- to remove it");
+        usage_error(invocation, "LABEL is required: NAME=VALUE, or NAME- to remove it");
     }
     return labels->len > 0;
 }
@@ -85,7 +85,6 @@ static void print_labels(const Invocation *invocation, Str name, Value node)
                 STR_ARG(nodes_labels_text(invocation->arena, node)));
 }
 
-/* All of them are tried. */
 static int ask_each(Invocation *invocation, const NodesChoice *choice, EachRequest request)
 {
     request.before = "/v1/nodes/";
@@ -116,7 +115,7 @@ static int run_label(Invocation *invocation)
                                    .print = print_labels });
 }
 
-/* "10.0.0.7" is that of "10.0.0.7:4242"; "fd00::7" that of "[fd00::7]:4242". */
+/* "10.0.0.7" matches "10.0.0.7:4242", "fd00::7" matches "[fd00::7]:4242". */
 static bool is_address(Str shown, Str wanted)
 {
     Address one, other;
@@ -131,8 +130,8 @@ static int refuse_approval(Invocation *invocation, Value node, Error *err)
     return cluster_tell_refusal(invocation, &refusal, err);
 }
 
-/* What is approved is a key. Without --key it is the one that asks now, from --address if that is
- * given; when there are several, somebody has to say which. */
+/* Approval applies to a key. Without --key it is the only key that requests this name, from
+ * --address if given; if there are several, the user has to choose. */
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
     const char *given = invocation_text(invocation, "key");
@@ -163,15 +162,14 @@ static int find_key(Invocation *invocation, Str name, Str *key)
     }
     if (found > 1) {
         error_set(&err, ERROR_CONFLICT,
-                  "%u machines ask to join as '%" STR_FMT "': %" STR_FMT
-                  "; give --key, as 'eden join' shows it on the machine",
+                  "%u machines request to join as '%" STR_FMT "': %" STR_FMT
+                  "; choose one with --key, as 'eden join' prints it on the machine",
                   found, STR_ARG(name), STR_ARG(buf_str(&keys)));
     } else if (asking->len > 0) {
-        error_set(&err, ERROR_CONFLICT, "no machine asks to join as '%" STR_FMT "' from %s",
+        error_set(&err, ERROR_CONFLICT, "no machine requests to join as '%" STR_FMT "' from %s",
                   STR_ARG(name), address);
     } else {
-        error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is a node already, and does not ask",
-                  STR_ARG(name));
+        error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' is already a node", STR_ARG(name));
     }
     return refuse_approval(invocation, node, &err);
 }
@@ -205,8 +203,7 @@ static int run_approve(Invocation *invocation)
         }
     }
     output_line(invocation->out,
-                "%" STR_FMT " is approved with key %" STR_FMT
-                "; it is admitted when it asks the next time",
+                "%" STR_FMT " is approved with key %" STR_FMT "; it joins when it retries",
                 STR_ARG(name), STR_ARG(key));
     return EXIT_OK;
 }
@@ -222,7 +219,7 @@ static int run_reject(Invocation *invocation)
     return ask_each(invocation, &choice,
                     (EachRequest){ .method = "POST",
                                    .behind = "/reject",
-                                   .done = "is rejected; it may ask again" });
+                                   .done = "is rejected; it may request to join again" });
 }
 
 static int run_remove(Invocation *invocation)
@@ -232,28 +229,26 @@ static int run_remove(Invocation *invocation)
     if (code != EXIT_OK || !nodes_choice_confirm(invocation, &choice, "removes", &code)) {
         return code;
     }
-    return ask_each(
-        invocation, &choice,
-        (EachRequest){ .method = "DELETE",
-                       .behind = "",
-                       .done = "is removed; its certificates are refused from now on" });
+    return ask_each(invocation, &choice,
+                    (EachRequest){ .method = "DELETE",
+                                   .behind = "",
+                                   .done = "is removed; its certificates are no longer accepted" });
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Ping ------------------------------------------------------------------------------------ */
 
 static void print_ping(const Invocation *invocation, Str name, Value answer)
 {
     int64_t trip = value_get_int(answer, "round_trip_ms"),
             ahead = value_get_int(answer, "clock_ahead_ms");
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
-    buf_put_format(&line, "%" STR_FMT " answers after ", STR_ARG(name));
+    buf_put_format(&line, "%" STR_FMT " responded after ", STR_ARG(name));
     if (trip == 0) {
         buf_put_c(&line, "less than 1 ms");
     } else {
         buf_put_format(&line, "%lld ms", (long long)trip);
     }
-    buf_put_format(&line, "; its clock says %" STR_FMT,
-                   STR_ARG(value_get_text(answer, "node_time")));
+    buf_put_format(&line, "; its clock is %" STR_FMT, STR_ARG(value_get_text(answer, "node_time")));
     if (llabs(ahead) > 1000) {
         buf_put_format(&line, ", %.1f s %s", (double)llabs(ahead) / 1000,
                        ahead > 0 ? "ahead" : "behind");
@@ -279,94 +274,90 @@ static const Option leaving_options[] = { NODES_SELECTOR_OPTION, YES_OPTION, { 0
 static const Option approve_options[] = {
     { .name = "key",
       .argument = "PIN",
-      .help = "this key, by its pin or at least 16 digits of it; default: the only one that asks" },
-    { .name = "address", .argument = "ADDRESS", .help = "the key that asks from this address" },
+      .help =
+          "pin of the key to approve, or at least 16 digits of it; default: the only pending key" },
+    { .name = "address",
+      .argument = "ADDRESS",
+      .help = "approve the key requested from this address" },
     { .name = "ssh",
       .argument = "[USER@]HOST[:PORT]",
-      .help = "log in to the machine there first, and compare keys" },
+      .help = "log in to the machine over SSH first and compare keys" },
     { .name = "host-key",
       .argument = "KEY",
       .repeats = true,
-      .help = "the host key to expect for --ssh: a line of ssh_host_*_key.pub" },
+      .help = "with --ssh: the expected host key, a line of ssh_host_*_key.pub" },
     { .name = "known-hosts",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "host keys to expect for --ssh, from a known_hosts file of OpenSSH" },
-    { .name = "accept-new-host-key", .help = "let --ssh accept any host key, and print it" },
+      .help = "with --ssh: a known_hosts file with the expected host keys" },
+    { .name = "accept-new-host-key", .help = "with --ssh: accept any host key, and print it" },
     { 0 },
 };
 
 static const Option ssh_key_options[] = {
-    { .name = "sudo", .help = "print the line for a user other than root, who may use sudo" },
-    { 0 },
-};
-
-static const Option options[] = {
-    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
-    CLUSTER_OPTIONS,
+    { .name = "sudo", .help = "print the line for a user other than root who may use sudo" },
     { 0 },
 };
 
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List nodes, and machines that ask to join.",
+      .help = "List nodes and machines that request to join.",
       .text = "A node is alive while it has a session with a server. For a silent node, SINCE\n"
-              "is when it was last heard from. Machines that ask to join follow after the\n"
-              "nodes.",
+              "is the time of its last contact. Machines that request to join are listed after\n"
+              "the nodes.",
       .options = list_options,
-      .examples = { { "eden nodes", "all nodes, since when silent ones are silent, and machines "
-                                    "that ask to join" },
-                    { "eden nodes list -l role=web", "only those with this label" },
-                    { "eden nodes list -o wide", "with keys, versions and certificates" },
+      .examples = { { "eden nodes", "all nodes and pending join requests" },
+                    { "eden nodes list -l role=web", "only nodes with this label" },
+                    { "eden nodes list -o wide", "also keys, versions and certificates" },
                     { "eden nodes -o jsonpath='{.items[*].status.address}'",
-                      "one field of each" } },
+                      "one field of each node" } },
       .run = run_list },
     { .name = "show",
       .args = { { "NODE", WORD_NODE } },
-      .help = "Show one node.",
-      .examples = { { "eden nodes show web1", "everything about one node" } },
+      .help = "Show a node.",
+      .examples = { { "eden nodes show web1", "everything about a node" } },
       .run = run_show },
     { .name = "label",
       .args = { { "[NODE...]", WORD_NODE }, { "LABEL..." } },
       .help = "Set and remove labels of nodes.",
-      .text = "LABEL is NAME=VALUE to set a label, NAME- to remove it. On each node, either\n"
-              "all changes are made or none.",
+      .text = "LABEL is NAME=VALUE to set a label, or NAME- to remove it. Changes to one node\n"
+              "are atomic.",
       .options = many_options,
       .examples = { { "eden nodes label web1 role=web rack=7 old-", "set two labels, remove one" },
                     { "eden nodes label web1 web2 rack=8",
-                      "several nodes; -l role=web selects by label" } },
+                      "several nodes; '-l role=web' selects them by label" } },
       .run = run_label },
     { .name = "approve",
       .args = { { "NODE", WORD_NODE } },
-      .help = "Admit a machine that asks to join.",
-      .text = "A machine that asks without a valid token waits until it is approved. What is\n"
-              "approved is its key: compare the pin with what 'eden join' shows on the\n"
-              "machine, and give it as --key. If another machine asks for the same name, both\n"
-              "are listed. A whole pin can be approved before its machine asks. An approval\n"
-              "that is not used expires after 24 hours.\n"
+      .help = "Approve a machine's request to join.",
+      .text = "A machine without a valid token waits until it is approved. Approval applies to\n"
+              "its key: compare the pin with the one that 'eden join' prints on the machine,\n"
+              "and pass it as --key. If several machines request the same name, all of them\n"
+              "are listed. A complete pin can be approved in advance. An unused approval\n"
+              "expires after 24 hours.\n"
               "\n"
-              "With --ssh the server logs in to the machine, whose host key must be the given\n"
-              "one, tells it which CA to trust, and approves the key that the machine reports.\n"
-              "For this, the line that 'eden nodes ssh-key' prints must be in authorized_keys\n"
-              "of that machine. The key of the server can do nothing else there.",
+              "With --ssh the server logs in to the machine, whose host key must match,\n"
+              "provides the CA to trust, and approves the key that the machine reports. For\n"
+              "this, authorized_keys of that machine must contain the line that 'eden nodes\n"
+              "ssh-key' prints. That line permits the server's key to do nothing else.",
       .options = approve_options,
       .examples = { { "eden nodes approve db1 --key sha256:3f2a77c09e5b1d24",
-                      "admit a machine that asks, by its key" },
+                      "approve a pending machine by its key" },
                     { "eden nodes approve db2 --ssh root@db2 --host-key \"$HOST_KEY\"",
-                      "admit it after comparing keys over SSH" } },
+                      "approve it after comparing keys over SSH" } },
       .run = run_approve },
     { .name = "reject",
       .args = { { "[NODE...]", WORD_NODE } },
-      .help = "Forget machines that ask to join; they may ask again.",
+      .help = "Reject requests to join.",
       .options = leaving_options,
-      .examples = { { "eden nodes reject db2", "forget a machine that asks" } },
+      .examples = { { "eden nodes reject db2", "reject a pending machine; it may try again" } },
       .run = run_reject },
     { .name = "remove",
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Remove nodes from the cluster.",
-      .text = "The facts of a removed node are deleted, and none of its certificates is\n"
-              "accepted any more. Its name can be used again.",
+      .text = "The facts of a removed node are deleted, and its certificates are no longer\n"
+              "accepted. Its name can be used again.",
       .options = leaving_options,
       .examples = { { "eden nodes remove web2", "remove a node from the cluster" } },
       .run = run_remove },
@@ -374,17 +365,16 @@ static const Verb verbs[] = {
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Check whether nodes respond.",
       .text = "The request goes through the node's session; the output is the round-trip time\n"
-              "and the time of the node's clock. For a silent node it is the time since when\n"
-              "it is silent, and the exit code is 3.",
+              "and the node's clock. For a silent node it is the time of its last contact, and\n"
+              "the exit code is 3.",
       .options = many_options,
-      .examples = { { "eden nodes ping web1",
-                      "whether it responds, how fast, and the time of its clock" } },
+      .examples = { { "eden nodes ping web1", "check whether it responds, and its clock" } },
       .run = run_ping },
     { .name = "ssh-key",
       .help = "Print the line for authorized_keys that 'approve --ssh' requires.",
       .options = ssh_key_options,
       .examples = { { "eden nodes ssh-key >> authorized_keys",
-                      "let the server log in to approve the machine" } },
+                      "allow the server to log in to approve the machine" } },
       .run = nodes_ssh_key },
     { 0 },
 };
@@ -395,13 +385,13 @@ const Command command_nodes = {
     .group = GROUP_CLUSTER,
     .kind = "Node",
     .help = "List, label, approve and remove nodes.",
-    .text = "label, ping, remove and reject take several nodes, patterns such as 'web*', or\n"
-            "--selector. Nodes that a pattern or selector matches are printed first, and\n"
-            "'remove' asks for confirmation unless --yes is given. All nodes are tried; the\n"
-            "exit code is that of the worst failure. With -o json, yaml or jsonpath= several\n"
-            "nodes make one document, 'eden.answers/1': 'items' has the answers, 'problems'\n"
-            "has the failures, each with the name of its node. For a single node the\n"
-            "document is its answer alone.",
-    .options = options,
+    .text = "label, ping, remove and reject accept several nodes, patterns such as 'web*', or\n"
+            "--selector. The nodes that a pattern or selector matches are printed first, and\n"
+            "'remove' asks for confirmation unless --yes is given. If a node fails, the\n"
+            "others are still processed; the exit code is that of the worst failure. With -o\n"
+            "json, yaml or jsonpath=, several nodes are printed as one document,\n"
+            "'eden.answers/1': 'items' has the responses, 'problems' the failures, each with\n"
+            "the name of its node. For a single node the document is just its response.",
+    .options = kind_options,
     .verbs = verbs,
 };

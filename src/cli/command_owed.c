@@ -1,4 +1,4 @@
-/* eden owed: reactions that changes owe and that have not happened yet. */
+/* eden owed: lists reactions that changes owe and that have not run yet. */
 #include "base/utc.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -7,7 +7,7 @@
 #include "run/lock.h"
 #include "run/node_paths.h"
 
-/* Tells this boot from others; empty when it is not known. */
+/* The id of the current boot; empty if unknown. */
 static Str boot_id(const Invocation *invocation)
 {
     FactWorld world;
@@ -22,7 +22,7 @@ static Str boot_id(const Invocation *invocation)
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 
-/* An absent directory means that nothing was ever applied. False: it cannot be read. */
+/* A missing directory means that nothing was ever applied. Returns false if it cannot be read. */
 static bool read_book(const Invocation *invocation, DebtBook *book, bool *running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
@@ -43,7 +43,7 @@ static bool read_book(const Invocation *invocation, DebtBook *book, bool *runnin
     }
     *running = run_lock_is_held(&state);
     if (!*running) {
-        /* What an interrupted run left open is owed by now. */
+        /* What an interrupted run left pending is owed now. */
         debt_book_recover(book, boot_id(invocation));
     }
     return true;
@@ -66,7 +66,7 @@ static int print_json(const Invocation *invocation, const DebtBook *book, bool r
 
 static int print_table(const Invocation *invocation, const DebtBook *book, bool running)
 {
-    static const char *const headings[] = { "STEP", "KIND", "BECAUSE OF", "SINCE", "STATE", NULL };
+    static const char *const headings[] = { "STEP", "KIND", "CAUSE", "SINCE", "STATE", NULL };
     Arena *arena = invocation->arena;
     Table table;
     table_init(&table, arena, headings);
@@ -76,15 +76,15 @@ static int print_table(const Invocation *invocation, const DebtBook *book, bool 
         table_add(&table, str_from_c(debt_kind_name(debt->kind)));
         table_add(&table, debt->cause);
         table_add(&table, utc_text(arena, debt->at_ms));
-        table_add(&table, debt->state == DEBT_OWED ? STR("owed") : STR("being changed"));
+        table_add(&table, debt->state == DEBT_OWED ? STR("owed") : STR("in progress"));
     }
     table_print(&table, invocation->out);
     if (running) {
-        stream_put_format(invocation->err, "a run goes on; this may change any moment\n");
+        stream_put_format(invocation->err, "a run is in progress; this may change\n");
     } else if (table.cells.len == 0) {
         stream_put_format(invocation->err, "nothing is owed\n");
     } else {
-        stream_put_format(invocation->err, "the next 'eden apply' pays them\n");
+        stream_put_format(invocation->err, "the next 'eden apply' performs them\n");
     }
     return EXIT_OK;
 }
@@ -109,35 +109,34 @@ static const Option options[] = {
       .argument = "DIR",
       .word = WORD_DIRECTORY,
       .fallback = "/",
-      .help = "the system that was applied to" },
+      .help = "root directory of the system" },
     { .name = "state-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "where runs are recorded; default: var/lib/eden below the root" },
-    OUTPUT_OPTION("table|json", "table", "how to print them"),
+      .help = "directory of run records; default: var/lib/eden below the root" },
+    OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden owed -o json", "for another program" },
+    { "eden owed -o json", "for scripts" },
     { 0 },
 };
 
 const Command command_owed = {
     .name = "owed",
     .group = GROUP_OPERATE,
-    .help = "List reactions that are owed.",
+    .help = "List owed reactions.",
     .text =
-        "When a file changes and a service watches it, the service owes a restart. If the run "
-        "ends\n"
-        "before that, because it was killed or because something in between failed, the restart "
-        "is\n"
-        "still owed, and the next run makes up for it even though it finds the file unchanged. "
-        "The\n"
-        "same holds for listen and onchanges.\n"
+        "When a file changes that a service watches, the service owes a restart. If the run ends\n"
+        "before the restart, because it was killed or something in between failed, the restart is\n"
+        "still owed, and the next run performs it even though it finds the file unchanged. The "
+        "same\n"
+        "is true for listen and onchanges.\n"
         "\n"
-        "A debt ends when the step reacted, when its service was restarted by somebody else, or\n"
-        "when the step is no longer in the site.",
+        "A reaction is no longer owed once the step has reacted, its service was restarted by "
+        "other\n"
+        "means, or the step was removed from the site.",
     .options = options,
     .examples = examples,
     .run = owed_run,

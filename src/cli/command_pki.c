@@ -16,8 +16,8 @@
 
 enum {
     POLL_MS = 500,
-    SILENT_MS = 60 * 1000, /* so long a server may be away while its rotation is waited for */
-    PIN_SHOWN = 7 + 12,    /* "sha256:" and so many digits are enough to tell CAs apart */
+    SILENT_MS = 60 * 1000, /* how long the server may be unreachable while waiting for a rotation */
+    PIN_SHOWN = 7 + 12,    /* "sha256:" and enough digits to tell CAs apart */
 };
 
 static int ask_server(Invocation *invocation, const char *method, const char *target, Map *body,
@@ -36,7 +36,7 @@ static Map *body_of(Arena *arena, const char *name, const char *value)
     return body;
 }
 
-/* To people in words, to others as it was answered. */
+/* Prints a message for text output, otherwise the response. */
 PRINTF_LIKE(3, 4)
 static int tell_done(const Invocation *invocation, Value answer, const char *format, ...)
 {
@@ -66,7 +66,7 @@ static Str short_pin(Value map, const char *key)
     return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_SHOWN);
 }
 
-/* Of a CA that is good, what it does says more. */
+/* For a valid CA, its role says more than its state. */
 static Str state_of(Value certificate)
 {
     Str state = value_get_text(certificate, "state");
@@ -86,7 +86,7 @@ static void add_row(Table *table, const char *kind, Str name, Value certificate)
     table_add(table, value_get_text(certificate, "expires"));
 }
 
-/* Nothing when none is under way; `before` stands before whatever is printed. */
+/* Prints nothing unless a rotation is in progress. `before` precedes the output. */
 static void print_rotation(const Invocation *invocation, Value pki, const char *before)
 {
     Value rotation = part(pki, "rotation");
@@ -103,16 +103,16 @@ static void print_rotation(const Invocation *invocation, Value pki, const char *
     }
     Str from = short_pin(rotation, "present"), to = short_pin(rotation, "next");
     output_line(out,
-                "%sThe CA is being exchanged, from %" STR_FMT " to %" STR_FMT ": %" STR_FMT
-                " since %" STR_FMT ".",
+                "%sThe CA is being rotated from %" STR_FMT " to %" STR_FMT ": phase '%" STR_FMT
+                "' since %" STR_FMT ".",
                 before, STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
         Str node = value_get_text(waits->items[i], "node");
         Str what = value_get_text(waits->items[i], "what");
         Str seen = value_get_text(waits->items[i], "seen");
         bool silent = value_get_bool(waits->items[i], "silent");
-        output_line(out, "  waits for %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
-                    STR_ARG(what), silent ? " (silent; last heard " : "",
+        output_line(out, "  waiting for %" STR_FMT ": %" STR_FMT "%s%" STR_FMT "%s", STR_ARG(node),
+                    STR_ARG(what), silent ? " (silent; last contact " : "",
                     STR_ARG(silent ? seen : STR_EMPTY), silent ? ")" : "");
     }
 }
@@ -140,7 +140,8 @@ static void print_table(const Invocation *invocation, Value pki)
     print_rotation(invocation, pki, "\n");
 }
 
-/* One of a user as those of nodes are told; their records do not say by which CA it is. */
+/* Converts the certificate of a user to the form that nodes have. Its record does not name the
+ * CA. */
 static Value user_row(Arena *arena, Value object)
 {
     static const char *const taken[] = { "state", "expires", "made_by", "error", NULL };
@@ -157,7 +158,7 @@ static Value user_row(Arena *arena, Value object)
     return value_map(row);
 }
 
-/* Of which /v1/pki tells nothing: there may be more than fit into one answer. */
+/* /v1/pki does not include user certificates, which may exceed one page. */
 static int add_users(Invocation *invocation, Value pki)
 {
     Arena *arena = invocation->arena;
@@ -205,7 +206,7 @@ static int run_issue(Invocation *invocation)
     Str text;
     Error err;
     if (csr == NULL) {
-        return usage_error(invocation, "--csr FILE is missing, the certificate request");
+        return usage_error(invocation, "--csr FILE, the certificate request, is required");
     }
     if (!file_read(arena, csr, CSR_MAX, &text, &err)) {
         return daemon_command_fail(invocation, "E0841", &err);
@@ -225,7 +226,7 @@ static int run_issue(Invocation *invocation)
         }
         Str serial = value_get_text(made, "serial"), expires = value_get_text(made, "expires");
         return tell_done(invocation, made,
-                         "%s is a node; its certificate %" STR_FMT ", good until %" STR_FMT
+                         "%s is a node; its certificate %" STR_FMT ", valid until %" STR_FMT
                          ", and the CAs to trust are in %s",
                          invocation->args[0], STR_ARG(serial), STR_ARG(expires), out);
     }
@@ -286,7 +287,7 @@ static bool is_serial(Str text)
     return text.len == SERIAL_OURS && hex_is(text);
 }
 
-/* Of a node, else of a user: who has the number need not know whose it is. */
+/* Tries certificates of nodes, then of users, so the caller need not know which it is. */
 static int revoke_serial_number(Invocation *invocation, const char *serial, Value *answer)
 {
     Arena *arena = invocation->arena;
@@ -313,7 +314,6 @@ static int revoke_serial_number(Invocation *invocation, const char *serial, Valu
                : cluster_tell_refusal(invocation, &second, &other);
 }
 
-/* All of them are tried. */
 static int run_revoke(Invocation *invocation)
 {
     int worst = EXIT_OK;
@@ -337,7 +337,7 @@ static int run_revoke(Invocation *invocation)
 
 /* --- rotate ---------------------------------------------------------------------------------- */
 
-/* The server may be started anew meanwhile. */
+/* Tolerates a restart of the server while waiting. */
 static int ask_patiently(Invocation *invocation, Value *pki)
 {
     ClusterRequest request = { .method = "GET", .target = STR("/v1/pki") };
@@ -355,7 +355,7 @@ static int ask_patiently(Invocation *invocation, Value *pki)
     }
 }
 
-/* Whom it waits for is told again whenever that changes. */
+/* Prints what the rotation waits for whenever that changes. */
 static int wait_for_end(Invocation *invocation)
 {
     Str before = STR_EMPTY;
@@ -377,7 +377,7 @@ static int wait_for_end(Invocation *invocation)
                        : STR_EMPTY;
         Str now =
             arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%" STR_FMT, STR_ARG(state),
-                         first.len > 0 ? ", waits for " : "", STR_ARG(first), STR_ARG(more));
+                         first.len > 0 ? ", waiting for " : "", STR_ARG(first), STR_ARG(more));
         if (!str_eq(now, before)) {
             output_line(invocation->err, "%" STR_FMT, STR_ARG(now));
             (void)stream_flush(invocation->err);
@@ -404,13 +404,13 @@ static int print_state(Invocation *invocation)
     }
     if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
         Str pin = value_get_text(rotation, "present");
-        output_line(invocation->out, "steady: the CA is %" STR_FMT, STR_ARG(pin));
+        output_line(invocation->out, "no rotation in progress: the CA is %" STR_FMT, STR_ARG(pin));
     }
     print_rotation(invocation, pki, "");
     return EXIT_OK;
 }
 
-/* One of the ways to go on with one that is under way. */
+/* Sends an action for a rotation in progress. */
 static int change_rotation(Invocation *invocation, const char *action, const char *node)
 {
     Map *body = body_of(invocation->arena, "action", action);
@@ -427,7 +427,7 @@ static int run_rotate(Invocation *invocation)
     bool status = invocation_flag(invocation, "status"),
          abort = invocation_flag(invocation, "abort");
     if (status + abort + (without != NULL) > 1) {
-        return usage_error(invocation, "--status, --abort and --without exclude each other");
+        return usage_error(invocation, "--status, --abort and --without are mutually exclusive");
     }
     int code = status            ? EXIT_OK
                : abort           ? change_rotation(invocation, "abort", NULL)
@@ -445,23 +445,23 @@ static const Option issue_options[] = {
     { .name = "csr",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "the certificate request, in PEM; '-' is standard input" },
+      .help = "file with the certificate request, in PEM; '-' reads standard input" },
     { .name = "out",
       .argument = "FILE",
       .word = WORD_FILE,
-      .help = "write certificate and CAs to this file; default: print them" },
+      .help = "file to write the certificate and CAs to; default: print them" },
     { 0 },
 };
 
 static const Option renew_options[] = {
     { .name = "serving", .help = "renew the certificate of the API" },
-    { .name = "server", .help = "renew the certificate that the server shows to nodes" },
+    { .name = "server", .help = "renew the certificate that the server presents to nodes" },
     { 0 },
 };
 
 static const Option rotate_options[] = {
-    { .name = "status", .help = "only show the progress" },
-    { .name = "wait", .help = "wait until the rotation has ended; show which nodes it waits for" },
+    { .name = "status", .help = "only show progress" },
+    { .name = "wait", .help = "wait until the rotation is complete, and show what it waits for" },
     { .name = "without",
       .argument = "NODE",
       .word = WORD_NODE,
@@ -471,7 +471,7 @@ static const Option rotate_options[] = {
 };
 
 static const Option options[] = {
-    OUTPUT_OPTION("table|json|yaml", "table", "how to print"),
+    OUTPUT_OPTION("table|json|yaml", "table", "output format"),
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -480,7 +480,7 @@ static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
       .help = "List certificates of nodes, servers and users.",
-      .text = "A certificate that is 'due' should have been renewed by now.",
+      .text = "State 'due' means that the certificate should have been renewed by now.",
       .options = list_options,
       .examples = { { "eden pki",
                       "all certificates, when they expire, and the progress of a rotation" },
@@ -489,8 +489,8 @@ static const Verb verbs[] = {
     { .name = "issue",
       .args = { { "NAME" } },
       .help = "Admit a machine by its certificate request.",
-      .text = "Create the key and the request on the machine with openssl, on the curve P-256,\n"
-              "and copy the output back to it.",
+      .text = "Generate the key, on curve P-256, and the request on the machine with openssl,\n"
+              "then copy the output back to it.",
       .options = issue_options,
       .examples = { { "eden pki issue web3 --csr web3.csr --out web3.pem",
                       "admit a machine that cannot reach the server yet" } },
@@ -500,7 +500,7 @@ static const Verb verbs[] = {
       .text = "Renews the certificate of the agent on this machine, or with --serving or\n"
               "--server a certificate of the server.",
       .options = renew_options,
-      .examples = { { "eden pki renew --serving", "a new certificate for the API, now" } },
+      .examples = { { "eden pki renew --serving", "renew the certificate of the API now" } },
       .run = run_renew },
     { .name = "revoke",
       .args = { { "NODE|SERIAL...", WORD_NODE } },
@@ -508,18 +508,18 @@ static const Verb verbs[] = {
       .text = "NODE revokes all certificates of a node, SERIAL one certificate of a node or a\n"
               "user. Connections that use a revoked certificate are closed within a second. To\n"
               "admit the node again, remove it ('eden nodes remove') and let it join.",
-      .examples = { { "eden pki revoke web2", "disconnect a node immediately, and keep it out" } },
+      .examples = { { "eden pki revoke web2", "disconnect a node at once and keep it out" } },
       .run = run_revoke },
     { .name = "rotate",
       .help = "Replace the CA.",
-      .text = "Creates the next CA and replaces the old one step by step: all nodes trust\n"
-              "both, the new one signs, all certificates are renewed, the old one is dropped.\n"
-              "The rotation continues in the background, even after a restart of the server,\n"
-              "and waits for silent nodes: start them, remove them, or continue with\n"
-              "--without. --abort goes back to the old CA until that is being dropped.",
+      .text = "Creates a new CA and replaces the old one step by step: all nodes trust both,\n"
+              "the new one signs, all certificates are renewed, the old one is dropped. The\n"
+              "rotation continues in the background, even across restarts of the server, and\n"
+              "waits for silent nodes: start them, remove them, or skip them with --without.\n"
+              "--abort returns to the old CA, unless it is already being dropped.",
       .options = rotate_options,
       .examples = { { "eden pki rotate", "replace the CA while all nodes stay connected" },
-                    { "eden pki rotate --status", "the progress, and which nodes it waits for" } },
+                    { "eden pki rotate --status", "progress, and which nodes it waits for" } },
       .run = run_rotate },
     { 0 },
 };

@@ -1,11 +1,11 @@
-/* eden plan: what an apply would do. */
+/* eden plan: shows what an apply would do. */
 #include "base/utc.h"
 #include "base/visible.h"
 #include "cli/output.h"
 #include "cli/plan_input.h"
 #include "cli/run_command.h"
 
-/* A saved plan as it was shown when it was made. */
+/* Prints a saved plan as it was printed when it was created. */
 static int show_saved(Invocation *invocation, Value plan)
 {
     Inputs inputs;
@@ -19,7 +19,7 @@ static int show_saved(Invocation *invocation, Value plan)
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put(&text, STR("saved plan of "));
     visible_put(&text, value_str(*path));
-    buf_put_format(&text, ", made at %" STR_FMT "\n",
+    buf_put_format(&text, ", created at %" STR_FMT "\n",
                    STR_ARG(utc_text(invocation->arena, seconds * 1000)));
     if (shown != NULL && value_is_string(*shown)) {
         buf_put(&text, value_str(*shown));
@@ -49,7 +49,7 @@ static int plan_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    SITE_OPTIONS("show also what did not change"),
+    SITE_OPTIONS("also show what would not change"),
     RUN_OPTIONS,
     { .name = "out",
       .argument = "FILE",
@@ -61,10 +61,10 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden plan site/", "what would change on this node" },
     { "eden plan site/ --label role=web --root /srv/image",
-      "for another role, in another root directory" },
+      "for a different role, in a different root directory" },
     { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 if something would change" },
     { "eden plan site/ --out today.plan && eden apply today.plan",
-      "apply exactly that plan, or nothing" },
+      "apply exactly this plan, or nothing" },
     { 0 },
 };
 

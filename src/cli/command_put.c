@@ -1,4 +1,4 @@
-/* eden put: gives a key of the store a value. */
+/* eden put: writes a key of the store. */
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/key_value.h"
@@ -16,7 +16,7 @@ static bool read_value(Invocation *invocation, Str *out, int *code)
         return true;
     }
     if (terminal_is_there()) {
-        output_line(invocation->err, "type the value; Ctrl-D on a line of its own ends it");
+        output_line(invocation->err, "type the value, then Ctrl-D on an empty line");
         (void)stream_flush(invocation->err);
     }
     if (file_read(invocation->arena, given, STORE_VALUE_MAX, out, &err)) {
@@ -65,14 +65,14 @@ static int put_run(Invocation *invocation)
 
 static const Option options[] = {
     FORCE_OPTION,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden put /test/greeting hello", "a short value" },
-    { "date | eden put /test/date -", "from standard input" },
+    { "eden put /test/greeting hello", "write a short value" },
+    { "date | eden put /test/date -", "read the value from standard input" },
     { 0 },
 };
 
@@ -82,9 +82,10 @@ const Command command_put = {
     .args = { { "KEY" }, { "[VALUE]" } },
     .help = "Write a key of the store, for debugging.",
     .text =
-        "Without VALUE, or with '-', it is read from standard input, to the byte; it has at most\n"
-        "1.5 MB. Keys below /eden are eden's own, and need --force: nothing checks what is put\n"
-        "there, and what depends on it breaks when it is wrong.",
+        "Without VALUE, or with '-', the value is read from standard input, byte for byte, up to\n"
+        "1.5 MB. Keys below /eden belong to eden and require --force: values there are not "
+        "checked,\n"
+        "and invalid ones break what depends on them.",
     .options = options,
     .examples = examples,
     .run = put_run,

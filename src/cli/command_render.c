@@ -1,11 +1,11 @@
-/* eden render: one template to standard output, or many with --batch. */
+/* eden render: renders one template, or many with --batch. */
 #include "cli/batch.h"
 #include "cli/site_world.h"
 #include "cli/template_inputs.h"
 #include "lang/json.h"
 #include "sys/file.h"
 
-/* The directory that includes are searched in: the one given, or the template's own. */
+/* The directory to search for includes: --root, or the directory of the template. */
 static const char *template_root(const Invocation *invocation, const char *path)
 {
     const char *given = invocation_text(invocation, "templates");
@@ -70,7 +70,7 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
     return inputs_report(&inputs, invocation); /* hints about the variables */
 }
 
-/* A path that was written as if one were in the directory of the site. */
+/* The user may have given a path relative to the site directory. */
 static void hint_at_template(SiteWorld *world, Str path)
 {
     Invocation *invocation = world->invocation;
@@ -85,18 +85,17 @@ static void hint_at_template(SiteWorld *world, Str path)
     }
     if (name.len < path.len &&
         site_files_load_template(world->files, name, invocation->arena, &ignored)) {
-        problem->hint =
-            arena_format(invocation->arena,
-                         "templates of the site go by their name below templates/: write "
-                         "'%" STR_FMT "'",
-                         STR_ARG(name));
+        problem->hint = arena_format(invocation->arena,
+                                     "templates of a site are named relative to templates/: write "
+                                     "'%" STR_FMT "'",
+                                     STR_ARG(name));
     } else if (file_exists(arena_copy_c(invocation->arena, below))) {
         problem->hint = arena_format(invocation->arena, "write '%" STR_FMT "'", STR_ARG(below));
     }
 }
 
-/* As a node of the site sees it. FILE is one of the site's templates, by its name below templates/ or
- * by its path, or any other file. */
+/* Renders as a node of the site would. `path` is a template of the site, relative to templates/, or
+ * the path of any file. */
 static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
 {
     const Invocation *invocation = world->invocation;
@@ -124,14 +123,13 @@ static int render_for_node(Invocation *invocation, const char *site)
                                           "chomp",     "batch",       "autoescape" };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         if (invocation_flag(invocation, others[i])) {
-            return usage_error(invocation,
-                               "--%s is not for --site, which says how its templates "
-                               "are read",
-                               others[i]);
+            return usage_error(
+                invocation, "--%s cannot be used with --site, which defines how templates are read",
+                others[i]);
         }
     }
     if (invocation->arg_count == 0) {
-        return usage_error(invocation, "FILE is missing");
+        return usage_error(invocation, "FILE is required");
     }
     if (!inputs_check_defines(invocation)) {
         return EXIT_USAGE;
@@ -155,7 +153,7 @@ static int render_run(Invocation *invocation)
         return render_for_node(invocation, site);
     }
     if (invocation_flag(invocation, "node") || invocation_flag(invocation, "label")) {
-        return usage_error(invocation, "--node and --label are for --site: whose node it is");
+        return usage_error(invocation, "--node and --label require --site");
     }
     TemplateSettings settings;
     int usage = template_settings_get(invocation, &settings);
@@ -168,7 +166,7 @@ static int render_run(Invocation *invocation)
         return batch_run(invocation, &settings, BATCH_TEMPLATES);
     }
     if (invocation->arg_count == 0) {
-        return usage_error(invocation, "FILE is missing");
+        return usage_error(invocation, "FILE is required");
     }
     settings.syntax.keep_trailing_newline = !invocation_flag(invocation, "chomp");
     return render_file(invocation, &settings);
@@ -179,29 +177,30 @@ static const Option options[] = {
     { .name = "site",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "render FILE as a node of this site sees it" },
+      .help = "render FILE as a node of this site would" },
     SITE_WORLD_OPTIONS,
     { .name = "templates",
       .letter = 't',
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "where include, import and extends look; default: the directory of FILE" },
+      .help = "directory to search for include, import and extends; default: that of FILE" },
     LIMIT_OPTIONS,
     { .name = "trim-blocks", .help = "remove the newline after a block tag, as Ansible does" },
-    { .name = "lstrip-blocks", .help = "remove blanks before a block tag at the start of a line" },
+    { .name = "lstrip-blocks",
+      .help = "strip whitespace before a block tag at the start of a line" },
     { .name = "chomp", .help = "remove the newline at the end of the template, as Jinja2 does" },
     { .name = "batch", .help = "read JSON lines {template, options, context} from standard input" },
-    OUTPUT_OPTION("text|json", "text", "the text itself, or JSON with the byte ranges of secrets"),
+    OUTPUT_OPTION("text|json", "text", "output format; json includes the byte ranges of secrets"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden render motd.j2 -v site.yaml", "render with the variables of a file" },
-    { "eden render nginx.conf.j2 -v site.yaml -D port:=8080", "override one, as a number" },
+    { "eden render motd.j2 -v site.yaml", "use the variables of a file" },
+    { "eden render nginx.conf.j2 -v site.yaml -D port:=8080", "override one with a number" },
     { "eden render --site site --node web1 --label role=web motd.j2",
-      "site/templates/motd.j2 as web1 gets it" },
+      "render site/templates/motd.j2 for node web1" },
     { "echo '{\"template\": \"{{ a + 1 }}\", \"context\": {\"a\": 1}}' | eden render --batch",
-      "many renders in one process" },
+      "render many templates in one process" },
     { 0 },
 };
 
@@ -211,22 +210,23 @@ const Command command_render = {
     .args = { { "[FILE]", WORD_FILE } },
     .help = "Render a template to standard output.",
     .text =
-        "The template language is Jinja2's. FILE may be '-' for standard input. An undefined\n"
-        "variable is an error unless --undefined says otherwise.\n"
+        "The template language is Jinja2. FILE may be '-' for standard input. Undefined variables\n"
+        "are errors unless --undefined says otherwise.\n"
         "\n"
-        "Variables come from -v and -D in the order they are given: later ones win, maps are\n"
-        "merged, lists and everything else replace what was there.\n"
+        "Variables come from -v and -D in the given order: later ones win, maps are merged, lists\n"
+        "and other values are replaced.\n"
         "\n"
-        "With --site, FILE is a template of that site, by its name below templates/ or its path,\n"
-        "and sees what it sees in a run: vars, macros, server, eden. --node and --label say which\n"
-        "node it is for; facts and macros are those of this machine, or of --root. Results of\n"
-        "steps are not known outside of a run, and 'context' of a step is given with -D as vars.\n"
+        "With --site, FILE is a template of that site, relative to templates/ or by its path, and\n"
+        "has access to vars, macros, server and eden as in a run. --node and --label select the\n"
+        "node; facts and macros are those of this machine, or of --root. Results of steps are not\n"
+        "available, and the 'context' of a step must be given as variables with -D.\n"
         "\n"
         "With --batch there is no FILE: every line of standard input is a JSON object with\n"
-        "'template' and perhaps 'context' and 'options' (Jinja2's, such as 'trim_blocks',\n"
-        "'loader': {NAME: TEXT}), and is answered with a line {\"output\": ...} or {\"error\": "
+        "'template' and optionally 'context' and 'options' (those of Jinja2, such as "
+        "'trim_blocks',\n"
+        "and 'loader': {NAME: TEXT}). The result is one line, {\"output\": ...} or {\"error\": "
         "...,\n"
-        "\"message\", \"line\", \"column\"}. Undefined variables are then as in Jinja2.",
+        "\"message\", \"line\", \"column\"}. Undefined variables behave as in Jinja2.",
     .options = options,
     .examples = examples,
     .run = render_run,

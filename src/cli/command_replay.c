@@ -1,4 +1,4 @@
-/* eden replay: decide a recorded run again. */
+/* eden replay: repeats the decisions of a recorded run. */
 #include "base/visible.h"
 #include "cli/output.h"
 #include "cli/record_input.h"
@@ -34,7 +34,7 @@ static void print_text(const Invocation *invocation, const Recorded *recorded, c
     buf_put(&text, STR("run "));
     visible_put(&text, run_id(recorded));
     if (replay->differs) {
-        buf_put_format(&text, ": differs at decision %u, turn %u\n  ", replay->decisions,
+        buf_put_format(&text, ": differs at decision %u, iteration %u\n  ", replay->decisions,
                        replay->turns);
         visible_put(&text, graph_step(graph, replay->step)->id);
         buf_put(&text, STR("\n  "));
@@ -42,14 +42,14 @@ static void print_text(const Invocation *invocation, const Recorded *recorded, c
         buf_put_char(&text, '\n');
     } else {
         Arena *arena = invocation->arena;
-        buf_put_format(&text, ": %" STR_FMT " about %" STR_FMT " compared, all agree\n",
+        buf_put_format(&text, ": compared %" STR_FMT " about %" STR_FMT ", no differences\n",
                        STR_ARG(output_count(arena, replay->decisions, "decision", "decisions")),
                        STR_ARG(output_count(arena, graph->steps.count, "step", "steps")));
     }
     stream_put(invocation->out, buf_str(&text));
 }
 
-/* An id has no '/' and does not end in ".json". */
+/* Run ids contain no '/' and do not end in ".json". */
 static bool is_file(const char *name)
 {
     return strchr(name, '/') != NULL || str_ends(str_from_c(name), STR(".json"));
@@ -75,14 +75,14 @@ static int replay_command(Invocation *invocation)
 
 static const Option options[] = {
     RECORD_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden replay", "the last run of this node" },
-    { "eden replay 20260131T08 -o json", "the run whose id begins so" },
-    { "eden replay ./record.json", "a record from elsewhere" },
+    { "eden replay", "the last run on this node" },
+    { "eden replay 20260131T08 -o json", "the run whose id starts with this" },
+    { "eden replay ./record.json", "a record copied from another machine" },
     { 0 },
 };
 
@@ -90,16 +90,15 @@ const Command command_replay = {
     .name = "replay",
     .group = GROUP_OPERATE,
     .args = { { "[FILE|RUN]", WORD_FILE } },
-    .help = "Replay the decisions of a recorded run, and compare.",
+    .help = "Replay the decisions of a recorded run and compare them.",
     .text =
-        "Every apply is recorded: the site's digest, facts, variables, the graph of its steps, "
-        "what\n"
-        "conditions answered and actions found, and what was decided from it. Replay goes through\n"
-        "the record alone, far from the machine if need be, decides about every step again, and\n"
-        "tells how many decisions it compared, or the first that differs (exit 1).\n"
+        "Every apply is recorded: the site's digest, facts, variables, the graph of steps, the\n"
+        "results of conditions and checks, and the decisions based on them. Replay uses only the\n"
+        "record, so it works on any machine: it repeats the decision about every step and prints\n"
+        "how many it compared, or the first one that differs (exit 1).\n"
         "\n"
-        "RUN is the id of a run, or the beginning of one; without it, the last run is taken. A\n"
-        "name with a slash or with '.json' at its end is a file.",
+        "RUN is the id of a run, or the start of one; default: the last run. A name that contains\n"
+        "a slash or ends in '.json' is a file.",
     .options = options,
     .examples = examples,
     .run = replay_command,

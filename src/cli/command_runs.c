@@ -1,4 +1,4 @@
-/* eden runs: the runs that are kept. */
+/* eden runs: lists recorded runs. */
 #include "cli/output.h"
 #include "cli/record_input.h"
 #include "cli/table.h"
@@ -88,7 +88,7 @@ static int print_table(const Invocation *invocation, const Value *records, uint3
     }
     table_print(&table, invocation->out);
     if (count == 0) {
-        stream_put_format(invocation->err, "no run is recorded\n");
+        stream_put_format(invocation->err, "no runs recorded\n");
     }
     return EXIT_OK;
 }
@@ -107,13 +107,13 @@ static int runs_run(Invocation *invocation)
 
 static const Option options[] = {
     RECORD_OPTIONS,
-    OUTPUT_OPTION("table|json", "table", "how to print"),
+    OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden runs", "the last runs on this node, oldest first" },
-    { "eden runs -o json", "for another program" },
+    { "eden runs", "recent runs on this node, oldest first" },
+    { "eden runs -o json", "for scripts" },
     { 0 },
 };
 
@@ -121,9 +121,9 @@ const Command command_runs = {
     .name = "runs",
     .group = GROUP_OPERATE,
     .help = "List recorded runs.",
-    .text =
-        "Every apply leaves a record below --state-dir, and the last 20 are kept. 'eden why --run\n"
-        "ID' tells what went wrong in one of them.",
+    .text = "Every apply is recorded in --state-dir; the last 20 records are kept. 'eden why --run "
+            "ID'\n"
+            "explains what went wrong in a run.",
     .options = options,
     .examples = examples,
     .run = runs_run,

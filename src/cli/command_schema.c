@@ -1,11 +1,11 @@
-/* eden schema: what the API takes and gives, for programs. */
+/* eden schema: prints JSON Schemas of kinds, or the OpenAPI document. */
 #include "api/openapi.h"
 #include "base/bug.h"
 #include "base/suggest.h"
 #include "cli/output.h"
 #include "lang/json.h"
 
-/* "Node", "node", "nodes": nobody has to know how it is written. */
+/* Accepts "Node", "node" and "nodes". */
 static const Kind *find_kind(Str name)
 {
     for (size_t i = 0; kinds[i] != NULL; i++) {
@@ -27,11 +27,10 @@ static int unknown(const Invocation *invocation, Str name)
         suggest_offer(&suggest, str_from_c(kinds[i]->plural));
     }
     if (suggest_found(&suggest, &near)) {
-        return usage_error(invocation,
-                           "there is no kind '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
+        return usage_error(invocation, "unknown kind '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
                            STR_ARG(name), STR_ARG(near));
     }
-    return usage_error(invocation, "there is no kind '%" STR_FMT "'; 'eden schema' lists them",
+    return usage_error(invocation, "unknown kind '%" STR_FMT "'; 'eden schema' lists all kinds",
                        STR_ARG(name));
 }
 
@@ -67,14 +66,14 @@ static int schema_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("json|yaml", "json", "how to print"),
+    OUTPUT_OPTION("json|yaml", "json", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden schema", "the names that there are" },
-    { "eden schema openapi", "the whole API, as OpenAPI 3" },
-    { "eden schema Role -o yaml", "what a role may hold" },
+    { "eden schema", "list all kinds" },
+    { "eden schema openapi", "the entire API, as OpenAPI 3" },
+    { "eden schema Role -o yaml", "the fields of a role" },
     { 0 },
 };
 
@@ -82,9 +81,9 @@ const Command command_schema = {
     .name = "schema",
     .group = GROUP_SYSTEM,
     .args = { { "[KIND|openapi]", WORD_KIND } },
-    .help = "Print the schema of a kind of objects, or of the whole API.",
-    .text = "The schemas are those by which a server checks what it is given: JSON Schema as\n"
-            "OpenAPI 3.0 has it. A server has the same at /v1/openapi.json.",
+    .help = "Print the schema of a kind of objects or of the entire API.",
+    .text = "These are the schemas that a server validates requests with: JSON Schema in the\n"
+            "dialect of OpenAPI 3.0. A server also provides them at /v1/openapi.json.",
     .options = options,
     .examples = examples,
     .run = schema_run,

@@ -1,11 +1,11 @@
-/* eden serve: the server of a cluster, in the foreground. */
+/* eden serve: runs the server of a cluster. */
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
 #include "lang/duration.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/server.h"
 #include "sys/daemon.h"
 #include "sys/directory.h"
@@ -13,14 +13,14 @@
 #include "sys/privilege.h"
 
 enum {
-    GRACE_MS = 5000, /* for calls under way when it is to stop */
+    GRACE_MS = 5000, /* for calls in progress at shutdown */
 };
 
 typedef struct Serving {
     Loop *loop;
     Daemon *daemon;
-    Server *server;  /* NULL: it is closed */
-    LoopTimer drain; /* until it is closed */
+    Server *server;  /* NULL once closed */
+    LoopTimer drain; /* delays closing the listeners */
     int64_t drain_ms;
     bool closing;
     bool has_failed;
@@ -40,7 +40,7 @@ static void close_server(Serving *serving, int64_t grace_ms)
         serving->closing = true;
         loop_timer_stop(&serving->drain);
         daemon_stopping(serving->daemon);
-        log_info("the server stops");
+        log_info("stopping");
         server_close(serving->server, grace_ms, closed, serving);
     }
 }
@@ -49,15 +49,15 @@ static void ready(void *context)
 {
     Serving *serving = context;
     uint16_t rpc = server_rpc_port(serving->server), api = server_api_port(serving->server);
-    log_info("the server listens", LOG_INT("rpc_port", rpc), LOG_INT("api_port", api));
-    daemon_status(serving->daemon, "listens on ports %u (nodes) and %u (API)", rpc, api);
+    log_info("listening", LOG_INT("rpc_port", rpc), LOG_INT("api_port", api));
+    daemon_status(serving->daemon, "listening on ports %u (nodes) and %u (API)", rpc, api);
     daemon_ready(serving->daemon);
 }
 
 static void failed(void *context, const Error *err)
 {
     Serving *serving = context;
-    log_error("the server cannot go on", LOG_C("why", err->text));
+    log_error("fatal error", LOG_C("why", err->text));
     serving->has_failed = true;
     serving->failure = *err;
     close_server(serving, 0);
@@ -68,22 +68,22 @@ static void drained(void *context)
     close_server(context, GRACE_MS);
 }
 
-/* Who asks a second time does not want to wait. */
+/* A second request skips the wait. */
 static void asked_to_stop(void *context)
 {
     Serving *serving = context;
     if (serving->drain_ms == 0 || loop_timer_started(&serving->drain)) {
         drained(serving);
     } else if (!serving->closing) {
-        log_info("the server is going to stop", LOG_INT("after_ms", serving->drain_ms));
-        daemon_status(serving->daemon, "is going to stop");
+        log_info("shutting down", LOG_INT("after_ms", serving->drain_ms));
+        daemon_status(serving->daemon, "shutting down");
         server_drain(serving->server);
         loop_timer_start(&serving->drain, serving->drain_ms);
     }
 }
 
-/* The socket's directory belongs to the user that the server runs as, which is who owns its state:
- * as root this is where it becomes that user. */
+/* The socket's directory belongs to the owner of the server's state, which is the user to run as:
+ * if started as root, drops to that user here. */
 static bool take_place(const Invocation *invocation, const char *run_dir, Error *err)
 {
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
@@ -96,7 +96,7 @@ static bool take_place(const Invocation *invocation, const char *run_dir, Error 
     if (!directory_open(path.data, &own, err)) {
         return err->kind == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_NOT_FOUND,
-                               "there is no cluster in %s; 'eden init' founds one", state_dir)
+                               "no cluster in %s; create one with 'eden init'", state_dir)
                    : false;
     }
     if (!directory_owner(&own, &user, &group, err)) {
@@ -116,7 +116,7 @@ static bool take_place(const Invocation *invocation, const char *run_dir, Error 
     return directory_make(path.data, &sockets, err);
 }
 
-/* For who started it, such as the agent, which only sees how it ends. */
+/* Leaves the reason for the parent process, such as the agent, which only sees the exit code. */
 static void note_failure(const Invocation *invocation, const Error *err)
 {
     AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
@@ -136,14 +136,14 @@ static int fail(Invocation *invocation, const Error *err)
     return daemon_command_fail(invocation, "E0821", err);
 }
 
-/* `parent` 0: it ends by itself only. */
+/* `*parent` is 0 if there is none to follow. */
 static bool read_parent(Invocation *invocation, pid_t *parent)
 {
     const char *text = invocation_text(invocation, "with");
     uint64_t number = 0;
     if (text != NULL &&
         (!str_to_u64(str_from_c(text), &number) || number < 2 || number > INT32_MAX)) {
-        usage_error(invocation, "--with takes the number of a process");
+        usage_error(invocation, "--with must be a process id");
         return false;
     }
     *parent = (pid_t)number;
@@ -162,16 +162,16 @@ static int serve_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     if (drain != NULL && !duration_parse(str_from_c(drain), &drain_ms)) {
-        return usage_error(invocation, "--drain: '%s' is no span of time, such as 10s", drain);
+        return usage_error(invocation, "--drain: '%s' is not a duration (example: 10s)", drain);
     }
     daemon_command_log(invocation);
     daemon_command_protect();
     if (!take_place(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }
-    privileges_forbid_dumps(); /* of the user that it became, too */
+    privileges_forbid_dumps(); /* changing the user has reset this */
     if (parent != 0 && !privileges_end_with_parent(parent)) {
-        return EXIT_OK; /* who wanted it is gone */
+        return EXIT_OK; /* the parent process is gone */
     }
     note_failure(invocation, NULL);
     AUTO(Loop) *loop = loop_new();
@@ -201,17 +201,17 @@ static int serve_run(Invocation *invocation)
 static const Option options[] = {
     STATE_DIR_OPTION,
     RUN_DIR_OPTION,
-    { .name = "with", .argument = "PID", .help = "shut down when this parent process ends" },
+    { .name = "with", .argument = "PID", .help = "shut down when this parent process exits" },
     { .name = "drain",
       .argument = "TIME",
-      .help = "when asked to stop, report it at /readyz for this long before stopping" },
+      .help = "when stopped, report it at /readyz for this long before closing" },
     LOG_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden serve", "until it is asked to stop" },
-    { "eden serve --log-level debug --log-format json", "telling more, for another program" },
+    { "eden serve", "run until stopped" },
+    { "eden serve --log-level debug --log-format json", "log more, as JSON" },
     { 0 },
 };
 
@@ -220,13 +220,16 @@ const Command command_serve = {
     .group = GROUP_CLUSTER,
     .help = "Run the server of a cluster.",
     .text =
-        "Keeps the store, lets nodes in and answers commands: on port 1337 for nodes, which show\n"
-        "a certificate, on 1338 for joining, and on a Unix socket for commands of this machine.\n"
-        "'eden agent' starts it where 'eden init' was run; by hand it runs in the foreground.\n"
+        "Stores the state of the cluster and serves nodes on port 1337, which authenticate with\n"
+        "certificates, the API and joining machines on port 1338, and commands of this machine on "
+        "a\n"
+        "Unix socket. 'eden agent' starts it where 'eden init' was run; started by hand, it runs "
+        "in\n"
+        "the foreground.\n"
         "\n"
-        "Started by root, it becomes the user who owns its directory below --state-dir, without\n"
-        "any capability. SIGTERM or Ctrl-C stop it in order: calls under way may end, nodes are\n"
-        "told to look for another server, the store is closed.",
+        "If started as root, it switches to the user that owns its directory below --state-dir,\n"
+        "without any capabilities. SIGTERM and Ctrl-C shut it down gracefully: calls in progress\n"
+        "finish, nodes are told to use another server, the store is closed.",
     .options = options,
     .examples = examples,
     .run = serve_run,

@@ -1,14 +1,13 @@
-/* eden tokens: what machines join with, and what people show to the API. */
+/* eden tokens: tokens for joining and for the API. */
 #include "cli/answers.h"
 #include "cli/kind_command.h"
-#include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "lang/duration.h"
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* Roles make it a token for the API; else machines join with it. */
+/* With roles it is an API token, otherwise a join token. */
 static bool is_for_access(const Invocation *invocation)
 {
     uint32_t count;
@@ -24,16 +23,16 @@ static bool read_spec(const Invocation *invocation, Map *spec)
                *ttl = invocation_text(invocation, "ttl");
     int64_t count, life_ms;
     if (uses != NULL && is_for_access(invocation)) {
-        usage_error(invocation, "--uses is for tokens to join with, which have no --role");
+        usage_error(invocation, "--uses applies only to join tokens, which have no --role");
         return false;
     }
     if (uses != NULL && !str_to_i64(str_from_c(uses), &count)) {
-        usage_error(invocation, "--uses takes a number, not '%s'", uses);
+        usage_error(invocation, "--uses must be a number, not '%s'", uses);
         return false;
     }
     if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
         usage_error(invocation,
-                    "--ttl takes a duration from 1m to 366d, such as 90m or 7d, not '%s'", ttl);
+                    "--ttl must be a duration from 1m to 366d, such as 90m or 7d, not '%s'", ttl);
         return false;
     }
     if (uses != NULL) {
@@ -61,8 +60,8 @@ static void add_roles(const Invocation *invocation, Map *spec)
     map_set_str(arena, spec, STR("roles"), value_list(roles));
 }
 
-/* What is to be run on the machine that joins, or logs in. The token is in the environment: other
- * users of that machine can read command lines. */
+/* The command for the machine that joins or the user who logs in. The token is in the environment:
+ * other users of that machine can read command lines. */
 static Str next_line(Arena *arena, Value status, bool is_access)
 {
     const List *servers = value_get_list(status, "servers");
@@ -85,12 +84,12 @@ static void explain(const Invocation *invocation, Value made, Str line, bool is_
     Str expires = value_get_text(value_get_map(made, "status"), "expires");
     if (is_access) {
         stream_put_format(invocation->err,
-                          "  good until %" STR_FMT ", and not shown again; next: %" STR_FMT
-                          ", which asks for it\n",
+                          "  valid until %" STR_FMT "; not shown again; next: run %" STR_FMT
+                          ", which prompts for it\n",
                           STR_ARG(expires), STR_ARG(line));
     } else {
         stream_put_format(invocation->err,
-                          "  run this as root on the machine that joins; good for %lld machine%s, "
+                          "  run this as root on the machine that joins; valid for %lld machine%s, "
                           "until %" STR_FMT "\n",
                           (long long)uses, uses == 1 ? "" : "s", STR_ARG(expires));
     }
@@ -176,12 +175,12 @@ static void print_table(const Invocation *invocation, const Kind *kind, const Li
 static int run_list(Invocation *invocation)
 {
     return kind_list_as(invocation, print_table,
-                        "there is no token; 'eden tokens create' makes one");
+                        "there are no tokens; create one with 'eden tokens create'");
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
 
-/* Who has the whole token at hand may give that. */
+/* The user may give the entire token; only the public part is sent. */
 static Str public_half(Str token)
 {
     bool is_access = str_starts(token, STR("eden_"));
@@ -202,63 +201,54 @@ static int run_revoke(Invocation *invocation)
     return answers_ask_each(invocation, &request, ids, count);
 }
 
-static const Option list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
-
 static const Option create_options[] = {
     { .name = "ttl",
       .also = "expires|expiry|expire|duration|life|lifetime",
       .argument = "TIME",
-      .help = "how long it is valid, such as 90m or 7d; default: 1h, with --role 8h" },
+      .help = "lifetime, such as 90m or 7d; default: 1h, with --role 8h" },
     { .name = "uses",
       .argument = "COUNT",
-      .help = "how many machines may join with it; default: 1" },
+      .help = "number of machines that may join with it; default: 1" },
     { .name = "role",
       .argument = "ROLE",
       .repeats = true,
       .word = WORD_ROLE,
-      .help = "create a token for the API with this role, such as admin or viewer" },
-    { .name = "label", .argument = "TEXT", .help = "what it is for, such as 'rack 7'" },
-    { 0 },
-};
-
-static const Option options[] = {
-    OUTPUT_OPTION(KIND_FORMATS, "table", "how to print"),
-    CLUSTER_OPTIONS,
+      .help = "create an API token with this role, such as admin or viewer" },
+    { .name = "label", .argument = "TEXT", .help = "description, such as 'rack 7'" },
     { 0 },
 };
 
 static const Verb verbs[] = {
     { .name = "list",
       .is_default = true,
-      .help = "List tokens by their public halves.",
-      .options = list_options,
-      .examples = { { "eden tokens list", "which tokens exist, and how long they are valid" } },
+      .help = "List tokens by their public ids.",
+      .options = kind_list_options,
+      .examples = { { "eden tokens list", "list tokens and their expiry" } },
       .run = run_list },
     { .name = "show",
       .args = { { "TOKEN", WORD_TOKEN } },
-      .help = "Show one token, without its secret.",
+      .help = "Show a token, without its secret.",
       .run = kind_run_show },
     { .name = "create",
       .help = "Create a token for joining, or with --role for the API.",
       .text = "Prints a complete 'eden join' command: a new token, the address of this server,\n"
-              "and the pin of the cluster's CA, by which the machine recognizes the server.\n"
-              "Run it on the machine as root. The secret half of the token is shown only once.\n"
+              "and the pin of the cluster's CA, by which the machine verifies the server. Run\n"
+              "it on the machine as root. The secret part of the token is shown only once.\n"
               "\n"
-              "With --role, prints a token for the API instead. Its owner may do what the\n"
-              "roles allow ('eden schema Role'), and can log in with it ('eden login').",
+              "With --role, prints a token for the API instead. It allows what its roles allow\n"
+              "('eden schema Role'), and can be used to log in ('eden login').",
       .options = create_options,
-      .examples = { { "eden tokens create",
-                      "the command that makes one other machine join, within an hour" },
+      .examples = { { "eden tokens create", "a command for one machine to join within an hour" },
                     { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'",
                       "for a rack of machines" },
                     { "eden tokens create --role viewer --label ann",
-                      "a token for the API, for eight hours" } },
+                      "a token for the API, valid for eight hours" } },
       .run = run_create },
     { .name = "revoke",
       .args = { { "TOKEN...", WORD_TOKEN } },
       .help = "Revoke tokens.",
       .text = "Machines that have joined with a token stay in the cluster.",
-      .examples = { { "eden tokens revoke 4l2ygazs", "no other machine can join with it" } },
+      .examples = { { "eden tokens revoke 4l2ygazs", "no further machine can join with it" } },
       .run = run_revoke },
     { 0 },
 };
@@ -269,8 +259,8 @@ const Command command_tokens = {
     .group = GROUP_CLUSTER,
     .kind = "Token",
     .help = "Create, list and revoke tokens for joining and for the API.",
-    .text = "TOKEN is the public half of a token, as 'list' shows it. A machine that asks to\n"
+    .text = "TOKEN is the public id of a token, as 'list' shows it. A machine that requests to\n"
             "join without a valid token waits for 'eden nodes approve'.",
-    .options = options,
+    .options = kind_options,
     .verbs = verbs,
 };

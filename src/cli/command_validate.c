@@ -1,4 +1,4 @@
-/* eden validate: is it a site, YAML, JSON, a template? All problems of all files at once. */
+/* eden validate: checks sites, YAML, JSON and templates, and reports all problems of all files. */
 #include "base/visible.h"
 #include "cli/hide.h"
 #include "cli/inputs.h"
@@ -14,7 +14,8 @@ enum {
     SKIPPED_SHOWN = 5
 };
 
-/* What a file is by its name. States of Salt are YAML behind a template, and read as the latter. */
+/* File type by suffix. Salt states are templates that render to YAML, so they are read as
+ * templates. */
 static const struct FileKind {
     const char *suffix;
     bool template;
@@ -33,12 +34,13 @@ static const struct FileKind *kind_of(Str path)
     return NULL;
 }
 
-/* The files that were looked at, and those in directories that were not. */
+/* Files that were checked, and those that were skipped in directories. */
 typedef struct Checked {
     Inputs inputs;
     const char *trust; /* see site_check.h */
     uint32_t count;
-    uint32_t data_count; /* of them: named by the user, and neither template nor steps */
+    /* number of these that the user named and that are neither templates nor steps */
+    uint32_t data_count;
     uint32_t skipped_count;
     Str skipped[SKIPPED_SHOWN];
 } Checked;
@@ -59,14 +61,14 @@ static void check_template(Inputs *inputs, const char *path)
     }
 }
 
-/* Files of other tools, by the end of their names. */
+/* Files of other tools, by suffix. */
 static const struct ForeignFile {
     const char *suffix, *what, *instead;
 } foreign_files[] = {
-    { ".sls", "this is a file of Salt states",
-      "write each state as '- name: ID' with the function beneath it, below 'steps:' in a .yaml" },
-    { ".pp", "this is a manifest of Puppet",
-      "let a step 'puppet.apply' run it as it is, or write its resources as steps" },
+    { ".sls", "this is a Salt state file",
+      "write each state as '- name: ID' with its function, below 'steps:' in a .yaml file" },
+    { ".pp", "this is a Puppet manifest",
+      "run it unchanged with a step 'puppet.apply', or rewrite its resources as steps" },
 };
 
 static const struct ForeignFile *foreign_file(Str path)
@@ -82,13 +84,13 @@ static const struct ForeignFile *foreign_file(Str path)
 static void tell_foreign_file(Inputs *inputs, const char *path, const struct ForeignFile *file)
 {
     Problem *problem =
-        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not of eden", file->what);
+        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not a file of eden", file->what);
     problem->file = str_from_c(path);
     problem->hint = str_from_c(file->instead);
 }
 
-/* Who hands over a playbook wants to know what to do with it; below a directory it may be there for
- * others. */
+/* A playbook that the user names explicitly gets a hint; in a directory it may be intended for
+ * another tool. */
 static bool tell_foreign(Inputs *inputs, const List *documents)
 {
     Value document = documents->len > 0 ? documents->items[0] : value_missing();
@@ -158,7 +160,7 @@ static void check_path(Checked *checked, const char *path)
         } else if (kind_of(files.paths[i]) != NULL) {
             check_file(checked, files.paths[i].data, false);
         } else if (site && !site_check_expects(path_below(path, files.paths[i]))) {
-            continue; /* what is sent to nodes, a README: no business of the language */
+            continue; /* files for nodes, a README and the like: not ours to check */
         } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
             checked->skipped[checked->skipped_count - 1] = files.paths[i];
         }
@@ -171,7 +173,7 @@ static void tell_skipped(const Checked *checked, const Invocation *invocation)
         return;
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    buf_put_format(&text, "%u %s skipped, neither YAML, JSON nor template by name:",
+    buf_put_format(&text, "skipped %u %s that are neither YAML, JSON nor templates by name:",
                    checked->skipped_count, checked->skipped_count == 1 ? "file" : "files");
     for (uint32_t i = 0; i < checked->skipped_count && i < SKIPPED_SHOWN; i++) {
         buf_put_c(&text, i == 0 ? " " : ", ");
@@ -204,14 +206,14 @@ static int validate_run(Invocation *invocation)
     tell_skipped(&checked, invocation);
     if (code == EXIT_OK && checked.count == 0) {
         stream_put_format(invocation->err,
-                          "eden validate: no YAML, JSON or template files there\n");
+                          "eden validate: no YAML, JSON or template files found\n");
         return EXIT_NOT_MATCHED;
     }
     if (code == EXIT_OK && invocation_prints(invocation, "text")) {
         stream_put_format(invocation->out, "%u %s ok", checked.count,
                           checked.count == 1 ? "file" : "files");
         if (checked.data_count > 0) {
-            stream_put_format(invocation->out, " (%u as data: no 'steps' in it)",
+            stream_put_format(invocation->out, " (%u as data: without 'steps')",
                               checked.data_count);
         }
         stream_put_format(invocation->out, "\n");
@@ -223,14 +225,14 @@ static const Option options[] = {
     { .name = "config-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "where trusted-keys for modules of the site are; default: /etc/eden" },
-    OUTPUT_OPTION("text|json", "text", "how to print the problems"),
+      .help = "configuration directory with trusted-keys/ for modules; default: /etc/eden" },
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden validate site/", "every YAML, JSON and template file below" },
-    { "eden validate jobs/base.yaml -o json", "problems for another program" },
+    { "eden validate site/", "every YAML, JSON and template file in a directory" },
+    { "eden validate jobs/base.yaml -o json", "problems as JSON" },
     { 0 },
 };
 
@@ -240,20 +242,19 @@ const Command command_validate = {
     .args = { { "PATH...", WORD_FILE } },
     .help = "Check files and report all problems.",
     .text =
-        "A directory with jobs/base.yaml is a site: its documents are checked strictly, with "
-        "every\n"
-        "action, parameter, selector, name and reference, reached by a node or not; a file of it,\n"
-        "such as site/jobs/base.yaml, by its place in the site, and a file of steps in the same\n"
-        "way. Modules of the site that are trusted here are asked what they can do, for "
-        "which\n"
-        "they are run; others are not.\n"
+        "A directory with jobs/base.yaml is a site: all of its documents are checked strictly,\n"
+        "including every action, parameter, selector, name and reference, whether or not a node\n"
+        "uses them. A single file of a site, such as site/jobs/base.yaml, is checked according to\n"
+        "its location in the site, and a file of steps likewise. Modules of the site that this\n"
+        "machine trusts are run to find out their actions; others are not run.\n"
         "\n"
         "Other directories are searched for YAML and JSON (.yaml, .yml, .json) and templates "
         "(.j2,\n"
-        ".jinja, .jinja2, and .sls of Salt); hidden files are left out, others are named as\n"
-        "skipped. Templates are compiled, not rendered: mistakes in their syntax and unknown\n"
-        "filters are found, missing variables and included templates are not. Hints about words\n"
-        "and numbers that other readers of YAML take for something else do not fail the check.",
+        ".jinja, .jinja2, and .sls of Salt); hidden files are ignored, other files are reported "
+        "as\n"
+        "skipped. Templates are compiled, not rendered: syntax errors and unknown filters are\n"
+        "found, undefined variables and missing includes are not. Hints about words and numbers\n"
+        "that other YAML parsers interpret differently do not fail the check.",
     .options = options,
     .examples = examples,
     .run = validate_run,

@@ -1,4 +1,4 @@
-/* eden vars: the variables of a site on this node, and where they come from. */
+/* eden vars: shows the variables of a site on this node and their origin. */
 #include "cli/output.h"
 #include "cli/site_world.h"
 #include "cli/table.h"
@@ -12,7 +12,7 @@ static bool hides(const SiteWorld *world, Value value)
     return value_holds_secret(value) && !invocation_flag(world->invocation, "show-secrets");
 }
 
-/* The same with "(secret)" in the place of what is one. */
+/* Replaces secrets with "(secret)". */
 static Value shown(const SiteWorld *world, Value value)
 {
     Arena *arena = world->invocation->arena;
@@ -37,7 +37,7 @@ static Value shown(const SiteWorld *world, Value value)
     return value_list(list);
 }
 
-/* On one line, cut where it gets long. */
+/* On one line, truncated if long. */
 static Str brief(const SiteWorld *world, Value value)
 {
     enum {
@@ -77,7 +77,7 @@ static Str place_text(const SiteWorld *world, Value at)
         return source->name;
     }
     return arena_format(world->invocation->arena, "%" STR_FMT ":%u", STR_ARG(source->name),
-                        source_place(source, at.start).line);
+                        source_location(source, at.start).line);
 }
 
 static void set(SiteWorld *world, Map *map, const char *key, Value value)
@@ -88,7 +88,7 @@ static void set(SiteWorld *world, Map *map, const char *key, Value value)
 static void set_place(SiteWorld *world, Map *map, Value at)
 {
     const Source *source = sources_get(&world->inputs.sources, at.source);
-    Place place = source == NULL ? (Place){ 0 } : source_place(source, at.start);
+    LineColumn place = source == NULL ? (LineColumn){ 0 } : source_location(source, at.start);
     set(world, map, "file", source == NULL ? value_null() : value_string(source->name));
     set(world, map, "line", source == NULL ? value_null() : value_int(place.line));
     set(world, map, "column", source == NULL ? value_null() : value_int(place.column));
@@ -116,9 +116,9 @@ static int print_value(SiteWorld *world, Value value)
     return site_world_report(world);
 }
 
-/* --- Variables of others ----------------------------------------------------------------------- */
+/* --- Variables of other nodes ------------------------------------------------------------------ */
 
-/* The first name of a path: "network" of "network.mtu", "a.b" of "['a.b'].c". */
+/* The first component of a path: "network" of "network.mtu", "a.b" of "['a.b'].c". */
 static Str first_name(Str path)
 {
     if (str_starts(path, STR("['")) || str_starts(path, STR("[\""))) {
@@ -141,7 +141,7 @@ static bool has_name(const SiteWorld *world, Str name)
     return false;
 }
 
-/* Says of a variable that this node does not have, who has it. */
+/* If this node does not have the variable, adds a note about nodes that do. */
 static void note_others(SiteWorld *world, Str key)
 {
     Problems *problems = &world->inputs.problems;
@@ -166,14 +166,14 @@ static void note_others(SiteWorld *world, Str key)
             site_read(world->site, path, entry->place, &document) && document.kind == VALUE_MAP &&
             value_get(document, first_name(key)) != NULL) {
             problem->hint = arena_format(world->invocation->arena,
-                                         "%" STR_FMT " has it, for nodes with '%" STR_FMT "'",
+                                         "%" STR_FMT " defines it, for nodes with '%" STR_FMT "'",
                                          STR_ARG(path), STR_ARG(selector_text(entry->selector)));
             return;
         }
     }
 }
 
-/* --- The three of it -------------------------------------------------------------------------- */
+/* --- Verbs ------------------------------------------------------------------------------------ */
 
 static int vars_get(SiteWorld *world, Str key)
 {
@@ -185,14 +185,14 @@ static int vars_get(SiteWorld *world, Str key)
     return print_value(world, value);
 }
 
-/* Where a layer says it: at the key, which may stand lines above the value. */
+/* Location of the key in a layer; the value may be several lines below it. */
 static Str saying_place(const SiteWorld *world, const VariableSaying *saying)
 {
     bool has_key = sources_get(&world->inputs.sources, saying->key.source) != NULL;
     return place_text(world, has_key ? saying->key : saying->value);
 }
 
-/* All places that have a say in the value: one, or those of maps that were merged. */
+/* All locations that contribute to the value: one, or several if maps were merged. */
 static Str winning_places(SiteWorld *world, Str name)
 {
     Arena *arena = world->invocation->arena;
@@ -236,7 +236,7 @@ static int vars_list(SiteWorld *world, Str key)
 static const char *saying_word(const VariableSaying *saying)
 {
     return !saying->wins                     ? "overridden"
-           : saying->shadows                 ? "hides it"
+           : saying->shadows                 ? "overrides"
            : saying->value.kind == VALUE_MAP ? "merged"
                                              : "wins";
 }
@@ -244,7 +244,7 @@ static const char *saying_word(const VariableSaying *saying)
 static void print_why(SiteWorld *world, Str key, const VariableSaying *sayings, uint32_t count,
                       const Value *value)
 {
-    static const char *const headings[] = { "FROM", "SAYS", "", "BECAUSE OF", NULL };
+    static const char *const headings[] = { "FROM", "VALUE", "", "SELECTED BY", NULL };
     Invocation *invocation = world->invocation;
     if (value != NULL) {
         Str line = arena_format(invocation->arena, "%" STR_FMT " = %" STR_FMT "\n\n", STR_ARG(key),
@@ -294,7 +294,7 @@ static Value why_value(SiteWorld *world, Str key, const VariableSaying *sayings,
     return value_map(why);
 }
 
-/* The layers are told also when the value cannot be rendered: they help to find out why. */
+/* Layers are listed even if the value cannot be rendered: they help to find the cause. */
 static int vars_why(SiteWorld *world, Str key)
 {
     Variables *variables = scope_variables(world->scope);
@@ -315,7 +315,7 @@ static int vars_why(SiteWorld *world, Str key)
     return site_world_report(world);
 }
 
-/* Opens the site, the current directory by default, and calls `show` with the key. */
+/* Opens the site (default: the current directory) and calls `show` with the key. */
 static int run_on_site(Invocation *invocation, const char *site, const char *key,
                        int (*show)(SiteWorld *world, Str key))
 {
@@ -348,8 +348,8 @@ static int run_why(Invocation *invocation)
 static const Option options[] = {
     VARIABLE_OPTIONS,
     SITE_WORLD_OPTIONS,
-    { .name = "show-secrets", .help = "print secret values too" },
-    OUTPUT_OPTION("text|json|yaml", "text", "how to print"),
+    { .name = "show-secrets", .help = "print secret values in clear text" },
+    OUTPUT_OPTION("text|json|yaml", "text", "output format"),
     { 0 },
 };
 
@@ -357,17 +357,16 @@ static const Verb verbs[] = {
     { .name = "get",
       .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
       .help = "Print the value of a variable.",
-      .examples = { { "eden vars get network.mtu site", "one value, rendered" } },
+      .examples = { { "eden vars get network.mtu site", "one rendered value" } },
       .run = run_get },
     { .name = "list",
       .args = { { "[SITE]", WORD_DIRECTORY } },
-      .help = "List all variables, and the file each is from.",
-      .examples = { { "eden vars list site",
-                      "all variables of this node, and the file each is from" } },
+      .help = "List all variables and the file that defines each.",
+      .examples = { { "eden vars list site", "all variables of this node" } },
       .run = run_list },
     { .name = "why",
       .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
-      .help = "Show the value of a variable in every layer, and which one wins.",
+      .help = "Show the value of a variable in every layer and which one wins.",
       .examples = { { "eden vars why network.mtu site --label role=web",
                       "its value in every layer" } },
       .run = run_why },
@@ -377,12 +376,12 @@ static const Verb verbs[] = {
 const Command command_vars = {
     .name = "vars",
     .group = GROUP_AUTHOR,
-    .help = "Show the variables of a node, and where they come from.",
-    .text = "KEY is the name of a variable; keys of maps follow behind dots, those with\n"
-            "other characters in brackets: sysctl['fs.file-max']. SITE is a directory;\n"
+    .help = "Show the variables of a node and where they come from.",
+    .text = "KEY is the name of a variable; keys of maps follow after dots, or in brackets if\n"
+            "they contain other characters: sysctl['fs.file-max']. SITE is a directory;\n"
             "default: the current one.\n"
             "\n"
-            "Layers override those before them: files of the site in the order of\n"
+            "Each layer overrides the previous ones: files of the site in the order of\n"
             "variables/base.yaml, then vars.d/*.yaml of the node, files of -v, and -D. Maps\n"
             "are merged, other values are replaced. Values of vars.d and -D are never\n"
             "templates; all others may use server, eden, vars and macros.",

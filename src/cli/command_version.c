@@ -1,4 +1,4 @@
-/* eden version */
+/* eden version: prints the version. */
 #include "cli/invocation.h"
 
 static int version_run(Invocation *invocation)
@@ -11,12 +11,12 @@ static int version_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    OUTPUT_OPTION("text|json", "text", "how to print it"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden version -o json", "for another program" },
+    { "eden version -o json", "for scripts" },
     { 0 },
 };
 

@@ -1,4 +1,4 @@
-/* eden watch: changes of the store as they happen. */
+/* eden watch: prints changes of the store as they happen. */
 #include "base/base64.h"
 #include "base/visible.h"
 #include "cli/cluster_client.h"
@@ -8,23 +8,23 @@
 #include "lang/json.h"
 
 enum {
-    LINE_LONGEST = 64 << 20,    /* bytes: two values, with every byte of them escaped */
-    SILENCE_MS = 3 * 60 * 1000, /* a server with no news tells so every minute */
+    LINE_LONGEST = 64 << 20,    /* in bytes: two values with every byte escaped */
+    SILENCE_MS = 3 * 60 * 1000, /* an idle server sends a keepalive every minute */
 };
 
 typedef struct Watching {
     Invocation *invocation;
     WatchPosition position;
-    Str store; /* which one it is, once it stood */
+    Str store; /* id of the store, once connected */
     Buf line;
     Reconnect reconnect;
-    bool stood; /* ever */
-    bool over;  /* nothing more is wanted */
-    int code;   /* then the exit code */
+    bool stood; /* was connected at least once */
+    bool over;  /* nothing more to print */
+    int code;   /* exit code if `over` */
     bool json, previous;
 } Watching;
 
-/* --- What comes ------------------------------------------------------------------------------ */
+/* --- Events ---------------------------------------------------------------------------------- */
 
 static int tell_end(Watching *watching, const char *why, const char *hint)
 {
@@ -41,7 +41,7 @@ static void finish(Watching *watching, const char *why, const char *hint)
     watching->code = tell_end(watching, why, hint);
 }
 
-/* A text, or bytes of which those that are no text are shown as escapes. */
+/* Returns the string, or decoded bytes with the unprintable ones escaped. */
 static Str bytes_of(Arena *arena, Value map, const char *name)
 {
     Str encoded = value_get_text(map, arena_format(arena, "%s_base64", name).data), bytes;
@@ -81,8 +81,8 @@ static void start(Watching *watching, Value event)
 {
     Str store = value_get_text(event, "store");
     if (watching->stood && !str_eq(store, watching->store)) {
-        finish(watching, "the store is another one: a backup was restored meanwhile",
-               "read the keys again, then watch from there");
+        finish(watching, "the store was replaced: a backup was restored in the meantime",
+               "read the keys again, then watch from that revision");
         return;
     }
     if (!watching->stood) {
@@ -98,7 +98,8 @@ static void handle(Watching *watching, Arena *arena, Str line)
     Value event;
     Error err;
     if (!json_parse_text(arena, line, NULL, &event, &err)) {
-        finish(watching, "the server says something that is no event", "is it of this version?");
+        finish(watching, "the server sent something that is not an event",
+               "does it run the same version?");
         return;
     }
     Str kind = value_get_text(event, "event");
@@ -119,18 +120,18 @@ static void handle(Watching *watching, Arena *arena, Str line)
         Str why = arena_format(
             arena,
             from > compacted + 1
-                ? "there is no revision %lld yet, or it was of another store; this one is at %lld"
-                : "changes from revision %lld on are not kept any more (compacted up to %lld)",
+                ? "revision %lld does not exist yet, or is from another store; this one is at %lld"
+                : "changes since revision %lld are no longer available (compacted up to %lld)",
             (long long)from, (long long)compacted);
-        finish(watching, why.data, "read the keys again, then watch from there");
+        finish(watching, why.data, "read the keys again, then watch from that revision");
     } else if (str_eq_c(kind, "error")) {
-        Str why = arena_format(arena, "the server cannot go on: %" STR_FMT,
+        Str why = arena_format(arena, "the server cannot continue: %" STR_FMT,
                                STR_ARG(value_get_text(event, "message")));
-        finish(watching, why.data, "'eden doctor' on the server tells more");
+        finish(watching, why.data, "run 'eden doctor' on the server");
     }
 }
 
-/* Lines of a piece, the first of which may have begun in an earlier one. */
+/* Splits a piece into lines; the first may have started in an earlier piece. */
 static bool take(void *context, Str bytes)
 {
     Watching *watching = context;
@@ -138,7 +139,8 @@ static bool take(void *context, Str bytes)
         size_t end = str_find(bytes, STR("\n"), 0);
         buf_put(&watching->line, str_slice(bytes, 0, end));
         if (watching->line.overflow) {
-            finish(watching, "the server sends a line without end", "is it of this version?");
+            finish(watching, "the server sent a line that is too long",
+                   "does it run the same version?");
             break;
         }
         if (end == STR_NOT_FOUND) {
@@ -157,7 +159,7 @@ static bool take(void *context, Str bytes)
     return !watching->over;
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 static Str target(const Watching *watching, Arena *arena)
 {
@@ -191,7 +193,7 @@ static int follow(Watching *watching)
             return watching->code;
         }
         if (ok && !watching->stood) {
-            return tell_end(watching, "the server has ended the watch", "");
+            return tell_end(watching, "the server closed the watch", "");
         }
         if (ok) {
             err = (Error){ 0 };
@@ -213,11 +215,11 @@ static int watch_run(Invocation *invocation)
     const char *from = invocation_text(invocation, "from");
     Error err;
     if (invocation->args[0][0] == '\0') {
-        return usage_error(invocation, "a key is not empty");
+        return usage_error(invocation, "KEY must not be empty");
     }
     if (from != NULL &&
         (!str_to_i64(str_from_c(from), &watching.position.from) || watching.position.from < 1)) {
-        return usage_error(invocation, "--from is a revision, a number from 1 on");
+        return usage_error(invocation, "--from must be a revision, 1 or greater");
     }
     if (!reconnect_init(&watching.reconnect, invocation, "the watch", &err)) {
         return cluster_tell(invocation, &err, false);
@@ -228,20 +230,19 @@ static int watch_run(Invocation *invocation)
 }
 
 static const Option options[] = {
-    { .name = "prefix", .help = "all keys that start with KEY" },
+    { .name = "prefix", .help = "watch all keys that start with KEY" },
     { .name = "from",
       .argument = "REVISION",
-      .help = "start with this revision instead of the next one" },
-    { .name = "previous", .help = "print the previous value, too" },
+      .help = "first revision to print; default: the next one" },
+    { .name = "previous", .help = "also print the previous value" },
     CLUSTER_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to print; json is a line per change"),
+    OUTPUT_OPTION("text|json", "text", "output format; json prints one line per change"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden watch /eden/nodes/ --prefix", "nodes as they come, change and go" },
-    { "eden watch /eden/nodes/ --prefix --from 1 -o json",
-      "all that is kept, for another program" },
+    { "eden watch /eden/nodes/ --prefix", "watch nodes being added, changed and removed" },
+    { "eden watch /eden/nodes/ --prefix --from 1 -o json", "all changes still available, as JSON" },
     { 0 },
 };
 
@@ -251,13 +252,14 @@ const Command command_watch = {
     .args = { { "KEY" } },
     .help = "Watch keys of the store for changes.",
     .text =
-        "Prints a line for every change, with its revision, until Ctrl-C ends it. When the server\n"
-        "restarts, it goes on where it was: no change is missed, none told twice, and standard\n"
-        "error says that it happened. Changes that are too old are not kept; then, or when a "
-        "backup\n"
-        "was restored, it ends with exit code 1 and says so, never with a gap.\n\n"
-        "Bytes that are no text are shown as escapes; with -o json a line has key_base64 or\n"
-        "value_base64 then.",
+        "Prints a line for every change, with its revision, until Ctrl-C. If the server restarts,\n"
+        "it resumes where it left off, with a note on standard error: no change is missed or\n"
+        "printed twice. If changes are too old to be available, or a backup was restored, it "
+        "exits\n"
+        "with code 1 and a message; it never leaves a gap.\n"
+        "\n"
+        "Bytes that are not valid UTF-8 are escaped; with -o json the line has key_base64 or\n"
+        "value_base64 instead.",
     .options = options,
     .examples = examples,
     .run = watch_run,

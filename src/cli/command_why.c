@@ -1,4 +1,4 @@
-/* eden why: what ran, skipped or blocked a step, and where its values came from. */
+/* eden why: explains why a step ran, was skipped or was blocked, and where its values came from. */
 #include "base/suggest.h"
 #include "base/visible.h"
 #include "cli/output.h"
@@ -10,7 +10,8 @@ static bool has_text(const Value *v, Str text)
     return v != NULL && v->kind == VALUE_STRING && str_eq(value_str(*v), text);
 }
 
-/* A step of this name in another job, an instance of forEach, or a step that manages this. */
+/* Matches a step of this name in another job, an instance of forEach, or a step that manages this
+ * resource. */
 static bool is_meant(const Step *step, Value recorded, Str name)
 {
     if (str_eq(step->name, name) || (str_starts(step->name, name) && step->name.len > name.len &&
@@ -47,11 +48,10 @@ static int tell_missing(Invocation *invocation, const Recorded *recorded, const 
     }
     Str near;
     if (several.len > 0) {
-        Problem *problem =
-            problems_add(&inputs.problems, "E0722", NULL, 0, 0,
-                         "'%" STR_FMT "' is not the name of one step", STR_ARG(name));
+        Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
+                                        "'%" STR_FMT "' matches more than one step", STR_ARG(name));
         problem->hint =
-            arena_format(invocation->arena, "write %" STR_FMT, STR_ARG(buf_str(&several)));
+            arena_format(invocation->arena, "use %" STR_FMT, STR_ARG(buf_str(&several)));
     } else {
         Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
                                         "the run has no step '%" STR_FMT "'", STR_ARG(name));
@@ -108,17 +108,17 @@ static int why_run(Invocation *invocation)
 static const Option options[] = {
     { .name = "run",
       .argument = "ID",
-      .help = "which run, by its id or the beginning of it; default: the last one" },
+      .help = "id of the run, or the start of it; default: the last run" },
     RECORD_OPTIONS,
-    OUTPUT_OPTION("text|json", "text", "how to print"),
+    OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden why", "what went wrong in the last run, with the first causes" },
-    { "eden why greet", "what became of a step in the last run, and why" },
-    { "eden why 'greet#greet' --run 20260131T08", "by its id, in an earlier run" },
-    { "eden why greet -o json", "for another program" },
+    { "eden why", "what went wrong in the last run, with root causes" },
+    { "eden why greet", "what happened to a step in the last run, and why" },
+    { "eden why 'greet#greet' --run 20260131T08", "by id, in an earlier run" },
+    { "eden why greet -o json", "for scripts" },
     { 0 },
 };
 
@@ -128,14 +128,14 @@ const Command command_why = {
     .args = { { "[STEP]" } },
     .help = "Explain why a step ran, was skipped or was blocked.",
     .text =
-        "STEP is the name of a step, or its id JOB#NAME. The answer comes from the record that\n"
-        "every apply leaves, so nothing is looked at but that: the chain of causes up to the "
-        "first\n"
-        "one, what its conditions said, what it depends on, what it changed, and where the value\n"
-        "of each parameter was written. For variables used in it, 'eden vars why' tells further.\n"
+        "STEP is the name of a step, or its id JOB#NAME. The explanation is based only on the\n"
+        "record of the run: the chain of causes down to the root cause, the results of its\n"
+        "conditions, its dependencies, what it changed, and where the value of each parameter was\n"
+        "defined. For variables, 'eden vars why' shows more.\n"
         "\n"
-        "Without STEP: the steps of the run that failed, were blocked or still waited, each with\n"
-        "the first cause. 'eden runs' lists the runs that there are.",
+        "Without STEP, lists the steps of the run that failed, were blocked or were still "
+        "waiting,\n"
+        "each with its root cause. 'eden runs' lists recorded runs.",
     .options = options,
     .examples = examples,
     .run = why_run,

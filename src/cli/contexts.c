@@ -14,8 +14,8 @@
 #include "sys/process.h"
 
 enum {
-    LOCK_WAIT_MS = 10 * 1000, /* for who writes the file, which takes an instant */
-    SERVERS_READ_MAX = 64,    /* of a context, one of them more than once */
+    LOCK_WAIT_MS = 10 * 1000, /* another process holds the lock only briefly */
+    SERVERS_READ_MAX = 64,    /* per context, including duplicates */
 };
 
 /* --- Names and addresses --------------------------------------------------------------------- */
@@ -30,24 +30,26 @@ bool context_name_check(Str name, Error *err)
     }
     if (!fine) {
         return error_set(err, ERROR_INVALID,
-                         "the name of a context is letters, digits and '-_.@', at most %d",
+                         "the name of a context must consist of letters, digits and '-_.@', at "
+                         "most %d characters",
                          CONTEXT_NAME_MAX);
     }
     return !str_eq_c(name, CONTEXT_LOCAL) ||
-           error_set(err, ERROR_INVALID, "'" CONTEXT_LOCAL "' is the server on this machine");
+           error_set(err, ERROR_INVALID,
+                     "'" CONTEXT_LOCAL "' is reserved for the server on this machine");
 }
 
 bool context_server_parse(Str text, Address *out, Error *err)
 {
     if (str_starts(text, STR("http://"))) {
-        return error_set(err, ERROR_INVALID, "a server is asked by https:// only");
+        return error_set(err, ERROR_INVALID, "a server URL must start with https://");
     }
     Str rest = str_starts(text, STR("https://")) ? str_from_offset(text, 8) : text;
     if (str_ends(rest, STR("/"))) {
         rest.len--;
     }
-    if (str_find(rest, STR("/"), 0) != STR_NOT_FOUND) { /* which a socket has, too */
-        return error_set(err, ERROR_INVALID, "a server is https://NAME:PORT, nothing more");
+    if (str_find(rest, STR("/"), 0) != STR_NOT_FOUND) { /* also true for the path of a socket */
+        return error_set(err, ERROR_INVALID, "a server must be https://NAME:PORT without a path");
     }
     return address_parse(rest, PORT_API, out, err);
 }
@@ -67,9 +69,9 @@ static bool is_pem(Str text)
     return str_starts(str_trim(text), STR("-----BEGIN "));
 }
 
-/* A context as the file has it. */
+/* A context as stored in the file. */
 typedef struct ContextEntry {
-    Str server; /* the first of them; or empty */
+    Str server; /* the first server; may be empty */
     Str *servers;
     uint32_t server_count;
     Context context; /* without its name and servers */
@@ -79,34 +81,35 @@ static bool check_entry(const void *record, Error *err)
 {
     const Context *context = &((const ContextEntry *)record)->context;
     if ((context->certificate.len > 0) != (context->key.len > 0)) {
-        return error_set(err, ERROR_INVALID, "a certificate and its key belong together");
+        return error_set(err, ERROR_INVALID, "certificate and key must be given together");
     }
     return context->token.len == 0 || context->token_file.len == 0 ||
-           error_set(err, ERROR_INVALID, "token and token_file are two of one thing");
+           error_set(err, ERROR_INVALID, "token and token_file are mutually exclusive");
 }
 
 static const RecordField entry_fields[] = {
     { "server", RECORD_TEXT, RECORD_STR_AT(ContextEntry, server), .min = 1,
-      .help = "the server that is asked first" },
+      .help = "preferred server" },
     { "servers", RECORD_TEXT,
       RECORD_POINTER_AT(ContextEntry, servers, server_count, SERVERS_READ_MAX, Str, NULL), .min = 1,
       .help = "all servers" },
     { "ca", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.ca), .min = 1,
-      .help = "the CA to trust, as PEM or the path of a file; what follows likewise" },
+      .help =
+          "the CA to trust: PEM, or the path of a file; the same applies to certificate and key" },
     { "certificate", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.certificate), .min = 1,
       .help = "certificate of the user" },
     { "key", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.key), .min = 1, .is_secret = true,
-      .help = "its key" },
+      .help = "key of the certificate" },
     { "token", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.token), .min = 1, .is_secret = true,
       .help = "token for the API" },
     { "token_file", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.token_file), .min = 1,
-      .help = "path of a file with it" },
+      .help = "path of a file with the token" },
     { "expires", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.expires), .min = 1,
-      .help = "when the token does" },
+      .help = "when the token expires" },
     { "user", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.user), .min = 1,
-      .help = "who the server said this is" },
+      .help = "name of the user, from the server" },
     { "roles", RECORD_TEXT, RECORD_STR_AT(ContextEntry, context.roles), .min = 1,
-      .help = "which roles they have" },
+      .help = "roles of the user" },
     { 0 },
 };
 
@@ -130,7 +133,7 @@ static bool add_server(Arena *arena, Str given, Context *out, Error *err)
         }
     }
     if (out->server_count == CONTEXT_SERVERS_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are more than %d servers", CONTEXT_SERVERS_MAX);
+        return error_set(err, ERROR_LIMIT, "more than %d servers", CONTEXT_SERVERS_MAX);
     }
     out->servers[out->server_count++] = text;
     return true;
@@ -153,14 +156,14 @@ static bool read_context(Arena *arena, Str name, Value map, Context *out, Error 
             return false;
         }
     }
-    return out->server_count > 0 || error_set(err, ERROR_INVALID, "server: is missing");
+    return out->server_count > 0 || error_set(err, ERROR_INVALID, "server: is required");
 }
 
 static bool read_all(Arena *arena, Value value, void *member, Error *err)
 {
     const Map *all = value.map;
     if (all->len > CONTEXTS_MAX) {
-        return error_set(err, ERROR_INVALID, "there are more than %d", CONTEXTS_MAX);
+        return error_set(err, ERROR_INVALID, "more than %d contexts", CONTEXTS_MAX);
     }
     for (uint32_t i = 0; i < all->len; i++) {
         Context context;
@@ -203,15 +206,15 @@ static bool check_file(const void *record, Error *err)
     const ContextsFile *file = record;
     return file->current.len == 0 || str_eq_c(file->current, CONTEXT_LOCAL) ||
            contexts_find(&file->contexts, file->current) != NULL ||
-           error_set(err, ERROR_INVALID, "current: names none of the contexts");
+           error_set(err, ERROR_INVALID, "current: no such context");
 }
 
 static const RecordField file_fields[] = {
     { "current", RECORD_TEXT, RECORD_STR_AT(ContextsFile, current), .min = 1,
-      .help = "the one that is used" },
+      .help = "the current context" },
     { "contexts", RECORD_OBJECT, RECORD_CODED_AT(ContextsFile, contexts, Contexts, all_codec),
       .shape = RECORD_MAP, .fields = entry_fields, .is_required = true,
-      .help = "the clusters, by name" },
+      .help = "contexts by name" },
     { 0 },
 };
 
@@ -240,7 +243,7 @@ void contexts_print(const Contexts *contexts, Buf *out)
     record_print_file(&file_format, &(ContextsFile){ contexts->current, *contexts }, out);
 }
 
-/* --- The file -------------------------------------------------------------------------------- */
+/* --- File ------------------------------------------------------------------------------------ */
 
 Str contexts_directory(Arena *arena)
 {
@@ -252,8 +255,8 @@ Str contexts_directory(Arena *arena)
                                           : STR_EMPTY;
 }
 
-/* They say which server is trusted, and which files are sent there: root does not take those of the user
- * whose HOME it was started with. */
+/* Contexts decide which server is trusted and which files are sent to it, so root does not use
+ * those of the user whose HOME it inherited. */
 static bool check_owner(const Directory *place, Error *err)
 {
     uid_t user;
@@ -261,8 +264,7 @@ static bool check_owner(const Directory *place, Error *err)
     return directory_owner(place, &user, &group, err) &&
            (user == 0 || user == process_own_user() ||
             error_set(err, ERROR_DENIED,
-                      "%s belongs to user %u, and contexts of another user are not used; HOME says "
-                      "where they are",
+                      "%s belongs to user %u; contexts of other users are not used; check HOME",
                       place->path, (unsigned)user));
 }
 
@@ -287,7 +289,7 @@ static bool open_own(Arena *arena, Str directory, Directory *out, Error *err)
 {
     if (directory.len == 0) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "there is no place to keep it: neither HOME nor XDG_CONFIG_HOME is set");
+                         "cannot save contexts: neither HOME nor XDG_CONFIG_HOME is set");
     }
     return directory_make(arena_copy_c(arena, directory), out, err) &&
            directory_set_mode(out, 0700, err);
@@ -302,13 +304,13 @@ bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err)
     if (!open_own(arena, directory, &place, err)) {
         return false;
     }
-    /* Each try waits for a moment by itself. */
+    /* Each attempt waits briefly. */
     while (!file_lock_take(&place, CONTEXTS_LOCK, STR_EMPTY, arena, out, &holder, err)) {
         if (err->kind != ERROR_CONFLICT) {
             return false;
         }
         if (clock_monotonic_us() >= until_us) {
-            return error_wrap(err, "another process has been changing the contexts for %d seconds",
+            return error_wrap(err, "another process has had the contexts locked for %d seconds",
                               LOCK_WAIT_MS / 1000);
         }
     }
@@ -322,13 +324,13 @@ bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error 
     contexts_print(contexts, &text);
     if (contexts->count > CONTEXTS_MAX || text.len > CONTEXTS_BYTES_MAX) {
         return error_set(err, ERROR_LIMIT,
-                         "there are too many contexts; 'eden context remove' forgets one");
+                         "too many contexts; remove one with 'eden context remove'");
     }
     return open_own(arena, directory, &place, err) &&
            directory_write(&place, CONTEXTS_FILE, buf_str(&text), true, err);
 }
 
-/* --- One of them ----------------------------------------------------------------------------- */
+/* --- Single contexts ------------------------------------------------------------------------- */
 
 Context *contexts_find(const Contexts *contexts, Str name)
 {
@@ -382,7 +384,7 @@ void contexts_remove(Contexts *contexts, Str name)
     contexts->count--;
 }
 
-/* --- What it has ----------------------------------------------------------------------------- */
+/* --- Credentials ----------------------------------------------------------------------------- */
 
 static bool read_named(Arena *arena, Str directory, Str path, Str *out, Error *err)
 {
@@ -409,10 +411,10 @@ bool context_material(Arena *arena, Str directory, const Context *context, Conte
         out->token = str_trim(out->token);
     }
     if (!http1_is_field(STR("Authorization"), out->token)) {
-        return error_set(err, ERROR_INVALID, "its token is invalid");
+        return error_set(err, ERROR_INVALID, "invalid token");
     }
     if (context->ca.len == 0) {
-        return error_set(err, ERROR_INVALID, "it has no CA by which to know its servers");
+        return error_set(err, ERROR_INVALID, "the context has no CA to verify its servers with");
     }
     return take_pem(arena, directory, context->ca, &out->ca, err) &&
            take_pem(arena, directory, context->certificate, &out->certificate, err) &&

@@ -1,11 +1,11 @@
-/* The clusters that somebody works with from here, "contexts.json" among the user's settings: where
- * their servers are, which CA vouches for them, and what proves who asks.
+/* The clusters that the user is logged in to, stored in "contexts.json" of the user's
+ * configuration: the servers of each, the CA to verify them, and the user's credential.
  *
  *     {"format":"eden.contexts/1","current":"prod",
  *      "contexts":{"prod":{"server":"https://eden1:1338","ca":"-----BEGIN ...","token":"eden_..."}}}
  *
- * It holds secrets, so one that others may read is refused. What is in it is checked as a whole: a
- * word that means nothing is told, not passed over. */
+ * The file contains secrets, so it is rejected if other users can read it. Unknown fields are
+ * errors. */
 #pragma once
 
 #include "base/arena.h"
@@ -20,73 +20,73 @@ enum {
     CONTEXTS_BYTES_MAX = 1 << 20,
     CONTEXT_NAME_MAX = 100,
     CONTEXT_SERVERS_MAX = 8,
-    CONTEXT_FILE_MAX = 256 << 10, /* of a certificate, key or token that it names */
+    CONTEXT_FILE_MAX = 256 << 10, /* size limit of certificate, key and token files that it names */
 };
 
 #define CONTEXTS_FILE "contexts.json"
-#define CONTEXTS_LOCK "contexts.lock" /* beside it, of who is about to change it */
-/* The server on this machine, by its socket. Always there, and never in the file. */
+#define CONTEXTS_LOCK "contexts.lock" /* locked while the file is being changed */
+/* The server on this machine, through its socket. Always exists and is never in the file. */
 #define CONTEXT_LOCAL "local"
 
 typedef struct Context {
     Str name;
-    Str servers[CONTEXT_SERVERS_MAX]; /* "https://eden1:1338"; the first is asked first */
+    Str servers[CONTEXT_SERVERS_MAX]; /* "https://eden1:1338"; tried in order */
     uint32_t server_count;
-    Str ca;               /* PEM, or the path of a file with it; those that follow likewise */
-    Str certificate, key; /* of a user; or empty */
-    Str token;            /* or empty */
-    Str token_file;       /* a path; or empty */
-    Str expires;          /* of the token, as the server said at login; or empty */
-    Str user, roles;      /* whom it took us for then; "admin, viewer"; or empty */
+    Str ca;               /* PEM, or the path of a file; the same applies to certificate and key */
+    Str certificate, key; /* of a user; may be empty */
+    Str token;            /* may be empty */
+    Str token_file;       /* path; may be empty */
+    Str expires;          /* of the token, as reported at login; may be empty */
+    Str user, roles;      /* as reported at login, such as "admin, viewer"; may be empty */
 } Context;
 
 typedef struct Contexts {
     Context *items; /* in the order of the file */
     uint32_t count, cap;
-    Str current; /* the name of one; empty: none is */
+    Str current; /* name of the current context; may be empty */
 } Contexts;
 
-/* Where it lies: $XDG_CONFIG_HOME/eden, else ~/.config/eden. Empty: nobody has a home here. */
+/* Returns $XDG_CONFIG_HOME/eden or ~/.config/eden. Empty if neither variable is set. */
 Str contexts_directory(Arena *arena);
 
-/* A file that is not there has none. Fails with ERROR_DENIED when others may read it, ERROR_INVALID
- * when it makes no sense, and as the file system does. */
+/* A missing file has no contexts. Fails with ERROR_DENIED if other users can read the file,
+ * ERROR_INVALID if it is malformed, or like the file system. */
 MUST_CHECK bool contexts_load(Arena *arena, Str directory, Contexts *out, Error *err);
-/* Whoever changes it holds this from before it is loaded until it is saved, and asks nobody meanwhile:
- * others wait for a few seconds. Makes the directory. Fails with ERROR_CONFLICT when it is not let go
- * of, and as the file system does. */
+/* Must be held from loading until saving; other processes wait for a few seconds, so do not prompt
+ * or use the network meanwhile. Creates the directory. Fails with ERROR_CONFLICT if another process
+ * does not release the lock, or like the file system. */
 MUST_CHECK bool contexts_lock(Arena *arena, Str directory, FileLock *out, Error *err);
-/* For its owner alone, as a whole or not at all. Fails with ERROR_LIMIT when there are more than can
- * be read again. */
+/* Replaces the file atomically, with mode 0600. Fails with ERROR_LIMIT if there are more contexts
+ * than contexts_load() accepts. */
 MUST_CHECK bool contexts_save(Arena *arena, Str directory, const Contexts *contexts, Error *err);
 
-/* The text of the file. */
+/* Parses the content of the file. */
 MUST_CHECK bool contexts_read(Arena *arena, Str text, Contexts *out, Error *err);
 void contexts_print(const Contexts *contexts, Buf *out);
 
-Context *contexts_find(const Contexts *contexts, Str name); /* NULL: there is none */
-/* The one that is near to a name that nobody has; empty: none is. */
+Context *contexts_find(const Contexts *contexts, Str name); /* NULL if not found */
+/* Returns a similar name, for "did you mean"; may be empty. */
 Str contexts_near(const Contexts *contexts, Str name);
-/* In place of the one with that name, or behind the last. */
+/* Replaces the context of the same name, or appends it. */
 void contexts_put(Arena *arena, Contexts *contexts, const Context *context);
-/* The current one is no longer the current one then. */
+/* If it was the current context, there is none afterwards. */
 void contexts_remove(Contexts *contexts, Str name);
 
-/* Letters, digits and "-_.@", at most CONTEXT_NAME_MAX; not CONTEXT_LOCAL. */
+/* Accepts letters, digits and "-_.@", up to CONTEXT_NAME_MAX; rejects CONTEXT_LOCAL. */
 MUST_CHECK bool context_name_check(Str name, Error *err);
-/* "https://eden1:1338", "eden1:1338", "eden1". Fails with ERROR_INVALID. */
+/* Accepts "https://eden1:1338", "eden1:1338" and "eden1". Fails with ERROR_INVALID. */
 MUST_CHECK bool context_server_parse(Str text, Address *out, Error *err);
-/* "https://eden1:1338". */
+/* Returns "https://eden1:1338". */
 Str context_server_text(Arena *arena, const Address *server);
 
-/* What a context has, or names, as text. */
+/* The credentials of a context, with files read. */
 typedef struct ContextMaterial {
     Str ca;               /* PEM */
     Str certificate, key; /* PEM, or empty */
     Str token;            /* "eden_ID_SECRET", or empty */
 } ContextMaterial;
-/* Paths are taken from the directory of the file. */
+/* Relative paths are relative to `directory`. */
 MUST_CHECK bool context_material(Arena *arena, Str directory, const Context *context,
                                  ContextMaterial *out, Error *err);
-/* Its roles as a list; null: they are not known. */
+/* Returns the roles as a list; null if unknown. */
 Value context_roles(Arena *arena, const Context *context);

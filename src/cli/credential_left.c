@@ -28,16 +28,17 @@ Str credential_left(Arena *arena, const Context *was)
     Str until = was->expires.len > 0 ? arena_format(arena, "until %" STR_FMT, STR_ARG(was->expires))
                                      : STR("until it expires");
     if (serial.len > 0) {
-        return arena_format(arena,
-                            "the certificate of before stays good %" STR_FMT
-                            ", for who has a copy of its key; on a server, 'eden pki revoke "
-                            "%" STR_FMT "' takes it back",
-                            STR_ARG(until), STR_ARG(serial));
+        return arena_format(
+            arena,
+            "the previous certificate stays valid %" STR_FMT
+            " for anyone who has its key; revoke it on a server with 'eden pki revoke "
+            "%" STR_FMT "'",
+            STR_ARG(until), STR_ARG(serial));
     }
     return id.len == 0 ? STR_EMPTY
                        : arena_format(arena,
-                                      "the token of before stays good %" STR_FMT
-                                      ", for who has it; on a server, 'eden tokens revoke %" STR_FMT
-                                      "' takes it back",
+                                      "the previous token stays valid %" STR_FMT
+                                      " for anyone who has it; revoke it on a server with 'eden "
+                                      "tokens revoke %" STR_FMT "'",
                                       STR_ARG(until), STR_ARG(id));
 }

@@ -1,12 +1,12 @@
-/* What is still good of a context after it was forgotten here. */
+/* Credentials of a deleted context that are still valid. */
 #pragma once
 
 #include "cli/contexts.h"
 
-/* One line: how long it is good, and what takes it back. Empty: there was nothing in it, or it is in
- * files of its own, which stay. */
+/* Returns one line: how long the credential stays valid and how to revoke it. Empty if the context
+ * had none, or if it is in files, which are not deleted. */
 Str credential_left(Arena *arena, const Context *was);
-/* The id of its token; empty: it has none. */
+/* The id of its token; may be empty. */
 Str credential_token_id(Arena *arena, const Context *context);
-/* The serial number of its certificate; empty: it has none. */
+/* The serial number of its certificate; may be empty. */
 Str credential_serial(Arena *arena, const Context *context);

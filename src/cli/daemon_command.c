@@ -59,7 +59,7 @@ int daemon_command_fail(Invocation *invocation, const char *code, const Error *e
     inputs_init(&inputs, invocation->arena);
     Problem *problem = problems_add(&inputs.problems, code, NULL, 0, 0, "%s", err->text);
     if (err->kind == ERROR_DENIED && !privileges_are_root()) {
-        problem->hint = STR("run it as root, or give it directories of your own");
+        problem->hint = STR("run it as root, or use directories that you own");
     }
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);

@@ -6,10 +6,10 @@
 
 enum {
     ASK_MS = 3000,
-    PAGES_MAX = 20, /* of nodes */
+    PAGES_MAX = 20, /* maximum number of pages of nodes */
 };
 
-/* The first that ends counts. */
+/* The earliest expiry of the certificates. */
 static int64_t ca_until(Arena *arena, Str pem, Error *err)
 {
     Certificate *items;
@@ -36,7 +36,7 @@ static void ask(const Invocation *invocation, const ClusterEnd *end, Str target,
     }
 }
 
-/* What is no JSON but text, as metrics are. */
+/* For responses that are not JSON, such as metrics. */
 static void ask_text(const Invocation *invocation, const ClusterEnd *end, Str target,
                      DoctorAnswer *out)
 {
@@ -79,7 +79,7 @@ static void look_at(const Invocation *invocation, Str directory, const Context *
     ask(invocation, &end, STR("/v1/session"), &out->session);
 }
 
-/* All pages as one answer. */
+/* Combines all pages into one response. */
 static void ask_nodes(const Invocation *invocation, const ClusterEnd *end, DoctorAnswer *out)
 {
     Arena *arena = invocation->arena;

@@ -31,7 +31,7 @@ DoctorResult doctor_fix(DoctorResult result, const char *fix)
 const char *doctor_key_fix(const DoctorCertificate *seen, const char *lost)
 {
     return seen->is_exposed
-               ? "chmod 600 the file if no one else has read it; otherwise create a new key"
+               ? "chmod 600 the file if nobody else has read it; otherwise create a new key"
                : lost;
 }
 
@@ -43,12 +43,12 @@ DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int
         return doctor_say(arena, DOCTOR_FAILED, "%s", seen->err.text);
     }
     if (seen->plan.state == RENEWAL_EXPIRED) {
-        return doctor_say(arena, DOCTOR_FAILED, "it has expired on %" STR_FMT, STR_ARG(until));
+        return doctor_say(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
     }
     if (seen->plan.state == RENEWAL_EARLY) {
         Str from = utc_text(arena, seen->certificate.not_before_ms), now = utc_text(arena, now_ms);
         return doctor_say(arena, DOCTOR_FAILED,
-                          "it is good from %" STR_FMT " on, and the clock here says %" STR_FMT,
+                          "valid from %" STR_FMT " on, but the clock here is at %" STR_FMT,
                           STR_ARG(from), STR_ARG(now));
     }
     if (seen->trust.kind != ERROR_NONE) {
@@ -56,9 +56,9 @@ DoctorResult doctor_certificate(Arena *arena, const DoctorCertificate *seen, int
     }
     if (seen->plan.state == RENEWAL_DUE && now_ms - seen->plan.at_ms > DOCTOR_RENEWAL_LATE_MS) {
         return doctor_say(arena, DOCTOR_WARNING,
-                          "it should have been renewed on %" STR_FMT "; it expires on %" STR_FMT,
+                          "should have been renewed on %" STR_FMT "; expires on %" STR_FMT,
                           STR_ARG(due), STR_ARG(until));
     }
-    return doctor_say(arena, DOCTOR_OK, "good until %" STR_FMT ", to be renewed on %" STR_FMT,
+    return doctor_say(arena, DOCTOR_OK, "valid until %" STR_FMT ", renewal due on %" STR_FMT,
                       STR_ARG(until), STR_ARG(due));
 }

@@ -1,4 +1,4 @@
-/* Whether what was seen is well. Pure. */
+/* Judges what doctor_look() has collected. Pure. */
 #pragma once
 
 #include "base/enum_names.h"
@@ -6,16 +6,16 @@
 
 typedef enum DoctorState {
     DOCTOR_OK,
-    DOCTOR_WARNING, /* it works, and will not for ever */
+    DOCTOR_WARNING, /* works now, but will fail eventually */
     DOCTOR_FAILED,
-    DOCTOR_SKIPPED, /* nothing can be said; the text says why */
+    DOCTOR_SKIPPED, /* could not be checked; `text` has the reason */
 } DoctorState;
 DECLARE_ENUM_NAMES(DoctorState, doctor_state)
 
 typedef struct DoctorResult {
     DoctorState state;
     Str text;        /* one line */
-    const char *fix; /* NULL: as the check has it */
+    const char *fix; /* NULL: the fix of the check */
 } DoctorResult;
 
 typedef DoctorResult DoctorJudge(Arena *arena, const DoctorView *view);

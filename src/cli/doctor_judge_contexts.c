@@ -1,4 +1,4 @@
-/* The clusters that this user has logged in to. */
+/* Judges of contexts. */
 #include "cli/cluster_client.h"
 #include "cli/doctor_judges.h"
 #include "pki/ca.h"
@@ -7,7 +7,7 @@
 
 static DoctorResult skip_none(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "you have logged in to no cluster here");
+    return doctor_say(arena, DOCTOR_SKIPPED, "you are not logged in to any cluster");
 }
 
 DoctorResult judge_contexts(Arena *arena, const DoctorView *view)
@@ -27,12 +27,12 @@ DoctorResult judge_contexts(Arena *arena, const DoctorView *view)
                               "'%" STR_FMT "': %s", STR_ARG(context->name), context->err.text);
         }
     }
-    return used == NULL ? doctor_say(arena, DOCTOR_OK, "%u; none is asked", view->context_count)
-                        : doctor_say(arena, DOCTOR_OK, "%u; '%" STR_FMT "' is asked",
+    return used == NULL ? doctor_say(arena, DOCTOR_OK, "%u; none is in use", view->context_count)
+                        : doctor_say(arena, DOCTOR_OK, "%u; '%" STR_FMT "' is in use",
                                      view->context_count, STR_ARG(used->name));
 }
 
-/* Those whose time is over, or soon. */
+/* Reports contexts whose CA or token has expired or will soon. */
 static DoctorResult judge_times(Arena *arena, const DoctorView *view, bool of_ca, int64_t soon_ms)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
@@ -77,9 +77,9 @@ DoctorResult judge_context_server(Arena *arena, const DoctorView *view)
             return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT ": %s", STR_ARG(context->server),
                               context->session.err.text);
         }
-        return doctor_say(arena, DOCTOR_OK, "%" STR_FMT " knows '%" STR_FMT "'",
+        return doctor_say(arena, DOCTOR_OK, "%" STR_FMT " recognizes '%" STR_FMT "'",
                           STR_ARG(context->server),
                           STR_ARG(value_get_text(context->session.json, "name")));
     }
-    return doctor_say(arena, DOCTOR_SKIPPED, "no context is asked");
+    return doctor_say(arena, DOCTOR_SKIPPED, "no context is in use");
 }

@@ -1,4 +1,4 @@
-/* The machine, and its part as a node. */
+/* Judges of the machine and the node. */
 #include <inttypes.h>
 
 #include "cli/cluster_client.h"
@@ -7,18 +7,18 @@
 
 enum {
     CLOCK_WARNING_MS = 30 * 1000,
-    CLOCK_FAILED_MS = 5 * 60 * 1000, /* certificates are made so much back in time */
+    CLOCK_FAILED_MS = 5 * 60 * 1000, /* certificates are backdated by this much */
     SPOOL_MANY_BYTES = 32 << 20,
 };
 
 static DoctorResult skip_no_node(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is no node");
+    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a node");
 }
 
 static DoctorResult skip_no_root(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+    return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
 }
 
 static bool is_hidden(const DoctorView *view, const Error *err)
@@ -30,7 +30,7 @@ DoctorResult judge_state(Arena *arena, const DoctorView *view)
 {
     const DoctorPlace *state = &view->state;
     if (state->err.kind == ERROR_NOT_FOUND && view->asks_elsewhere) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "this machine has none, and needs none");
+        return doctor_say(arena, DOCTOR_SKIPPED, "none exists, and none is needed");
     }
     if (state->err.kind == ERROR_NOT_FOUND) {
         return doctor_say(arena, DOCTOR_WARNING, "%s", state->err.text);
@@ -39,8 +39,8 @@ DoctorResult judge_state(Arena *arena, const DoctorView *view)
         return doctor_say(arena, DOCTOR_FAILED, "%s", state->err.text);
     }
     if (state->is_foreign || (state->mode & 022) != 0) {
-        return doctor_say(arena, DOCTOR_FAILED,
-                          "others than root may change what is in it (mode %04o)", state->mode);
+        return doctor_say(arena, DOCTOR_FAILED, "users other than root can change it (mode %04o)",
+                          state->mode);
     }
     return doctor_say(arena, DOCTOR_OK, "mode %04o", state->mode);
 }
@@ -61,8 +61,8 @@ DoctorResult judge_member(Arena *arena, const DoctorView *view)
     }
     return view->asks_elsewhere
                ? doctor_say(arena, DOCTOR_OK,
-                            "this machine is not a member; the server that is asked is looked at")
-               : doctor_say(arena, DOCTOR_WARNING, "it belongs to none");
+                            "this machine is not a member; checking the selected server instead")
+               : doctor_say(arena, DOCTOR_WARNING, "this machine does not belong to a cluster");
 }
 
 static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const DoctorPlace *place,
@@ -75,7 +75,7 @@ static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const 
         return doctor_say(arena, DOCTOR_FAILED, "%s", place->err.text);
     }
     if ((place->mode & 077) != 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "others may read keys in it (mode %04o)",
+        return doctor_say(arena, DOCTOR_FAILED, "other users can read its keys (mode %04o)",
                           place->mode);
     }
     if (is_hidden(view, content)) {
@@ -87,9 +87,9 @@ static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const 
     return doctor_say(arena, DOCTOR_OK, "mode %04o", place->mode);
 }
 
-/* On the machine of a server what it takes is there. */
+/* On a server the agent can recreate the file. */
 static const char by_server[] =
-    "'systemctl restart eden': the agent creates it again from the files of the server";
+    "'systemctl restart eden': the agent recreates it from the server's files";
 
 DoctorResult judge_agent_files(Arena *arena, const DoctorView *view)
 {
@@ -105,7 +105,7 @@ DoctorResult judge_server_files(Arena *arena, const DoctorView *view)
 {
     return view->is_server
                ? judge_directory(arena, view, &view->server_directory, &view->settings_err)
-               : doctor_say(arena, DOCTOR_SKIPPED, "this machine is no server");
+               : doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
 DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
@@ -120,7 +120,7 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
         const char *lost =
             view->is_server
                 ? by_server
-                : "put a copy of the file back; or 'eden leave --force', then 'eden join'";
+                : "restore the file from a copy; or 'eden leave --force', then 'eden join'";
         return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->own.err.text),
                           doctor_key_fix(&view->own, lost));
     }
@@ -129,7 +129,7 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
         (!view->own.certificate.has_identity || strcmp(identity->node, view->node.node) != 0 ||
          strcmp(identity->cluster, view->node.cluster) != 0)) {
         return doctor_say(arena, DOCTOR_FAILED,
-                          "the certificate is that of '%s' of cluster '%s', this node is '%s'",
+                          "the certificate belongs to '%s' of cluster '%s', but this node is '%s'",
                           identity->node, identity->cluster, view->node.node);
     }
     return doctor_say(arena, DOCTOR_OK, "serial number %s", view->own.certificate.serial);
@@ -138,10 +138,10 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
 DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "there is nothing to look at");
+        return doctor_say(arena, DOCTOR_SKIPPED, "nothing to check");
     }
     DoctorCertificate seen = view->own;
-    seen.trust = (Error){ 0 }; /* a check of its own */
+    seen.trust = (Error){ 0 }; /* has a separate check */
     DoctorResult result = doctor_certificate(arena, &seen, view->now_ms);
     const Value *said =
         view->agent.err.kind == ERROR_NONE ? value_get(view->agent.json, STR("certificate")) : NULL;
@@ -156,7 +156,7 @@ DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
 DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to look at");
+        return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to check");
     }
     if (view->bundle_err.kind != ERROR_NONE) {
         DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s", view->bundle_err.text);
@@ -164,12 +164,12 @@ DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
                    ? doctor_fix(result, by_server)
                    : result;
     }
-    /* That it has expired is told where the certificate is looked at. */
+    /* Expiry is reported by the check of the certificate itself. */
     bool is_time = view->own.plan.state == RENEWAL_EXPIRED || view->own.plan.state == RENEWAL_EARLY;
     if (view->own.trust.kind != ERROR_NONE && !is_time) {
         return doctor_say(arena, DOCTOR_FAILED, "%s", view->own.trust.text);
     }
-    return doctor_say(arena, DOCTOR_OK, "the certificate is by a CA that it trusts");
+    return doctor_say(arena, DOCTOR_OK, "the certificate was issued by a trusted CA");
 }
 
 DoctorResult judge_agent(Arena *arena, const DoctorView *view)
@@ -186,7 +186,7 @@ DoctorResult judge_agent(Arena *arena, const DoctorView *view)
     Str version = value_get_text(view->agent.json, "version");
     if (!str_eq_c(version, EDEN_VERSION)) {
         return doctor_say(arena, DOCTOR_WARNING,
-                          "it is version %" STR_FMT ", this program is %s: restart it",
+                          "running version %" STR_FMT ", but this program is %s: restart it",
                           STR_ARG(version), EDEN_VERSION);
     }
     return doctor_say(arena, DOCTOR_OK, "since %" STR_FMT,
@@ -206,7 +206,7 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
 {
     Value session;
     if (!agent_says(view, "session", &session)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of one");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no agent reported one");
     }
     Str state = value_get_text(session, "state"), why = value_get_text(session, "why");
     Str server = value_get_text(session, "server"), since = value_get_text(session, "since");
@@ -217,52 +217,49 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
     }
     if (why.len > 0) {
         result = doctor_say(arena, DOCTOR_FAILED,
-                            "none since %" STR_FMT ", after %" PRId64 " tries: %" STR_FMT,
+                            "none since %" STR_FMT ", after %" PRId64 " attempts: %" STR_FMT,
                             STR_ARG(since), value_get_int(session, "failures"), STR_ARG(why));
     } else {
         result = doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT " to '%" STR_FMT "' since %" STR_FMT,
                             STR_ARG(state), STR_ARG(server), STR_ARG(since));
     }
-    return view->is_server ? doctor_fix(result, "see 'server': it is that of this machine")
-                           : result;
+    return view->is_server ? doctor_fix(result, "see 'server': it runs on this machine") : result;
 }
 
 DoctorResult judge_spool(Arena *arena, const DoctorView *view)
 {
     Value spool;
     if (!agent_says(view, "spool", &spool)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no agent tells of it");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no agent reported it");
     }
     Str why = value_get_text(spool, "why");
     int64_t records = value_get_int(spool, "records"), dropped = value_get_int(spool, "dropped");
-    Str waiting = output_count(arena, records, "record waits", "records wait");
+    Str waiting = output_count(arena, records, "pending record", "pending records");
     if (why.len > 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "it cannot be written: %" STR_FMT, STR_ARG(why));
+        return doctor_say(arena, DOCTOR_FAILED, "cannot write it: %" STR_FMT, STR_ARG(why));
     }
     if (value_get_bool(spool, "damaged")) {
         return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
                                      "%" STR_FMT
-                                     "; records were lost because a part of the spool was damaged",
+                                     "; records were lost because part of the spool was damaged",
                                      STR_ARG(waiting)),
-                          "check the disk; what was lost is in agent/spool/spool.damaged of the "
-                          "state directory: remove "
-                          "it when it is not needed any more");
+                          "check the disk; the damaged part is in agent/spool/spool.damaged of the "
+                          "state directory: delete it when it is no longer needed");
     }
     if (dropped > 0 || value_get_int(spool, "bytes") > SPOOL_MANY_BYTES) {
-        return doctor_say(arena, DOCTOR_WARNING,
-                          "%" STR_FMT ", %" PRId64 " log%s had to be dropped", STR_ARG(waiting),
-                          dropped, dropped == 1 ? "" : "s");
+        return doctor_say(arena, DOCTOR_WARNING, "%" STR_FMT "; %" PRId64 " log%s were dropped",
+                          STR_ARG(waiting), dropped, dropped == 1 ? "" : "s");
     }
     return doctor_say(arena, DOCTOR_OK, "%" STR_FMT, STR_ARG(waiting));
 }
 
-/* --- The servers, from here ------------------------------------------------------------------ */
+/* --- Servers, from here ---------------------------------------------------------------------- */
 
 DoctorResult judge_names(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     if (view->server_count == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known here");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known on this machine");
     }
     for (uint32_t i = 0; i < view->server_count; i++) {
         const DoctorServer *server = &view->servers[i];
@@ -289,26 +286,39 @@ static void put_unreached(Buf *out, const DoctorServer *server)
     }
 }
 
+/* Its ports are open, but it does not answer. */
+static bool is_silent(const DoctorServer *server)
+{
+    return server->rpc.err.kind == ERROR_NONE && server->api.err.kind == ERROR_NONE &&
+           !server->answered && server->err.kind == ERROR_TIMEOUT;
+}
+
 DoctorResult judge_reach(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
-    uint32_t reached = 0;
+    uint32_t reached = 0, silent = 0;
     if (view->server_count == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known here");
+        return doctor_say(arena, DOCTOR_SKIPPED, "no server is known on this machine");
     }
     for (uint32_t i = 0; i < view->server_count; i++) {
         size_t before = wrong.len;
         put_unreached(&wrong, &view->servers[i]);
         reached += wrong.len == before;
+        silent += is_silent(&view->servers[i]);
     }
     if (wrong.len == 0) {
         return doctor_say(arena, DOCTOR_OK, "%u of %u", reached, view->server_count);
     }
-    return doctor_say(arena, reached == 0 ? DOCTOR_FAILED : DOCTOR_WARNING, "%" STR_FMT,
-                      STR_ARG(buf_str(&wrong)));
+    DoctorResult result = doctor_say(arena, reached == 0 ? DOCTOR_FAILED : DOCTOR_WARNING,
+                                     "%" STR_FMT, STR_ARG(buf_str(&wrong)));
+    return reached + silent < view->server_count
+               ? result
+               : doctor_fix(result,
+                            "the ports are open, but the server does not answer: 'eden doctor' "
+                            "and the log there say why");
 }
 
-/* That of a context's server counts as one more. */
+/* Also considers the clock of the current context's server. */
 static void consider_contexts(const DoctorView *view, DoctorServer *worst, int64_t *most)
 {
     for (uint32_t i = 0; i < view->context_count; i++) {
@@ -348,6 +358,6 @@ DoctorResult judge_clock(Arena *arena, const DoctorView *view)
     }
     Str own = utc_text(arena, worst->own_ms), theirs = utc_text(arena, worst->time_ms);
     return doctor_say(arena, most > CLOCK_FAILED_MS ? DOCTOR_FAILED : DOCTOR_WARNING,
-                      "here it is %" STR_FMT ", at '%" STR_FMT "' %" STR_FMT, STR_ARG(own),
+                      "here it is %" STR_FMT ", on '%" STR_FMT "' it is %" STR_FMT, STR_ARG(own),
                       STR_ARG(worst->node), STR_ARG(theirs));
 }

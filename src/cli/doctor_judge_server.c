@@ -1,4 +1,4 @@
-/* The machine as a server, and the cluster as the server knows it. */
+/* Judges of the server and the cluster. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 enum {
     DISK_FAILED_BYTES = 64 << 20,
-    DISK_FAILED_SHARE = 50, /* of the whole: one part of so many, 2 % */
+    DISK_FAILED_SHARE = 50, /* 1/50 of the disk, 2 % */
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
     AUDIT_ENTRIES_MANY = 1000000,
@@ -21,7 +21,7 @@ enum {
 
 static DoctorResult skip(Arena *arena)
 {
-    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is no server");
+    return doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
 DoctorResult judge_ca(Arena *arena, const DoctorView *view)
@@ -30,7 +30,7 @@ DoctorResult judge_ca(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!view->is_root && view->ca.err.kind == ERROR_DENIED && !view->ca.is_exposed) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+        return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
     }
     if (view->ca.err.kind != ERROR_NONE) {
         return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%s", view->ca.err.text),
@@ -39,23 +39,23 @@ DoctorResult judge_ca(Arena *arena, const DoctorView *view)
     int64_t left = view->ca.certificate.not_after_ms - view->now_ms;
     Str until = utc_text(arena, view->ca.certificate.not_after_ms);
     if (!view->ca.certificate.is_ca) {
-        return doctor_say(arena, DOCTOR_FAILED, "the certificate in ca.pem is not that of a CA");
+        return doctor_say(arena, DOCTOR_FAILED, "the certificate in ca.pem is not a CA");
     }
     if (left <= 0) {
-        return doctor_say(arena, DOCTOR_FAILED, "it has expired on %" STR_FMT, STR_ARG(until));
+        return doctor_say(arena, DOCTOR_FAILED, "expired on %" STR_FMT, STR_ARG(until));
     }
-    return doctor_say(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK, "good until %" STR_FMT,
-                      STR_ARG(until));
+    return doctor_say(arena, left < CA_SOON_MS ? DOCTOR_WARNING : DOCTOR_OK,
+                      "valid until %" STR_FMT, STR_ARG(until));
 }
 
 DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
 {
     static const char made_anew[] =
-        "remove it when it is there: a server that is started makes another one";
+        "delete the file if it exists; the server creates a new one when it starts";
     const struct {
         const char *name;
         const DoctorCertificate *seen;
-        const char *lost; /* what to do then */
+        const char *lost; /* fix if the file is lost */
     } all[] = {
         { "node.pem", &view->server_node, made_anew },
         { "serving.pem", &view->serving, made_anew },
@@ -66,7 +66,7 @@ DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
     }
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         if (!view->is_root && all[i].seen->err.kind == ERROR_DENIED && !all[i].seen->is_exposed) {
-            return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+            return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
         }
         DoctorResult result = doctor_certificate(arena, all[i].seen, view->now_ms);
         if (result.state != DOCTOR_OK) {
@@ -79,6 +79,12 @@ DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
         first = i == 0 ? result : first;
     }
     return first;
+}
+
+/* It takes connections and says nothing: it hangs, or has too much to do. */
+static bool hangs(const DoctorView *view)
+{
+    return view->health.asked && view->health.err.kind == ERROR_TIMEOUT;
 }
 
 static bool runs(const DoctorView *view)
@@ -96,24 +102,30 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!view->is_server && view->health.err.kind == ERROR_NOT_FOUND) {
-        return doctor_say(arena, DOCTOR_WARNING, "none listens there: %s", view->health.err.text);
+        return doctor_say(arena, DOCTOR_WARNING, "not listening: %s", view->health.err.text);
     }
     if (!view->is_root && view->health.err.kind == ERROR_DENIED) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "only root and its own group can ask it");
+        return doctor_say(arena, DOCTOR_SKIPPED, "only root and the server's group can connect");
+    }
+    if (hangs(view)) {
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "it runs, but does not answer: %s",
+                                     view->health.err.text),
+                          "look at its log and at the load and disks of the machine; 'systemctl "
+                          "restart eden' restarts it");
     }
     if (!runs(view)) {
-        /* The agent has it from there too. */
+        /* The agent reports the same reason, so do not show it twice. */
         why = view->failure.len > 0 ? view->failure : why;
-        const char *before = view->failure.len > 0 ? "; it ended, since "
-                             : why.len > 0         ? "; the agent says: "
+        const char *before = view->failure.len > 0 ? "; it exited: "
+                             : why.len > 0         ? "; the agent reports: "
                                                    : "";
         DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "%s%s%" STR_FMT,
                                          view->health.err.text, before, STR_ARG(why));
-        return why.len > 0 ? doctor_fix(result, "what its words say; then it is started again: "
-                                                "'systemctl start eden', or 'eden agent'")
+        return why.len > 0 ? doctor_fix(result, "fix the reported error, then start it with "
+                                                "'systemctl start eden' or 'eden agent'")
                            : result;
     }
-    return doctor_say(arena, DOCTOR_OK, "it answers");
+    return doctor_say(arena, DOCTOR_OK, "responds");
 }
 
 DoctorResult judge_ports(Arena *arena, const DoctorView *view)
@@ -126,27 +138,30 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (view->settings_err.kind == ERROR_DENIED) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "only root can look at that");
+        return doctor_say(arena, DOCTOR_SKIPPED, "requires root");
     }
     if (view->settings_err.kind != ERROR_NONE) {
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "which ones is not known: %s",
-                                     view->settings_err.text),
-                          "correct server.json, or put a copy of it back");
+        return doctor_fix(
+            doctor_say(arena, DOCTOR_FAILED, "unknown ports: %s", view->settings_err.text),
+            "fix server.json, or restore it from a copy");
+    }
+    if (hangs(view)) {
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     for (size_t i = 0; i < count; i++) {
         bool listens = ports[i]->err.kind == ERROR_NONE;
         const char *between = wrong.len > 0 ? "; " : "";
         if (ports[i]->is_any) {
             buf_put_format(&wrong,
-                           "%s%" STR_FMT " in server.json is no port in particular: nodes do not "
-                           "find the server again after a restart",
+                           "%s%" STR_FMT " in server.json has no fixed port: nodes cannot "
+                           "find the server after a restart",
                            between, STR_ARG(ports[i]->address));
         } else if (ports[i]->is_foreign && !runs(view)) {
             is_foreign = true;
-            buf_put_format(&wrong, "%s%" STR_FMT " is no address of this machine", between,
+            buf_put_format(&wrong, "%s%" STR_FMT " is not an address of this machine", between,
                            STR_ARG(ports[i]->address));
         } else if (listens && !runs(view)) {
-            buf_put_format(&wrong, "%s%" STR_FMT " is taken by another program", between,
+            buf_put_format(&wrong, "%s%" STR_FMT " is in use by another program", between,
                            STR_ARG(ports[i]->address));
         } else if (!listens && runs(view)) {
             buf_put_format(&wrong, "%s%" STR_FMT ": %s", between, STR_ARG(ports[i]->address),
@@ -156,10 +171,11 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     if (wrong.len > 0) {
         DoctorResult result =
             doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(buf_str(&wrong)));
-        return is_foreign ? doctor_fix(result, "set 'rpc', 'api' and 'health' in server.json to "
-                                               "addresses of this machine, or the first two to "
-                                               "all: 0.0.0.0:1337")
-                          : result;
+        return is_foreign
+                   ? doctor_fix(result,
+                                "set 'rpc', 'api' and 'health' in server.json to addresses of this "
+                                "machine, or the first two to all addresses: 0.0.0.0:1337")
+                   : result;
     }
     if (view->health_port.is_everywhere) {
         return doctor_fix(doctor_say(arena, DOCTOR_WARNING,
@@ -168,18 +184,18 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
                                      STR_ARG(view->health_port.address)),
                           "set 'health' in server.json to one address, such as 127.0.0.1:8080");
     }
-    return doctor_say(arena, DOCTOR_OK, runs(view) ? "it listens on all of them" : "all are free");
+    return doctor_say(arena, DOCTOR_OK, runs(view) ? "listening on all of them" : "all are free");
 }
 
 static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
 {
     if (size == 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "its size is not known");
+        return doctor_say(arena, DOCTOR_SKIPPED, "unknown size");
     }
     DoctorState state = left < DISK_FAILED_BYTES || left < size / DISK_FAILED_SHARE ? DOCTOR_FAILED
                         : left < size / DISK_WARNING_SHARE                          ? DOCTOR_WARNING
                                                                                     : DOCTOR_OK;
-    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " are free", left >> 20,
+    return doctor_say(arena, state, "%" PRId64 " MiB of %" PRId64 " MiB free", left >> 20,
                       size >> 20);
 }
 
@@ -216,34 +232,33 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
     }
     if (view->store_looked) {
         return view->store_err.kind == ERROR_NONE
-                   ? doctor_say(arena, DOCTOR_OK, "it is whole; no server runs that writes it")
+                   ? doctor_say(arena, DOCTOR_OK, "intact; no server is running")
                    : doctor_say(arena, DOCTOR_FAILED, "%s", view->store_err.text);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     if (value_get_bool(view->health.json, "healthy")) {
-        return doctor_say(arena, DOCTOR_OK, "it can be written");
+        return doctor_say(arena, DOCTOR_OK, "writable");
     }
     Str why = view->store_why;
     if (str_eq_c(view->store_condition, "damaged")) {
-        return doctor_fix(doctor_say(arena, DOCTOR_FAILED,
-                                     "it is damaged and takes no writes: %" STR_FMT, STR_ARG(why)),
-                          "make a backup of what can be read ('eden backup create FILE'), stop the "
-                          "server, then 'eden cluster check'");
+        return doctor_fix(
+            doctor_say(arena, DOCTOR_FAILED, "damaged and read-only: %" STR_FMT, STR_ARG(why)),
+            "back up what is readable ('eden backup create FILE'), stop the server, then run 'eden "
+            "cluster check'");
     }
     if (str_eq_c(view->store_condition, "full")) {
-        return doctor_fix(
-            doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)),
-            "free space on the disk of the state directory, or delete what is not needed: "
-            "'eden nodes remove', 'eden delete', 'eden audit archive'");
+        return doctor_fix(doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why)),
+                          "free up space on the disk of the state directory, or delete data: 'eden "
+                          "nodes remove', 'eden delete', 'eden audit archive'");
     }
-    DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "it cannot be written%s%" STR_FMT,
+    DoctorResult result = doctor_say(arena, DOCTOR_FAILED, "not writable%s%" STR_FMT,
                                      why.len > 0 ? ": " : "", STR_ARG(why));
-    return doctor_fix(result,
-                      "do not stop the server, which may be all that has it: free space, or "
-                      "make its directory again, for the server's user; it tries again "
-                      "every 10 seconds, and its log tells more");
+    return doctor_fix(
+        result,
+        "do not stop the server, which may have the only copy: free up space, or recreate its "
+        "directory for the server's user; it retries every 10 seconds; see its log for details");
 }
 
 DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
@@ -252,23 +267,23 @@ DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
         return skip(arena);
     }
     if (!runs(view)) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     return view->revocations_why.len == 0
-               ? doctor_say(arena, DOCTOR_OK, "it can be read")
+               ? doctor_say(arena, DOCTOR_OK, "readable")
                : doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(view->revocations_why));
 }
 
-/* --- The cluster ----------------------------------------------------------------------------- */
+/* --- Cluster --------------------------------------------------------------------------------- */
 
-/* A skipped result, or one with a text that is empty: go on. */
+/* Returns a skipped result, or one with an empty text if the check can proceed. */
 static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswer *answer)
 {
     if (!view->is_server && !view->asks_elsewhere) {
         return skip(arena);
     }
     if (!answer->asked) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not answer");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
     if (answer->err.kind != ERROR_NONE) {
         return doctor_say(arena, answer->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED,
@@ -277,7 +292,7 @@ static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswe
     return (DoctorResult){ 0 };
 }
 
-/* Names of those that a row counts, the first of them. */
+/* A count and the first few names. */
 typedef struct Named {
     Buf text;
     uint32_t count;
@@ -344,14 +359,14 @@ DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
         const List *asking = value_get_list(object_status(all->items[i]), "asking");
         if (asking->len > 0) {
             add(&waiting, object_name(all->items[i]),
-                is_approved(asking) ? STR("approved; it has to ask again") : STR_EMPTY);
+                is_approved(asking) ? STR("approved; has to retry") : STR_EMPTY);
         }
     }
     return conclude(arena, &waiting, DOCTOR_WARNING, "waiting for approval",
-                    "no machine waits for approval");
+                    "no machine is waiting for approval");
 }
 
-/* The value behind "NAME " or "NAME{LABELS} " at the start of a line; -1: there is none. */
+/* The value after "NAME " or "NAME{LABELS} " at the start of a line; -1 if there is none. */
 static int64_t metric(Arena *arena, const DoctorView *view, const char *name)
 {
     Str rest = value_is_string(view->metrics.json) ? value_str(view->metrics.json) : STR_EMPTY;
@@ -364,8 +379,8 @@ static int64_t metric(Arena *arena, const DoctorView *view, const char *name)
     return -1;
 }
 
-/* Since the server was started. Single refusals are everyday (a token that has expired); a limit is only
- * reached when somebody sends requests in bulk, or many machines boot at once. */
+/* Counted since the server started. A few rejections are normal (an expired token); limits are
+ * reached only if requests are sent in bulk or many machines boot at once. */
 DoctorResult judge_joins(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->metrics);
@@ -375,14 +390,14 @@ DoctorResult judge_joins(Arena *arena, const DoctorView *view)
     int64_t refused = metric(arena, view, "eden_joins_total{result=\"refused\"}");
     int64_t limited = metric(arena, view, "eden_joins_total{result=\"limited\"}");
     if (refused < 0 || limited < 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not count them");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
     }
     return doctor_say(arena, limited > 0 ? DOCTOR_WARNING : DOCTOR_OK,
-                      "%" PRId64 " refused, %" PRId64 " over the limits, since the server started",
+                      "%" PRId64 " rejected, %" PRId64 " over the limits, since the server started",
                       refused, limited);
 }
 
-/* What is kept back for sessions is not counted as free. */
+/* Leases reserved for sessions do not count as free. */
 DoctorResult judge_leases(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->metrics);
@@ -392,7 +407,7 @@ DoctorResult judge_leases(Arena *arena, const DoctorView *view)
     int64_t used = metric(arena, view, "eden_store_leases");
     int64_t most = STORE_LEASES_MAX - STORE_LEASES_RESERVED;
     if (used < 0) {
-        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not count them");
+        return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
     }
     DoctorState state = used >= most                       ? DOCTOR_FAILED
                         : used >= most / 100 * LEASES_HIGH ? DOCTOR_WARNING
@@ -400,7 +415,7 @@ DoctorResult judge_leases(Arena *arena, const DoctorView *view)
     return doctor_say(arena, state, "%" PRId64 " of %d in use", used, (int)most);
 }
 
-/* Within a day. */
+/* In the last 24 hours. */
 DoctorResult judge_budgets(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
@@ -437,7 +452,7 @@ DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
             add(&wrong, value_get_text(nodes->items[i], "name"), how);
         }
     }
-    return conclude(arena, &wrong, state, "not good", "all are good");
+    return conclude(arena, &wrong, state, "not valid", "all are valid");
 }
 
 DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
@@ -455,7 +470,7 @@ DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
         return doctor_say(arena, DOCTOR_FAILED, "%" STR_FMT, STR_ARG(why));
     }
     if (state.len == 0 || str_eq_c(state, "steady")) {
-        return doctor_say(arena, DOCTOR_OK, "none is under way");
+        return doctor_say(arena, DOCTOR_OK, "none in progress");
     }
     const List *all = value_get_list(rotation, "waits");
     for (uint32_t i = 0; i < all->len; i++) {
@@ -488,7 +503,7 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
             add(&old, value_get_text(value_get_map(tokens->items[i], "metadata"), "name"), state);
         }
     }
-    return conclude(arena, &old, DOCTOR_WARNING, "of no use any more", "none is left over");
+    return conclude(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
 }
 
 DoctorResult judge_audit(Arena *arena, const DoctorView *view)
@@ -504,8 +519,7 @@ DoctorResult judge_audit(Arena *arena, const DoctorView *view)
                                .text = output_count(arena, count, "entry", "entries") };
     }
     return doctor_fix(
-        doctor_say(arena, DOCTOR_WARNING, "it has %" PRId64 " entries, which are not archived",
-                   count),
+        doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
         arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
             .data);
 }
@@ -524,6 +538,6 @@ DoctorResult judge_versions(Arena *arena, const DoctorView *view)
             add(&other, object_name(nodes->items[i]), version);
         }
     }
-    return conclude(arena, &other, DOCTOR_WARNING, "have another than " EDEN_VERSION,
-                    "all that are known are " EDEN_VERSION);
+    return conclude(arena, &other, DOCTOR_WARNING, "have a version other than " EDEN_VERSION,
+                    "all known nodes have " EDEN_VERSION);
 }

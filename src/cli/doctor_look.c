@@ -6,7 +6,7 @@
 #include "membership/lost_settings.h"
 #include "net/http_client.h"
 #include "pki/credential.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/store_identity.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -16,17 +16,17 @@
 #include "sys/probe.h"
 
 enum {
-    PROBE_MS = 1500, /* for a port to answer */
-    ASK_MS = 3000,   /* for a daemon */
+    PROBE_MS = 1500, /* timeout of connecting to a port */
+    ASK_MS = 3000,   /* timeout of a daemon's response */
     ANSWER_MAX = 16 << 20,
-    PAGES_MAX = 20, /* of nodes */
+    PAGES_MAX = 20, /* maximum number of pages of nodes */
 };
 
 typedef struct Look {
     Arena *arena;
     const DoctorPlaces *places;
     DoctorView *view;
-    CertificateSet bundle; /* what this node trusts */
+    CertificateSet bundle; /* CAs that this node trusts */
     Str bundle_text;
 } Look;
 
@@ -56,7 +56,7 @@ static void look_at_disk(const char *path, DoctorView *out)
     }
 }
 
-/* Without CAs to trust only what it says itself. */
+/* If there are no CAs to trust, only the certificate itself is checked. */
 static void look_at_certificate(Look *look, const Directory *directory, const char *name,
                                 CertificateSet trusted, DoctorCertificate *out)
 {
@@ -114,8 +114,8 @@ static void look_at_settings(Look *look, const Directory *server)
                        &view->settings_err)) {
         (void)!(server_settings_read(look->arena, text, &view->settings, &view->settings_err) ||
                 error_wrap(&view->settings_err, "%s", server->path));
-    } else if (lost_settings_are(server)) {
-        lost_settings_tell(server, &view->settings_err);
+    } else if (settings_are_lost(server)) {
+        lost_settings_error(server, &view->settings_err);
     }
 }
 
@@ -138,7 +138,7 @@ static void look_at_server(Look *look)
     }
     look_at_settings(look, &server);
     look_at_certificate(look, &server, SERVER_CA, (CertificateSet){ 0 }, &view->ca);
-    /* In the midst of a rotation they may be by the next CA, which this node trusts too. */
+    /* During a rotation they may be issued by the next CA, which this node trusts too. */
     CertificateSet trusted = look->bundle.count > 0 ? look->bundle
                              : view->ca.err.kind == ERROR_NONE
                                  ? (CertificateSet){ &view->ca.certificate, 1 }
@@ -159,7 +159,7 @@ typedef struct Waiting {
     bool is_text;
 } Waiting;
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Waiting *waiting = context;
     DoctorAnswer *out = waiting->answer;
@@ -169,20 +169,20 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
         out->json = value_string(arena_copy(waiting->arena, answer->body));
     } else if (!json_parse_text(waiting->arena, arena_copy(waiting->arena, answer->body), NULL,
                                 &out->json, &out->err)) {
-        error_wrap(&out->err, "the answer is no JSON");
+        error_wrap(&out->err, "the response is not JSON");
     } else if (answer->head->status >= 300 && answer->head->status != 503) {
         Str message = value_get_text(out->json, "detail");
         ErrorKind kind = answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE;
         if (message.len > 0) {
             error_set(&out->err, kind, "%" STR_FMT, STR_ARG(message));
         } else {
-            error_set(&out->err, kind, "it answers with status %d", answer->head->status);
+            error_set(&out->err, kind, "responded with status %d", answer->head->status);
         }
     }
     loop_stop(waiting->loop);
 }
 
-/* Waits for the answer; a health of 503 is one. */
+/* A health check with status 503 is a valid response too. */
 static void ask(Arena *arena, const Address *address, Str bundle, Str target, DoctorAnswer *out)
 {
     AUTO(Loop) *loop = loop_new();
@@ -219,7 +219,7 @@ static void ask_local(Look *look, const char *socket, Str target, DoctorAnswer *
     }
 }
 
-/* What a server has left about its end. */
+/* Reads the error that an exited server has left. */
 static void look_at_failure(Look *look)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
@@ -232,7 +232,7 @@ static void look_at_failure(Look *look)
     }
 }
 
-/* All pages as one answer. */
+/* Combines all pages into one response. */
 static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
 {
     Arena *arena = look->arena;
@@ -257,7 +257,7 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
     }
 }
 
-/* What health does not tell anybody. */
+/* Details that the public health check does not reveal. */
 static void ask_why(Look *look, const char *socket)
 {
     DoctorAnswer ready;
@@ -286,8 +286,8 @@ static void ask_daemons(Look *look)
     }
     Str path = arena_format(look->arena, "%s/%s", look->places->run_dir, socket);
     if (!view->is_server && !file_exists(path.data)) {
-        view->health.asked = !view->is_node; /* whose run directory that is */
-        error_set(&view->health.err, ERROR_NOT_FOUND, "there is no %" STR_FMT, STR_ARG(path));
+        view->health.asked = !view->is_node; /* the run directory belongs to it */
+        error_set(&view->health.err, ERROR_NOT_FOUND, "%" STR_FMT " not found", STR_ARG(path));
         return;
     }
     ask_local(look, socket, STR("/v1/health"), &view->health);
@@ -308,7 +308,7 @@ static void ask_daemons(Look *look)
                                  look->places->state_dir);
         view->store_looked =
             store_check(store.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
-        if (!store_is_there(store.data)) {
+        if (!store_exists(store.data)) {
             store_identity_lost(look->places->state_dir, &view->store_err);
         }
     }
@@ -316,7 +316,7 @@ static void ask_daemons(Look *look)
 
 /* --- Ports ----------------------------------------------------------------------------------- */
 
-/* Whether somebody listens; `own`: as seen on this machine. */
+/* Whether something listens there; `own`: on this machine. */
 static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPort *out)
 {
     Address address;
@@ -326,7 +326,7 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
     }
     out->is_everywhere = address_is_any(&address);
     if (own) {
-        address_reach_here(&address);
+        address_make_connectable(&address);
     }
     Str host = str_from_c(address.host);
     out->is_any = address.port == 0;
@@ -347,7 +347,7 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     }
     if (look->bundle_text.len == 0) {
         error_set(&out->err, ERROR_INVALID,
-                  "something listens there and cannot be verified without " AGENT_BUNDLE);
+                  "something is listening, but cannot be verified without " AGENT_BUNDLE);
         return;
     }
     ask(look->arena, &address, look->bundle_text, STR("/v1/health"), &health);
@@ -356,7 +356,7 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     out->err = health.err;
     out->answered = health.err.kind == ERROR_NONE && out->time_ms > 0;
     if (health.err.kind == ERROR_NONE && !out->answered) {
-        error_set(&out->err, ERROR_INVALID, "it does not tell its time: is it of this version?");
+        error_set(&out->err, ERROR_INVALID, "does not report its time: is it a different version?");
     }
 }
 

@@ -1,13 +1,13 @@
-/* Looking at this machine, and asking its daemons and servers, for `eden doctor`. Nothing is changed,
- * and nobody is waited for longer than a few seconds. */
+/* Collects data for `eden doctor`: inspects this machine and queries its daemons and servers.
+ * Changes nothing, and waits a few seconds at most. */
 #pragma once
 
 #include "cli/doctor_view.h"
 
 typedef struct DoctorPlaces {
     const char *state_dir, *run_dir;
-    bool is_run_dir_given; /* so its server is meant, whether this machine is one or not */
+    bool is_run_dir_given; /* selects its server even if this machine is not one */
 } DoctorPlaces;
 
-/* What is seen is the arena's. Failures are part of it. */
+/* Results are allocated in `arena`. Failures are part of them. */
 void doctor_look(Arena *arena, const DoctorPlaces *places, DoctorView *out);

@@ -1,4 +1,5 @@
-/* What `eden doctor` has seen: plain values, gathered by doctor_look, judged by doctor_judge. */
+/* What `eden doctor` has collected: plain values, filled in by doctor_look and judged by
+ * doctor_judge. */
 #pragma once
 
 #include "lang/value.h"
@@ -7,71 +8,71 @@
 #include "server/server_settings.h"
 
 enum {
-    DOCTOR_SERVERS_MAX = 4, /* that are asked; each may take its time */
+    DOCTOR_SERVERS_MAX = 4, /* servers to query; each may take a while */
     DOCTOR_CONTEXTS_MAX = 100,
 };
 
-/* An error of the kind ERROR_NONE: all went well. */
+/* `err` of kind ERROR_NONE means success, here and below. */
 typedef struct DoctorPlace {
     Error err;
     unsigned mode;
-    bool is_foreign; /* belongs to another user than root and who runs this */
+    bool is_foreign; /* owned by neither root nor the current user */
 } DoctorPlace;
 
 typedef struct DoctorCertificate {
-    Error err;       /* of key and certificate together */
-    bool is_exposed; /* refused, since others can read the key */
+    Error err;       /* of key or certificate */
+    bool is_exposed; /* rejected because others can read the key */
     Certificate certificate;
     RenewalPlan plan;
-    Error trust; /* whether it leads to the CA */
+    Error trust; /* whether the CA issued it */
 } DoctorCertificate;
 
 typedef struct DoctorPort {
     Str address;
-    Error err;          /* ERROR_NONE: somebody listens */
-    bool is_foreign;    /* of ports to listen on: no address of this machine */
-    bool is_any;        /* no port in particular: each start takes another one */
-    bool is_everywhere; /* of ports to listen on: on all addresses of the machine */
+    Error err;          /* ERROR_NONE: something is listening */
+    bool is_foreign;    /* listener: not an address of this machine */
+    bool is_any;        /* listener: port 0, a different one on each start */
+    bool is_everywhere; /* listener: on all addresses of the machine */
 } DoctorPort;
 
-/* A server as this node knows it. */
+/* A server that this node knows. */
 typedef struct DoctorServer {
     Str node;
     DoctorPort rpc, api;
-    bool answered; /* its API, by TLS, with the CAs of this node */
-    Error err;     /* else why not */
+    bool answered; /* its API responded over TLS, verified with this node's CAs */
+    Error err;     /* otherwise the reason */
     int64_t time_ms, own_ms;
 } DoctorServer;
 
-/* An answer of a daemon on this machine. */
+/* Response of a daemon. */
 typedef struct DoctorAnswer {
     bool asked;
     Error err;
-    Value json; /* when that is ERROR_NONE */
+    Value json; /* valid if `err` is ERROR_NONE */
 } DoctorAnswer;
 
-/* A cluster that this user has logged in to. */
+/* A cluster that this user is logged in to. */
 typedef struct DoctorContext {
     Str name, server;
-    bool is_used;            /* commands ask it */
-    Error err;               /* of what it has and names */
-    int64_t ca_until_ms;     /* 0: not known */
-    int64_t expires_ms;      /* of its token; 0: not known */
-    DoctorAnswer session;    /* of the one that is used: who its server takes this user for */
-    int64_t time_ms, own_ms; /* the clock of the server, and the one here then; 0: not known */
+    bool is_used;            /* commands use it */
+    Error err;               /* of its credentials */
+    int64_t ca_until_ms;     /* 0: unknown */
+    int64_t expires_ms;      /* of its token; 0: unknown */
+    DoctorAnswer session;    /* if used: this user's session on its server */
+    int64_t time_ms, own_ms; /* the server's clock and ours at that time; 0: unknown */
 } DoctorContext;
 
 typedef struct DoctorView {
     int64_t now_ms;
     bool is_root;
     DoctorPlace state;
-    int64_t state_size, state_free; /* bytes of its disk; 0: not known */
+    int64_t state_size, state_free; /* of its disk, in bytes; 0: unknown */
 
     Error contexts_err;
     DoctorContext contexts[DOCTOR_CONTEXTS_MAX];
     uint32_t context_count;
 
-    bool is_node; /* as far as can be told */
+    bool is_node; /* as far as can be determined */
     DoctorPlace agent_directory;
     Error node_err; /* of node.json */
     NodeState node;
@@ -81,8 +82,8 @@ typedef struct DoctorView {
     DoctorServer servers[DOCTOR_SERVERS_MAX];
     uint32_t server_count;
 
-    /* A server was asked that need not be on this machine: by a context, or in a run directory. Then
-     * `nodes`, `tokens`, `pki` and `audit` are of its cluster. */
+    /* The selected server may be on another machine: selected by a context or a run directory. Then
+     * `nodes`, `tokens`, `pki` and `audit` are those of its cluster. */
     bool asks_elsewhere;
 
     bool is_server;
@@ -91,14 +92,15 @@ typedef struct DoctorView {
     ServerSettings settings;
     DoctorCertificate ca, server_node, serving;
     DoctorPort rpc, api;
-    DoctorPort health_port;       /* without TLS; its address is empty when there is none */
-    int64_t disk_size, disk_free; /* bytes; 0: not known */
-    bool store_looked;            /* only while no server runs */
+    DoctorPort health_port;       /* without TLS; address empty if there is none */
+    int64_t disk_size, disk_free; /* in bytes; 0: unknown */
+    bool store_looked;            /* checked only if no server is running */
     Error store_err;
-    Str revocations_why; /* the list of a server that answers cannot be used; else empty */
-    Str store_condition; /* then: "damaged" */
-    Str store_why;       /* a server that answers cannot write it; empty: it can, or does not say */
-    Str failure; /* what a server that does not answer has left about its end; empty: nothing */
+    Str revocations_why; /* why a running server cannot use the list; may be empty */
+    Str store_condition; /* set if `store_why` is, such as "damaged" */
+    /* why a running server cannot write; empty if it can or does not report it */
+    Str store_why;
+    Str failure; /* error left by a server that has exited; may be empty */
     DoctorAnswer health, session, nodes, tokens, pki, audit;
-    DoctorAnswer metrics; /* its `json` is the text of /metrics */
+    DoctorAnswer metrics; /* `json` is the text of /metrics */
 } DoctorView;

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* From the best to the worst. */
+/* Ordered from best to worst. */
 static const int ranks[] = {
     EXIT_OK,       EXIT_CHANGES,     EXIT_NOT_MATCHED,          EXIT_TIMED_OUT,
     EXIT_CONFLICT, EXIT_DENIED,      EXIT_CHANGES_AND_FAILURES, EXIT_FAILED,
@@ -24,28 +24,28 @@ int exit_code_worse(int a, int b)
 }
 
 const ExitRow exit_rows[] = {
-    { "0", "all went well", "Also when there is nothing to tell but hints and warnings." },
-    { "1", "something failed",
-      "A file cannot be read or is wrong, a template fails, the output cannot be written. "
-      "Standard\n"
-      "error says what; with -o json the problems are on standard output." },
-    { "2", "something changed, or would", "Only with --detailed-exitcode; nothing failed." },
-    { "3", "nothing matched, or no answer",
-      "The command had nothing to work on, such as a directory without YAML files. It does not\n"
-      "count as success: a misspelled path must not look like a passed check. The same when no\n"
-      "server runs on this machine, or the server or a node is not able at present." },
+    { "0", "success", "There may be hints and warnings." },
+    { "1", "failure",
+      "A file cannot be read or is invalid, a template fails, or output cannot be written. The\n"
+      "reason is on standard error, or with -o json on standard output." },
+    { "2", "there are changes", "Only with --detailed-exitcode, if nothing failed." },
+    { "3", "no match, or unavailable",
+      "The command found nothing to work on, such as a directory without YAML files. This is not "
+      "a\n"
+      "success: a mistyped path must not look like a passed check. Also used if no server is\n"
+      "running on this machine, or if the server or a node is temporarily unavailable." },
     { "4", "denied",
-      "The system does not permit to write where the command was told to, or the server does not\n"
-      "let this user ask it." },
+      "The system denies write access, or the server denies this user the request." },
     { "5", "conflict",
-      "Another run holds the lock of this node, a saved plan no longer fits the machine or the\n"
-      "site, or what was to be changed in the cluster is not as it was. Nothing was done." },
+      "Another run holds the lock of this node, a saved plan does not match the machine or the\n"
+      "site any more, or an object of the cluster was changed in the meantime. Nothing was done." },
     { "6", "changes and failures", "Only with --detailed-exitcode." },
-    { "64", "wrong usage",
-      "The command line cannot be understood: an unknown command or option, a missing or wrong\n"
-      "argument. Nothing was done." },
-    { "124", "the time was up",
-      "Steps still waited for their conditions after --max-wait, or a server did not answer." },
+    { "64", "usage error",
+      "Invalid command line: unknown command or option, missing or invalid argument. Nothing was\n"
+      "done." },
+    { "124", "timed out",
+      "Steps were still waiting for their conditions after --max-wait, or a server did not "
+      "respond." },
     { "130", "interrupted", "Ctrl-C, or another SIGINT." },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* How a command ends, told by a number. The same in every command. */
+/* Exit codes, the same for all commands. */
 #pragma once
 
 enum ExitCode {
@@ -7,14 +7,14 @@ enum ExitCode {
     EXIT_CHANGES = 2, /* with --detailed-exitcode */
     EXIT_NOT_MATCHED = 3,
     EXIT_DENIED = 4,
-    EXIT_CONFLICT = 5, /* a lock is held, or a plan is stale */
+    EXIT_CONFLICT = 5, /* a lock is held, a plan is stale, or an object was changed */
     EXIT_CHANGES_AND_FAILURES = 6,
     EXIT_USAGE = 64,
     EXIT_TIMED_OUT = 124,
     EXIT_INTERRUPTED = 130,
 };
 
-/* Of several things done: failure outranks what was denied, that conflicts, and those silence. */
+/* The worse of two exit codes: failures outrank denials, then conflicts, then unavailability. */
 int exit_code_worse(int a, int b);
 
 typedef struct ExitRow {

@@ -5,7 +5,7 @@
 #include "net/resolve.h"
 #include "net/tls.h"
 
-/* "eden login https://eden1:1338 --name prod" */
+/* Returns "eden login https://eden1:1338 --name prod". */
 static Str login_words(Arena *arena, Str server, Str name)
 {
     return arena_format(arena, "eden login%s%" STR_FMT "%s%" STR_FMT, server.len > 0 ? " " : "",
@@ -14,36 +14,36 @@ static Str login_words(Arena *arena, Str server, Str name)
 
 static Str distrust_hint(Arena *arena, Str server, Str name, const Error *err)
 {
-    if (strstr(err->text, TLS_IS_FOR) != NULL) {
-        return arena_format(arena,
-                            "take one of these names: '%" STR_FMT
-                            "'; for another one put it into 'names' of "
-                            "server.json on the server, restart it, and 'eden pki renew --serving'",
-                            STR_ARG(login_words(arena, STR("https://NAME:PORT"), name)));
+    if (strstr(err->text, TLS_TEXT_NAMES) != NULL) {
+        return arena_format(
+            arena,
+            "use one of these names: '%" STR_FMT "'; to add another, put it into 'names' of "
+            "server.json on the server, restart it, and run 'eden pki renew --serving'",
+            STR_ARG(login_words(arena, STR("https://NAME:PORT"), name)));
     }
-    if (strstr(err->text, TLS_IS_GOOD) != NULL) {
-        return STR("'timedatectl' here and on the server tells whose clock is wrong: set it, "
-                   "'timedatectl set-ntp true' keeps it right");
+    if (strstr(err->text, TLS_TEXT_VALIDITY) != NULL) {
+        return STR("compare the clocks with 'timedatectl' here and on the server, and set the "
+                   "wrong one; 'timedatectl set-ntp true' keeps it in sync");
     }
-    if (strstr(err->text, TLS_OTHER_USE) != NULL) {
-        return arena_format(arena,
-                            "that is the port for nodes, 1337 unless server.json says so; the API "
-                            "is on another one, "
-                            "1338 or what 'api' in server.json on the server says: '%" STR_FMT "'",
-                            STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
+    if (strstr(err->text, TLS_TEXT_PROTOCOL) != NULL) {
+        return arena_format(
+            arena,
+            "this is the port for nodes, 1337 unless server.json changes it; the API "
+            "has a different one, "
+            "1338 or 'api' of server.json on the server: '%" STR_FMT "'",
+            STR_ARG(login_words(arena, STR("https://NAME:1338"), name)));
     }
-    if (strstr(err->text, TLS_NOT_LET_IN) != NULL) {
-        return arena_format(arena, "'%" STR_FMT "' takes a new token, which opens the server again",
+    if (strstr(err->text, TLS_TEXT_REJECTED) != NULL) {
+        return arena_format(arena, "'%" STR_FMT "' with a new token restores access",
                             STR_ARG(login_words(arena, server, name)));
     }
-    return arena_format(
-        arena,
-        "the pin of the CA may have changed: compare it on the server ('eden pki rotate "
-        "--status'), then '%" STR_FMT " --ca-pin sha256:...'",
-        STR_ARG(login_words(arena, server, name)));
+    return arena_format(arena,
+                        "the CA may have changed: compare its pin on the server ('eden pki rotate "
+                        "--status'), then run '%" STR_FMT " --ca-pin sha256:...'",
+                        STR_ARG(login_words(arena, server, name)));
 }
 
-/* "port 1338", "ports 1338, 4444": of all servers that were tried. */
+/* Returns "port 1338" or "ports 1338, 4444", of all servers that were tried. */
 static Str ports_text(Arena *arena, const Context *context)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -68,21 +68,20 @@ static Str ports_text(Arena *arena, const Context *context)
 static Str silence_hint(Arena *arena, const Context *context, bool is_login, const Error *err)
 {
     if (strstr(err->text, RESOLVE_UNKNOWN) != NULL) {
-        return arena_format(
-            arena,
-            "is the name right? 'getent ahosts NAME' here asks the same; an address does too%s",
-            is_login ? "" : ": 'eden login https://ADDRESS:PORT'");
+        return arena_format(arena, "check the name with 'getent ahosts NAME', or use an address%s",
+                            is_login ? "" : ": 'eden login https://ADDRESS:PORT'");
     }
     Str ports = ports_text(arena, context);
-    return is_login ? arena_format(arena,
-                                   "is the address right, does the server run ('eden doctor' there "
-                                   "tells), do firewalls let %" STR_FMT " through?",
-                                   STR_ARG(ports))
-                    : arena_format(arena,
-                                   "is the address right, does the server run, do firewalls let "
-                                   "%" STR_FMT
-                                   " through? 'eden doctor' tells more, --context asks another one",
-                                   STR_ARG(ports));
+    return is_login
+               ? arena_format(arena,
+                              "check the address, that the server is running ('eden doctor' on "
+                              "it), and that firewalls allow %" STR_FMT,
+                              STR_ARG(ports))
+               : arena_format(
+                     arena,
+                     "check the address, that the server is running, and that firewalls allow "
+                     "%" STR_FMT "; 'eden doctor' shows more, --context selects another server",
+                     STR_ARG(ports));
 }
 
 Str far_hint(Arena *arena, const Context *context, bool is_login, const Error *err)

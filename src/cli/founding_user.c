@@ -3,17 +3,17 @@
 #include "sys/name_service.h"
 #include "sys/privilege.h"
 
-bool founding_user_find(Arena *arena, const char *name, Founding *founding, Error *err)
+bool founding_user_find(Arena *arena, const char *name, ClusterSpec *founding, Error *err)
 {
     Str line, fields[4];
     uint64_t user, group;
     if (!privileges_are_root()) {
-        return true; /* it runs as who founds it */
+        return true; /* it runs as the current user */
     }
     if (!name_service_ask(arena, "passwd", str_from_c(name), &line, err)) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "there is no user '%s' for the server to run as; 'useradd --system %s' "
-                         "makes one, or --user names another",
+                         "user '%s' not found; create it with 'useradd --system %s', or choose "
+                         "another one with --user",
                          name, name);
     }
     uint32_t count = 0;
@@ -22,7 +22,7 @@ bool founding_user_find(Arena *arena, const char *name, Founding *founding, Erro
     }
     if (count < COUNT_OF(fields) || !str_to_u64(fields[2], &user) ||
         !str_to_u64(fields[3], &group) || user >= UINT32_MAX || group >= UINT32_MAX) {
-        return error_set(err, ERROR_INVALID, "the entry of the user '%s' cannot be read", name);
+        return error_set(err, ERROR_INVALID, "cannot read the entry of user '%s'", name);
     }
     founding->has_user = user != 0;
     founding->user = (uid_t)user;

@@ -1,15 +1,16 @@
-/* As whom a server is going to run, of those commands that set one up. */
+/* The user that a server will run as, for commands that set one up. */
 #pragma once
 
 #include "cli/command.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 
-#define FOUNDING_USER_OPTION                                      \
-    {                                                             \
-        .name = "user", .argument = "NAME", .fallback = "eden",   \
-        .help = "run the server as this user when root starts it" \
+#define FOUNDING_USER_OPTION                                    \
+    {                                                           \
+        .name = "user", .argument = "NAME", .fallback = "eden", \
+        .help = "user to run the server as, if started by root" \
     }
 
-/* Looked up when root asks; else the server runs as who does. Fails with ERROR_NOT_FOUND and what to
- * do about it. */
-MUST_CHECK bool founding_user_find(Arena *arena, const char *name, Founding *founding, Error *err);
+/* Looked up only if run by root; otherwise the server runs as the current user. Fails with
+ * ERROR_NOT_FOUND and a hint. */
+MUST_CHECK bool founding_user_find(Arena *arena, const char *name, ClusterSpec *founding,
+                                   Error *err);

@@ -2,7 +2,7 @@
 #include "cli/subject_action.h"
 #include "cli/subject_kind.h"
 
-#include "lang/template/native_describe.h"
+#include "lang/template/native.h"
 
 enum {
     OPTION_COLUMN = 26,
@@ -42,13 +42,13 @@ void help_write_indented(Str text, const char *lead, Buf *out)
         if (line.len > 0) {
             buf_put_format(out, "%s%" STR_FMT, lead, STR_ARG(line));
         } else if (text.len == 0) {
-            return; /* the end of the last line */
+            return; /* end of the last line */
         }
         buf_put_char(out, '\n');
     }
 }
 
-/* Pads what was written since `start` to the column; goes to the next line if that is too far. */
+/* Pads the text since `start` to the column; starts a new line if it is longer. */
 static void pad_to(size_t column, size_t start, Buf *out)
 {
     size_t width = out->len - start;
@@ -94,8 +94,9 @@ void help_write_overview(Buf *out)
     }
     buf_put_c(
         out,
-        "\n'eden help COMMAND' and 'eden help TOPIC' show more; 'eden explain NAME' explains\n"
-        "one action, key of a step, filter, test, function, method, kind of objects, or problem\n"
+        "\n"
+        "'eden help COMMAND' and 'eden help TOPIC' show details; 'eden explain NAME' explains\n"
+        "an action, key of a step, filter, test, function, method, kind of objects, or problem\n"
         "code such as E0204.\n");
 }
 
@@ -118,7 +119,7 @@ void help_write_group(const Command *command, uint32_t verbs, Buf *out)
     }
 }
 
-/* Those that the same verbs have are together. */
+/* Groups options that the same verbs have. */
 static void write_options(const Command *command, Buf *out)
 {
     for (OptionCursor group = { 0 }; option_next_group(command, &group);) {
@@ -139,7 +140,7 @@ static void write_verbs(const Command *command, Buf *out)
     for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
         write_row(verb->name, verb->help, out);
     }
-    buf_put_format(out, "\n'eden help %s VERB' shows more about a verb.\n", command->name);
+    buf_put_format(out, "\nSee 'eden help %s VERB' for details of a verb.\n", command->name);
 }
 
 static void write_examples(const Command *command, const Verb *verb, Buf *out)
@@ -208,7 +209,7 @@ void help_write_subject(const Subject *subject, Buf *out)
             buf_put_c(out, "\nexample:\n");
             help_write_indented(str_from_c(subject->step_key.example), "    ", out);
         }
-        buf_put_c(out, "\n'eden help sites' shows how all of it belongs together.\n");
+        buf_put_c(out, "\nSee 'eden help sites' for how these fit together.\n");
         return;
     case SUBJECT_OBJECT_KIND: subject_kind_text(subject, out); return;
     case SUBJECT_CODE:
@@ -229,6 +230,6 @@ void help_write_subject(const Subject *subject, Buf *out)
     buf_put_c(out, "shows:\n");
     help_write_indented(str_from_c(native->shows), "    ", out);
     if ((native->flags & NATIVE_JINJA) == 0 && subject->kind != SUBJECT_METHOD) {
-        buf_put_c(out, "\nJinja2 itself does not have it.\n");
+        buf_put_c(out, "\nNot part of Jinja2.\n");
     }
 }

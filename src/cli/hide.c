@@ -6,7 +6,7 @@
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
-/* As source_place() counts them: LF, CRLF and a lone CR each end one. */
+/* As source_location() counts them: LF, CRLF and a lone CR each end one. */
 static bool next_line(Str *rest, Str *line)
 {
     if (rest->len == 0) {
@@ -31,9 +31,9 @@ static size_t indentation(Str line)
     return at;
 }
 
-/* --- Names that are marked ------------------------------------------------------------------- */
+/* --- Marked names ---------------------------------------------------------------------------- */
 
-/* The key whose colon is at `colon`, without quotes. */
+/* The key that ends at `colon`, without quotes. */
 static Str key_before(Str line, size_t colon)
 {
     size_t end = colon;
@@ -49,7 +49,7 @@ static Str key_before(Str line, size_t colon)
     return str_slice(line, start, end);
 }
 
-/* Behind quotes, as in JSON, no blank is needed. */
+/* After a quoted key, as in JSON, the colon needs no blank. */
 static bool ends_key(Str line, size_t at)
 {
     return line.data[at] == ':' &&
@@ -57,7 +57,7 @@ static bool ends_key(Str line, size_t at)
             (at > 0 && (line.data[at - 1] == '"' || line.data[at - 1] == '\'')));
 }
 
-/* The last key of the line before `end`; empty: there is none. */
+/* The last key of the line before `end`; may be empty. */
 static Str last_key(Str line, size_t end)
 {
     for (size_t at = end; at-- > 0;) {
@@ -68,8 +68,8 @@ static Str last_key(Str line, size_t end)
     return STR_EMPTY;
 }
 
-/* The mark belongs to a name, in every file: what stands behind the name in a file that cannot be read
- * is secret there, too. */
+/* A mark applies to a name in all files: the value of that name is secret even in a malformed file
+ * without the mark. */
 static void collect_names(const Source *source, StrMap *names)
 {
     Str rest = source->text, line, above = STR_EMPTY;
@@ -96,15 +96,15 @@ static bool has_marked_key(Str line, const StrMap *names)
     return false;
 }
 
-/* --- Lines that are secret ------------------------------------------------------------------- */
+/* --- Secret lines ---------------------------------------------------------------------------- */
 
-/* What a line with a secret leaves to the lines below. */
+/* How a line with a secret affects the lines below it. */
 typedef struct Below {
-    bool inside;  /* of its value */
-    bool open;    /* nothing of it has come yet */
-    bool items;   /* a list may stand below as deep as its key */
-    bool listed;  /* its line is an item of a list */
-    size_t depth; /* of the line */
+    bool inside;  /* they are part of its value */
+    bool open;    /* none of the value has been seen yet */
+    bool items;   /* a list may be at the same indentation as its key */
+    bool listed;  /* the line is an item of a list */
+    size_t depth; /* indentation of the line */
 } Below;
 
 static bool ends_with_header(Str words)
@@ -128,8 +128,8 @@ static void start_secret(Str line, bool tagged, Below *below)
     below->depth = indentation(line);
 }
 
-/* Whether something else begins with a line that is not indented: a key, another item of the same list, a
- * document. Of other lines the indentation may have been forgotten. */
+/* Whether an unindented line starts something new: a key, another item of the same list, a
+ * document. Other lines may belong to the secret, with missing indentation. */
 static bool begins_anew(Str line, const Below *below)
 {
     Str words = str_trim(line);
@@ -165,8 +165,8 @@ static size_t behind_quoted(Str text, size_t at)
     return text.len;
 }
 
-/* Where the value at `at` ends, if it is in quotes or brackets: then its lines need no indentation. One
- * that is never closed has all that follows. Returns `at` for other values. */
+/* End of the value at `at` if it is in quotes or brackets, whose lines need no indentation. An
+ * unclosed one extends to the end. Returns `at` for other values. */
 static size_t behind_enclosed(Str text, size_t at)
 {
     size_t start = at, depth = 0;
@@ -192,7 +192,7 @@ static size_t behind_enclosed(Str text, size_t at)
     return text.len;
 }
 
-/* The same for all that is marked in the line; `known` is where what came before ends. */
+/* The same for all marked values of the line; `known` is the end found so far. */
 static size_t behind_marked(Str text, Str line, const StrMap *names, size_t known)
 {
     size_t start = (size_t)(line.data - text.data);
@@ -212,7 +212,7 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
 {
     Str rest = text, line;
     Below below = { 0 };
-    size_t enclosed = 0; /* where the last value in quotes or brackets ends */
+    size_t enclosed = 0; /* end of the last value in quotes or brackets */
     for (uint32_t number = 1; number <= wanted && next_line(&rest, &line); number++) {
         Str words = str_trim(line);
         bool is_enclosed = (size_t)(line.data - text.data) < enclosed;
@@ -221,7 +221,7 @@ static bool line_is_secret(Str text, uint32_t wanted, const StrMap *names)
         size_t indented = indentation(line);
         if (words.len > 0 && below.inside &&
             !(indented > below.depth || (is_item && indented == below.depth))) {
-            /* A text that somebody forgot to indent: nobody knows where it ends. */
+            /* Text with missing indentation: its end is unknown. */
             if (below.open) {
                 return true;
             }
@@ -250,7 +250,7 @@ static Str mask(Arena *arena, Str text, size_t from)
     return str_from(masked, text.len);
 }
 
-/* 'word' in a message becomes (secret). A word may have quotes in it. */
+/* Replaces 'word' in a message with (secret). The word may contain quotes. */
 static Str without_quotes(Arena *arena, Str message)
 {
     size_t open = str_find(message, STR("'"), 0), close = str_find_last(message, STR("'"));
@@ -261,7 +261,8 @@ static Str without_quotes(Arena *arena, Str message)
                       str_from_offset(message, close + 1));
 }
 
-/* Up to where the line of a problem may be shown: the tag, or the marked name that it starts with. */
+/* How much of a problem's line may be shown: up to the tag, or the marked name that it starts
+ * with. */
 static size_t shown_length(const Problem *problem, const StrMap *names)
 {
     Str line = problem->excerpt;

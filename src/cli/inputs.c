@@ -12,14 +12,14 @@ void inputs_init(Inputs *inputs, Arena *arena)
     problems_init(&inputs->problems, arena);
 }
 
-/* The text is "PATH: REASON", and no reason of ours or of the system has a colon. */
+/* The message is "PATH: REASON", and no reason contains a colon. */
 void inputs_add_file_error(Inputs *inputs, const Error *err)
 {
     Str text = str_from_c(err->text);
     size_t colon = str_find_last(text, STR(": "));
     Str reason = colon == STR_NOT_FOUND ? text : str_from_offset(text, colon + 2);
     Problem *problem = problems_add(&inputs->problems, err->kind == ERROR_LIMIT ? "E0002" : "E0001",
-                                    NULL, 0, 0, "cannot read this: %" STR_FMT, STR_ARG(reason));
+                                    NULL, 0, 0, "cannot read the file: %" STR_FMT, STR_ARG(reason));
     problem->file =
         arena_copy(inputs->arena, colon == STR_NOT_FOUND ? STR_EMPTY : str_slice(text, 0, colon));
 }
@@ -43,8 +43,7 @@ uint16_t inputs_read(Inputs *inputs, const char *path, size_t max)
     uint16_t id =
         sources_add(&inputs->sources, from_stdin ? STR("<stdin>") : str_from_c(path), text);
     if (id == SOURCE_NONE) {
-        Problem *problem =
-            problems_add(&inputs->problems, "E0002", NULL, 0, 0, "these are too many files");
+        Problem *problem = problems_add(&inputs->problems, "E0002", NULL, 0, 0, "too many files");
         problem->file = str_from_c(path);
     }
     return id;
@@ -55,7 +54,7 @@ static bool is_json(const char *path)
     return str_ends(str_from_c(path), STR(".json"));
 }
 
-/* A file of values: as large as its reader takes. */
+/* Reads a file of values, up to the limit of its parser. */
 static uint16_t read_document(Inputs *inputs, const char *path)
 {
     return inputs_read(inputs, path,
@@ -63,8 +62,8 @@ static uint16_t read_document(Inputs *inputs, const char *path)
                                      : yaml_options_default.limits.size);
 }
 
-/* The values of a JSON text that follow one another; false when it is no such text, or has none or
- * more than `max`. */
+/* Parses consecutive JSON values; false if the text is not JSON, is empty or has more than
+ * `max`. */
 static bool json_values(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
     Str text = sources_get(&inputs->sources, id)->text;
@@ -82,8 +81,9 @@ static bool json_values(Inputs *inputs, uint16_t id, uint32_t max, List **out)
     return (*out)->len > 0;
 }
 
-/* JSON comes from pipes too, and not all of it is YAML: a text that starts like JSON and is some is
- * taken as such, whatever its name. Problems are told by the reader that the name calls for. */
+/* Data from pipes may be JSON that is not valid YAML: text that starts like JSON and parses as such
+ * is accepted, whatever the name. If it does not parse, problems come from the parser that the name
+ * selects. */
 static bool json_by_content(Inputs *inputs, uint16_t id, uint32_t max, List **out)
 {
     Str text = str_trim(sources_get(&inputs->sources, id)->text);
@@ -119,7 +119,7 @@ static void merge(Arena *arena, Map *into, const Map *from)
         const MapEntry *entry = &from->entries[i];
         MapEntry *known = map_find(into, entry->key);
         if (known != NULL && known->value.kind == VALUE_MAP && entry->value.kind == VALUE_MAP) {
-            /* A copy: the map may be shared through an alias. */
+            /* Copy, because the map may be shared through an alias. */
             Map *merged = map_new(arena, known->value.map->len);
             merge(arena, merged, known->value.map);
             merge(arena, merged, entry->value.map);
@@ -131,7 +131,7 @@ static void merge(Arena *arena, Map *into, const Map *from)
     }
 }
 
-/* KEY=TEXT or KEY:=JSON. False when it is neither, or KEY cannot be a variable. */
+/* Splits KEY=TEXT or KEY:=JSON. Returns false if it is neither, or KEY is not a valid name. */
 static bool split_define(const char *word, Str *key, Str *value, bool *typed)
 {
     Str text = str_from_c(word);
@@ -151,7 +151,7 @@ static bool split_define(const char *word, Str *key, Str *value, bool *typed)
     return key->len > 0 && !ascii_is_digit(key->data[0]);
 }
 
-/* For "limits.conns", the form that sets it: -D 'limits:={"conns": ...}'. Empty for other keys. */
+/* Suggests -D 'limits:={"conns": ...}' for "limits.conns". Empty for other keys. */
 static Str nested_define(Arena *arena, Str path)
 {
     Str rest = path, part;
@@ -188,10 +188,11 @@ bool inputs_check_defines(const Invocation *invocation)
             shown = str_slice(shown, 0, str_find(shown, STR("="), 0));
             Str path = str_ends(shown, STR(":")) ? str_slice(shown, 0, shown.len - 1) : shown;
             Str instead = nested_define(invocation->arena, path);
-            usage_error(
-                invocation,
-                "-D takes KEY=VALUE or KEY:=JSON with a name as KEY, not '%" STR_FMT "'%s%" STR_FMT,
-                STR_ARG(path), instead.len > 0 ? "; maps merge, so write " : "", STR_ARG(instead));
+            usage_error(invocation,
+                        "-D must be KEY=VALUE or KEY:=JSON, where KEY is a name, not '%" STR_FMT
+                        "'%s%" STR_FMT,
+                        STR_ARG(path), instead.len > 0 ? "; maps are merged, so use " : "",
+                        STR_ARG(instead));
             return false;
         }
     }
@@ -203,7 +204,7 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     Str key, text;
     bool typed;
     if (!split_define(word, &key, &text, &typed)) {
-        return false; /* told by inputs_check_defines */
+        return false; /* reported by inputs_check_defines */
     }
     Value value = value_string(text);
     if (typed) {
@@ -219,8 +220,8 @@ static bool define(Inputs *inputs, const char *word, Map *into)
     return true;
 }
 
-/* `no` is true in a condition, and 0644 prints as 644: who wrote that file for another program
- * should know, but once per file and not each time. */
+/* `no` is true in a condition, and 0644 prints as 644: authors of files for other tools should be
+ * warned, but once per file. */
 static void take_problems(Inputs *inputs, const Problems *found, const char *path)
 {
     Problem hint = { 0 };
@@ -228,7 +229,7 @@ static void take_problems(Inputs *inputs, const Problems *found, const char *pat
     for (uint32_t i = 0; i < found->count; i++) {
         const Problem *problem = &found->items[i];
         if (problem->severity != SEVERITY_HINT) {
-            problems_take(&inputs->problems, problem);
+            problems_add_copy(&inputs->problems, problem);
         } else if (str_eq_c(problem->code, "E0131") || str_eq_c(problem->code, "E0132")) {
             hint = hints++ == 0 ? *problem : hint;
         }
@@ -239,11 +240,11 @@ static void take_problems(Inputs *inputs, const Problems *found, const char *pat
         problem_add_note(inputs->arena, &hint, more, STR_EMPTY, 0);
     }
     if (hints > 0) {
-        problems_take(&inputs->problems, &hint);
+        problems_add_copy(&inputs->problems, &hint);
     }
 }
 
-/* The one document of a file of variables. */
+/* A file of variables has one document. */
 static bool load_variables(Inputs *inputs, const char *path, Value *out)
 {
     uint16_t id = read_document(inputs, path);
@@ -282,7 +283,7 @@ static bool merge_file(Inputs *inputs, const char *path, Map *into)
         return true; /* an empty file */
     }
     problems_add(&inputs->problems, "E0003", sources_get(&inputs->sources, document.source),
-                 document.start, 1, "variables must be a map of names, this is a %s",
+                 document.start, 1, "variables must be a map of names, not a %s",
                  value_kind_name((ValueKind)document.kind));
     return false;
 }
@@ -313,7 +314,7 @@ int inputs_report(Inputs *inputs, const Invocation *invocation)
     problems_sort(problems);
     hide_secrets(problems, &inputs->sources);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    /* Hints beside a result go to standard error: standard output holds one JSON text. */
+    /* With a result, hints go to standard error: standard output must be a single JSON text. */
     if (invocation_wants_json(invocation) && problems->errors > 0) {
         problems_print_json(problems, &text);
         stream_put(invocation->out, buf_str(&text));

@@ -1,11 +1,11 @@
-/* What a user hands to a command: files and variables, and what is wrong with them. */
+/* Files and variables given to a command, and their problems. */
 #pragma once
 
 #include "base/problems.h"
 #include "cli/invocation.h"
 #include "lang/value.h"
 
-/* The inputs of one invocation and what was found wrong with them. */
+/* Inputs of one invocation, and problems found in them. */
 typedef struct Inputs {
     Arena *arena;
     Sources sources;
@@ -15,22 +15,22 @@ typedef struct Inputs {
 
 void inputs_init(Inputs *inputs, Arena *arena);
 
-/* Reads a file ("-": standard input, once) of at most `max` bytes and adds it to the sources. A
- * file that cannot be read is a problem (E0001, E0002). Returns SOURCE_NONE then. */
+/* Reads a file ("-": standard input, once) of at most `max` bytes and adds it to the sources. On
+ * failure, adds a problem (E0001, E0002) and returns SOURCE_NONE. */
 uint16_t inputs_read(Inputs *inputs, const char *path, size_t max);
-/* Adds the problem that belongs to an error of sys/file. */
+/* Adds a problem for an error of sys/file. */
 void inputs_add_file_error(Inputs *inputs, const Error *err);
 
 /* How strictly documents are read. */
 typedef enum InputRules {
-    INPUT_CHECKED, /* a JSON file holds one value, unknown tags are errors, with hints (lint) */
-    INPUT_TAKEN, /* any number of JSON values, unknown tags are warnings: all that can be read is */
+    INPUT_CHECKED, /* a JSON file has one value, unknown tags are errors, lint hints are added */
+    INPUT_TAKEN,   /* any number of JSON values, unknown tags are warnings */
 } InputRules;
 
-/* All documents of a YAML or, by its name, JSON file. */
+/* Loads all documents of a YAML file, or JSON file by its name. */
 MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rules, List **out);
 
-/* -v FILE and -D KEY=VALUE, for commands with variables. */
+/* -v FILE and -D KEY=VALUE, for commands that use variables. */
 #define VARIABLE_OPTIONS                                                           \
     { .name = "vars",                                                              \
       .letter = 'v',                                                               \
@@ -40,16 +40,16 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
       .help = "variables from a YAML or JSON file; later ones win" },              \
     {                                                                              \
         .name = "define", .letter = 'D', .argument = "KEY=VALUE", .repeats = true, \
-        .help = "one variable as text; KEY:=JSON for another type"                 \
+        .help = "set a variable to a string; KEY:=JSON for other types"            \
     }
 
-/* Who the node is, and where it keeps what; the helps say what the command does there. */
+/* Identity and directories of the node; the help depends on the command. */
 #define NODE_OPTIONS(root_help, state_help)                                                       \
     { .name = "label",                                                                            \
       .argument = "KEY=VALUE",                                                                    \
       .repeats = true,                                                                            \
       .help = "a label of this node, for selectors" },                                            \
-        { .name = "node", .argument = "NAME", .help = "the name of this node" },                  \
+        { .name = "node", .argument = "NAME", .help = "name of this node" },                      \
         { .name = "root",                                                                         \
           .argument = "DIR",                                                                      \
           .word = WORD_DIRECTORY,                                                                 \
@@ -58,15 +58,15 @@ MUST_CHECK bool inputs_load_all(Inputs *inputs, const char *path, InputRules rul
         { .name = "state-dir", .argument = "DIR", .word = WORD_DIRECTORY, .help = (state_help) }, \
     {                                                                                             \
         .name = "config-dir", .argument = "DIR", .word = WORD_DIRECTORY,                          \
-        .help = "where node.yaml and vars.d of the node are; default: etc/eden in the root"       \
+        .help = "directory of the node's node.yaml and vars.d; default: etc/eden in the root"     \
     }
 
-/* Whether every -D has the right form; tells what is wrong with one that has not. */
+/* Checks the syntax of every -D, and reports the first invalid one. */
 MUST_CHECK bool inputs_check_defines(const Invocation *invocation);
-/* Merges the variables in the order they were given: later ones win, maps merge deeply, lists and
- * everything else replace. */
+/* Merges the variables in the order given: later ones win, maps are merged recursively, lists and
+ * other values are replaced. */
 MUST_CHECK bool inputs_variables(Inputs *inputs, const Invocation *invocation, Value *out);
 
-/* Prints the problems to standard error, or as JSON to standard output with `-o json`; returns
- * EXIT_FAILED when there are errors among them. */
+/* Prints the problems to standard error, or with `-o json` to standard output. Returns EXIT_FAILED
+ * if there are errors. */
 int inputs_report(Inputs *inputs, const Invocation *invocation);

@@ -1,4 +1,6 @@
-/* Parsing by the rows: options anywhere behind the command, `--` before what only looks like one. */
+/* Parses a command line according to the rows of commands. Options may be anywhere after the
+ * command; `--` ends them. Options may come before the verb, so their meaning is checked once the
+ * verb is known. */
 #include "cli/invocation.h"
 
 #include "base/bug.h"
@@ -52,7 +54,7 @@ bool invocation_wants_json(const Invocation *invocation)
     return invocation->json;
 }
 
-/* The last one counts, as when they are parsed. */
+/* The last -o wins, as in the real parser. */
 bool words_ask_for_json(int argc, char **argv)
 {
     bool json = false;
@@ -70,7 +72,7 @@ bool words_ask_for_json(int argc, char **argv)
     return json;
 }
 
-/* "", " nodes" or " nodes show" */
+/* Returns "", " nodes" or " nodes show". */
 static Str spelled(const Invocation *invocation)
 {
     Buf name = buf_make_in(invocation->arena, BUF_UNLIMITED);
@@ -149,7 +151,7 @@ int usage_error_near(const Invocation *invocation, Str near, const char *format,
     return code;
 }
 
-/* The commands that have such a verb: "roles create, tokens create". */
+/* Commands that have such a verb: "roles create, tokens create". */
 static Str verbs_named(Arena *arena, const char *name)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -165,11 +167,11 @@ int usage_error_command(const Invocation *invocation, const char *name)
 {
     Str near = command_guess(invocation->arena, str_from_c(name));
     Str several = near.len > 0 ? STR_EMPTY : verbs_named(invocation->arena, name);
-    return usage_error_near(invocation, near, "there is no command '%s'%s%" STR_FMT, name,
+    return usage_error_near(invocation, near, "unknown command '%s'%s%" STR_FMT, name,
                             several.len > 0 ? "; there is " : "", STR_ARG(several));
 }
 
-/* "jsonpath=EXPR" stands for whatever begins with "jsonpath=". */
+/* "jsonpath=EXPR" matches everything that starts with "jsonpath=". */
 static bool fits_choice(Str choice, Str value)
 {
     size_t equals = str_find(choice, STR("="), 0);
@@ -177,7 +179,7 @@ static bool fits_choice(Str choice, Str value)
                                    : str_starts(value, str_slice(choice, 0, equals + 1));
 }
 
-/* Whether `value` is one of "a|b|c"; if not, the nearest of them goes to `near`. */
+/* Whether `value` is one of "a|b|c"; if not, sets `near` to the most similar one. */
 static bool is_choice(const char *choices, const char *value, Str *near)
 {
     Suggest suggest = suggest_make(str_from_c(value));
@@ -193,8 +195,8 @@ static bool is_choice(const char *choices, const char *value, Str *near)
     return false;
 }
 
-/* Two values for an option that takes one. Of those with a default the last one wins, which suits an
- * alias in the shell; of others, as a directory, neither is silently ignored. */
+/* Two values for an option that takes one. If it has a default, the last one wins, which suits
+ * shell aliases; otherwise, as for a directory, silently ignoring one would be wrong. */
 static bool contradicts(const Invocation *invocation, const Option *option, const char *value)
 {
     bool takes_one = value != NULL && !option->repeats && option->fallback == NULL;
@@ -207,13 +209,13 @@ static bool contradicts(const Invocation *invocation, const Option *option, cons
     return false;
 }
 
-/* What it means is checked when the verb is known, which may follow. */
+/* Meaning is checked once the verb is known, which may come later. */
 static void add_given(Invocation *invocation, const Option *option, const char *value)
 {
     invocation->given[invocation->given_count++] = (Given){ option, value };
 }
 
-/* Whether it is one of the other names of an option. */
+/* Whether `name` is a synonym of the option. */
 static bool is_also(const Option *option, Str name)
 {
     Str rest = str_from_c(option->also), word;
@@ -288,7 +290,8 @@ bool word_is_option(const char *word)
     return word[0] == '-' && word[1] != '\0' && !ascii_is_digit(word[1]) && word[1] != '.';
 }
 
-/* The only option with a value that begins with the letter, as "--label" for -l; else empty. */
+/* The only option with a value that starts with the letter, such as "--label" for -l; otherwise
+ * empty. */
 static Str long_form(const Invocation *invocation, char letter)
 {
     Str found = STR_EMPTY;
@@ -362,18 +365,18 @@ static bool parse_words(Invocation *invocation, int argc, char **argv)
     return true;
 }
 
-/* `test=True` is how Salt is asked for a plan. */
+/* `test=True` is how Salt requests a plan. */
 static bool too_many(const Invocation *invocation, const char *arg)
 {
     Str name = str_slice(str_from_c(arg), 0, str_find(str_from_c(arg), STR("="), 0));
     Str instead =
         name.len == strlen(arg) ? STR_EMPTY : foreign_word(NULL, FOREIGN_OPTION, STR_EMPTY, name);
-    usage_error(invocation, "'%s' is one argument too many%s%" STR_FMT, arg,
-                instead.len > 0 ? "; " : "", STR_ARG(instead));
+    usage_error(invocation, "unexpected argument '%s'%s%" STR_FMT, arg, instead.len > 0 ? "; " : "",
+                STR_ARG(instead));
     return false;
 }
 
-/* The first argument names the verb; the others become those of the verb. */
+/* The first argument is the verb; the others are arguments of the verb. */
 static bool take_verb(Invocation *invocation)
 {
     const Command *command = invocation->command;
@@ -383,7 +386,7 @@ static bool take_verb(Invocation *invocation)
     if (invocation->arg_count == 0) {
         invocation->verb = verb_default(command);
         if (invocation->verb == NULL) {
-            usage_error(invocation, "one of %s is missing", buf_c(&names));
+            usage_error(invocation, "a verb is required: %s", buf_c(&names));
         }
         return invocation->verb != NULL;
     }
@@ -410,10 +413,10 @@ static void refuse_option(const Invocation *invocation, const char *name)
             option_put_verbs(invocation->command, at.verbs, "'", &verbs);
         }
     }
-    usage_error(invocation, "option '--%s' is for %s", name, buf_c(&verbs));
+    usage_error(invocation, "option '--%s' applies to %s", name, buf_c(&verbs));
 }
 
-/* Each becomes that of the verb, and has to make sense there. */
+/* Resolves each option to the verb's own and checks it. */
 static bool check_given(Invocation *invocation)
 {
     uint32_t count = invocation->given_count;
@@ -432,7 +435,7 @@ static bool check_given(Invocation *invocation)
             return false;
         }
         if (contradicts(invocation, option, value)) {
-            usage_error(invocation, "--%s is given twice, and takes one %s", name,
+            usage_error(invocation, "--%s takes one %s, but is given twice", name,
                         option->argument);
             return false;
         }
@@ -454,7 +457,7 @@ static bool check_args(const Invocation *invocation)
         for (uint32_t left = count; argument_is_optional(args) || left-- > 0;) {
             args++;
         }
-        usage_error(invocation, "%" STR_FMT " is missing", STR_ARG(argument_name(args)));
+        usage_error(invocation, "%" STR_FMT " is required", STR_ARG(argument_name(args)));
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -470,7 +473,7 @@ static bool check_args(const Invocation *invocation)
 bool invocation_parse(Invocation *invocation, int argc, char **argv)
 {
     const Command *command = invocation->command;
-    size_t letters = 1; /* each could be an option of its own */
+    size_t letters = 1; /* each letter could be an option */
     for (int i = 0; i < argc; i++) {
         letters += strlen(argv[i]);
     }
@@ -479,7 +482,7 @@ bool invocation_parse(Invocation *invocation, int argc, char **argv)
     if (!parse_words(invocation, argc, argv)) {
         return false;
     }
-    if (invocation_flag(invocation, "help")) { /* whatever else is wrong */
+    if (invocation_flag(invocation, "help")) { /* takes precedence over all errors */
         invocation->verb =
             invocation->arg_count > 0 ? verb_find(command, str_from_c(*invocation->args)) : NULL;
         return true;

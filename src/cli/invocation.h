@@ -1,4 +1,4 @@
-/* One command line being carried out: what was given, and where to write. */
+/* One parsed command line, and the streams to write to. */
 #pragma once
 
 #include "cli/command.h"
@@ -10,54 +10,53 @@ typedef struct Given {
 } Given;
 
 struct Invocation {
-    const Command *command; /* NULL: none was named */
-    const Verb *verb;       /* NULL: the command has none, or none was named yet */
+    const Command *command; /* NULL: none given */
+    const Verb *verb;       /* NULL: the command has none, or none is known yet */
     Arena *arena;
     Stream *out;       /* data */
     Stream *err;       /* everything else */
-    const char **args; /* without options and without the verb; NULL behind the last one */
+    const char **args; /* without options and verb; ends with NULL */
     uint32_t arg_count;
-    Given *given; /* in the order of the command line */
+    Given *given; /* in order of the command line */
     uint32_t given_count;
-    bool color_out;  /* whether what is printed is colored */
-    bool color_err;  /* whether messages are */
-    bool moving_err; /* whether a line of messages can be written over, as on most terminals */
-    bool
-        *told_stale; /* that the server's answers may be out of date was said; NULL: never say it */
-    bool json;       /* the command line asks for JSON, even if nothing else in it is right */
+    bool color_out;   /* color on `out` */
+    bool color_err;   /* color on `err` */
+    bool moving_err;  /* `err` is a terminal on which a line can be overwritten */
+    bool *told_stale; /* set once the user was warned about stale data; NULL: never warn */
+    bool json;        /* -o json was given, even if the command line is otherwise invalid */
 };
 
-/* Whether `-o json` is among the words behind the command, whatever else is wrong with them. */
+/* Whether `-o json` is among the words after the command, even if they are otherwise invalid. */
 bool words_ask_for_json(int argc, char **argv);
-/* Whether a word is an option where one may be: not "-", which is standard input, and not "-1". */
+/* Whether a word is an option: not "-", which is standard input, and not "-1". */
 bool word_is_option(const char *word);
-/* Fills in `verb`, `args` and `given` from the words behind the command. False: the usage error was
- * printed. With --help nothing else is required, and `verb` is NULL unless one is named. */
+/* Sets `verb`, `args` and `given` from the words after the command. Returns false after printing a
+ * usage error. With --help nothing else is required, and `verb` may be NULL. */
 MUST_CHECK bool invocation_parse(Invocation *invocation, int argc, char **argv);
 
 /* Whether the option was given on the command line. */
 bool invocation_flag(const Invocation *invocation, const char *name);
-/* The last value given, else the row's fallback, else NULL. The option must be one of the verb's or of
- * the command's. */
+/* The last value given, else the default of the row, else NULL. The option must belong to the verb
+ * or the command. */
 const char *invocation_text(const Invocation *invocation, const char *name);
-/* All values of an option that may be given several times, in order; in the invocation's arena. */
+/* All values of a repeatable option, in order; in the invocation's arena. */
 const char **invocation_texts(const Invocation *invocation, const char *name, uint32_t *count);
-/* Whether `-o FORMAT`, given or by default, is this one. */
+/* Whether `-o`, given or by default, is this format. */
 bool invocation_prints(const Invocation *invocation, const char *format);
-/* Whether the user asked for JSON: then problems are told in JSON too, on standard output. */
+/* Whether -o json is in effect: then problems are JSON on standard output too. */
 bool invocation_wants_json(const Invocation *invocation);
 
-/* Prints what is wrong with the command line, on one line whatever the arguments contain, and which
- * help to read; with -o json, as a problem on standard output. Returns EXIT_USAGE. */
+/* Prints a usage error, on one line whatever the arguments contain, and which help to read; with -o
+ * json, prints a problem on standard output. Returns EXIT_USAGE. */
 PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *format, ...);
-/* The same with "; did you mean 'NEAR'?"; `near` may be empty. */
+/* Also prints "; did you mean 'NEAR'?" unless `near` is empty. */
 PRINTF_LIKE(3, 4)
 int usage_error_near(const Invocation *invocation, Str near, const char *format, ...);
-/* The same for several things that are wrong, each with its own line. */
+/* The same for several errors, each on its own line. */
 typedef struct UsageFault {
     Str text;
     Str near; /* may be empty */
 } UsageFault;
 int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count);
-/* "there is no command 'X'", with the nearest one. */
+/* Prints "unknown command 'X'", with the most similar one. */
 int usage_error_command(const Invocation *invocation, const char *name);

@@ -4,9 +4,9 @@
 #include "lang/json.h"
 
 enum {
-    RANGES_MAX = 8,           /* within each other */
-    VALUES_MAX = 10000000,    /* looked at */
-    EXPRESSION_MAX = 64 << 10 /* bytes */
+    RANGES_MAX = 8,           /* maximum nesting */
+    VALUES_MAX = 10000000,    /* maximum number of values visited */
+    EXPRESSION_MAX = 64 << 10 /* in bytes */
 };
 
 typedef VEC(Value) Values;
@@ -17,7 +17,7 @@ typedef struct Path {
     size_t at;
     uint32_t ranges;
     uint64_t looked;
-    Buf *out; /* NULL: what is read is only passed over */
+    Buf *out; /* NULL: parse without printing */
     Error *err;
 } Path;
 
@@ -48,12 +48,12 @@ static void skip_blanks(Path *path)
     }
 }
 
-/* --- Steps of a path ------------------------------------------------------------------------- */
+/* --- Path steps ------------------------------------------------------------------------------ */
 
 static bool add(Path *path, Values *to, Value value)
 {
     if (++path->looked > VALUES_MAX) {
-        return error_set(path->err, ERROR_LIMIT, "the expression leads to more than %d values",
+        return error_set(path->err, ERROR_LIMIT, "the expression selects more than %d values",
                          VALUES_MAX);
     }
     VEC_PUSH(path->arena, to, value);
@@ -102,7 +102,7 @@ static bool step_index(Path *path, const Values *from, int64_t index, Values *to
     return true;
 }
 
-/* "text" or 'text', with \n, \t and \ before anything else. */
+/* Reads "text" or 'text', with \n, \t and \ before any other character. */
 static bool read_quoted(Path *path, Str *out)
 {
     char quote = peek(path);
@@ -111,7 +111,7 @@ static bool read_quoted(Path *path, Str *out)
     while (peek(path) != quote) {
         char c = peek(path);
         if (c == '\0') {
-            return fail(path, "a quote has no end");
+            return fail(path, "unterminated quote");
         }
         path->at++;
         if (c == '\\' && peek(path) != '\0') {
@@ -135,7 +135,7 @@ static bool read_name(Path *path, Str *out)
         buf_put_char(&name, path->text.data[path->at++]);
     }
     *out = buf_str(&name);
-    return name.len > 0 || fail(path, "a name is missing");
+    return name.len > 0 || fail(path, "expected a name");
 }
 
 static bool read_bracket(Path *path, const Values *from, Values *to)
@@ -151,12 +151,12 @@ static bool read_bracket(Path *path, const Values *from, Values *to)
         size_t end = str_find(path->text, STR("]"), path->at);
         text = str_slice(path->text, path->at, end == STR_NOT_FOUND ? path->at : end);
         if (!str_to_i64(text, &index)) {
-            return fail(path, "a number, '*' or a quoted name belongs between brackets");
+            return fail(path, "expected a number, '*' or a quoted name in brackets");
         }
         path->at = end;
         ok = step_index(path, from, index, to);
     }
-    return ok && (take(path, "]") || fail(path, "']' is missing"));
+    return ok && (take(path, "]") || fail(path, "expected ']'"));
 }
 
 static bool read_path(Path *path, Value value, Values *out)
@@ -166,7 +166,7 @@ static bool read_path(Path *path, Value value, Values *out)
     if (peek(path) == '$' || peek(path) == '@') {
         path->at++;
     } else if (peek(path) != '.' && peek(path) != '[') {
-        return fail(path, "a path begins with '.'");
+        return fail(path, "a path must start with '.'");
     }
     for (;;) {
         Values to = { 0 };
@@ -214,7 +214,7 @@ static bool print_values(Path *path, const Values *values)
 
 static bool print_part(Path *path, Value value, bool *ended);
 
-/* Until its {end}, or that of the expression. */
+/* Prints up to the matching {end} or the end of the expression. */
 static bool print_parts(Path *path, Value value, bool in_range)
 {
     bool ended = false;
@@ -223,10 +223,10 @@ static bool print_parts(Path *path, Value value, bool in_range)
             return false;
         }
         if (ended) {
-            return in_range || fail(path, "there is no {range} before this {end}");
+            return in_range || fail(path, "{end} without {range}");
         }
     }
-    return !in_range || fail(path, "{end} is missing");
+    return !in_range || fail(path, "missing {end}");
 }
 
 static bool print_range(Path *path, Value value)
@@ -238,10 +238,10 @@ static bool print_range(Path *path, Value value)
     }
     skip_blanks(path);
     if (!take(path, "}")) {
-        return fail(path, "'}' is missing");
+        return fail(path, "missing '}'");
     }
     if (path->ranges == RANGES_MAX) {
-        return fail(path, "too many ranges within each other");
+        return fail(path, "too many nested ranges");
     }
     path->ranges++;
     size_t body = path->at;
@@ -291,7 +291,7 @@ static bool print_part(Path *path, Value value, bool *ended)
         return false;
     }
     skip_blanks(path);
-    return take(path, "}") || fail(path, "'}' is missing");
+    return take(path, "}") || fail(path, "missing '}'");
 }
 
 bool json_path_check(Arena *arena, Str expression, Error *err)
@@ -310,6 +310,6 @@ bool json_path_print(Arena *arena, Str expression, Value value, Buf *out, Error 
         return print_parts(&path, value, false);
     }
     return read_path(&path, value, &values) &&
-           (path.at == expression.len || fail(&path, "this is no part of a path")) &&
+           (path.at == expression.len || fail(&path, "unexpected character")) &&
            print_values(&path, &values);
 }

@@ -1,19 +1,20 @@
-/* Parts of a value as text, by an expression such as kubectl's `-o jsonpath=` takes:
+/* Extracts parts of a value as text, with the expressions of kubectl's `-o jsonpath=`:
  *
- *     {.status.state}                                          one
- *     {.items[*].metadata.name}                                all, with blanks between them
+ *     {.status.state}                                          one value
+ *     {.items[*].metadata.name}                                all values, separated by spaces
  *     {range .items[*]}{.metadata.name}={.status.state}{"\n"}{end}
  *
- * A path is made of .name, ['any name'], [0], [-1], [*] and .*; without braces the whole expression is
- * one. Texts are printed as they are, all else as JSON; what is not there is nothing. Pure. */
+ * A path consists of .name, ['any name'], [0], [-1], [*] and .*; without braces the entire
+ * expression is a path. Strings are printed verbatim, other values as JSON, missing ones as
+ * nothing. Pure. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "lang/value.h"
 
-/* Whether it is an expression. Fails with ERROR_INVALID, saying where in it, or ERROR_LIMIT when it is
- * too long. */
+/* Validates an expression. Fails with ERROR_INVALID and the position, or ERROR_LIMIT if it is too
+ * long. */
 MUST_CHECK bool json_path_check(Arena *arena, Str expression, Error *err);
-/* Fails in the same way, and with ERROR_LIMIT for what leads to too much. */
+/* Fails like json_path_check(), or with ERROR_LIMIT if too many values are selected. */
 MUST_CHECK bool json_path_print(Arena *arena, Str expression, Value value, Buf *out, Error *err);

@@ -24,8 +24,8 @@ bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix)
         return true;
     }
     usage_error(invocation,
-                "keys below %" STR_FMT " are the cluster itself; 'eden nodes', 'eden tokens' and "
-                "'eden pki' change them, and here only --force does",
+                "keys below %" STR_FMT " belong to eden; use 'eden nodes', 'eden tokens' or "
+                "'eden pki', or --force to change them here",
                 STR_ARG(own));
     return false;
 }

@@ -8,7 +8,23 @@
 #include "cli/selector_input.h"
 #include "lang/json.h"
 
-/* That of the command. */
+const Option kind_options[] = {
+    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+const Option kind_list_options[] = { SELECTOR_OPTION, WATCH_OPTION, { 0 } };
+const Option kind_file_options[] = {
+    { .name = "file",
+      .letter = 'f',
+      .argument = "FILE",
+      .repeats = true,
+      .word = WORD_FILE,
+      .help = "file with the object, YAML or JSON; - reads standard input" },
+    { 0 },
+};
+
+/* The kind that the command's row names. */
 static const Kind *kind_of(const Invocation *invocation)
 {
     return kind_find(str_from_c(invocation->command->kind));
@@ -20,7 +36,7 @@ static Str target_of(Arena *arena, const Kind *kind, Str name)
     return cluster_target(arena, before.data, name);
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 int kind_list_as(Invocation *invocation, KindTable *table, const char *none)
 {
@@ -74,9 +90,10 @@ int kind_run_show(Invocation *invocation)
     return kind_show(invocation, str_from_c(invocation->args[0]));
 }
 
-/* --- Making ---------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------- */
 
-/* What is wrong with a document, as far as that can be seen without a server. False: it was added. */
+/* Validates a document as far as possible without a server. Adds problems and returns false if it
+ * is invalid. */
 static bool check_document(Inputs *inputs, const Kind *kind, Value document)
 {
     Arena *arena = inputs->arena;
@@ -97,7 +114,7 @@ static bool check_document(Inputs *inputs, const Kind *kind, Value document)
     return fields.count == 0;
 }
 
-/* All documents of all files, each of which is good as far as can be seen here. */
+/* Reads and validates all documents of all files. */
 static bool read_documents(Inputs *inputs, const Kind *kind, const char **files, uint32_t count,
                            List *out)
 {
@@ -118,16 +135,16 @@ static bool read_documents(Inputs *inputs, const Kind *kind, const char **files,
 
 static int no_document(const Invocation *invocation)
 {
-    output_line(invocation->err, "there is no document in what was given, and nothing is made");
+    output_line(invocation->err, "no documents found; nothing was created");
     return EXIT_NOT_MATCHED;
 }
 
 typedef enum Sending {
-    SENDING_NEW, /* what is there already is a conflict */
-    SENDING_ANY, /* in place of what is there; of a revision when the document has one */
+    SENDING_NEW, /* fails if the object exists */
+    SENDING_ANY, /* replaces an existing object, or only the revision that the document has */
 } Sending;
 
-/* False: nobody answers, which is told, and nobody needs to be asked again. */
+/* Returns false if the server is unreachable, after reporting it; the caller must stop. */
 static bool send_one(Answers *answers, const Kind *kind, Sending sending, const Sources *sources,
                      Value object)
 {
@@ -139,14 +156,14 @@ static bool send_one(Answers *answers, const Kind *kind, Sending sending, const 
     ClusterRequest request = { .method = "POST",
                                .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
                                .body = cluster_body(invocation->arena, object) };
-    if (sending == SENDING_ANY && name.len > 0) { /* the server says that one without is none */
+    if (sending == SENDING_ANY && name.len > 0) { /* without a name the server reports the error */
         request.method = "PUT";
         request.target = target_of(invocation->arena, kind, name);
     }
     if (cluster_ask(invocation, &request, &made, &asked, &err)) {
         if (!answers_take(answers, object_name(made), made)) {
             output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(made)),
-                        sending == SENDING_NEW ? "made" : "as given");
+                        sending == SENDING_NEW ? "made" : "applied");
         }
         return true;
     }
@@ -178,12 +195,12 @@ static int send_all(Invocation *invocation, Sending sending)
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     if (count == 0) {
-        return usage_error(invocation, "--file FILE is missing");
+        return usage_error(invocation, "--file FILE is required");
     }
     if (!read_documents(&inputs, kind, files, count, documents)) {
         int code = inputs_report(&inputs, invocation);
         if (documents->len > 1) {
-            stream_put_format(invocation->err, "nothing is made\n");
+            stream_put_format(invocation->err, "nothing was created\n");
         }
         return code;
     }
@@ -217,7 +234,7 @@ static bool read_json(const Invocation *invocation, Str field, Str text, Value *
 {
     Error err;
     if (!json_parse_text(invocation->arena, text, NULL, out, &err)) {
-        usage_error(invocation, "%" STR_FMT ":= takes JSON: %s", STR_ARG(field), err.text);
+        usage_error(invocation, "%" STR_FMT ":= requires JSON: %s", STR_ARG(field), err.text);
         return false;
     }
     return true;
@@ -232,7 +249,7 @@ static bool read_field(const Invocation *invocation, Str word, Map *spec)
     Value value = value_null();
     if ((equals == STR_NOT_FOUND && !unset) || field.len == 0) {
         usage_error(invocation,
-                    "a setting is FIELD=VALUE, or FIELD- to unset it; not '%" STR_FMT "'",
+                    "a setting must be FIELD=VALUE, or FIELD- to unset it, not '%" STR_FMT "'",
                     STR_ARG(word));
         return false;
     }

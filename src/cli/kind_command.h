@@ -1,4 +1,4 @@
-/* Commands for objects of a kind, from its row.
+/* Verbs for objects of a kind, derived from its row.
  *
  *     eden roles list -l team=web      eden roles show web      eden roles delete web
  *     eden roles create -f role.yaml   eden config set title=Production
@@ -7,27 +7,78 @@
 
 #include "cli/kind_print.h"
 
-#define FILE_OPTION                                                                            \
-    {                                                                                          \
-        .name = "file", .letter = 'f', .argument = "FILE", .repeats = true, .word = WORD_FILE, \
-        .help = "the object, as YAML or JSON; - is standard input"                             \
-    }
-
-/* Verbs of a command whose row names a kind. They act on the objects that their arguments name, and
+/* Verbs of a command whose row names a kind. They act on the objects that the arguments name, and
  * return the exit code. */
 RunFunction kind_run_list;
 RunFunction kind_run_show;
-/* Every document of every --file. All are checked first: if one is wrong, none is created. */
+/* Creates every document of every --file. All are validated first: if one is invalid, none is
+ * created. */
 RunFunction kind_run_create;
-/* The same, but replaces objects that exist. A document with a revision replaces only that one. */
+/* Like create, but replaces existing objects. A document with a revision replaces only that
+ * revision. */
 RunFunction kind_run_apply;
-/* All objects are tried; the exit code is that of the worst failure. */
+/* Continues after failures; returns the exit code of the worst one. */
 RunFunction kind_run_delete;
 
-/* Parts of such verbs. `none` is printed if there are no objects at all. */
+/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the server. */
+extern const Option kind_options[];
+extern const Option kind_list_options[]; /* --selector, --watch */
+extern const Option kind_file_options[]; /* --file */
+
+/* The rows of these verbs. `plural` is the name of the command, `one` is one of its objects, `arg`
+ * and `word` are the argument that names one, and `example` is a name for the examples:
+ *
+ *     static const Verb verbs[] = { KIND_VERBS("roles", "role", "ROLE", WORD_ROLE, "web"), { 0 } };
+ *
+ * All five, or those that the kind supports one by one. */
+#define KIND_VERBS(plural, one, arg, word, example)                          \
+    KIND_VERB_LIST(plural), KIND_VERB_SHOW(plural, one, arg, word, example), \
+        KIND_VERB_CREATE(plural, one), KIND_VERB_APPLY(plural, one, arg),    \
+        KIND_VERB_DELETE(plural, one, arg, word, example)
+
+#define KIND_VERB_LIST(plural)                                                           \
+    {                                                                                    \
+        .name = "list", .is_default = true, .help = "List " plural ".",                  \
+        .options = kind_list_options, .examples = { { "eden " plural, "all " plural } }, \
+        .run = kind_run_list                                                             \
+    }
+
+#define KIND_VERB_SHOW(plural, one, arg, word, example)                              \
+    {                                                                                \
+        .name = "show", .args = { { arg, word } }, .help = "Show a " one ".",        \
+        .examples = { { "eden " plural " show " example, "all fields of a " one } }, \
+        .run = kind_run_show                                                         \
+    }
+
+#define KIND_VERB_CREATE(plural, one)                                                            \
+    {                                                                                            \
+        .name = "create", .help = "Create " plural " from files.", .options = kind_file_options, \
+        .examples = { { "eden " plural " create -f " one ".yaml", "create a " one } },           \
+        .run = kind_run_create                                                                   \
+    }
+
+#define KIND_VERB_APPLY(plural, one, arg)                                                        \
+    {                                                                                            \
+        .name = "apply", .help = "Create " plural " from files, or replace existing ones.",      \
+        .text = "To change a " one ", run 'eden " plural " show " arg " > FILE', edit\n"         \
+                "FILE, and run 'eden " plural " apply -f FILE'. If the " one " was changed\n"    \
+                "in the meantime, nothing is done and the exit code is 5.",                      \
+        .options = kind_file_options,                                                            \
+        .examples = { { "eden " plural " apply -f " one ".yaml", "create or replace a " one } }, \
+        .run = kind_run_apply                                                                    \
+    }
+
+#define KIND_VERB_DELETE(plural, one, arg, word, example)                                \
+    {                                                                                    \
+        .name = "delete", .args = { { arg "...", word } }, .help = "Delete " plural ".", \
+        .examples = { { "eden " plural " delete " example, "delete a " one } },          \
+        .run = kind_run_delete                                                           \
+    }
+
+/* Building blocks of such verbs. `none` is printed if there are no objects. */
 typedef void KindTable(const Invocation *invocation, const Kind *kind, const List *items);
 int kind_list_as(Invocation *invocation, KindTable *table, const char *none);
 int kind_show(Invocation *invocation, Str name);
-/* The arguments are FIELD=VALUE of its spec, FIELD:=JSON for values that are not text, FIELD- to unset.
- * Creates the object if it does not exist. */
+/* Arguments are FIELD=VALUE of the spec, FIELD:=JSON for values that are not strings, FIELD- to
+ * unset. Creates the object if it does not exist. */
 int kind_set(Invocation *invocation, Str name);

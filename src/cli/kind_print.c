@@ -111,7 +111,7 @@ static void put_cell(Buf *out, Value value)
         buf_put_c(out, value.boolean ? "yes" : "no");
     } else {
         bool printed = json_print(out, value, NULL, &err);
-        BUG_IF(!printed); /* it was read from JSON */
+        BUG_IF(!printed); /* it was parsed from JSON */
     }
 }
 
@@ -126,7 +126,7 @@ static void put_map(Buf *out, const Map *map)
     }
 }
 
-/* "web, db"; of things that have no short form, how many. */
+/* Returns "web, db"; the number of items if they have no short form. */
 static void put_list(Buf *out, const List *list)
 {
     for (uint32_t i = 0; i < list->len; i++) {

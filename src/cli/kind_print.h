@@ -1,4 +1,4 @@
-/* Objects of the API as people and programs see them, by the row of their kind. */
+/* Prints objects of the API as tables or values, from the row of their kind. */
 #pragma once
 
 #include "api/kind.h"
@@ -6,25 +6,26 @@
 
 #define KIND_FORMATS "table|wide|json|yaml|name|jsonpath=EXPR"
 
-/* Of verbs that list. */
-#define SELECTOR_OPTION                                                                       \
-    {                                                                                         \
-        .name = "selector", .letter = 'l', .argument = "SELECTOR",                            \
-        .help = "only those with these names or labels (role=web); see 'eden help selectors'" \
+/* For verbs that list. */
+#define SELECTOR_OPTION                                                                         \
+    {                                                                                           \
+        .name = "selector", .letter = 'l', .argument = "SELECTOR",                              \
+        .help = "only objects with these names or labels (role=web); see 'eden help selectors'" \
     }
 
-/* All pages as one list object, as the API tells them; `selector` may be NULL. The exit code, as of
- * cluster_call. */
+/* Fetches all pages into one list object; `selector` may be NULL. Returns the exit code of
+ * cluster_call(). */
 int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, Value *list);
 
-/* A list or an object, when `-o` wants it as a value or by name; false: somebody else prints it. */
+/* Prints a list or an object as a value or by name if `-o` requests it. Otherwise returns false:
+ * the caller prints it. */
 bool kind_print_value(const Invocation *invocation, Value value, int *code);
-/* A row each, wide when `-o` says so. */
+/* One row per object; with more columns for -o wide. */
 void kind_print_table(const Invocation *invocation, const Kind *kind, const List *items);
-/* The cells of such a row, on a line behind `before`, which may be empty: for objects that come one
- * by one. */
+/* Prints the cells of one object on a line, after `before`, which may be empty: for objects that
+ * arrive one at a time. */
 void kind_print_line(const Invocation *invocation, const Kind *kind, Str before, Value object);
-/* What stands at "status.memory.total", on one line; `none` when there is nothing. */
+/* The value at "status.memory.total", on one line; `none` if it is missing. */
 Str kind_cell(Arena *arena, Value object, const char *path, const char *none);
 
 /* Parts of an object. */

@@ -5,20 +5,20 @@
 #include "lang/json.h"
 
 enum {
-    LINE_LONGEST = 16 << 20, /* bytes */
-    SILENCE_MS = 60 * 1000,  /* a server with no news says so every 15 seconds */
+    LINE_LONGEST = 16 << 20, /* in bytes */
+    SILENCE_MS = 60 * 1000,  /* an idle server sends a keepalive every 15 seconds */
 };
 
 typedef struct KindWatch {
     Invocation *invocation;
     const Kind *kind;
-    Arena round; /* of one request, and what is gathered until all there is was told */
+    Arena round; /* for one connection, and for objects until the list is complete */
     List *items;
     Buf line;
-    bool is_synced; /* in this round */
-    bool stood;     /* in any */
+    bool is_synced; /* in this connection */
+    bool stood;     /* in any connection */
     bool is_over;
-    Error err; /* why; none: what it prints to has ended, which is told at the end of the program */
+    Error err; /* reason; none if the output was closed, which is reported when the program ends */
     Reconnect reconnect;
 } KindWatch;
 
@@ -29,16 +29,16 @@ static bool is_json(const KindWatch *watch)
     return invocation_prints(watch->invocation, "json");
 }
 
-/* "changed  web1  alive  ...": the columns of the table, which is above. */
+/* Prints "changed  web1  alive  ...": the columns of the table above. */
 static void print_change(const KindWatch *watch, Str type, Value object)
 {
     bool is_gone = str_eq_c(type, "deleted");
     if (invocation_prints(watch->invocation, "name")) {
-        if (!is_gone) { /* a name is one of something that is there */
+        if (!is_gone) { /* -o name lists only existing objects */
             output_line(watch->invocation->out, "%" STR_FMT, STR_ARG(object_name(object)));
         }
     } else if (is_gone) {
-        /* What was so of it is not so any more. */
+        /* The other columns no longer apply. */
         output_line(watch->invocation->out, "%-8s  %" STR_FMT, "deleted",
                     STR_ARG(object_name(object)));
     } else {
@@ -57,13 +57,13 @@ static void print_all(KindWatch *watch)
     }
 }
 
-/* --- What comes ------------------------------------------------------------------------------ */
+/* --- Events ---------------------------------------------------------------------------------- */
 
 static bool bad_line(KindWatch *watch)
 {
     watch->is_over = true;
     return error_set(&watch->err, ERROR_OS,
-                     "the server's answer is no watch; is it of this version?");
+                     "the server's response is not a watch; is it a different version?");
 }
 
 static bool take_line(KindWatch *watch, Str line)
@@ -73,7 +73,7 @@ static bool take_line(KindWatch *watch, Str line)
     Value event;
     Error err;
     if (line.len == 0 || line.data[0] == ':') {
-        return true; /* it is still there */
+        return true; /* keepalive */
     }
     if (!json_parse_text(&arena, line, NULL, &event, &err)) {
         return bad_line(watch);
@@ -103,7 +103,7 @@ static bool take_line(KindWatch *watch, Str line)
             print_all(watch);
         }
     }
-    return !str_eq_c(type, "resync"); /* all of it anew */
+    return !str_eq_c(type, "resync"); /* the server starts over */
 }
 
 static bool take(void *context, Str bytes)
@@ -130,7 +130,7 @@ static bool take(void *context, Str bytes)
     return goes_on;
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 static Str target(const KindWatch *watch, const char *selector)
 {
@@ -188,7 +188,7 @@ int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
 {
     KindWatch watch = { .invocation = invocation, .kind = kind, .line = buf_make(LINE_LONGEST) };
     if (output_wants_value(invocation) && !is_json(&watch)) {
-        return usage_error(invocation, "--watch prints tables, names or JSON");
+        return usage_error(invocation, "--watch supports only -o table, name and json");
     }
     Error err;
     if (!reconnect_init(&watch.reconnect, invocation, "the watch", &err)) {

@@ -1,15 +1,16 @@
-/* Objects as they are, and then as they change: `--watch` of verbs that list. */
+/* `--watch` of verbs that list: prints objects, then their changes. */
 #pragma once
 
 #include "cli/kind_print.h"
 
-/* Of verbs that list. */
-#define WATCH_OPTION                                                                              \
-    {                                                                                             \
-        .name = "watch", .letter = 'w', .help = "then print changes as they happen, until Ctrl-C" \
+/* For verbs that list. */
+#define WATCH_OPTION                                                                 \
+    {                                                                                \
+        .name = "watch", .letter = 'w', .help = "keep printing changes until Ctrl-C" \
     }
 
-/* Prints the list, then a line for every change; with -o json a line of JSON for each object, too. A
- * server that was away is asked again, which is told on standard error, and the list printed anew; one
- * that refuses or is not trusted any more ends it. `selector` may be NULL. Returns the exit code. */
+/* Prints the list, then a line for every change; with -o json one line of JSON per object and
+ * change. If the server was unreachable, reports it on standard error, reconnects and prints the
+ * list again. Ends if the server denies the request or is no longer trusted. `selector` may be
+ * NULL. Returns the exit code. */
 int kind_watch(Invocation *invocation, const Kind *kind, const char *selector);

@@ -15,7 +15,7 @@
 #define FORMAT "eden.names/1 "
 
 enum {
-    CACHE_MAX = 4 << 20, /* bytes of a file of it */
+    CACHE_MAX = 4 << 20, /* size limit of a cache file, in bytes */
     NAME_MAX_BYTES = 200,
     PAGES_MAX = 40,
     KEY_DIGITS = 16,
@@ -40,7 +40,7 @@ static const char *target_of(WordKind word)
     return NULL;
 }
 
-/* --- The cache ------------------------------------------------------------------------------- */
+/* --- Cache content --------------------------------------------------------------------------- */
 
 void live_names_print(int64_t now_ms, Str names, Buf *out)
 {
@@ -91,7 +91,7 @@ void live_names_take(Value answer, Buf *out)
     take_list(value_get_list(answer, "tokens"), "id", out);
 }
 
-/* --- Its files ------------------------------------------------------------------------------- */
+/* --- Cache files ----------------------------------------------------------------------------- */
 
 static bool open_cache(Arena *arena, Directory *out)
 {
@@ -103,7 +103,7 @@ static bool open_cache(Arena *arena, Directory *out)
     return path.len > 0 && directory_make(path.data, out, &err);
 }
 
-/* A file for each kind of names of each server that was asked. */
+/* One file per kind of names and server. */
 static bool cache_name(const Invocation *invocation, WordKind word, Str *out)
 {
     Arena *arena = invocation->arena;
@@ -130,7 +130,7 @@ static bool read_cache(Arena *arena, const Directory *cache, Str name, int64_t *
            live_names_read(text, made_ms, names);
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 static bool ask(const Invocation *invocation, WordKind word, Buf *out)
 {
@@ -172,7 +172,7 @@ void live_names_refresh(const Invocation *invocation, WordKind word)
     if (!cache_name(invocation, word, &name) || !open_cache(arena, &cache) ||
         !file_lock_take(&cache, arena_format(arena, "%" STR_FMT ".lock", STR_ARG(name)).data,
                         STR_EMPTY, arena, &lock, &found, &err)) {
-        return; /* somebody else is at it */
+        return; /* another process is refreshing */
     }
     if (ask(invocation, word, &names) && !names.overflow) {
         live_names_print(clock_now_ms(), buf_str(&names), &text);
@@ -180,7 +180,7 @@ void live_names_refresh(const Invocation *invocation, WordKind word)
     }
 }
 
-/* This program once more, told to ask the same server. */
+/* Starts this program as a background process to query the same server. */
 static void start_refresh(const Invocation *invocation, WordKind word, bool waits)
 {
     const char *run_dir = invocation_text(invocation, "run-dir");

@@ -20,7 +20,7 @@ static Str pin(const Invocation *invocation, Str directory, const Context *conte
     return arena_copy(arena, str_from_c(text));
 }
 
-/* --- What was there -------------------------------------------------------------------------- */
+/* --- Previous context ------------------------------------------------------------------------ */
 
 typedef struct Side {
     Str server, user, roles, ca;
@@ -40,8 +40,8 @@ static bool print_change(const Invocation *invocation, const char *what, Str was
         return false;
     }
     output_line(invocation->out, "  %-7s %" STR_FMT " -> %" STR_FMT, what,
-                STR_ARG(was.len > 0 ? was : STR("not known")),
-                STR_ARG(now.len > 0 ? now : STR("not known")));
+                STR_ARG(was.len > 0 ? was : STR("unknown")),
+                STR_ARG(now.len > 0 ? now : STR("unknown")));
     return true;
 }
 
@@ -56,7 +56,7 @@ static void print_replaced(const Invocation *invocation, const LoginDone *done)
     Side was = side_of(invocation, done->directory, done->was),
          now = side_of(invocation, done->directory, done->now);
     output_line(invocation->out,
-                "it takes the place of what context '%" STR_FMT "' was:", STR_ARG(done->was->name));
+                "replaces the previous context '%" STR_FMT "':", STR_ARG(done->was->name));
     bool changed = print_change(invocation, "server", was.server, now.server);
     changed = print_change(invocation, "CA", was.ca, now.ca) || changed;
     changed = print_change(invocation, "user", was.user, now.user) || changed;
@@ -70,7 +70,7 @@ static void print_replaced(const Invocation *invocation, const LoginDone *done)
     }
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------------- */
 
 static Value text_or_null(Str text)
 {
@@ -120,7 +120,7 @@ int login_print(const Invocation *invocation, const LoginDone *done)
     }
     output_line(invocation->out, "logged in to %" STR_FMT "%" STR_FMT, STR_ARG(now->servers[0]),
                 STR_ARG(buf_str(&line)));
-    output_line(invocation->out, "context '%" STR_FMT "' is the current one", STR_ARG(now->name));
+    output_line(invocation->out, "switched to context '%" STR_FMT "'", STR_ARG(now->name));
     if (done->was != NULL) {
         print_replaced(invocation, done);
     }

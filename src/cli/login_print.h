@@ -1,4 +1,4 @@
-/* What `eden login` says when all went well: who one is now, and what was there before. */
+/* Output of a successful `eden login`: the current identity, and what it replaced. */
 #pragma once
 
 #include "cli/contexts.h"
@@ -6,9 +6,9 @@
 
 typedef struct LoginDone {
     const Context *now;
-    const Context *was; /* NULL: there was none of that name */
+    const Context *was; /* NULL: the name is new */
     Str cluster;
-    Str directory; /* of the contexts: paths in them start there */
+    Str directory; /* directory that relative paths in contexts refer to */
 } LoginDone;
 
 /* Returns the exit code. */

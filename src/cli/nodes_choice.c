@@ -7,7 +7,7 @@
 #include "sys/terminal.h"
 
 enum {
-    SHOWN_MAX = 20 /* names in a line */
+    SHOWN_MAX = 20 /* maximum number of names on a line */
 };
 
 static void add(NodesChoice *choice, Str name)
@@ -20,7 +20,7 @@ static void add(NodesChoice *choice, Str name)
     choice->names[choice->count++] = name;
 }
 
-/* Those that the pattern names, or, with an empty one, all of them; how many that are. */
+/* Adds the nodes that match the pattern, or all if it is empty. Returns their number. */
 static uint32_t add_like(NodesChoice *choice, const List *nodes, Str pattern, bool asking)
 {
     uint32_t found = 0;
@@ -70,7 +70,7 @@ static int choose_by_words(Invocation *invocation, const char **words, uint32_t 
         if (!glob_is_pattern(word)) {
             add(out, word);
         } else if (add_like(out, object_items(list), word, asking) == 0) {
-            output_line(invocation->err, "no node is called like '%" STR_FMT "'; nothing is done",
+            output_line(invocation->err, "no node matches '%" STR_FMT "'; nothing was done",
                         STR_ARG(word));
             return EXIT_NOT_MATCHED;
         }
@@ -88,11 +88,10 @@ int nodes_choose(Invocation *invocation, const char **words, uint32_t count, boo
         return code;
     }
     if (selector.is_given && count > 0) {
-        return usage_error(invocation, "nodes are named, or chosen by --selector, not both: '%s'",
-                           words[0]);
+        return usage_error(invocation, "use either names or --selector, not both: '%s'", words[0]);
     }
     if (!selector.is_given && count == 0) {
-        return usage_error(invocation, "NODE is missing; name nodes, or give --selector");
+        return usage_error(invocation, "NODE or --selector is required");
     }
     return selector.is_given ? choose_by_selector(invocation, &selector, asking, out)
                              : choose_by_words(invocation, words, count, asking, out);
@@ -127,15 +126,15 @@ bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choic
         return true;
     }
     if (!terminal_is_there()) {
-        *code =
-            usage_error(invocation, "these nodes were not named one by one: confirm with --yes");
+        *code = usage_error(invocation,
+                            "nodes were selected by a pattern or selector: confirm with --yes");
         return false;
     }
-    if (terminal_ask("Go on? [y/N] ", false, answer, sizeof answer, &err) &&
+    if (terminal_ask("Continue? [y/N] ", false, answer, sizeof answer, &err) &&
         (answer[0] == 'y' || answer[0] == 'Y')) {
         return true;
     }
-    output_line(invocation->err, "nothing is done");
+    output_line(invocation->err, "nothing was done");
     *code = EXIT_FAILED;
     return false;
 }

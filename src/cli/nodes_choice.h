@@ -1,4 +1,4 @@
-/* Which nodes a verb of `eden nodes` is for: as they are named, by patterns of names, or by
+/* Resolves the nodes that a verb of `eden nodes` acts on: names, patterns of names, or
  * --selector. */
 #pragma once
 
@@ -9,25 +9,26 @@
         .name = "selector", .letter = 'l', .argument = "SELECTOR",       \
         .help = "nodes such as role=web or 'web*' (eden help selectors)" \
     }
-#define YES_OPTION                                                                             \
-    {                                                                                          \
-        .name = "yes", .letter = 'y',                                                          \
-        .help = "do not ask for confirmation when nodes are chosen by a pattern or a selector" \
+#define YES_OPTION                                                                           \
+    {                                                                                        \
+        .name = "yes", .letter = 'y',                                                        \
+        .help = "do not ask for confirmation if nodes are selected by a pattern or selector" \
     }
 
 typedef struct NodesChoice {
-    Str *names; /* each once */
+    Str *names; /* without duplicates */
     uint32_t count;
-    bool is_searched; /* nobody has named them one by one */
+    bool is_searched; /* selected by a pattern or selector */
 } NodesChoice;
 
-/* `words` are names and patterns; with --selector there must be none. `asking`: machines that ask to
- * join, not members. Names are taken as they are, a pattern or a selector that nothing is like is no
- * success. EXIT_OK, or what is wrong was told and it is the exit code. */
+/* `words` are names and patterns; with --selector there must be none. `asking`: machines that
+ * request to join instead of nodes. Names are accepted unchecked; a pattern or selector that
+ * matches nothing is an error. Returns EXIT_OK, or reports the error and returns its exit code. */
 int nodes_choose(Invocation *invocation, const char **words, uint32_t count, bool asking,
                  NodesChoice *out);
-/* "removes 2 nodes: web1, web2", on standard error, unless they were named. */
+/* Prints "removes 2 nodes: web1, web2" to standard error, unless they were named explicitly. */
 void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, const char *does);
-/* The same, and asks at the terminal, or demands --yes. False: it shall not be; `*code` is why. */
+/* Also asks for confirmation at the terminal, or requires --yes. Returns false and sets `*code` if
+ * not confirmed. */
 MUST_CHECK bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choice,
                                      const char *does, int *code);

@@ -26,7 +26,7 @@ bool node_is_member(Value node)
     return !is_state(node, "asks") && !is_state(node, "approved");
 }
 
-/* --- The list -------------------------------------------------------------------------------- */
+/* --- List ------------------------------------------------------------------------------------ */
 
 static void put_count(Buf *out, uint32_t count, const char *what)
 {
@@ -35,8 +35,8 @@ static void put_count(Buf *out, uint32_t count, const char *what)
     }
 }
 
-/* "3 nodes, 1 silent, 2 without facts; 1 asks to join: 'eden nodes show db1' tells how it is let
- * in" */
+/* Prints "3 nodes, 1 silent, 2 without facts; 1 machine requests to join: 'eden nodes show db1' shows how
+ * to approve it". */
 static void print_summary(const Invocation *invocation, const List *nodes)
 {
     uint32_t members = 0, silent = 0, bare = 0, asking = 0, unreadable = 0, revoked = 0;
@@ -60,10 +60,10 @@ static void print_summary(const Invocation *invocation, const List *nodes)
     put_count(&line, revoked, "revoked");
     put_count(&line, unreadable, "unreadable");
     if (asking > 0) {
-        buf_put_format(&line,
-                       "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT
-                       "' tells how to let it in",
-                       asking, asking == 1 ? "asks" : "ask", STR_ARG(first));
+        buf_put_format(
+            &line,
+            "; %" PRIu32 " %s to join: 'eden nodes show %" STR_FMT "' shows how to approve it",
+            asking, asking == 1 ? "machine requests" : "machines request", STR_ARG(first));
     }
     stream_put(invocation->out, STR("\n"));
     output_line(invocation->out, "%" STR_FMT, STR_ARG(buf_str(&line)));
@@ -75,7 +75,7 @@ void nodes_print_table(const Invocation *invocation, const Kind *kind, const Lis
     print_summary(invocation, nodes);
 }
 
-/* --- One of them ----------------------------------------------------------------------------- */
+/* --- Single node ----------------------------------------------------------------------------- */
 
 static void add_line(Table *table, const char *what, Str text)
 {
@@ -91,7 +91,7 @@ static void add_member(Table *table, Value object)
     Str name = object_name(object);
     add_line(table, "state",
              arena_format(arena, "%" STR_FMT ", since %" STR_FMT, STR_ARG(state),
-                          STR_ARG(text_or(node, "since", "when is not known"))));
+                          STR_ARG(text_or(node, "since", "unknown time"))));
     add_line(table, "role", value_get_bool(node, "server") ? STR("server") : STR("node"));
     add_line(table, "version", text_or(node, "version", "-"));
     add_line(table, "labels", nodes_labels_text(arena, object));
@@ -111,8 +111,8 @@ static void add_member(Table *table, Value object)
         add_line(table, "budget",
                  arena_format(arena, "exceeded, last at %" STR_FMT ": %s",
                               STR_ARG(value_get_text(node, "limited")),
-                              refused ? "results are refused, their room is used up"
-                                      : "what it sends is delayed"));
+                              refused ? "results are rejected, its quota is used up"
+                                      : "its data is delayed"));
     }
     add_line(table, "facts",
              value_get_bool(node, "facts")
@@ -128,16 +128,16 @@ static void add_asking(Table *table, Str name, Value waiting)
              arena_format(arena, "%" STR_FMT " from %" STR_FMT "%s",
                           STR_ARG(value_get_text(waiting, "asked")),
                           STR_ARG(value_get_text(waiting, "address")),
-                          approved ? "; approved, and admitted when it asks again" : ""));
+                          approved ? "; approved, joins when it retries" : ""));
     add_line(table, "with key", value_get_text(waiting, "key"));
     if (!approved) {
         add_line(table, "",
-                 STR("if 'eden join' shows the same key on that machine, this lets it in:"));
+                 STR("if 'eden join' prints the same key on that machine, approve it with:"));
         add_line(table, "",
                  arena_format(arena, "  eden nodes approve %" STR_FMT " --key %" STR_FMT,
                               STR_ARG(name), STR_ARG(value_get_text(waiting, "key"))));
         add_line(table, "",
-                 STR("one that was given no --ca-pin shows a line with --ssh, and waits for that"));
+                 STR("without --ca-pin, 'eden join' prints a command with --ssh instead"));
     }
 }
 

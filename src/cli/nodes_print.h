@@ -1,13 +1,13 @@
-/* Nodes as people see them: tables of the API's answers. */
+/* Tables of nodes. */
 #pragma once
 
 #include "cli/kind_print.h"
 
-/* A row each, and below how many there are and what is missing. Those who wait come last. */
+/* One row per node, then a summary. Pending machines come last. */
 void nodes_print_table(const Invocation *invocation, const Kind *kind, const List *nodes);
-/* An answer of GET /v1/nodes/NAME. */
+/* Prints a response of GET /v1/nodes/NAME. */
 void nodes_print_one(const Invocation *invocation, Value node);
-/* "role=web, rack=7"; "-" when there are none. */
+/* Returns "role=web, rack=7"; "-" if there are none. */
 Str nodes_labels_text(Arena *arena, Value node);
-/* Whether it is in, and does not only ask. */
+/* Whether it is a member rather than a pending machine. */
 bool node_is_member(Value node);

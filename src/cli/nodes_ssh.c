@@ -1,13 +1,13 @@
 #include "cli/nodes_ssh.h"
 
 #include "cli/output.h"
-#include "membership/ssh_back.h"
+#include "membership/ssh_verifier.h"
 #include "sys/process.h"
 
 enum {
-    FOUND_MAX = 64 << 10,      /* bytes that ssh-keygen may print */
-    FIND_LIMIT_MS = 10 * 1000, /* for it */
-    ANSWER_MS = SSH_BACK_LIMIT_MS + 15 * 1000
+    FOUND_MAX = 64 << 10,      /* limit of ssh-keygen's output, in bytes */
+    FIND_LIMIT_MS = 10 * 1000, /* timeout of ssh-keygen */
+    ANSWER_MS = SSH_VERIFY_LIMIT_MS + 15 * 1000
 };
 
 bool nodes_ssh_is_misused(const Invocation *invocation)
@@ -29,7 +29,7 @@ static void push_key(Arena *arena, List *keys, Str line)
     list_push(arena, keys, value_string(line));
 }
 
-/* Names in the file may be hashed, which ssh-keygen knows how to look through. */
+/* Names in the file may be hashed, which ssh-keygen handles. */
 static bool find_known(const Invocation *invocation, const char *file, const SshTarget *target,
                        List *keys, Error *err)
 {
@@ -55,7 +55,7 @@ static bool find_known(const Invocation *invocation, const char *file, const Ssh
            error_set(err, ERROR_NOT_FOUND, "%s has no key of %" STR_FMT, file, STR_ARG(host));
 }
 
-/* False when it was told what is wrong. */
+/* Returns false after reporting an error. */
 static bool read_trust(const Invocation *invocation, const SshTarget *target, Map *ssh)
 {
     Arena *arena = invocation->arena;
@@ -66,9 +66,8 @@ static bool read_trust(const Invocation *invocation, const SshTarget *target, Ma
     List *keys = list_new(arena, 4);
     Error err;
     if ((count > 0) + (file != NULL) + accepts != 1) {
-        usage_error(invocation,
-                    "--ssh needs one of --host-key, --known-hosts and --accept-new-host-key, so "
-                    "that it is known who answers");
+        usage_error(invocation, "--ssh requires --host-key, --known-hosts or --accept-new-host-key "
+                                "to verify the machine");
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -102,7 +101,7 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
     Value answer;
     Error err;
     if (invocation_flag(invocation, "key")) {
-        return usage_error(invocation, "give --key or --ssh, not both");
+        return usage_error(invocation, "--key and --ssh are mutually exclusive");
     }
     if (!ssh_target_parse(str_from_c(given), &target, &err)) {
         return usage_error(invocation, "--ssh: %s", err.text);
@@ -123,13 +122,13 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
         return code != EXIT_OK ? code : output_answer(invocation, answer);
     }
     if (invocation_flag(invocation, "accept-new-host-key")) {
-        output_line(invocation->err, "took the host key of %s as it was shown: %" STR_FMT,
+        output_line(invocation->err, "accepted the host key of %s without verification: %" STR_FMT,
                     target.address.host, STR_ARG(value_get_text(answer, "fingerprint")));
         output_line(invocation->err, "  %" STR_FMT, STR_ARG(value_get_text(answer, "host_key")));
     }
     output_line(invocation->out,
                 "%" STR_FMT " is approved with key %" STR_FMT
-                ", verified over SSH; it is admitted with its next request",
+                ", verified over SSH; it joins when it retries",
                 STR_ARG(name), STR_ARG(value_get_text(answer, "key")));
     return EXIT_OK;
 }

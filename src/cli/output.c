@@ -29,7 +29,7 @@ static bool print_documents(const List *documents, const JsonStyle *json, Buf *o
 
 #define JSON_PATH "jsonpath="
 
-/* What stands behind "jsonpath="; NULL: -o says something else. */
+/* The expression after "jsonpath="; NULL if -o has another format. */
 static const char *json_path_of(const Invocation *invocation)
 {
     const char *format = invocation_text(invocation, "output");
@@ -116,7 +116,7 @@ int output_yaml(const Invocation *invocation, Value value)
     List one = { .items = &value, .len = 1 };
     Error err;
     bool printed = yaml_print_all(&out, &one, &yaml_style, &err);
-    BUG_IF(!printed); /* it was read from JSON */
+    BUG_IF(!printed); /* it was parsed from JSON */
     stream_put(invocation->out, buf_str(&out));
     return EXIT_OK;
 }

@@ -6,10 +6,10 @@
 #include "sys/file.h"
 
 enum {
-    PLAN_MAX = 256 << 20 /* bytes of a saved plan */
+    PLAN_MAX = 256 << 20 /* size limit of a saved plan, in bytes */
 };
 
-/* PATH may be a plan that was saved: what it says takes the place of the options. */
+/* PATH may be a saved plan, which then replaces the options. */
 static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config, Value *plan,
                       bool *found, Error *err)
 {
@@ -18,7 +18,7 @@ static bool read_plan(const Invocation *invocation, bool obey, RunConfig *config
     *found = false;
     if (file_is_directory(config->path) ||
         !file_read_head(arena, config->path, PLAN_FILE_HEAD, &text, err) || !plan_file_is(text)) {
-        return true; /* a site, or what is wrong with it is told later */
+        return true; /* a site, or an error that is reported later */
     }
     bool read = obey ? file_read_trusted(arena, config->path, PLAN_MAX, &text, err)
                      : file_read(arena, config->path, PLAN_MAX, &text, err);
@@ -45,7 +45,7 @@ static bool is_define(const Given *given)
     return strcmp(given->option->name, "define") == 0;
 }
 
-/* Whether the option says the same as the plan's list; an option that was not given does. */
+/* Whether the option equals the plan's list; true if the option was not given. */
 static bool says_the_same(const Invocation *invocation, const char *option, bool path, Value plan,
                           const char *key)
 {
@@ -70,8 +70,8 @@ static bool says_the_same(const Invocation *invocation, const char *option, bool
     return count == 0 || !value_is_sequence(planned) || count == planned.list->len;
 }
 
-/* The plan was made for one root, one node, one set of values. Another one on the command line is
- * a mistake that must not be passed over. */
+/* A plan is for one root, one node and one set of values. A different one on the command line is an
+ * error. */
 static bool agrees_with_plan(const Invocation *invocation, Value plan)
 {
     static const struct {
@@ -91,8 +91,7 @@ static bool agrees_with_plan(const Invocation *invocation, Value plan)
     for (size_t i = 0; i < COUNT_OF(decided); i++) {
         if (!says_the_same(invocation, decided[i].option, decided[i].path, plan, decided[i].key)) {
             usage_error(invocation,
-                        "--%s is not what the saved plan was made with; leave it away, or make a "
-                        "new plan",
+                        "--%s differs from the saved plan; omit it, or create a new plan",
                         decided[i].option);
             return false;
         }
@@ -118,8 +117,8 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
         Str name = value_str(withheld->items[i]);
         if (!is_given(invocation, name)) {
             usage_error(invocation,
-                        "the saved plan does not hold the secret '%" STR_FMT
-                        "': give it again with -D",
+                        "the saved plan does not contain the secret '%" STR_FMT
+                        "': pass it again with -D",
                         STR_ARG(name));
             return false;
         }
@@ -141,7 +140,7 @@ bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *co
     return true;
 }
 
-/* The author of a plan decides as which node and with which values the site is applied. */
+/* The author of a plan decides for which node and with which values the site is applied. */
 static int refuse_untrusted(Invocation *invocation, const char *path, const Error *err)
 {
     Inputs inputs;
@@ -150,11 +149,10 @@ static int refuse_untrusted(Invocation *invocation, const char *path, const Erro
                                     "the saved plan is not trusted: %s", err->text);
     Buf word = buf_make_in(invocation->arena, BUF_UNLIMITED);
     shell_put_word(&word, str_from_c(path));
-    problem->hint = arena_format(
-        invocation->arena,
-        "make the plan again with 'eden plan ... --out', or look at it with 'eden plan "
-        "%s', then run: chown $(id -u) %s && chmod 600 %s",
-        buf_c(&word), buf_c(&word), buf_c(&word));
+    problem->hint = arena_format(invocation->arena,
+                                 "create the plan again with 'eden plan ... --out', or review it "
+                                 "with 'eden plan %s', then run: chown $(id -u) %s && chmod 600 %s",
+                                 buf_c(&word), buf_c(&word), buf_c(&word));
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);
 }

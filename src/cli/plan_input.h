@@ -1,14 +1,14 @@
-/* A saved plan in the place of a site. */
+/* A saved plan in place of a site. */
 #pragma once
 
 #include "cli/inputs.h"
 #include "run/run.h"
 
-/* When the first argument is a plan that was saved, `*found` is set, and `config` becomes what the
- * plan was made with. False: it cannot be read, the command line says otherwise, or it is to be obeyed
- * and another user may have written it; that was told, and `*code` is how the command ends. */
+/* If the first argument is a saved plan, sets `*found` and fills `config` from it. Returns false,
+ * after reporting it, if the plan cannot be read, contradicts the command line, or `obey` is set
+ * and another user may have written it; `*code` is the exit code. */
 MUST_CHECK bool plan_input_get(Invocation *invocation, bool obey, RunConfig *config, Value *plan,
                                bool *found, int *code);
-/* Adds what the plan does not hold, because it is secret, from the command line. False when it is
- * not there; that was told. */
+/* Adds secrets, which a plan does not contain, from the command line. Returns false after reporting
+ * a missing one. */
 MUST_CHECK bool plan_input_complete(const Invocation *invocation, Value plan, RunConfig *config);

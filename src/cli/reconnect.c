@@ -5,12 +5,13 @@
 #include "sys/clock.h"
 
 enum {
-    FAILURES_MAX = 5, /* that make the next wait longer */
-    DENIED_MAX = 3,   /* of a socket that a server is just about to open */
+    FAILURES_MAX = 5, /* number of failures after which the delay stops growing */
+    DENIED_MAX = 3,   /* a starting server opens its socket before it sets permissions */
     HEALTH_MS = 5000,
 };
 
-/* Empty: it does not tell. In an arena of its own: a server may be away for days. */
+/* Empty if the server does not report it. Uses a separate arena: a server may be unreachable for
+ * days. */
 static bool ask_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
     Invocation asking = *reconnect->invocation;
@@ -40,7 +41,7 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
     }
     if (reconnect->end.is_local &&
         !ask_cluster(reconnect, invocation->arena, &reconnect->cluster, &ignored)) {
-        reconnect->cluster = STR_EMPTY; /* whoever asks next is told */
+        reconnect->cluster = STR_EMPTY; /* the caller reports it */
     }
     return true;
 }
@@ -51,7 +52,7 @@ bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)
     case ERROR_NONE:
     case ERROR_UNAVAILABLE:
     case ERROR_TIMEOUT:
-    case ERROR_LIMIT: return true; /* its other watches end, too */
+    case ERROR_LIMIT: return true; /* the server's limit of watches; others will end */
     case ERROR_DENIED: return !asked && reconnect->end.is_local && reconnect->failures < DENIED_MAX;
     case ERROR_NOT_FOUND:
     case ERROR_OS: return !asked;
@@ -69,9 +70,9 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
         reconnect->since_us = clock_monotonic_us();
     }
     if (is_new && err->kind == ERROR_NONE) {
-        output_line(invocation->err, "the server has ended %s; trying again", reconnect->what);
+        output_line(invocation->err, "the server closed %s; retrying", reconnect->what);
     } else if (is_new) {
-        output_line(invocation->err, "%s has ended: %s: %s; trying again", reconnect->what,
+        output_line(invocation->err, "%s was interrupted: %s: %s; retrying", reconnect->what,
                     cluster_end_text(invocation->arena, &reconnect->end).data, err->text);
     }
     stream_flush(invocation->err);
@@ -94,8 +95,8 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
     }
     return now.len == 0 || str_eq(now, reconnect->cluster) ||
            error_set(err, ERROR_CONFLICT,
-                     "%s has ended: the server is of cluster '%" STR_FMT
-                     "' now, it was of '%" STR_FMT "'",
+                     "%s ended: the server now belongs to cluster '%" STR_FMT
+                     "', before it was '%" STR_FMT "'",
                      reconnect->what, STR_ARG(now), STR_ARG(reconnect->cluster));
 }
 
@@ -103,7 +104,7 @@ void reconnect_done(Reconnect *reconnect)
 {
     if (reconnect->is_away) {
         int64_t seconds = (clock_monotonic_us() - reconnect->since_us) / 1000000;
-        output_line(reconnect->invocation->err, "%s goes on after %lld second%s", reconnect->what,
+        output_line(reconnect->invocation->err, "%s resumed after %lld second%s", reconnect->what,
                     (long long)seconds, seconds == 1 ? "" : "s");
         stream_flush(reconnect->invocation->err);
     }

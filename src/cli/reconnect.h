@@ -1,31 +1,31 @@
-/* A command that goes on without end, while its server goes away and comes back. What is wrong is told
- * once, on standard error, and that it is over, too. The server is chosen once: it stays the same when
- * somebody uses another context meanwhile. */
+/* Reconnects a command that runs until it is interrupted. Reports an outage once on standard error,
+ * and its end too. The server is selected once, so it stays the same even if the user switches
+ * contexts meanwhile. */
 #pragma once
 
 #include "cli/cluster_client.h"
 
 typedef struct Reconnect {
     Invocation *invocation;
-    const char *what; /* "the watch" */
+    const char *what; /* what to name in messages: "the watch" */
     ClusterEnd end;
-    Str cluster; /* how the one behind a socket is called; by TLS its CA tells it */
+    Str cluster; /* cluster of the server behind a socket; with TLS the CA identifies it */
     bool is_away;
     int64_t since_us;
-    uint32_t failures; /* since it was there */
+    uint32_t failures; /* since it was last connected */
     Error told;
 } Reconnect;
 
-/* Fails as cluster_end_choose() does. */
+/* Fails like cluster_end_choose(). */
 MUST_CHECK bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *what,
                                Error *err);
-/* Whether trying again can help: not with a server that is not trusted, or one that refuses. */
+/* Whether a retry can help: not if the server is not trusted or denies the request. */
 bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked);
-/* Tells what is wrong, unless that is what was told last, and waits before the next try. An error
- * of ERROR_NONE: the server has ended it. */
+/* Reports the error, unless it was the last one reported, and waits before the next attempt.
+ * ERROR_NONE: the server closed the connection. */
 void reconnect_wait(Reconnect *reconnect, const Error *err);
-/* Before it is asked again: whether it is of the same cluster. Fails with ERROR_CONFLICT when it is
- * not, ERROR_UNAVAILABLE and the like when nobody tells. */
+/* Before reconnecting: checks that the server belongs to the same cluster. Fails with
+ * ERROR_CONFLICT if not, or with ERROR_UNAVAILABLE and the like. */
 MUST_CHECK bool reconnect_check(Reconnect *reconnect, Error *err);
-/* It is there. */
+/* Call once connected. */
 void reconnect_done(Reconnect *reconnect);

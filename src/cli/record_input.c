@@ -10,7 +10,7 @@ static bool tell(Invocation *invocation, const Error *err, int *code)
     Problem *problem =
         problems_add(&inputs.problems, missing ? "E0720" : "E0721", NULL, 0, 0, "%s", err->text);
     if (missing) {
-        problem->hint = STR("'eden apply' records each run; --state-dir says where");
+        problem->hint = STR("'eden apply' records each run; --state-dir selects the directory");
     }
     (void)inputs_report(&inputs, invocation);
     *code = missing ? EXIT_NOT_MATCHED : EXIT_FAILED;
@@ -26,7 +26,7 @@ static bool open_state(const Invocation *invocation, Directory *state, Error *er
     }
     return directory_open(path, state, err) ||
            (err->kind == ERROR_NOT_FOUND &&
-            error_set(err, ERROR_NOT_FOUND, "no run is recorded in %s", path));
+            error_set(err, ERROR_NOT_FOUND, "no run recorded in %s", path));
 }
 
 bool record_input_all(Invocation *invocation, Value **out, uint32_t *count, int *code)

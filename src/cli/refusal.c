@@ -8,36 +8,36 @@
 static const RefusalRow refusal_rows[] = {
     { "invalid", 400, ERROR_INVALID, "E0850", "", NULL },
     { "unauthenticated", 401, ERROR_DENIED, "E0851",
-      "'eden login' takes a new token; 'eden context list' shows who is asked", NULL },
+      "log in again with 'eden login'; 'eden context list' shows the context in use", NULL },
     { "denied", 403, ERROR_DENIED, "E0852",
-      "'eden roles list' shows which roles there are; who may make tokens can give you one with "
+      "'eden roles list' lists the roles; someone who may create tokens can give you one with "
       "another role",
       NULL },
-    { "not-found", 404, ERROR_NOT_FOUND, "E0853", "", "'eden {} list' shows which there are" },
-    { "conflict", 409, ERROR_CONFLICT, "E0854", "look at how it is now, and ask again",
-      "'eden {} list' shows how it is now" },
-    { "precondition", 412, ERROR_CONFLICT, "E0855",
-      "fetch it again, and make the change to what it is now", NULL },
-    { "unprocessable", 422, ERROR_CONFLICT, "E0856", "take another Idempotency-Key for it", NULL },
+    { "not-found", 404, ERROR_NOT_FOUND, "E0853", "", "'eden {} list' lists them" },
+    { "conflict", 409, ERROR_CONFLICT, "E0854", "check the current state, then retry",
+      "'eden {} list' shows the current state" },
+    { "precondition", 412, ERROR_CONFLICT, "E0855", "fetch it again and repeat the change", NULL },
+    { "unprocessable", 422, ERROR_CONFLICT, "E0856", "use a new Idempotency-Key", NULL },
     { "limit", 429, ERROR_LIMIT, "E0857",
-      "try again later; 'eden doctor' tells how the server is doing", NULL },
+      "retry later; 'eden doctor' shows the state of the server", NULL },
     { "too-large", 413, ERROR_LIMIT, "E0857", "", NULL },
     { "too-many-headers", 431, ERROR_LIMIT, "E0857", "", NULL },
-    { "failed", 500, ERROR_OS, "E0858",
-      "the log of the server says why; 'eden doctor' on it looks at what is usual", NULL },
-    { "unavailable", 503, ERROR_UNAVAILABLE, "E0859",
-      "it may work later; 'eden doctor' tells what is in the way", NULL },
+    { "failed", 500, ERROR_OS, "E0858", "see the server's log, and run 'eden doctor' on the server",
+      NULL },
+    { "unavailable", 503, ERROR_UNAVAILABLE, "E0859", "retry later; 'eden doctor' shows the cause",
+      NULL },
     { "timeout", 504, ERROR_TIMEOUT, "E0860",
-      "it may still be done: look before you ask again; --timeout waits longer", NULL },
+      "the request may still be carried out: check before you repeat it; --timeout waits longer",
+      NULL },
     { "method", 405, ERROR_INVALID, "E0861",
-      "'eden schema openapi' has the addresses and their methods", NULL },
+      "'eden schema openapi' lists endpoints and their methods", NULL },
     { "media-type", 415, ERROR_INVALID, "E0861",
-      "'eden schema openapi' has the types of what addresses take", NULL },
+      "'eden schema openapi' lists the content types that endpoints accept", NULL },
     { "misdirected", 421, ERROR_INVALID, "E0861",
-      "ask it by a name that its certificate has: 'eden login https://NAME:PORT'", NULL },
-    { "version", 505, ERROR_INVALID, "E0861", "ask with HTTP/1.1 or newer", NULL },
+      "use a name that its certificate contains: 'eden login https://NAME:PORT'", NULL },
+    { "version", 505, ERROR_INVALID, "E0861", "use HTTP/1.1 or newer", NULL },
     { NULL, 0, ERROR_OS, "E0812",
-      "is there a proxy between, or another program at that address? 'eden doctor' tells more",
+      "is there a proxy in between, or another program at this address? 'eden doctor' shows more",
       NULL },
 };
 
@@ -59,7 +59,8 @@ const RefusalRow *refusal_row_of_status(int status)
     return row;
 }
 
-/* What is no kind of refusal (ERROR_OS) is of the last row: nobody has said that the server failed. */
+/* Errors that are not refusals (ERROR_OS) map to the last row, since the server itself did not
+ * fail. */
 static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
 {
     const RefusalRow *row = refusal_rows;
@@ -69,8 +70,8 @@ static const RefusalRow *refusal_row_of_kind(ErrorKind kind)
     return row;
 }
 
-/* What lists the names that an address takes: "nodes" for facts, which are those of nodes. Empty: no
- * command does. */
+/* The command that lists the names of an endpoint: "nodes" for facts, which belong to nodes. Empty
+ * if there is none. */
 static Str lister_of(Str plural)
 {
     Str name = str_eq_c(plural, "facts") ? STR("nodes") : plural;
@@ -78,12 +79,12 @@ static Str lister_of(Str plural)
     return command != NULL && verb_find(command, STR("list")) != NULL ? name : STR_EMPTY;
 }
 
-/* "'eden nodes list' shows which there are" */
+/* Returns "'eden nodes list' lists them". */
 static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *request)
 {
     Str lister = lister_of(request->plural);
     if (row->kind == ERROR_NOT_FOUND && str_eq_c(request->plural, "store")) {
-        return STR("'eden get / --prefix' shows which there are");
+        return STR("'eden get / --prefix' lists them");
     }
     if (row->of_kind == NULL || lister.len == 0) {
         return str_from_c(row->hint);
@@ -96,7 +97,7 @@ static Str hint_of(Arena *arena, const RefusalRow *row, const RefusedRequest *re
 
 /* --- Fields ---------------------------------------------------------------------------------- */
 
-/* Servers say what to do behind a semicolon, where a caret has it behind itself. */
+/* Servers put advice after a semicolon; in a problem it becomes the hint. */
 static Str cut_advice(Str *detail)
 {
     static const char *const starts[] = { "; did you mean ", "; write ", "; there are " };
@@ -111,7 +112,7 @@ static Str cut_advice(Str *detail)
     return STR_EMPTY;
 }
 
-/* From the column on that is wrong: one word of it, as nobody says how much. */
+/* Underlines one word from the column on, since the length of the error is unknown. */
 static void find_part(const Sources *sources, Value text, uint32_t column, uint32_t *start,
                       uint32_t *length)
 {
@@ -134,7 +135,7 @@ static void add_field(Problems *problems, const RefusedRequest *request, const R
                       const FieldProblem *field)
 {
     Str text = field->text, advice = cut_advice(&text);
-    JsonPlace place = { .whole = false };
+    JsonMatch place = { .whole = false };
     const Source *source = NULL;
     uint32_t start = 0, length = 0;
     if (request->sources != NULL) {
@@ -144,12 +145,12 @@ static void add_field(Problems *problems, const RefusedRequest *request, const R
         Value at = by_name ? place.name : place.value;
         source = sources_get(request->sources, at.source);
         start = at.start;
-        length = is_group(at) ? 1 : at.span; /* where it begins */
+        length = is_group(at) ? 1 : at.span; /* start of the value */
         if (!by_name && field->column > 0 && value_is_string(at)) {
             find_part(request->sources, at, field->column, &start, &length);
         }
     }
-    /* Without a place, or when what is wrong is that something is not there, the pointer tells it. */
+    /* Prefixes the JSON pointer if there is no location, or if the problem is a missing field. */
     bool tells = source != NULL && place.whole;
     Problem *problem =
         problems_add(problems, row->problem, source, start, length, "%" STR_FMT "%s%" STR_FMT,
@@ -190,8 +191,8 @@ void refusal_add(Problems *problems, const RefusedRequest *request, Value answer
     const Source *source = NULL;
     uint32_t start = 0, length = 0;
     if (request->sources != NULL) {
-        /* What is wrong with all of it is told where it is named. */
-        JsonPlace name = json_pointer_find(request->document, STR("/metadata/name"));
+        /* A problem of the entire object is shown at its name. */
+        JsonMatch name = json_pointer_find(request->document, STR("/metadata/name"));
         source = sources_get(request->sources, name.value.source);
         start = name.value.start;
         length = name.whole ? name.value.span : 0;

@@ -1,5 +1,5 @@
-/* What a server refuses or fails with (application/problem+json), as problems that a user can do
- * something about: one table from the codes of the API to those of `eden explain`. Pure. */
+/* Converts error responses (application/problem+json) to problems: one table maps codes of the API
+ * to those of `eden explain`. Pure. */
 #pragma once
 
 #include "base/error.h"
@@ -8,28 +8,29 @@
 #include "lang/value.h"
 
 typedef struct RefusalRow {
-    const char *code; /* of the API: "not-found"; NULL ends the table, and is for all else */
+    /* of the API, such as "not-found"; NULL in the last row, which matches everything else */
+    const char *code;
     int status;
-    ErrorKind kind;      /* which has the exit code */
+    ErrorKind kind;      /* determines the exit code */
     const char *problem; /* "E0853" */
-    const char *hint;    /* what to do; "" when the server says all there is to say */
-    const char *of_kind; /* the same for an object, "{}" stands for "nodes"; NULL: no other one */
+    const char *hint;    /* "" if the server's message is sufficient */
+    const char *of_kind; /* hint for an object; "{}" stands for "nodes"; NULL: use `hint` */
 } RefusalRow;
 
-/* The last row when there is no other. */
+/* Returns the last row if no other matches. */
 const RefusalRow *refusal_row_of_status(int status);
 
-/* What was refused. */
+/* The request that was refused. */
 typedef struct RefusedRequest {
-    Str plural;             /* "nodes"; empty: not known */
-    const Sources *sources; /* NULL: it was not in a file */
-    Value document;         /* as it stands there */
+    Str plural;             /* "nodes"; may be empty */
+    const Sources *sources; /* NULL: it did not come from a file */
+    Value document;         /* as written in the file */
 } RefusedRequest;
 
-/* Adds what the server has said: `answer` is the problem as JSON, or anything else when there is none;
- * then `err` is all that is known. Fields that are wrong are problems of their own, at their places in
- * the document. */
+/* Adds problems for a response: `answer` is the JSON problem, or any other value if there is none;
+ * then only `err` is used. Invalid fields become separate problems with their locations in the
+ * document. */
 void refusal_add(Problems *problems, const RefusedRequest *request, Value answer, const Error *err);
-/* The same for what was found wrong before a server was asked. */
+/* The same for fields found invalid before a request was sent. */
 void refusal_add_fields(Problems *problems, const RefusedRequest *request,
                         const FieldProblems *fields);

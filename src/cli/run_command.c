@@ -22,7 +22,7 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
     out->workers = 1;
     out->max_wait_us = -1;
     if (option_find(invocation->command, invocation->verb, STR("order")) == NULL) {
-        return true; /* a command that loads a site and runs nothing */
+        return true; /* the command loads a site without running it */
     }
     const char *order = invocation_text(invocation, "order");
     const char *workers = invocation_text(invocation, "workers");
@@ -33,7 +33,7 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
     }
     if (workers != NULL &&
         (!str_to_i64(str_from_c(workers), &number) || number < 1 || number > WORKERS_MAX)) {
-        usage_error(invocation, "--workers takes a number from 1 to %d, not '%s'", WORKERS_MAX,
+        usage_error(invocation, "--workers must be a number from 1 to %d, not '%s'", WORKERS_MAX,
                     workers);
         return false;
     }
@@ -41,7 +41,7 @@ static bool get_order(const Invocation *invocation, RunConfig *out)
     if (wait != NULL) {
         int64_t ms;
         if (!duration_parse(str_from_c(wait), &ms)) {
-            usage_error(invocation, "--max-wait takes a time such as '5m', not '%s'", wait);
+            usage_error(invocation, "--max-wait must be a duration such as '5m', not '%s'", wait);
             return false;
         }
         out->max_wait_us = ms * 1000;
@@ -105,7 +105,7 @@ static RunPrintStyle print_style(const Invocation *invocation)
     };
 }
 
-/* Errors of steps stand in the report; warnings about the site go to standard error. */
+/* Errors of steps are in the report; warnings about the site go to standard error. */
 static void print_report(Invocation *invocation, Inputs *inputs, const RunReport *report)
 {
     if (invocation_prints(invocation, "text")) {
@@ -144,7 +144,7 @@ int run_tell_error(Invocation *invocation, Inputs *inputs, const Error *err)
     if (inputs->problems.errors == 0) {
         Problem *problem = problems_add(&inputs->problems, "E0710", NULL, 0, 0, "%s", err->text);
         if (err->kind == ERROR_DENIED) {
-            problem->hint = STR("to change this machine takes the rights of root (sudo)");
+            problem->hint = STR("changing this machine requires root privileges (sudo)");
         }
     }
     (void)inputs_report(inputs, invocation);
@@ -157,7 +157,7 @@ int run_tell_late(const Invocation *invocation, const Error *err)
     return error_kind_exit_code(err->kind);
 }
 
-/* A report without steps, for those who read one, and the reason for everybody. */
+/* Prints an empty report if one is expected, and the reason in any case. */
 static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Run *run)
 {
     const RunConfig *config = run_config(run);
@@ -170,12 +170,12 @@ static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Ru
     } else {
         print_report(invocation, inputs, &report);
     }
-    stream_put_format(invocation->err, "eden: no step of '%s' is for this node ('%" STR_FMT "')\n",
+    stream_put_format(invocation->err, "eden: '%s' has no steps for this node ('%" STR_FMT "')\n",
                       config->path, STR_ARG(report.node));
     return EXIT_NOT_MATCHED;
 }
 
-/* What was printed is out before the machine goes down. */
+/* Flushes all output before the machine goes down. */
 static bool leave_machine(Invocation *invocation, Run *run, Error *err)
 {
     if (!run_leave_ready(run, err)) {
@@ -217,15 +217,15 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     return exit_code(invocation, report);
 }
 
-/* Whether the word sets a variable that nobody may read from a screen. */
+/* Whether the option sets a variable that must not be printed. */
 static bool is_secret_define(Run *run, const CommandWord *word)
 {
     return word->option != NULL && strcmp(word->option, "define") == 0 &&
            run_variable_is_secret(run, define_name(word->value));
 }
 
-/* How the plan is made again, with all that it was made with. The shell refuses to run the line
- * while the variable for a secret is not set. */
+/* The command that recreates the plan, with all of its options. For a secret it has a shell
+ * variable that makes the shell fail unless it is set. */
 static Str plan_again_hint(const Invocation *invocation, Run *run, Value plan)
 {
     Arena *arena = invocation->arena;
@@ -260,7 +260,7 @@ static Str plan_again_hint(const Invocation *invocation, Run *run, Value plan)
                               STR_ARG(unset), STR_ARG(buf_str(&line)));
 }
 
-/* Plans once more and compares. Nothing has been touched when this says no. */
+/* Plans again and compares. If it fails, nothing has been changed. */
 static bool check_plan(Invocation *invocation, const RunConfig *config, const Value *plan,
                        Inputs *inputs, int *code)
 {
@@ -307,8 +307,8 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
     for (uint32_t i = 0; order->out != NULL && i < config->var_file_count; i++) {
         if (!file_is_lasting(config->var_files[i])) {
             return usage_error(invocation,
-                               "a plan that is saved with --out needs variables that can be read "
-                               "again; '-v %s' is not a regular file",
+                               "--out requires variable files that can be read again; '-v %s' is "
+                               "not a regular file",
                                config->var_files[i]);
         }
     }

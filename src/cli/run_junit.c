@@ -4,8 +4,8 @@
 #include "base/utf8.h"
 #include "sys/file.h"
 
-/* Text in XML 1.0: characters that it cannot hold become a question mark, bytes that are no UTF-8 the
- * sign for that. */
+/* Escapes text for XML 1.0: characters that it cannot represent become '?', invalid UTF-8 becomes
+ * U+FFFD. */
 static void put_text(Buf *out, Str text)
 {
     for (size_t at = 0; at < text.len;) {

@@ -1,4 +1,4 @@
-/* The results of a run in the form that build servers read. */
+/* Results of a run as JUnit XML, for build servers. */
 #pragma once
 
 #include "base/error.h"

@@ -6,13 +6,13 @@
 
 enum {
     CONCISE_LINES = 10,
-    OUTPUT_LINES = 20,  /* the last lines of what a failed command wrote */
-    CHANGES_SHOWN = 20, /* of one step */
-    NAMES_SHOWN = 5,    /* steps that share an error */
+    OUTPUT_LINES = 20,  /* lines shown of a failed command's output */
+    CHANGES_SHOWN = 20, /* per step */
+    NAMES_SHOWN = 5,    /* steps with the same error */
     LEFT_SHOWN = 20     /* steps that did not start */
 };
 
-/* How each result is shown: past tense, and what a plan says instead. */
+/* The words for each result, in an apply and in a plan. */
 typedef struct ResultRow {
     const char *color;
     const char *done;
@@ -58,7 +58,7 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
     uint32_t count = 0;
     for (Str line; next_line(&diff, &line); count++) {
         if (style->diff == DIFF_CONCISE && count == CONCISE_LINES) {
-            buf_put(out, STR("    ... (--diff=full shows all of it)\n"));
+            buf_put(out, STR("    ... (use --diff=full to show all)\n"));
             return;
         }
         const char *color = line.len == 0         ? "0"
@@ -71,7 +71,7 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
         Str piece;
         for (bool first = true; line.len > 0 && str_split_next(&line, '\t', &piece);
              first = false) {
-            buf_put_c(&shown, first ? "" : "\t"); /* as it is: files are full of them */
+            buf_put_c(&shown, first ? "" : "\t"); /* tabs are common in files, so they stay */
             visible_put(&shown, piece);
         }
         put_colored(out, style, color, buf_str(&shown));
@@ -80,7 +80,7 @@ static void put_diff(Buf *out, const RunPrintStyle *style, Str diff)
     }
 }
 
-/* The state is in the comment, the size in the diff, and so is a value. */
+/* Skips what is shown elsewhere: the state in the comment, size and value in the diff. */
 static bool is_told(const StepReport *item, Str what)
 {
     return !str_eq(what, STR("state")) && !str_eq(what, STR("size")) &&
@@ -92,7 +92,7 @@ static bool is_simple(Value value)
     return value_is_string(value) || value.kind == VALUE_INT || value.kind == VALUE_BOOL;
 }
 
-/* Texts, numbers, and lists of them: nothing longer belongs into a line. */
+/* Scalars and lists of scalars fit on a line. */
 static bool has_words(const Value *value)
 {
     if (value == NULL || value->kind == VALUE_NULL || is_simple(*value)) {
@@ -137,7 +137,7 @@ static void put_words(Buf *out, const Value *value)
     }
 }
 
-/* What a diff does not show: modes and owners, members, links, what a directory loses. */
+/* Changes that a diff does not show: modes, owners, members, links, removed directory entries. */
 static void put_changes(Buf *out, const StepReport *item)
 {
     uint32_t told = 0;
@@ -164,7 +164,7 @@ static void put_changes(Buf *out, const StepReport *item)
     }
 }
 
-/* The last lines of what a command wrote. */
+/* The last lines of a command's output. */
 static void put_output(Buf *out, const RunPrintStyle *style, Str step, const char *name, Str text)
 {
     if (text.len == 0) {
@@ -176,11 +176,11 @@ static void put_output(Buf *out, const RunPrintStyle *style, Str step, const cha
         lines += start > 0 && text.data[start - 1] == '\n';
     }
     Str rest = str_from_offset(text, start);
-    buf_put_format(out, "    %s:%s", name, start > 0 ? " ... (its last lines" : "");
+    buf_put_format(out, "    %s:%s", name, start > 0 ? " ... (last lines" : "");
     if (start > 0 && style->recorded) {
         buf_put(out, STR("; eden why '"));
         visible_put(out, step);
-        buf_put(out, STR("' -o json has all"));
+        buf_put(out, STR("' -o json shows all"));
     }
     buf_put(out, start > 0 ? STR(")\n") : STR("\n"));
     for (Str line; next_line(&rest, &line);) {
@@ -208,7 +208,7 @@ static const char *result_word(const RunReport *report, StepResult result)
     return report->planning ? rows[result].planned : rows[result].done;
 }
 
-/* One step: a line, and below it its diff, its output when it failed, its error. */
+/* One step: a line, then its diff, its error and, if it failed, its output. */
 static void run_print_step(const RunReport *report, uint32_t step, const RunPrintStyle *style,
                            Buf *out)
 {
@@ -236,7 +236,7 @@ static void run_print_step(const RunReport *report, uint32_t step, const RunPrin
     }
     if (item->status.reacted) {
         buf_put_format(out, "%s reacted to a change%s", why.len > 0 ? "," : ":",
-                       item->status.owed != 0 ? " of an earlier run, which it owed" : "");
+                       item->status.owed != 0 ? " of an earlier run (owed)" : "");
     }
     buf_put_char(out, '\n');
     if (style->diff != DIFF_NONE) {
@@ -258,14 +258,14 @@ static bool is_shown(const RunPrintStyle *style, const StepReport *item)
     return style->all || (result != RESULT_OK && result != RESULT_SKIPPED) || item->status.changed;
 }
 
-/* Steps that ended badly for the same reason. */
+/* Steps that failed for the same reason. */
 typedef struct Group {
     Str message;
     uint32_t count;
     uint32_t first[NAMES_SHOWN];
 } Group;
 
-/* The errors that several steps share, each with their names. */
+/* Errors that several steps share, with the names of the steps. */
 static void put_shared_errors(const RunReport *report, Buf *out)
 {
     Arena arena;
@@ -342,7 +342,7 @@ static Str debt_text(Value debt, const char *key)
     return value_str(*value_get(debt, str_from_c(key)));
 }
 
-/* What one step owes. */
+/* What a step owes. */
 typedef struct Owing {
     Str step;
     uint32_t count;
@@ -353,7 +353,7 @@ static void put_owing(const Owing *owing, Buf *out)
 {
     buf_put(out, STR("owed     "));
     visible_put(out, owing->step);
-    buf_put(out, STR(": did not react to the change of "));
+    buf_put(out, STR(": has not reacted to the change of "));
     for (uint32_t i = 0; i < owing->count && i < NAMES_SHOWN; i++) {
         buf_put(out, i == 0 ? STR_EMPTY : STR(", "));
         visible_put(out, owing->causes[i]);
@@ -361,10 +361,10 @@ static void put_owing(const Owing *owing, Buf *out)
     if (owing->count > NAMES_SHOWN) {
         buf_put_format(out, " and %u more", owing->count - NAMES_SHOWN);
     }
-    buf_put(out, STR(" yet; the next apply makes up for it\n"));
+    buf_put(out, STR(" yet; the next apply will\n"));
 }
 
-/* One line for each step that owes, with all that it owes to. */
+/* One line per step that owes, with all causes. */
 static void put_owed(const RunReport *report, Buf *out)
 {
     Arena arena;

@@ -1,4 +1,4 @@
-/* The result of a plan or an apply for people: what changed or failed, and one summary. */
+/* Prints the result of a plan or apply as text: what changed or failed, and a summary. */
 #pragma once
 
 #include "base/buf.h"
@@ -6,17 +6,17 @@
 
 typedef enum DiffShown {
     DIFF_FULL,
-    DIFF_CONCISE, /* the first lines of each */
+    DIFF_CONCISE, /* only the first lines */
     DIFF_NONE,
 } DiffShown;
 
 typedef struct RunPrintStyle {
     bool color;
     bool all;      /* also steps that are ok or were skipped */
-    bool recorded; /* 'eden why' can tell more */
+    bool recorded; /* there is a record for 'eden why' */
     DiffShown diff;
 } RunPrintStyle;
 
-/* All steps that the style wants to be shown, in file order, then the summary: equal errors once,
- * with the steps that have them, the counts, and what is owed. */
+/* Prints the steps that the style selects, in file order, then the summary: errors shared by
+ * several steps, counts, and owed reactions. */
 void run_print(const RunReport *report, const RunPrintStyle *style, Buf *out);

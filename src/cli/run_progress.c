@@ -1,13 +1,13 @@
 #include "cli/run_progress.h"
 
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/visible.h"
 #include "sys/clock.h"
 
 enum {
-    ALIVE_US = 10000000, /* how often a plain view says that it still works */
-    NAMED = 3,           /* steps named in the line of a terminal */
-    SAID_MAX = 240       /* bytes of a step's own words */
+    ALIVE_US = 10000000, /* interval of keepalive lines in a plain view */
+    NAMED = 3,           /* steps named on the terminal's status line */
+    SAID_MAX = 240       /* in bytes, of a step's message */
 };
 
 typedef enum Standing {
@@ -20,9 +20,9 @@ typedef enum Standing {
 typedef struct Seen {
     Standing standing;
     int64_t since_us;
-    int64_t until_us; /* of a wait: when it is asked again */
+    int64_t until_us; /* time of the next evaluation of a wait */
     Str why;
-    uint32_t place; /* in `busy`, while it runs or waits */
+    uint32_t place; /* index in `busy` while it runs or waits */
 } Seen;
 
 struct RunProgress {
@@ -35,11 +35,11 @@ struct RunProgress {
     uint32_t busy_count;
     uint32_t ended;
     int64_t start_us, told_us;
-    bool line;        /* the changing line is on the screen */
-    uint32_t said_by; /* who told last how far it is */
+    bool line;        /* the status line is on the screen */
+    uint32_t said_by; /* step that sent the last message */
     char said[SAID_MAX];
-    uint32_t said_len; /* 0: nobody */
-    int64_t said_us;   /* when a plain view showed it */
+    uint32_t said_len; /* 0: no message */
+    int64_t said_us;   /* time when a plain view printed it */
 };
 
 bool progress_mode_from_name(Str name, bool moving, ProgressMode *out)
@@ -95,7 +95,7 @@ static void wipe_line(RunProgress *progress)
     }
 }
 
-/* A line of its own, with the step's name in it. */
+/* Prints a line with the step's name. */
 static void put_step(RunProgress *progress, uint32_t step, const char *what, Str why)
 {
     Buf text = buf_make(BUF_UNLIMITED);
@@ -167,7 +167,7 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     Seen *seen = &progress->seen[step];
     bool news = !str_eq(seen->why, why);
     if (seen->standing == STANDING_ENDED) {
-        return; /* it was said just before */
+        return; /* printed just before */
     }
     if (why.len == 0) {
         seen->why = STR_EMPTY;
@@ -184,7 +184,7 @@ static void waits(void *context, uint32_t step, Str why, int64_t until_us)
     }
 }
 
-/* How far it is, if nobody else told since. */
+/* The last message, if it is from this step. */
 static Str said_by(const RunProgress *progress, uint32_t step)
 {
     return progress->said_len > 0 && progress->said_by == step
@@ -192,7 +192,8 @@ static Str said_by(const RunProgress *progress, uint32_t step)
                : STR_EMPTY;
 }
 
-/* A plain view shows the first words of a step, and then some now and then: it may be a log. */
+/* A plain view, which may be a log, prints the first message of a step and then only some of
+ * them. */
 static void says(void *context, uint32_t step, Str words)
 {
     RunProgress *progress = context;
@@ -241,8 +242,8 @@ static void ended(void *context, uint32_t step, WorkPhase phase)
     }
 }
 
-/* As much as fits into one line: what the terminal breaks into two cannot be written over. The last
- * column stays free, where some terminals go to the next line already. */
+/* Truncates to one line: a line that the terminal wraps cannot be overwritten. The last column
+ * stays free, since some terminals wrap there. */
 static void put_cut(Stream *stream, Str text)
 {
     unsigned columns = stream_columns(stream), used = 1;
@@ -256,7 +257,7 @@ static void put_cut(Stream *stream, Str text)
     }
 }
 
-/* "stopping after web#slow; Ctrl-C again ends it" */
+/* Prints "stopping after web#slow; Ctrl-C again kills it". */
 static void interrupted(void *context, bool again)
 {
     RunProgress *progress = context;
@@ -281,19 +282,20 @@ static void interrupted(void *context, bool again)
     }
     wipe_line(progress);
     if (count == 0) {
-        buf_put(&names, STR("this moment"));
+        buf_put(&names, STR("nothing"));
     }
     stream_put_format(progress->stream,
-                      again ? "ending %" STR_FMT "\n" : "stopping after %" STR_FMT,
+                      again ? "killing %" STR_FMT "\n" : "stopping after %" STR_FMT,
                       STR_ARG(buf_str(&names)));
     if (!again) {
-        stream_put(progress->stream, count == 0 ? STR("\n") : STR("; Ctrl-C again ends it\n"));
+        stream_put(progress->stream,
+                   count == 0 ? STR("\n") : STR("; press Ctrl-C again to kill it\n"));
     }
     stream_flush(progress->stream);
     buf_clear(&names);
 }
 
-/* The longest running ones first would need sorting; the first ones are long enough. */
+/* Names the first ones: sorting by run time is not worth it. */
 static void put_line(RunProgress *progress)
 {
     int64_t now = clock_monotonic_us();
@@ -308,7 +310,7 @@ static void put_line(RunProgress *progress)
             buf_put(&text, STR(" waits: "));
             visible_put(&text, seen->why);
         } else if (seen->standing == STANDING_WAITS) {
-            buf_put_format(&text, " waits, next try in %.0f s",
+            buf_put_format(&text, " waits, next attempt in %.0f s",
                            seconds(seen->until_us > now ? seen->until_us - now : 0));
         } else {
             Str said = said_by(progress, progress->busy[i]);

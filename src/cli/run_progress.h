@@ -1,22 +1,22 @@
-/* What runs now, how long, and what waits for what; on standard error while a run goes on. */
+/* Progress of a run on standard error: what runs, for how long, and what waits for what. */
 #pragma once
 
 #include "run/run.h"
 #include "sys/stream.h"
 
 typedef enum ProgressMode {
-    PROGRESS_TTY,   /* one line that changes, and a line for every failure */
-    PROGRESS_PLAIN, /* a line for every change, failure and wait; a sign of life now and then */
-    PROGRESS_JSON,  /* the same as objects, one per line */
+    PROGRESS_TTY,   /* a status line, and a line for every failure */
+    PROGRESS_PLAIN, /* a line for every change, failure and wait, and keepalives */
+    PROGRESS_JSON,  /* the same as JSON objects, one per line */
     PROGRESS_NONE,
 } ProgressMode;
 
 typedef struct RunProgress RunProgress;
 
-/* "auto" is for terminals where a line can be written over, and plain elsewhere. False for an unknown
- * name. */
+/* "auto" is PROGRESS_TTY if the terminal can overwrite a line, otherwise plain. Returns false for
+ * an unknown name. */
 bool progress_mode_from_name(Str name, bool moving, ProgressMode *out);
 
 RunProgress *run_progress_new(Arena *arena, Stream *stream, ProgressMode mode, const Run *run);
 RunView run_progress_view(RunProgress *progress);
-void run_progress_end(RunProgress *progress); /* takes the changing line away */
+void run_progress_end(RunProgress *progress); /* erases the status line */

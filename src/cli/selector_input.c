@@ -6,7 +6,7 @@
 #include "cluster/object_selector.h"
 #include "membership/facts_selector.h"
 
-/* False with problems. */
+/* Returns false and adds problems if it is invalid. */
 static bool parse(Arena *arena, Str text, bool by_facts, Str *name, Problems *problems)
 {
     AUTO(FactsSelector) *selector = NULL;
@@ -42,11 +42,11 @@ int selector_input_none(const Invocation *invocation, const SelectorInput *selec
     Str text = selector->text, name = selector->name;
     if (name.len > 0 && !glob_is_pattern(name)) {
         output_line(invocation->err,
-                    "nothing has the name '%" STR_FMT "'; for a label of that name write '%" STR_FMT
+                    "no object is named '%" STR_FMT "'; for a label of this name use '%" STR_FMT
                     "=VALUE', or '%" STR_FMT "=*' for any value; see: eden help selectors",
                     STR_ARG(name), STR_ARG(name), STR_ARG(name));
     } else {
-        output_line(invocation->err, "nothing is selected by '%" STR_FMT "'", STR_ARG(text));
+        output_line(invocation->err, "nothing matches '%" STR_FMT "'", STR_ARG(text));
     }
     return EXIT_NOT_MATCHED;
 }

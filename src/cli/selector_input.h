@@ -1,5 +1,4 @@
-/* Which objects a command is for, as --selector says: read where it was typed, so that what is wrong
- * with it is shown there and no server is asked. */
+/* Parses --selector locally, so that errors are shown where it was typed and no request is sent. */
 #pragma once
 
 #include "cli/invocation.h"
@@ -7,11 +6,11 @@
 typedef struct SelectorInput {
     bool is_given;
     Str text;
-    Str name; /* the name or pattern of names, when that is all it has; else empty */
+    Str name; /* set if the selector is just a name or pattern of names; else empty */
 } SelectorInput;
 
-/* EXIT_OK and the selector, or that none was given; else what is wrong was told, and it is the exit
- * code. `by_facts`: it may have expressions about facts of nodes (membership/facts_selector.h). */
+/* Returns EXIT_OK, possibly without a selector; otherwise reports the error and returns its exit
+ * code. `by_facts`: allows expressions about facts of nodes (membership/facts_selector.h). */
 int selector_input_read(const Invocation *invocation, bool by_facts, SelectorInput *out);
-/* Nothing is like the selector: says so, and what may have been meant. Returns EXIT_NOT_MATCHED. */
+/* Reports that nothing matches, with a suggestion. Returns EXIT_NOT_MATCHED. */
 int selector_input_none(const Invocation *invocation, const SelectorInput *selector);

@@ -20,7 +20,7 @@ typedef struct Asking {
     Error err;
 } Asking;
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Asking *asking = context;
     asking->answered = answer != NULL;
@@ -32,7 +32,7 @@ static void done(void *context, const HttpAnswer *answer, const Error *err)
     loop_stop(asking->loop);
 }
 
-/* What vouched for the answer. Its pin is told from it, whatever was asked for. */
+/* The CA that verified the response. Its pin is computed from it, not from what was expected. */
 static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, ServerCa *out,
                     Error *err)
 {
@@ -43,16 +43,16 @@ static bool take_ca(Arena *arena, const TlsContext *tls, const Asking *asking, S
     char pin[PIN_TEXT + 1];
     out->pem = arena_copy(arena, tls_context_ca(tls));
     if (!certificates_from_pem(arena, out->pem, &items, &count, err)) {
-        return error_wrap(err, "the CA that the server shows");
+        return error_wrap(err, "the CA that the server presents");
     }
     pin_text(&items[0].pin, pin);
     snprintf(out->pin, sizeof out->pin, "%s", pin);
     out->cluster = json_parse_text(arena, asking->body, NULL, &health, &ignored)
                        ? value_get_text(health, "cluster")
                        : STR_EMPTY;
-    /* Nothing vouches for it yet, and people are shown it beside the pin. */
+    /* It is not verified yet, and shown to the user next to the pin. */
     return out->cluster.len == 0 || cluster_name_check(out->cluster, err) ||
-           error_wrap(err, "what it says that its cluster is called");
+           error_wrap(err, "the name of the cluster that it reports");
 }
 
 bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeout_ms,
@@ -63,7 +63,8 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
     Asking asking = { .loop = loop, .arena = arena };
     *out = (ServerCa){ 0 };
     if (!tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
-                         &(TlsMaterial){ .ca_pin = pin, .ca_shown = pin.len == 0 }, &tls, err)) {
+                         &(TlsMaterial){ .ca_pin = pin, .ca_on_first_use = pin.len == 0 }, &tls,
+                         err)) {
         return false;
     }
     HttpCall *call = http_call_new(&(HttpCallOptions){ .loop = loop,
@@ -83,7 +84,7 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
     }
     bool taken = asking.answered && take_ca(arena, tls, &asking, out, err);
     if (!taken && err->kind == ERROR_INVALID) {
-        err->kind = ERROR_UNAVAILABLE; /* what was no answer is no fault of the command line */
+        err->kind = ERROR_UNAVAILABLE; /* a malformed response is not a usage error */
     }
     return taken;
 }

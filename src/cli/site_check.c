@@ -15,8 +15,8 @@ static bool is_below(Str path, Str folder)
     return str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/';
 }
 
-/* One of the files by which everything else is found makes a folder a site; jobs/base.yaml alone
- * must be there, but its absence is better told than taken for something else. */
+/* Any of the base files makes a directory a site. Only jobs/base.yaml is required, but then its
+ * absence is reported properly. */
 bool site_check_is_site(const char *path)
 {
     static const char *const bases[] = { "jobs/base.yaml", "variables/base.yaml",
@@ -52,13 +52,13 @@ bool site_check_expects(Str path)
 
 typedef struct Opened {
     SiteFiles *files;
-    Str file; /* empty: a site */
+    Str file; /* empty: the entire site */
     Templates *templates;
     Extensions extensions;
     SiteLoad load;
 } Opened;
 
-/* A file of jobs of a site whose base files are not there may name what only the whole site has. */
+/* A file of jobs without base files may refer to names that only the entire site has. */
 static bool is_part_of_site(const char *path)
 {
     Str text = str_from_c(path);
@@ -74,6 +74,45 @@ static bool has_place(Str path)
     return in_folder || str_eq(path, STR("config.yaml"));
 }
 
+/* A part of the site `folder`, if that is one. */
+static bool is_part(Arena *arena, Str root, Str below, SitePart *out)
+{
+    const char *folder = arena_copy_c(arena, root);
+    const char *own = arena_copy_c(arena, arena_join(arena, root, STR("/"), STR("modules")));
+    if (!has_place(below) || !(site_check_is_site(folder) || file_is_directory(own))) {
+        return false;
+    }
+    *out = (SitePart){ folder, below };
+    return true;
+}
+
+/* For somebody who is inside of the site: base.yaml in jobs/ is jobs/base.yaml of "..". */
+static bool find_above(Arena *arena, Str path, SitePart *out)
+{
+    enum {
+        LEVELS_MAX = 16
+    };
+    Str here = file_absolute(arena, "."), root = STR("..");
+    if (str_starts(path, STR("/"))) {
+        return false;
+    }
+    path = str_starts(path, STR("./")) ? str_from_offset(path, 2) : path;
+    for (int i = 0; i < LEVELS_MAX; i++) {
+        size_t slash = str_find_last(here, STR("/"));
+        if (slash == STR_NOT_FOUND || slash + 1 == here.len) {
+            return false;
+        }
+        path = arena_format(arena, "%" STR_FMT "/%" STR_FMT,
+                            STR_ARG(str_from_offset(here, slash + 1)), STR_ARG(path));
+        if (is_part(arena, root, path, out)) {
+            return true;
+        }
+        here = str_slice(here, 0, slash);
+        root = arena_join(arena, root, STR("/"), STR(".."));
+    }
+    return false;
+}
+
 bool site_check_find(Arena *arena, const char *path, SitePart *out)
 {
     Str text = str_from_c(path);
@@ -83,15 +122,12 @@ bool site_check_find(Arena *arena, const char *path, SitePart *out)
                    : slash == 0           ? STR("/")
                                           : str_slice(text, 0, slash);
         Str below = slash == STR_NOT_FOUND ? text : str_from_offset(text, slash + 1);
-        const char *folder = arena_copy_c(arena, root);
-        const char *own = arena_copy_c(arena, arena_join(arena, root, STR("/"), STR("modules")));
-        if (has_place(below) && (site_check_is_site(folder) || file_is_directory(own))) {
-            *out = (SitePart){ folder, below };
+        if (is_part(arena, root, below, out)) {
             return true;
         }
         end = slash == STR_NOT_FOUND ? 0 : slash;
     }
-    return false;
+    return find_above(arena, text, out);
 }
 
 static bool open_site(Inputs *inputs, const char *path, const char *trust, Opened *out)
@@ -124,9 +160,9 @@ static void close_site(Inputs *inputs, Opened *opened)
     templates_free(opened->templates);
 }
 
-/* Without a node nobody knows which jobs meet, so that a name in several of them proves nothing.
- * A reference that no job answers is wrong on every node, and so is a circle: where its jobs do
- * not meet, their references lead nowhere. */
+/* Without a node it is unknown which jobs are combined, so a name that several jobs use is not an
+ * error. A reference that no job resolves is wrong on every node, and so is a cycle: where its jobs
+ * are not combined, their references are unresolved. */
 static bool holds_everywhere(const Problem *problem)
 {
     return !str_eq(problem->code, STR("E0402"));
@@ -144,7 +180,7 @@ static void check_references(Inputs *inputs, const Steps *steps, bool all_meet)
     }
     for (uint32_t i = 0; i < found.count; i++) {
         if (all_meet || holds_everywhere(&found.items[i])) {
-            problems_take(&inputs->problems, &found.items[i]);
+            problems_add_copy(&inputs->problems, &found.items[i]);
         }
     }
 }

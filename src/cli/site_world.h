@@ -1,5 +1,5 @@
-/* A site as a node sees it, without its steps: who the node is, variables and macros, from the options
- * of a command. */
+/* A site as a node sees it, without its steps: identity, variables and macros, from the options of
+ * a command. */
 #pragma once
 
 #include "cli/inputs.h"
@@ -9,11 +9,10 @@
 #include "run/site_files.h"
 #include "sys/host.h"
 
-/* Beside VARIABLE_OPTIONS. */
-#define SITE_WORLD_OPTIONS                                                             \
-    NODE_OPTIONS("facts and macros are about what lies below DIR",                     \
-                 "where the agent keeps what the cluster says of this node; default: " \
-                 "var/lib/eden in the root")
+/* Used together with VARIABLE_OPTIONS. */
+#define SITE_WORLD_OPTIONS                                                                        \
+    NODE_OPTIONS("root directory for facts and macros", "state directory of the agent; default: " \
+                                                        "var/lib/eden in the root")
 
 typedef struct SiteWorld {
     Invocation *invocation;
@@ -25,13 +24,13 @@ typedef struct SiteWorld {
     Renders renders;
     Secrets *secrets;
     Site *site;
-    const char *config; /* the node's own folder */
+    const char *config; /* configuration directory of the node */
     Node node;
     Scope *scope;
 } SiteWorld;
 
-/* False when something is wrong with it, which is in `inputs`. Cleared in either case. */
+/* On failure, `inputs` has the problems. Must be cleared in either case. */
 MUST_CHECK bool site_world_open(SiteWorld *world, Invocation *invocation, const char *path);
-/* Tells all that is wrong, without secrets; the exit code. */
+/* Prints all problems, without secrets. Returns the exit code. */
 int site_world_report(SiteWorld *world);
 void site_world_clear(SiteWorld *world);

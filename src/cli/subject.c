@@ -7,33 +7,33 @@
 #include "cli/subject_action.h"
 #include "cli/subject_kind.h"
 #include "lang/template/methods.h"
-#include "lang/template/native_describe.h"
+#include "lang/template/native.h"
 
 const SubjectTopic subject_topics[] = {
-    { SUBJECT_COMMAND, "command", "commands", "Commands", "what eden can do",
-      "'eden help COMMAND' tells all about one of them." },
-    { SUBJECT_ACTION, "action", "actions", "Actions", "what a step of a site can do",
-      "A step names one action and gives it parameters. Requisites and conditions can stand on\n"
-      "every step; no parameter has a name of theirs." },
-    { SUBJECT_STEP_KEY, "key of a step", "sites", "Sites", "how a site is written",
-      "A site is a folder; 'eden plan SITE' and 'eden apply SITE' compare this machine with it. "
-      "One\n"
-      "file of steps is a site too.\n"
+    { SUBJECT_COMMAND, "command", "commands", "Commands", "commands of eden",
+      "See 'eden help COMMAND' for details." },
+    { SUBJECT_ACTION, "action", "actions", "Actions", "what steps of a site can do",
+      "A step has one action with parameters. Requisites and conditions are available on every\n"
+      "step; no parameter uses one of their names." },
+    { SUBJECT_STEP_KEY, "key of a step", "sites", "Sites", "how to write a site",
+      "A site is a directory; 'eden plan SITE' and 'eden apply SITE' compare this machine with it. "
+      "A\n"
+      "single file of steps is a site too.\n"
       "\n"
-      "    jobs/base.yaml        which nodes do which jobs:   jobs: {SELECTOR: [{name: web}]}\n"
+      "    jobs/base.yaml        which nodes run which jobs:  jobs: {SELECTOR: [{name: web}]}\n"
       "    jobs/web.yaml         a job:                       steps: [..], or further jobs: {..}\n"
       "    variables/base.yaml   which nodes get which:       files: {SELECTOR: [{name: common}]}\n"
       "    variables/common.yaml names and values, used as {{ vars.NAME }}\n"
       "    macros/base.yaml      which nodes get which:       macros: {SELECTOR: [{name: "
       "checks}]}\n"
-      "    macros/checks.yaml    questions, used as {{ macros['NAME'] }}\n"
-      "    files/ templates/     what steps put down\n"
+      "    macros/checks.yaml    queries, used as {{ macros['NAME'] }}\n"
+      "    files/ templates/     sources of files that steps install\n"
       "\n"
       "A selector is '*', the name of a node or a pattern, 'label=value', 'label=pattern*', an\n"
       "expression such as server.os == 'debian', and these with 'and', 'or', '!' and parentheses.\n"
       "\n"
       "A requisite is a list of references: 'step: NAME', 'MODULE: NAME-OR-ID', 'job: NAME'. What\n"
-      "the dependent does, by how its target ended:\n"
+      "the dependent step does depends on the result of its target:\n"
       "\n"
       "                blocked    failed     ok         changed\n"
       "    require     blocked    blocked    runs       runs\n"
@@ -45,80 +45,83 @@ const SubjectTopic subject_topics[] = {
       "\n"
       "A step has one action and any of these keys:" },
     { SUBJECT_SELECTOR, "selector", "selectors", "Selectors",
-      "how nodes and other objects are chosen by name and label",
-      "A selector chooses objects by their names and labels: nodes in the base files of a site, "
-      "what\n"
-      "'-l SELECTOR' lists, what '?selector=' of the API gives, what a rule of a role is for. "
-      "What\n"
-      "holds blanks needs quotes in a shell:\n"
+      "how to select nodes and other objects by name and label",
+      "A selector matches objects by their names and labels: nodes in the base files of a site, "
+      "objects\n"
+      "listed with '-l SELECTOR' or '?selector=' of the API, objects of a rule of a role. Quote\n"
+      "selectors that contain spaces:\n"
       "\n"
       "    eden nodes list -l 'role=web and !dc=fra'\n"
       "    eden nodes ping -l 'web*'\n"
       "\n"
-      "A word alone is a name, and 'role=...' a label: 'role' selects the node that is called so, "
-      "not\n"
-      "those with that label, which is 'role=*'. Values have no quotes, and there are no "
-      "blanks\n"
-      "around '='. There is no 'in (a, b)': write '(role=a or role=b)'.",
+      "A single word is a name, 'role=...' is a label: 'role' selects the node of that name, not\n"
+      "nodes with that label, which is 'role=*'. Values have no quotes, and there are no spaces\n"
+      "around '='. There is no 'in (a, b)': use '(role=a or role=b)'.",
       .only_listed = true },
-    { SUBJECT_SECRET, "secret", "secrets", "Secrets", "how secrets are marked, and what hides them",
-      "A value that is marked as secret can be used like any other and is never shown. Output has\n"
-      "(secret) in its place: on the terminal, in JSON, YAML and JUnit, in diffs, saved plans, "
-      "the\n"
-      "journal, the records of runs and error messages, also in what programs print. What is\n"
-      "computed from a secret is secret too. A file whose content holds one gets mode 0600 unless\n"
-      "the step says otherwise, and its diff is not shown.\n"
+    { SUBJECT_SECRET, "secret", "secrets", "Secrets",
+      "how secrets are marked and where they are hidden",
+      "A value that is marked as secret can be used like any other but is never shown. Output has\n"
+      "(secret) instead: on the terminal, in JSON, YAML and JUnit, in diffs, saved plans, the\n"
+      "journal, the records of runs and error messages, and in the output of programs. What is\n"
+      "computed from a secret is secret too. A file that contains one gets mode 0600 unless the\n"
+      "step says otherwise, and its diff is not shown.\n"
       "\n"
       "The mark belongs to the name of the variable: a later layer, -v or -D that sets it again\n"
-      "keeps the mark, and a mark on a map covers all that is below, in every layer.\n"
+      "keeps the mark, and a mark on a map covers everything in it, in every layer.\n"
       "\n"
-      "A secret is recognized in text that programs print as it is, in other case, in base64,\n"
-      "base32 and hexadecimal digits, as a list of numbers, in what xxd, hexdump and od print,\n"
-      "escaped for URLs, JSON, HTML, mail, C or a shell, one character at a time, and broken into\n"
-      "lines; of one with several lines each line is. Not recognized are texts of fewer than 4\n"
-      "bytes, parts of a secret, and what a program makes of it otherwise, such as a hash: mark "
-      "the\n"
-      "step with 'secret: true' then. docs/secrets.md has the exact rules.\n\n"
-      "'eden vars get --show-secrets', 'eden render', 'eden eval' and 'eden convert' print\n"
-      "what they are asked for.",
+      "In the output of programs a secret is recognized verbatim, in a different case, in base64,\n"
+      "base32 and hexadecimal, as a list of numbers, in the output of xxd, hexdump and od, "
+      "escaped\n"
+      "for URLs, JSON, HTML, mail, C or a shell, one character at a time, and broken into lines; "
+      "if\n"
+      "it has several lines, each line is. Not recognized are strings of fewer than 4 bytes, "
+      "parts\n"
+      "of a secret, and other transformations, such as a hash: mark the step with 'secret: true'.\n"
+      "docs/secrets.md has the exact rules.\n"
+      "\n"
+      "'eden vars get --show-secrets', 'eden render', 'eden eval' and 'eden convert' print "
+      "secrets\n"
+      "in clear text.",
       .only_listed = true },
     { SUBJECT_FILTER, "filter", "filters", "Filters",
-      "what changes a value in a template: {{ value | NAME }}",
-      "A filter changes the value before it: {{ name | upper }}, {{ list | join(', ') }}. The "
-      "value\n"
-      "itself is the first argument and not written again." },
-    { SUBJECT_TEST, "test", "tests", "Tests", "questions about a value: {{ value is NAME }}",
-      "A test answers yes or no about the value before it: {% if port is defined %},\n"
-      "{{ 6 is divisibleby 3 }}; 'is not' turns the answer around." },
+      "transform a value in a template: {{ value | NAME }}",
+      "A filter transforms the value before it: {{ name | upper }}, {{ list | join(', ') }}. The\n"
+      "value itself is the first argument and is not repeated in the parentheses." },
+    { SUBJECT_TEST, "test", "tests", "Tests", "conditions on a value: {{ value is NAME }}",
+      "A test checks the value before it: {% if port is defined %}, {{ 6 is divisibleby 3 }}; 'is\n"
+      "not' negates it." },
     { SUBJECT_GLOBAL, "global function", "globals", "Global functions",
-      "functions that every template can call",
+      "functions available in every template",
       "A global function can be called anywhere in a template: {% for i in range(3) %}. A "
       "variable\n"
-      "of the same name hides it." },
-    { SUBJECT_METHOD, "method", "methods", "Methods", "what text, lists, maps and numbers can do",
-      "A method is called on a value: {{ name.upper() }}. They are Python's. Those that change a\n"
-      "list or map, such as append(), change it for the rest of the render, wherever else it is\n"
-      "used; the file that it came from stays as it is." },
+      "of the same name shadows it." },
+    { SUBJECT_METHOD, "method", "methods", "Methods", "methods of strings, lists, maps and numbers",
+      "A method is called on a value: {{ name.upper() }}. They are those of Python. Methods that\n"
+      "modify a list or map, such as append(), modify it for the rest of the render, wherever "
+      "else\n"
+      "it is used; the file it came from does not change." },
     { SUBJECT_OBJECT_KIND, "kind of objects", "kinds", "Kinds of objects",
-      "what a cluster keeps, and what it can be asked for",
+      "objects that a cluster stores",
       "An object has metadata, which is the same for all kinds: its name, labels, annotations,\n"
-      "uuid, revision and when it was created. Its spec is what somebody wants, its status what\n"
-      "is so; only the spec can be written. 'eden schema KIND' has the same for programs." },
-    { SUBJECT_CODE, "problem code", "codes", "Problem codes", "what can be wrong with a file",
-      "Every problem has a code; 'eden explain CODE' says what it means and what to do." },
-    { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes", "how a command ends",
-      "Commands end with one of these, in all cases where nothing else is said." },
+      "uuid, revision and creation time. Its spec is the desired state, its status the observed\n"
+      "state; only the spec can be written. 'eden schema KIND' prints the same for programs." },
+    { SUBJECT_CODE, "problem code", "codes", "Problem codes",
+      "errors and warnings about files and requests",
+      "Every problem has a code; 'eden explain CODE' explains it and how to fix it." },
+    { SUBJECT_EXIT_CODE, "exit code", "exit-codes", "Exit codes",
+      "how commands report success and failure",
+      "All commands use these unless their help says otherwise." },
     { 0 },
 };
 
 static const SecretForm secret_forms[] = {
-    { "pw: !secret VALUE", "in a file of variables: a text, a number, a list or a map" },
-    { "db: {pw: !secret VALUE}", "the mark on a part of a map covers that part alone" },
-    { "{{ VALUE | secret }}", "in a template: marks what an expression gives" },
-    { "secret: true", "on a step: its output, result and changes; on a macro: its answer" },
+    { "pw: !secret VALUE", "in a file of variables: a string, a number, a list or a map" },
+    { "db: {pw: !secret VALUE}", "a mark on part of a map covers only that part" },
+    { "{{ VALUE | secret }}", "in a template: marks the result of an expression" },
+    { "secret: true", "on a step: its output, result and changes; on a macro: its result" },
     { "-v -", "variables from standard input: sops -d vars.yaml | eden apply site -v -" },
     { "-v <(COMMAND)", "the same with bash and zsh: eden apply site -v <(sops -d vars.yaml)" },
-    { "-D pw=VALUE", "keeps the mark of 'pw', but other users see it in the list of processes" },
+    { "-D pw=VALUE", "keeps the mark of 'pw', but other users can see it in the process list" },
     { 0 },
 };
 
@@ -236,7 +239,7 @@ void subjects_add_all(Arena *arena, Subjects *out)
     }
 }
 
-/* A method answers to its own name too, without the type; an action to that of its module. */
+/* A method also matches its name without the type; an action that of its module. */
 static bool answers_to(const Subject *subject, Str name)
 {
     switch (subject->kind) {

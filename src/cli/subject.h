@@ -1,6 +1,6 @@
-/* Everything that has a row and can be asked for by name: commands, filters, tests, global
- * functions, methods, kinds of objects, problem codes, exit codes. `eden explain NAME` tells about one, `eden help
- * TOPIC` lists a kind, and docs/reference is the same in Markdown. */
+/* Everything documented by a row: commands, filters, tests, global functions, methods, kinds of
+ * objects, problem codes, exit codes. `eden explain NAME` explains one, `eden help TOPIC` lists a
+ * kind, and docs/reference is the same in Markdown. */
 #pragma once
 
 #include "api/kind.h"
@@ -33,18 +33,18 @@ typedef enum SubjectKind {
 typedef struct SubjectTopic {
     SubjectKind kind;
     const char *one;   /* "filter" */
-    const char *name;  /* "filters": what `eden help` takes; NULL ends the table */
+    const char *name;  /* "filters", the argument of `eden help`; NULL ends the table */
     const char *title; /* "Filters" */
     const char *help;  /* one line, for the overview */
     const char *text;  /* how they are used */
-    bool only_listed;  /* the names of its rows are no words that anybody would ask for */
+    bool only_listed;  /* its rows are not found by name */
 } SubjectTopic;
 
 extern const SubjectTopic subject_topics[];
-const SubjectTopic *subject_topic_find(Str name); /* NULL when there is none */
+const SubjectTopic *subject_topic_find(Str name); /* NULL if not found */
 const SubjectTopic *subject_topic_of(SubjectKind kind);
 
-/* A way to mark a secret, or to hand one over. */
+/* A way to mark or pass a secret. */
 typedef struct SecretForm {
     const char *text; /* "pw: !secret VALUE"; NULL ends the table */
     const char *help;
@@ -68,16 +68,17 @@ typedef struct Subject {
 
 typedef VEC(Subject) Subjects;
 
-/* All of one kind: rows of the language by name, the others in the order of their tables. */
+/* All subjects of a kind: those of the template language sorted by name, others in the order of
+ * their tables. */
 void subjects_add_kind(Arena *arena, SubjectKind kind, Subjects *out);
-/* Of every kind, but those that are only listed. */
+/* All subjects that can be found by name. */
 void subjects_add_all(Arena *arena, Subjects *out);
-/* All that answer to the name: "upper" is a filter, a test and a method of str. */
+/* All subjects that match the name: "upper" is a filter, a test and a method of str. */
 void subjects_add_named(Arena *arena, Str name, Subjects *out);
-/* "did you mean"; false when no name is near. */
+/* For "did you mean"; false if no name is similar. */
 bool subjects_suggest(Arena *arena, Str name, Str *out);
 
-/* How it is written: "indent(width=4, first=false, blank=false)", "str.upper()", "render FILE". */
+/* The syntax: "indent(width=4, first=false, blank=false)", "str.upper()", "render FILE". */
 void subject_put_signature(const Subject *subject, Buf *out);
 /* One line. */
 const char *subject_help(const Subject *subject);

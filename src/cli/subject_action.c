@@ -20,7 +20,7 @@ void subjects_add_actions(Arena *arena, Subjects *out)
     }
 }
 
-/* What the row says beside parameters, as sentences. */
+/* Properties of an action, as sentences. */
 typedef struct Trait {
     bool (*holds)(const Action *action);
     const char *name; /* in JSON */
@@ -42,8 +42,8 @@ static bool repeats(const Action *action)
 
 static const Trait traits[] = {
     { reacts, "reacts", "Reacts to changes of what it watches or listens to." },
-    { answers, "answers", "Can be asked as a macro." },
-    { repeats, "repeats", "Runs each time, unless something keeps it from that." },
+    { answers, "answers", "Can be used as a macro." },
+    { repeats, "repeats", "Runs every time, unless a condition or requisite prevents it." },
 };
 
 static void put_traits(const Action *action, Buf *out)
@@ -64,7 +64,7 @@ static bool has_traits(const Action *action)
     return any;
 }
 
-/* "text, required", "file mode, 0644 unless given", "started or stopped" */
+/* Appends "text, required", "file mode, 0644 unless given", "started or stopped". */
 static void put_kind(const ParamSpec *spec, Buf *out)
 {
     if (spec->choices != NULL) {
@@ -105,7 +105,7 @@ void subject_action_text(const Subject *subject, Buf *out)
         buf_put_format(out, "  %s", spec->name);
         pad(NAME_COLUMN, start, out);
         put_kind(spec, out);
-        if (out->len - start + 2 > KIND_COLUMN) { /* too long: the help goes on its own line */
+        if (out->len - start + 2 > KIND_COLUMN) { /* too long: help starts on the next line */
             buf_put_char(out, '\n');
             start = out->len;
         }

@@ -1,9 +1,9 @@
-/* Actions of modules in help, reference and `eden explain`. */
+/* Actions of modules as subjects of help, reference and `eden explain`. */
 #pragma once
 
 #include "cli/subject.h"
 
-/* Every action of every module, in the order of their table. */
+/* Every action of every module, in table order. */
 void subjects_add_actions(Arena *arena, Subjects *out);
 
 void subject_action_text(const Subject *subject, Buf *out);

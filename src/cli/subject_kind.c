@@ -13,7 +13,7 @@ void subjects_add_object_kinds(Arena *arena, Subjects *out)
     }
 }
 
-/* --- What a field is -------------------------------------------------------------------------- */
+/* --- Fields ----------------------------------------------------------------------------------- */
 
 static void put_type(const RecordField *field, Buf *out)
 {
@@ -42,7 +42,7 @@ static void put_bounds(const RecordField *field, Buf *out)
     }
 }
 
-/* "required, 1 to 63 bytes"; nothing when it may be anything of its type. */
+/* Appends "required, 1 to 63 bytes"; nothing if there are no limits. */
 static void put_limits(const RecordField *field, Buf *out)
 {
     const struct {
@@ -70,7 +70,7 @@ static void put_limits(const RecordField *field, Buf *out)
     }
 }
 
-/* Called with each field, those of objects in it behind it; `path` is "spec.rules[].verbs". */
+/* Called for each field, nested ones after their parent; `path` is such as "spec.rules[].verbs". */
 typedef void EachField(void *context, Str path, const RecordField *field);
 
 static void each_field(Arena *arena, Str before, const RecordField *fields, EachField *call,
@@ -110,7 +110,7 @@ static void put_verbs(const Kind *kind, Buf *out)
     buf_put_c(out, "watch");
 }
 
-/* --- In the three forms ----------------------------------------------------------------------- */
+/* --- Output formats --------------------------------------------------------------------------- */
 
 static void put_text_field(void *context, Str path, const RecordField *field)
 {
@@ -134,7 +134,7 @@ void subject_kind_text(const Subject *subject, Buf *out)
     const Kind *kind = subject->object_kind;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    buf_put_format(out, "kind of objects: %s\n\n    %s\n\naddress: /v1/%s\nverbs: ", kind->name,
+    buf_put_format(out, "kind of objects: %s\n\n    %s\n\nendpoint: /v1/%s\nverbs: ", kind->name,
                    kind->help, kind->plural);
     put_verbs(kind, out);
     if (kind->name_help != NULL) {
@@ -169,11 +169,10 @@ void subject_kind_markdown(const Subject *subject, Buf *out)
     help_markdown_cell(str_from_c(kind->help), out);
     buf_put_format(out, "\n\n- address: `/v1/%s`\n- verbs: ", kind->plural);
     put_verbs(kind, out);
-    buf_put_format(out, "\n- name: %s\n",
-                   kind->name_help != NULL ? kind->name_help : "any word of the one who makes it");
+    buf_put_format(out, "\n- name: %s\n", kind->name_help != NULL ? kind->name_help : "any name");
     buf_put_c(out, kind->is_labeled ? "- has labels and annotations\n\n" : "\n");
     if (kind->spec != NULL || kind->status != NULL) {
-        buf_put_c(out, "| field | type | limits | what it is |\n|--|--|--|--|\n");
+        buf_put_c(out, "| field | type | limits | description |\n|--|--|--|--|\n");
         each_field_of(&arena, kind, put_markdown_field, out);
         buf_put_char(out, '\n');
     }

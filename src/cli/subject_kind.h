@@ -1,9 +1,9 @@
-/* Kinds of objects in help, reference and `eden explain`. */
+/* Kinds of objects as subjects of help, reference and `eden explain`. */
 #pragma once
 
 #include "cli/subject.h"
 
-/* In the order of their table. */
+/* In table order. */
 void subjects_add_object_kinds(Arena *arena, Subjects *out);
 
 void subject_kind_text(const Subject *subject, Buf *out);

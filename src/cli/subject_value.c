@@ -7,13 +7,13 @@ static void set(Arena *arena, Map *map, const char *key, Value value)
     map_set_str(arena, map, str_from_c(key), value);
 }
 
-/* A string, or null. */
+/* Sets a string, or null. */
 static void set_text(Arena *arena, Map *map, const char *key, const char *text)
 {
     set(arena, map, key, text == NULL ? value_null() : value_string(str_from_c(text)));
 }
 
-/* A list of the words in "a|b|c", or null. */
+/* Sets a list of the words in "a|b|c", or null. */
 static void set_words(Arena *arena, Map *map, const char *key, const char *words)
 {
     if (words == NULL) {
@@ -28,7 +28,7 @@ static void set_words(Arena *arena, Map *map, const char *key, const char *words
     set(arena, map, key, value_list(list));
 }
 
-/* A list of the verbs that have an option; null for one of the whole command. */
+/* Sets the verbs that have an option; null if all have it. */
 static void set_verbs(Arena *arena, Map *map, const Command *command, uint32_t verbs)
 {
     List *list = list_new(arena, 4);
@@ -57,7 +57,7 @@ static Value option_value(Arena *arena, const Command *command, const OptionCurs
     return value_map(map);
 }
 
-/* The common ones, or all others. */
+/* Either the common options or all others. */
 static Value options_value(Arena *arena, const Command *command, bool common)
 {
     List *list = list_new(arena, 8);
@@ -101,7 +101,7 @@ static void set_positions(Arena *arena, Map *map, const Argument *args)
     set(arena, map, "positions", value_list(list));
 }
 
-/* What a command or a verb of it takes. */
+/* Arguments of a command or verb. */
 static void set_arguments(Arena *arena, Map *map, const Argument *args)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -112,7 +112,7 @@ static void set_arguments(Arena *arena, Map *map, const Argument *args)
     set_positions(arena, map, args);
 }
 
-/* A verb is the first argument of its command to whoever does not know of verbs. */
+/* For consumers that do not handle verbs, a verb is the first argument of its command. */
 static void set_verb_arguments(Arena *arena, Map *map, const Command *command)
 {
     bool has_default = verb_default(command) != NULL;
@@ -185,7 +185,7 @@ static void describe_native(Arena *arena, Map *map, const Subject *subject)
     subject_put_signature(subject, &signature);
     set(arena, map, "signature", value_string(buf_str(&signature)));
     List *params = list_new(arena, 4);
-    /* The first one is the value itself, and not written as an argument. */
+    /* The first parameter is the value itself, which is not written as an argument. */
     for (uint32_t i = subject->kind == SUBJECT_GLOBAL ? 0 : 1; i < native_param_count(native);
          i++) {
         Map *param = map_new(arena, 2);

@@ -41,7 +41,7 @@ static void print_row(const Table *table, const TableCell *cells, const uint32_t
             buf_put_repeat(&line, ' ', widths[i] - cells[i].width + TABLE_GAP);
         }
     }
-    /* Empty cells at the end leave blanks behind. */
+    /* Empty cells at the end would leave trailing spaces. */
     while (line.len > 0 && line.data[line.len - 1] == ' ') {
         line.len--;
     }

@@ -1,4 +1,4 @@
-/* Rows under headings, in columns as wide as their widest cell: what `-o table` prints.
+/* Prints rows under headings, with columns as wide as their widest cell: the output of `-o table`.
  *
  *     static const char *const headings[] = { "STEP", "SINCE", NULL };
  *     Table table;
@@ -7,7 +7,7 @@
  *     table_add(&table, since);
  *     table_print(&table, invocation->out);
  *
- * A cell is one line, safe to show. The last column is not padded. */
+ * Cells are escaped to one safe line. The last column is not padded. */
 #pragma once
 
 #include "base/vec.h"
@@ -20,13 +20,13 @@ typedef struct TableCell {
 
 typedef struct Table {
     Arena *arena;
-    const char *const *headings; /* NULL ends them */
+    const char *const *headings; /* ends with NULL */
     uint32_t columns;
     VEC(TableCell) cells; /* row by row */
 } Table;
 
 void table_init(Table *table, Arena *arena, const char *const *headings);
-/* The next cell, left to right, row by row. The text is copied. */
+/* Adds the next cell, row by row. The text is copied. */
 void table_add(Table *table, Str text);
-/* Nothing when there are no rows. The last row must be whole. */
+/* Prints nothing if there are no rows. The last row must be complete. */
 void table_print(const Table *table, Stream *out);

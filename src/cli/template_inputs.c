@@ -22,7 +22,7 @@ static bool parse_size(const char *word, uint64_t *out)
     return true;
 }
 
-/* An option that limits something, and how far it can be raised. */
+/* An option that sets a limit, and its maximum. */
 typedef struct LimitOption {
     const char *name;
     uint64_t max;
@@ -35,7 +35,7 @@ static bool limit_option(const Invocation *invocation, LimitOption limit, uint64
     if (parse_size(word, out) && *out > 0 && *out <= limit.max) {
         return true;
     }
-    usage_error(invocation, "--%s takes a number from 1 to %s, such as 500, 64K or 16M, not '%s'",
+    usage_error(invocation, "--%s must be a number from 1 to %s, such as 500, 64K or 16M, not '%s'",
                 limit.name, limit.max_text, word);
     return false;
 }
@@ -75,7 +75,8 @@ static bool load(void *context, Str name, Arena *arena, Str *text)
         return true;
     }
     if (err.kind != ERROR_NOT_FOUND) {
-        /* Without the name before it, which may be a secret; a very long one leaves no reason. */
+        /* Without the name at its start, which may be a secret; after a very long name there is no
+         * reason. */
         Str reason = str_from_c(err.text);
         loader->failed = str_starts(reason, name) && reason.len > name.len + 2
                              ? arena_copy(arena, str_from_offset(reason, name.len + 2))
@@ -91,7 +92,7 @@ void template_loader_attach(TemplateLoader *loader, const char *root, TemplateSe
     settings->load_context = loader;
 }
 
-/* The name of a template as a path that the user can open. */
+/* Turns the name of a template into a path that the user can open. */
 static Str path_of(Arena *arena, Str name, Str main, const TemplateLoader *loader)
 {
     if (name.len == 0 || str_eq(name, main)) {
@@ -108,7 +109,7 @@ enum {
     NAME_SHOWN = 300
 };
 
-/* "did you mean 'parts/header.j2'?" among the files that could have been meant. */
+/* Returns "did you mean 'parts/header.j2'?", from the available files. */
 static Str nearest_template(Arena *arena, const TemplateLoader *loader, Str name)
 {
     static const char *const any[] = { "", NULL };
@@ -128,7 +129,7 @@ static Str nearest_template(Arena *arena, const TemplateLoader *loader, Str name
                : STR_EMPTY;
 }
 
-/* Jinja2's message is the bare name; say what was looked for, where, and what may be meant. */
+/* Jinja2's message is just the name; explain what was searched, where, and suggest alternatives. */
 static void explain_not_found(Inputs *inputs, Problem *problem, const TemplateLoader *loader,
                               Str name)
 {
@@ -166,7 +167,7 @@ static void add_fault(Inputs *inputs, const Fault *fault, Str main, const Templa
                            origin->line);
     }
     if (fault->begins > 0) {
-        problem_add_note(arena, problem, STR("it begins"), problem->file, fault->begins);
+        problem_add_note(arena, problem, STR("starts here"), problem->file, fault->begins);
     }
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(arena, "in item %llu%s%" STR_FMT "%s of the loop",

@@ -1,20 +1,20 @@
-/* Where a watch stands, so that it can go on after the server was away: nothing is missed, and
- * nothing told twice. Pure. */
+/* Position of a watch, for resuming after a reconnect without missing or repeating changes.
+ * Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct WatchPosition {
-    int64_t from;     /* what to ask for next; 0: not known yet */
-    int64_t revision; /* of the last change that was told; a revision can have several */
-    uint32_t told;    /* how many of its changes were */
-    uint32_t skip;    /* of them that come again, after asking anew */
+    int64_t from;     /* revision to request next; 0: unknown */
+    int64_t revision; /* revision of the last printed change; a revision can have several changes */
+    uint32_t told;    /* number of its changes printed so far */
+    uint32_t skip;    /* number of them to skip after a reconnect */
 } WatchPosition;
 
-/* The watch stands: all after `revision` is going to come. */
+/* The watch is established: everything after `revision` will follow. */
 void watch_position_start(WatchPosition *position, int64_t revision);
-/* All up to `revision` has come. */
+/* Everything up to `revision` has arrived. */
 void watch_position_progress(WatchPosition *position, int64_t revision);
-/* A change has come; false: it was told already. */
+/* A change has arrived; returns false if it was already printed. */
 bool watch_position_take(WatchPosition *position, int64_t revision);

@@ -3,7 +3,7 @@
 #include "lang/template/names.h"
 
 enum {
-    CHAIN_MAX = 100 /* causes that are told */
+    CHAIN_MAX = 100 /* maximum length of the chain of causes */
 };
 
 typedef struct Teller {
@@ -22,7 +22,7 @@ static void set_text(const Teller *teller, Map *map, const char *key, Str text)
     set(teller, map, key, value_string(text));
 }
 
-/* Fields of the record as they are; those it does not have are left out. */
+/* Copies fields of the record, skipping missing ones. */
 static void copy(const Teller *teller, Map *to, Value from, const char *const *keys)
 {
     for (; *keys != NULL; keys++) {
@@ -48,19 +48,19 @@ static StepResult result_of(const Teller *teller, uint32_t step)
     return teller->recorded->recording.results[step].result;
 }
 
-/* The decision about a step; NULL when the run never came to one. */
+/* The decision about a step; NULL if the run made none. */
 static const Decision *decision_of(const Teller *teller, uint32_t step)
 {
     uint32_t turn = teller->recorded->steps[step].last_turn;
     return turn == UINT32_MAX ? NULL : &teller->recorded->turns.list.items[turn].decision;
 }
 
-/* --- The chain ------------------------------------------------------------------------------- */
+/* --- Chain of causes ------------------------------------------------------------------------- */
 
 static Str cause_text(Str cause)
 {
-    return str_eq(cause, STR("drift"))    ? STR("the machine was not as the last run left it")
-           : str_eq(cause, STR("intent")) ? STR("the site wants something else than last time")
+    return str_eq(cause, STR("drift"))    ? STR("the machine had changed since the last run")
+           : str_eq(cause, STR("intent")) ? STR("the site has changed since the last run")
            : str_eq(cause, STR("new"))    ? STR("it was never applied here before")
                                           : STR_EMPTY;
 }
@@ -76,18 +76,15 @@ static Str error_text(const Teller *teller, uint32_t step)
                         STR_ARG(code));
 }
 
-/* "failed: no such file (E0601)", "changed: the machine was not ..., ran because 'x' changed" */
+/* Returns "failed: no such file (E0601)", "changed: the machine had ..., ran because 'x'
+ * changed". */
 static Str tell_step(const Teller *teller, uint32_t step)
 {
     static const char *const words[] = {
-        [RESULT_PENDING] = "did not come to an end",
-        [RESULT_OK] = "ran and found nothing to change",
-        [RESULT_CHANGED] = "changed",
-        [RESULT_FAILED] = "failed",
-        [RESULT_SKIPPED] = "was skipped",
-        [RESULT_BLOCKED] = "was blocked",
-        [RESULT_WAITING] = "was still waiting",
-        [RESULT_UNKNOWN] = "not known before the run",
+        [RESULT_PENDING] = "did not finish",    [RESULT_OK] = "ran and found nothing to change",
+        [RESULT_CHANGED] = "changed",           [RESULT_FAILED] = "failed",
+        [RESULT_SKIPPED] = "was skipped",       [RESULT_BLOCKED] = "was blocked",
+        [RESULT_WAITING] = "was still waiting", [RESULT_UNKNOWN] = "unknown before the run",
     };
     StepResult result = result_of(teller, step);
     const Decision *decision = decision_of(teller, step);
@@ -105,13 +102,13 @@ static Str tell_step(const Teller *teller, uint32_t step)
     }
     if (ran && decision->reason.len > 0) {
         buf_put_format(&text, "%s because %" STR_FMT,
-                       decision->react ? "; it ran and was to react" : "; it ran",
+                       decision->react ? "; it ran and had to react" : "; it ran",
                        STR_ARG(decision->reason));
     }
     return buf_str(&text);
 }
 
-/* Why it reacted at the end, to what it listens to; empty when it did not. */
+/* Why it reacted at the end to what it listens to; empty if it did not. */
 static Str tell_reaction(const Teller *teller, uint32_t step)
 {
     const Turns *turns = &teller->recorded->turns;
@@ -144,8 +141,8 @@ static void set_edge(const Teller *teller, Map *map, const Edge *edge)
     }
 }
 
-/* From the step to the one that everything comes from. The causes of a decision had their results
- * before it, so that this ends; a forged record ends at CHAIN_MAX. */
+/* From the step to its root cause. The causes of a decision have their results before it, so this
+ * terminates; CHAIN_MAX guards against a forged record. */
 static Value chain_value(const Teller *teller, uint32_t step)
 {
     List *chain = list_new(teller->arena, 4);
@@ -165,7 +162,7 @@ static Value chain_value(const Teller *teller, uint32_t step)
     return value_list(chain);
 }
 
-/* --- Where values come from ------------------------------------------------------------------ */
+/* --- Origin of values ------------------------------------------------------------------------ */
 
 static bool starts_path(Str name, const char *root, Str *rest)
 {
@@ -181,14 +178,14 @@ static bool starts_path(Str name, const char *root, Str *rest)
     return rest->len > 0 && rest->data[0] == '[';
 }
 
-/* ['a b'] at the start of a path, as the name itself. */
+/* The name in ['a b'] at the start of a path. */
 static Str unquoted(Str path)
 {
     size_t end = str_find(path, STR("']"), 0);
     return str_starts(path, STR("['")) && end != STR_NOT_FOUND ? str_slice(path, 2, end) : path;
 }
 
-/* The command that tells more of a name; empty for what it knows nothing of. */
+/* The command that explains a name further; empty if there is none. */
 static Str ask_about(const Teller *teller, Str name)
 {
     Value site = value_map(map_new(teller->arena, 0));
@@ -250,7 +247,7 @@ static void find_names(const Teller *teller, Value written, bool expression, Lis
     }
 }
 
-/* What it looks up, and how to ask about that. */
+/* Names that an expression uses, and how to find out more about each. */
 static void set_uses(const Teller *teller, Map *map, Value written, bool expression)
 {
     List *names = list_new(teller->arena, 4), *uses = list_new(teller->arena, 4);
@@ -305,9 +302,9 @@ static Value params_value(const Teller *teller, uint32_t step)
     return value_list(list);
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Document -------------------------------------------------------------------------------- */
 
-/* Each condition with its last answer. */
+/* Each condition with its last result. */
 static Value conditions_value(const Teller *teller, uint32_t step)
 {
     const Turns *turns = &teller->recorded->turns;
@@ -386,7 +383,7 @@ Value why_value(const Recorded *recorded, uint32_t step, Arena *arena)
     return value_map(map);
 }
 
-/* The last of the chain, unless that is the step itself; missing then. */
+/* The last of the chain; missing if that is the step itself. */
 static Value root_value(const Teller *teller, uint32_t step)
 {
     Value chain = chain_value(teller, step);

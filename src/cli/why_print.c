@@ -3,7 +3,7 @@
 #include "lang/json.h"
 
 enum {
-    VALUE_WIDTH = 200, /* bytes of a value that are shown */
+    VALUE_WIDTH = 200, /* maximum length of a printed value, in bytes */
     OUTPUT_SHOWN = 2000
 };
 
@@ -27,7 +27,7 @@ static void put_place(Buf *out, Value of)
     }
 }
 
-/* As JSON on one line, not too much of it. */
+/* As JSON on one line, truncated. */
 static void put_value(Buf *out, Value value)
 {
     Error err;
@@ -129,7 +129,7 @@ static void put_conditions(Buf *out, Value why)
         buf_put(out, STR(" -> "));
         visible_put(out, value_get_text(condition, "answer"));
         if (times != NULL && times->integer > 1) {
-            buf_put_format(out, ", asked %lld times", (long long)times->integer);
+            buf_put_format(out, ", evaluated %lld times", (long long)times->integer);
         }
         buf_put_char(out, '\n');
         put_ask(out, condition, "    ");
@@ -187,9 +187,9 @@ static void put_parameters(Buf *out, Value why)
         if (value != NULL) {
             put_value(out, *value);
         } else if (bytes != NULL && bytes->kind == VALUE_INT) {
-            buf_put_format(out, "(%lld bytes as written)", (long long)bytes->integer);
+            buf_put_format(out, "(%lld bytes of source)", (long long)bytes->integer);
         } else {
-            buf_put(out, STR("(was not evaluated)"));
+            buf_put(out, STR("(not evaluated)"));
         }
         put_place(out, param);
         buf_put_char(out, '\n');
@@ -223,12 +223,12 @@ static void put_diff(Buf *out, Value why)
         put_title(out, "Diff");
         put_lines(out, str_slice(text, 0, OUTPUT_SHOWN), STR("  "));
         if (text.len > OUTPUT_SHOWN) {
-            buf_put(out, STR("  ... (-o json has all of it)\n"));
+            buf_put(out, STR("  ... (-o json shows all)\n"));
         }
     }
 }
 
-/* The end of what a command wrote: that is where it says what went wrong. */
+/* The end of a command's output, where errors usually are. */
 static void put_output(Buf *out, Value why, const char *key, const char *title)
 {
     Str text = value_get_text(why, key);
@@ -237,7 +237,7 @@ static void put_output(Buf *out, Value why, const char *key, const char *title)
     }
     put_title(out, title);
     if (text.len > OUTPUT_SHOWN) {
-        buf_put(out, STR("  ... (its end; -o json has all of it)\n"));
+        buf_put(out, STR("  ... (last lines; -o json shows all)\n"));
         text = str_from_offset(text, text.len - OUTPUT_SHOWN);
         size_t line = str_find(text, STR("\n"), 0);
         text =
@@ -278,7 +278,7 @@ void why_print(Value why, Buf *out)
     put_output(out, why, "stderr", "Standard error");
 }
 
-/* "web#x  cmd.run  failed: exited with 3 (E0601)  jobs/web.yaml:12", and what it comes from. */
+/* Prints "web#x  cmd.run  failed: exited with 3 (E0601)  jobs/web.yaml:12", and its root cause. */
 static void put_bad_step(Buf *out, Value step)
 {
     visible_put(out, value_get_text(step, "step"));
@@ -316,5 +316,5 @@ void why_run_print(Value why, Buf *out)
             between = ", ";
         }
     }
-    buf_put(out, steps->len > 0 ? STR("; 'eden why STEP' tells more of one\n") : STR("\n"));
+    buf_put(out, steps->len > 0 ? STR("; see 'eden why STEP' for details\n") : STR("\n"));
 }

@@ -1,26 +1,27 @@
-/* The current CAs of the cluster, and what issuing a certificate takes and returns. */
+/* The current CAs of the cluster, and the input and output of issuing a certificate. */
 #pragma once
 
 #include "cluster/cluster_store.h"
 #include "pki/credential.h"
 
-/* Whoever is given a pointer to one looks through it every time: the CAs change during a rotation
- * (membership/authority.h). */
+/* The CAs change during a rotation (membership/authority.h), so dereference the pointer each time
+ * instead of copying. */
 typedef struct CaSet {
     const Credential *issuer; /* the one that signs */
-    CertificateSet trusted;   /* all that are trusted, the issuer among them */
+    CertificateSet trusted;   /* all trusted CAs, including the issuer */
 } CaSet;
 
 typedef struct CertifySettings {
     ClusterStore at;
-    Str cluster;      /* its name */
-    const CaSet *cas; /* NULL: they are gone, while the store still answers; ERROR_UNAVAILABLE */
-    int64_t node_life_ms; /* 0: as the CA has it */
+    Str cluster; /* name of the cluster */
+    /* NULL once the CAs are freed, while the store still completes calls: ERROR_UNAVAILABLE */
+    const CaSet *cas;
+    int64_t node_life_ms; /* 0: the CA's default */
 } CertifySettings;
 
 /* PEM. */
 typedef struct Certified {
-    Str certificate; /* the own one, and what leads to the CA */
-    Str bundle;      /* every CA to trust */
+    Str certificate; /* leaf first, then the chain to the CA */
+    Str bundle;      /* all CAs to trust */
     const Certificate *own;
 } Certified;

@@ -1,3 +1,7 @@
+/* One optimistic transaction: read the keys, let `decide` add operations, write them with a compare
+ * on the revision of every key that was read, and start over if a compare fails. A TTL needs a
+ * lease, which is granted between deciding and writing. `done` is deferred until the in-memory
+ * state has seen the written revision, so that a caller reads its own writes. */
 #include "cluster/change.h"
 
 #include <stdlib.h>
@@ -9,20 +13,20 @@
 #include "lang/record.h"
 
 enum {
-    TRIES_MAX = 30 /* each that fails means that somebody else got on */
+    TRIES_MAX = 30 /* each failed attempt means that another writer made progress */
 };
 
-typedef struct Seen {
+typedef struct KeyRead {
     Str key;
-    int64_t revision; /* 0: it is not there */
+    int64_t revision; /* 0: the key does not exist */
     Str value;
-} Seen;
+} KeyRead;
 
 struct Change {
     ChangeSpec spec;
-    Arena own, deciding; /* of the keys; of one try */
-    StoreCompare fence;  /* a copy; an empty key: no fence */
-    Seen seen[CHANGE_KEYS_MAX];
+    Arena own, deciding; /* of the keys; of one attempt */
+    StoreCompare fence;  /* a copy; without a fence its key is empty */
+    KeyRead seen[CHANGE_KEYS_MAX];
     int64_t counts[CHANGE_COUNTS_MAX];
     StoreOp ops[CHANGE_OPS_MAX];
     bool is_leased[CHANGE_OPS_MAX];
@@ -42,7 +46,7 @@ static void end(Change *change, const Error *err)
 {
     Error ignored;
     bool is_unknown = err != NULL && err->kind == ERROR_UNKNOWN;
-    /* One that nothing was written with would only take a place until it expires. */
+    /* A lease that nothing was written with would only occupy a slot until it expires. */
     if (change->lease != 0 && change->written == 0 && !is_unknown) {
         (void)!store_lease_revoke(change->spec.at.store, change->lease, lease_gone, NULL, &ignored);
     }
@@ -54,14 +58,14 @@ static void end(Change *change, const Error *err)
     free(change);
 }
 
-static void look(Change *change);
+static void read_keys(Change *change);
 
 static void seen_by_state(void *context)
 {
     end(context, NULL);
 }
 
-/* Whoever looks again sees in the state at least what it was refused for. */
+/* A caller that retries finds in the state at least what it was rejected for. */
 static void refusal_seen(void *context)
 {
     Change *change = context;
@@ -90,7 +94,7 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         leader_fenced_out(&late);
         end(change, &late);
     } else if (change->tries < TRIES_MAX) {
-        look(change);
+        read_keys(change);
     } else {
         error_set(&late, ERROR_UNAVAILABLE,
                   "too many concurrent changes to the same keys; try again");
@@ -122,7 +126,7 @@ static bool write_ops(Change *change, Error *err)
                      .success_count = change->op_count,
                      .failure = &look_at_fence,
                      .failure_count = is_fenced ? 1 : 0 };
-    return store_txn_sure(change->spec.at.store, &txn, written, change, err);
+    return store_txn_confirmed(change->spec.at.store, &txn, written, change, err);
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
@@ -143,7 +147,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     }
 }
 
-static void looked(void *context, const StoreReply *reply, const Error *err)
+static void on_keys(void *context, const StoreReply *reply, const Error *err)
 {
     Change *change = context;
     Error failure;
@@ -176,7 +180,7 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-static void look(Change *change)
+static void read_keys(Change *change)
 {
     StoreOp ops[CHANGE_KEYS_MAX + CHANGE_COUNTS_MAX];
     uint32_t count = change->spec.key_count;
@@ -195,7 +199,7 @@ static void look(Change *change)
         }
     }
     StoreTxn txn = { .success = ops, .success_count = count };
-    if (!store_txn(change->spec.at.store, &txn, looked, change, &err)) {
+    if (!store_txn(change->spec.at.store, &txn, on_keys, change, &err)) {
         end(change, &err);
     }
 }
@@ -218,7 +222,7 @@ void change_start(const ChangeSpec *spec, Change **out)
         change->fence.key = arena_copy(&change->own, spec->fence->key);
     }
     *out = change;
-    look(change);
+    read_keys(change);
 }
 
 void change_abandon(Change *change)
@@ -318,7 +322,7 @@ Str grants_record(Arena *arena, Str last)
     return print(arena, &grants_format, &(Grants){ .last = last });
 }
 
-Str without_record(Arena *arena)
+Str excluded_record(Arena *arena)
 {
     return print(arena, &without_format, NULL);
 }

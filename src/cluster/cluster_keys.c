@@ -135,12 +135,12 @@ Str cluster_key_rotation(Arena *arena, Str prefix)
     return internal(arena, prefix, STR("pki"), STR("rotation"));
 }
 
-Str cluster_key_without(Arena *arena, Str prefix, Str name)
+Str cluster_key_rotation_excluded(Arena *arena, Str prefix, Str name)
 {
     return internal(arena, prefix, STR("pki-without"), name);
 }
 
-Str cluster_key_without_all(Arena *arena, Str prefix)
+Str cluster_key_rotation_excluded_all(Arena *arena, Str prefix)
 {
     return internal_all(arena, prefix, STR("pki-without"));
 }

@@ -1,56 +1,57 @@
-/* The keys that the server's own objects have, by store/keys.h. Pure. */
+/* The keys of the server's own records, on top of store/keys.h. Pure. */
 #pragma once
 
 #include "store/keys.h"
 
-/* Records of the servers' own are below internal/<kind>: these kinds, ended by NULL. No object of the API
- * is there, whatever its kind is called. */
+/* Servers' own records are under internal/<kind>: these kinds, terminated by NULL. Objects of the
+ * API are never there, whatever the name of their kind. */
 extern const char *const cluster_internal_kinds[];
-Str cluster_key_internal_all(Arena *arena, Str prefix, const char *kind); /* what they start with */
+Str cluster_key_internal_all(Arena *arena, Str prefix, const char *kind); /* their common prefix */
 
 Str cluster_key_node(Arena *arena, Str prefix, Str name);
 Str cluster_key_node_all(Arena *arena,
-                         Str prefix); /* of these and of those that tell who is alive */
-/* There with the lease of the node's session. */
+                         Str prefix); /* common prefix of these and of liveness keys */
+/* Exists with the lease of the node's session. */
 Str cluster_key_alive(Arena *arena, Str prefix, Str name);
-/* Since when it has none; it stays when the node comes back, and means nothing then. */
+/* Since when it has no session. Remains when the node returns, and has no meaning then. */
 Str cluster_key_silent(Arena *arena, Str prefix, Str name);
-/* There while something is left of a node that was removed; what all of these start with. */
+/* Exists while data of a removed node is left; and the common prefix. */
 Str cluster_key_removed(Arena *arena, Str prefix, Str name);
 Str cluster_key_removed_all(Arena *arena, Str prefix);
 Str cluster_key_facts(Arena *arena, Str prefix, Str name);
-/* What it has said about its trust; what all of these start with. */
+/* The trust status that the node reported; and the common prefix. */
 Str cluster_key_trust_of(Arena *arena, Str prefix, Str name);
 Str cluster_key_trust_all(Arena *arena, Str prefix);
-/* How far its session is; what all of its logs and orders start with. */
+/* Position of its session; and the common prefixes of its logs and orders. */
 Str cluster_key_session(Arena *arena, Str prefix, Str name);
 Str cluster_key_logs(Arena *arena, Str prefix, Str name);
 Str cluster_key_orders(Arena *arena, Str prefix, Str name);
 Str cluster_key_joining(Arena *arena, Str prefix, Str name);
-Str cluster_key_joining_all(Arena *arena, Str prefix); /* what all of them start with */
+Str cluster_key_joining_all(Arena *arena, Str prefix); /* their common prefix */
 Str cluster_key_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_token_all(Arena *arena, Str prefix);
 Str cluster_key_nonce(Arena *arena, Str prefix, Str nonce);
 Str cluster_key_revocations(Arena *arena, Str prefix);
-/* There when internal records are where this version keeps them (cluster/key_moves.h). */
+/* Exists once internal records are where this version stores them (cluster/key_migration.h). */
 Str cluster_key_moved(Arena *arena, Str prefix);
-/* By which servers seal the places in lists. */
+/* The key with which servers seal page tokens. */
 Str cluster_key_cursor_key(Arena *arena, Str prefix);
-/* Which store this is, as the settings of its server have it: a foreign one is noticed. */
+/* Identifies the store: compared with the server's settings to detect a foreign one. */
 Str cluster_key_store_id(Arena *arena, Str prefix);
-/* There with the lease of the server that leads. */
+/* Exists with the lease of the leading server. */
 Str cluster_key_leader(Arena *arena, Str prefix);
-/* What a server writes to see whether it can. */
+/* Written by a server to test whether it can write. */
 Str cluster_key_probe(Arena *arena, Str prefix, Str server);
-/* What nodes are told about trust; how far the rotation of the CA is; for whom that does not wait. */
+/* Trust information for nodes; the state of a CA rotation; nodes that the rotation does not wait
+ * for. */
 Str cluster_key_trust(Arena *arena, Str prefix);
 Str cluster_key_rotation(Arena *arena, Str prefix);
-Str cluster_key_without(Arena *arena, Str prefix, Str name);
-Str cluster_key_without_all(Arena *arena, Str prefix);
+Str cluster_key_rotation_excluded(Arena *arena, Str prefix, Str name);
+Str cluster_key_rotation_excluded_all(Arena *arena, Str prefix);
 
-/* --- Of the API ------------------------------------------------------------------------------ */
+/* --- API ------------------------------------------------------------------------------------- */
 
-/* A plain object of a kind, which is written in small letters: "role". */
+/* A plain object. The kind is in lower case: "role". */
 Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name);
 Str cluster_key_object_all(Arena *arena, Str prefix, Str kind);
 Str cluster_key_role(Arena *arena, Str prefix, Str name);
@@ -59,15 +60,17 @@ Str cluster_key_access_token(Arena *arena, Str prefix, Str id);
 Str cluster_key_access_token_all(Arena *arena, Str prefix);
 Str cluster_key_user_certificate(Arena *arena, Str prefix, Str serial);
 Str cluster_key_user_certificate_all(Arena *arena, Str prefix);
-/* Changed with every such record that names roles: what a role's deletion is compared with. */
+/* Written with every such record that names roles, so that the deletion of a role can compare
+ * it. */
 Str cluster_key_access_token_grants(Arena *arena, Str prefix);
 Str cluster_key_user_certificate_grants(Arena *arena, Str prefix);
 Str cluster_key_grants_all(Arena *arena, Str prefix);
-/* Of a session of a browser, by what it was made from and the hash of its secret. */
+/* A browser session, by its credential and the hash of its secret. */
 Str cluster_key_browser(Arena *arena, Str prefix, Str credential, Str hash);
-Str cluster_key_browser_of(Arena *arena, Str prefix, Str credential); /* all of one credential */
+/* all sessions of one credential */
+Str cluster_key_browser_of(Arena *arena, Str prefix, Str credential);
 Str cluster_key_browser_all(Arena *arena, Str prefix);
-/* Changed with every session that is made from the credential: what its next one is compared with. */
+/* Written with every session created from the credential, so that the next one can compare it. */
 Str cluster_key_browser_grants(Arena *arena, Str prefix, Str credential);
 Str cluster_key_audit(Arena *arena, Str prefix, uint64_t sequence);
 Str cluster_key_audit_all(Arena *arena, Str prefix);

@@ -1,4 +1,4 @@
-/* Where the records of a cluster are kept. */
+/* Location of the records of a cluster. */
 #pragma once
 
 #include "store/store.h"
@@ -6,14 +6,14 @@
 typedef struct Roster Roster;
 typedef struct State State;
 
-/* Borrowed by whoever is given one, until what they were asked for is done. */
+/* Must be valid until the call that it is passed to has completed. */
 typedef struct ClusterStore {
     Loop *loop;
     Store *store;
     Str prefix;     /* of keys */
-    State *state;   /* of what is there; NULL: none is kept, as when a cluster is restored */
-    Roster *roster; /* of the nodes among that; NULL too then */
+    State *state;   /* in-memory copy; NULL if there is none, as during a restore */
+    Roster *roster; /* view of its nodes; NULL in the same case */
 } ClusterStore;
 
-/* For changes that give nothing back: `err` is NULL when it is done. */
+/* For changes without a result: `err` is NULL on success. */
 typedef void ClusterDone(void *context, const Error *err);

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct Waiter {
-    CursorKeyKnown *done;
+    CursorKeyReady *done;
     void *context;
     struct Waiter *next;
 } Waiter;
@@ -24,7 +24,7 @@ struct CursorKey {
     ClusterStore at;
     SealKey key;
     bool is_known, is_asked, is_orphan;
-    bool is_own; /* the store has none that can be read: it is to get this one */
+    bool is_own; /* the store has no readable key: this one is to be written */
     Waiter *first, **last;
 };
 
@@ -38,7 +38,7 @@ static bool check_secret(Str digits, Error *err)
            error_set(err, ERROR_INVALID, "must be a key of hexadecimal digits");
 }
 
-/* Written once, and anew as a whole when it is damaged. */
+/* Written once, and replaced entirely if damaged. */
 static const RecordField key_fields[] = {
     { "secret", RECORD_TEXT, RECORD_STR_AT(KeyRecord, secret), .is_required = true,
       .is_secret = true, .check_text = check_secret, .help = "key that seals page tokens" },
@@ -53,7 +53,7 @@ static const RecordFormat key_format = {
     .text_max = RECORD_MAX,
 };
 
-/* False: it cannot be read. */
+/* Returns false if it is unreadable. */
 static bool take_record(CursorKey *key, Arena *arena, Str text)
 {
     KeyRecord record;
@@ -93,24 +93,24 @@ static void key_destroy(CursorKey *key)
     free(key);
 }
 
-static void warn_unkept(const char *why)
+static void warn_unsaved(const char *why)
 {
     log_warning("cannot save the pagination key; page tokens will not survive a restart",
                 LOG_C("error", why));
 }
 
-static void asked(void *context, Change *change, const Error *err)
+static void on_key(void *context, Change *change, const Error *err)
 {
     CursorKey *key = context;
     key->is_asked = false;
     key->is_known = err == NULL || key->is_own;
     if (err != NULL && key->is_own) {
-        warn_unkept(err->text);
+        warn_unsaved(err->text);
     }
     Waiter *next = key->first;
     key->first = NULL;
     key->last = &key->first;
-    /* Who is called may free it. */
+    /* The callback may free it. */
     SealKey known = key->key;
     bool is_known = key->is_known;
     if (key->is_orphan) {
@@ -144,7 +144,7 @@ void cursor_key_free(CursorKey *key)
     }
 }
 
-static void add_waiter(CursorKey *key, CursorKeyKnown *done, void *context)
+static void add_waiter(CursorKey *key, CursorKeyReady *done, void *context)
 {
     Waiter *waiter = memory_new(sizeof *waiter);
     *waiter = (Waiter){ done, context, NULL };
@@ -152,8 +152,8 @@ static void add_waiter(CursorKey *key, CursorKeyKnown *done, void *context)
     key->last = &waiter->next;
 }
 
-/* Without the store, which may hang. */
-static void look_at_state(CursorKey *key)
+/* Uses only the state, because the store may hang. */
+static void read_state(CursorKey *key)
 {
     const State *state = key->at.state;
     AUTO_CLEAR(Arena) arena;
@@ -168,14 +168,14 @@ static void look_at_state(CursorKey *key)
         key->is_known = true;
     } else if (age.stale_since_ms != 0 && seal_key_make(&key->key, &err)) {
         key->is_known = true;
-        warn_unkept(age.why);
+        warn_unsaved(age.why);
     }
 }
 
-void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context)
+void cursor_key_get(CursorKey *key, CursorKeyReady *done, void *context)
 {
     if (!key->is_known) {
-        look_at_state(key);
+        read_state(key);
     }
     if (key->is_known) {
         done(context, &key->key, NULL);
@@ -195,7 +195,7 @@ void cursor_key_get(CursorKey *key, CursorKeyKnown *done, void *context)
                                 .keys = &place,
                                 .key_count = 1,
                                 .decide = decide,
-                                .done = asked,
+                                .done = on_key,
                                 .context = key },
                  &change);
 }

@@ -1,7 +1,7 @@
 #include "cluster/facts_digest.h"
 
 enum {
-    ROOM = 16 /* bytes around a value, and for what ends the objects */
+    ROOM = 16 /* bytes around a value, and to close the objects */
 };
 
 typedef struct Digested {
@@ -22,8 +22,8 @@ static const Digested in_memory[] = { { "total", true }, { "swap", true } };
 
 /* --- Skimming JSON --------------------------------------------------------------------------- */
 
-/* There may be a hundred thousand documents at once, and almost all of each is not wanted: nothing is
- * decoded here, and what is kept is read as JSON when somebody looks at it. */
+/* There may be a hundred thousand documents at once, and almost all of each is unused. So nothing
+ * is decoded here; what is retained is parsed as JSON on use. */
 typedef struct Skim {
     Str text;
     size_t at;
@@ -58,7 +58,7 @@ static void skip_string(Skim *skim)
     skim->at++;
 }
 
-/* Of one value, whatever it is; at the end of the text when it has none. */
+/* Skips one value of any type and returns its text. */
 static Str take_value(Skim *skim)
 {
     skip_space(skim);
@@ -84,7 +84,7 @@ static Str take_value(Skim *skim)
     return str_trim(str_slice(skim->text, start, skim->at));
 }
 
-/* The next entry of an object; false: there is none. */
+/* The next entry of an object; false at the end. */
 static bool take_entry(Skim *skim, Str *name, Str *value)
 {
     skip_space(skim);
@@ -105,7 +105,7 @@ static bool take_entry(Skim *skim, Str *name, Str *value)
     return value->len > 0;
 }
 
-/* --- Keeping --------------------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------------- */
 
 static bool is_kept(const Digested *known, size_t count, Str name, Str value)
 {

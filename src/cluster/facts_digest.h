@@ -1,6 +1,5 @@
-/* The few facts of each node that servers keep in memory, so that nodes can
- * be selected by them without a query to the store: short strings and
- * numbers, in less than FACTS_DIGEST_MAX bytes. Pure.
+/* The few facts of each node that servers keep in memory, so that nodes can be selected by them
+ * without reading the store: short strings and numbers, in less than FACTS_DIGEST_MAX bytes. Pure.
  *
  * A node reports its own facts: use them to find nodes, not for permissions. */
 #pragma once
@@ -10,15 +9,15 @@
 
 enum {
     FACTS_DIGEST_MAX = 768,
-    FACTS_DIGEST_TEXT_MAX = 64 /* bytes of one value as JSON; a longer one is left out */
+    FACTS_DIGEST_TEXT_MAX = 64 /* bytes of one value as JSON; longer ones are omitted */
 };
 
-/* Of facts as they are stored, as JSON. What is no JSON gives what it gives, which need not be JSON. */
+/* Of stored facts (JSON). Invalid JSON gives an unspecified result, which may be invalid as
+ * well. */
 void facts_digest(Str facts, Buf *out);
-/* The same facts of no node, each with a value of its kind: for looking whether an expression names what
- * there is. */
+/* The same facts with an example value each, to check which names an expression uses. */
 Value facts_digest_sample(Arena *arena);
-/* "arch, cpus, ...": for messages and help. */
+/* "arch, cpus, ...", for messages and help. */
 #define FACTS_DIGEST_NAMES                                                                    \
     "arch, cpus, fqdn, init_system, kernel, memory.total, memory.swap, name, os, os_family, " \
     "os_version, package_manager, timezone, virtualization"

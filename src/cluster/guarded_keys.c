@@ -13,7 +13,7 @@ static const KeyKind kinds[] = {
     KEY_CURSOR_KEY,
     KEY_STORE_ID,
     KEY_SECRET,
-    /* What controllers rest on: a leader or a lock that is put by hand would be two. */
+    /* Controllers rely on these: a leader or lock written by hand would be a second one. */
     KEY_LEADER,
     KEY_LOCK,
     KEY_RUN,
@@ -21,7 +21,7 @@ static const KeyKind kinds[] = {
     KEY_RUNNING_VERSION,
 };
 
-/* Whether the range has a key in [first, last). */
+/* Whether the range contains a key in [first, last). */
 static bool meets(Str key, Str end, Str first, Str last)
 {
     if (end.len == 0) {

@@ -1,3 +1,7 @@
+/* A claim is a record under the hash of caller and key, written by the request that gets to
+ * execute. It has a lease of IDEMPOTENCY_PENDING_S while the request is in progress, so that a
+ * crashed server does not block retries forever; finishing replaces it with the response, which is
+ * stored for a day. */
 #include "cluster/idempotency.h"
 
 #include <stdlib.h>
@@ -35,7 +39,7 @@ const char *idempotency_state_text(IdempotencyState state)
 
 static void add_part(Sha256 *sha, Str part)
 {
-    /* With its length, so that no two lists of parts give the same bytes. */
+    /* Includes the length, so that different lists of parts never give the same bytes. */
     uint64_t len = part.len;
     sha256_add(sha, str_from((const char *)&len, sizeof len));
     sha256_add(sha, part);
@@ -73,22 +77,22 @@ bool idempotent_request_make(Str credential, Str key, Str method, Str target, St
 
 /* --- Records --------------------------------------------------------------------------------- */
 
-typedef struct KeptBody {
+typedef struct StoredBody {
     bool is_kept;
     Str bytes;
-} KeptBody;
+} StoredBody;
 
 typedef struct RequestRecord {
     Str digest;
-    int status; /* 0: it is under way */
+    int status; /* 0: in progress */
     Str etag, location;
-    KeptBody body;
+    StoredBody body;
     Value unknown;
 } RequestRecord;
 
 static bool body_decode(Arena *arena, Value value, void *member, Error *err)
 {
-    KeptBody *body = member;
+    StoredBody *body = member;
     body->is_kept = true;
     return base64_decode(arena, value_str(value), &body->bytes) ||
            error_set(err, ERROR_INVALID, "must be base64");
@@ -96,7 +100,7 @@ static bool body_decode(Arena *arena, Value value, void *member, Error *err)
 
 static void body_encode(const void *member, Buf *out)
 {
-    const KeptBody *body = member;
+    const StoredBody *body = member;
     buf_put_char(out, '"');
     base64_put(out, body->bytes);
     buf_put_char(out, '"');
@@ -104,7 +108,7 @@ static void body_encode(const void *member, Buf *out)
 
 static bool body_is_empty(const void *member)
 {
-    return !((const KeptBody *)member)->is_kept;
+    return !((const StoredBody *)member)->is_kept;
 }
 
 static const RecordCodec body_codec = { body_decode, body_encode, body_is_empty };
@@ -116,7 +120,7 @@ static const RecordField request_fields[] = {
       .help = "status of the response; 0: the request is in progress" },
     { "etag", RECORD_TEXT, RECORD_STR_AT(RequestRecord, etag), .help = "its ETag" },
     { "location", RECORD_TEXT, RECORD_STR_AT(RequestRecord, location), .help = "its Location" },
-    { "body", RECORD_TEXT, RECORD_CODED_AT(RequestRecord, body, KeptBody, body_codec),
+    { "body", RECORD_TEXT, RECORD_CODED_AT(RequestRecord, body, StoredBody, body_codec),
       .help = "its body, in base64" },
     { RECORD_UNKNOWN_AT(RequestRecord, unknown) },
     { 0 },
@@ -138,7 +142,7 @@ static bool read_record(Change *change, RequestRecord *out, Error *err)
 
 /* --- Claiming -------------------------------------------------------------------------------- */
 
-/* What a claim counts. */
+/* Indexes of the counts of a claim. */
 enum {
     COUNT_ALL,
     COUNT_OWN
@@ -147,7 +151,7 @@ enum {
 typedef struct Claim {
     IdempotentRequest request;
     IdempotencyState state;
-    IdempotencyAnswer answer; /* in the arena of the change */
+    IdempotencyAnswer answer; /* allocated in the arena of the change */
     IdempotencyDone *done;
     void *context;
 } Claim;
@@ -228,70 +232,70 @@ void idempotency_claim(const ClusterStore *at, const IdempotentRequest *request,
                  &change);
 }
 
-/* --- Ending ---------------------------------------------------------------------------------- */
+/* --- Finishing ------------------------------------------------------------------------------- */
 
-typedef struct Ending {
+typedef struct Completion {
     Arena arena;
     char digest[SHA256_HEX + 1];
-    bool is_kept;         /* else it goes */
+    bool is_kept;         /* otherwise it is deleted */
     RequestRecord record; /* in its arena, with that digest */
     ClusterDone *done;
     void *context;
-} Ending;
+} Completion;
 
-/* Only of the request that has claimed it: the claim may have run out, and another has it now. */
-static bool ending_decide(void *context, Change *change, Error *err)
+/* Only if this request still has the claim: it may have expired, and another may have it now. */
+static bool completion_decide(void *context, Change *change, Error *err)
 {
-    const Ending *ending = context;
-    RequestRecord claimed, record = ending->record;
+    const Completion *completion = context;
+    RequestRecord claimed, record = completion->record;
     bool is_own = change_has(change, 0) && read_record(change, &claimed, err) &&
-                  str_eq_c(claimed.digest, ending->digest) && claimed.status == 0;
-    if (ending->is_kept && (is_own || !change_has(change, 0))) {
+                  str_eq_c(claimed.digest, completion->digest) && claimed.status == 0;
+    if (completion->is_kept && (is_own || !change_has(change, 0))) {
         Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
         record.unknown = is_own ? claimed.unknown : value_missing();
         record_print(&request_format, &record, &text);
         change_put(change, change_key(change, 0), buf_str(&text), IDEMPOTENCY_KEPT_S);
-    } else if (!ending->is_kept && is_own) {
+    } else if (!completion->is_kept && is_own) {
         change_delete(change, change_key(change, 0));
     }
     return true;
 }
 
-static void ending_done(void *context, Change *change, const Error *err)
+static void completion_done(void *context, Change *change, const Error *err)
 {
-    Ending *ending = context;
-    ending->done(ending->context, err);
-    arena_clear(&ending->arena);
-    free(ending);
+    Completion *completion = context;
+    completion->done(completion->context, err);
+    arena_clear(&completion->arena);
+    free(completion);
 }
 
-/* NULL: nothing is kept of it. */
+/* NULL: nothing is stored. */
 static void end(const ClusterStore *at, const IdempotentRequest *request,
                 const RequestRecord *record, ClusterDone *done, void *context)
 {
-    Ending *ending = memory_new(sizeof *ending);
-    Arena *arena = &ending->arena;
+    Completion *completion = memory_new(sizeof *completion);
+    Arena *arena = &completion->arena;
     arena_init(arena, ARENA_UNLIMITED);
-    memcpy(ending->digest, request->digest, sizeof ending->digest);
+    memcpy(completion->digest, request->digest, sizeof completion->digest);
     if (record != NULL) {
-        ending->is_kept = true;
-        ending->record = (RequestRecord){ .digest = str_from_c(ending->digest),
-                                          .status = record->status,
-                                          .etag = arena_copy(arena, record->etag),
-                                          .location = arena_copy(arena, record->location),
-                                          .body = record->body };
-        ending->record.body.bytes = arena_copy(arena, record->body.bytes);
+        completion->is_kept = true;
+        completion->record = (RequestRecord){ .digest = str_from_c(completion->digest),
+                                              .status = record->status,
+                                              .etag = arena_copy(arena, record->etag),
+                                              .location = arena_copy(arena, record->location),
+                                              .body = record->body };
+        completion->record.body.bytes = arena_copy(arena, record->body.bytes);
     }
-    ending->done = done;
-    ending->context = context;
+    completion->done = done;
+    completion->context = context;
     Change *change;
-    Str key = cluster_key_idempotency(&ending->arena, at->prefix, str_from_c(request->name));
+    Str key = cluster_key_idempotency(&completion->arena, at->prefix, str_from_c(request->name));
     change_start(&(ChangeSpec){ .at = *at,
                                 .keys = &key,
                                 .key_count = 1,
-                                .decide = ending_decide,
-                                .done = ending_done,
-                                .context = ending },
+                                .decide = completion_decide,
+                                .done = completion_done,
+                                .context = completion },
                  &change);
 }
 
@@ -305,7 +309,7 @@ void idempotency_finish(const ClusterStore *at, const IdempotentRequest *request
     if (is_kept) {
         record.etag = answer->etag;
         record.location = answer->location;
-        record.body = (KeptBody){ true, answer->body };
+        record.body = (StoredBody){ true, answer->body };
     }
     end(at, request, &record, done, context);
 }

@@ -10,10 +10,10 @@ struct Debt {
     Debt *next;
     Arena arena;
     IdempotentRequest request;
-    bool has_answer; /* else it is to be forgotten */
+    bool has_answer; /* otherwise it is to be forgotten */
     bool holds_secret;
     IdempotencyAnswer answer;
-    int64_t until_ms; /* by the loop: the claim runs out then */
+    int64_t until_ms; /* loop time at which the claim expires */
 };
 
 struct IdempotencyDebts {
@@ -23,7 +23,7 @@ struct IdempotencyDebts {
     Debt *first, *last;
     uint32_t count;
     size_t bytes;
-    bool is_busy; /* the store has the first one */
+    bool is_busy; /* the first one is being written */
     bool is_freed;
 };
 

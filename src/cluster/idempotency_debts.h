@@ -1,5 +1,5 @@
-/* Results of claims that could not be written yet because the store had no space:
- * retried, so that a repeated request is not considered in progress. Loop thread. */
+/* Results of claims that could not be written yet because the store had no space. They are retried,
+ * so that a repeated request is not considered in progress. Loop thread only. */
 #pragma once
 
 #include "cluster/idempotency.h"
@@ -8,18 +8,18 @@ typedef struct IdempotencyDebts IdempotencyDebts;
 
 enum {
     IDEMPOTENCY_DEBTS_MAX = 2000,
-    IDEMPOTENCY_DEBTS_BYTES = 16 << 20, /* of their answers */
-    IDEMPOTENCY_DEBTS_MS = 1000,        /* between two tries */
+    IDEMPOTENCY_DEBTS_BYTES = 16 << 20, /* size of their responses */
+    IDEMPOTENCY_DEBTS_MS = 1000,        /* between two attempts */
 };
 
-/* `at` is copied, its prefix too. */
+/* `at` is copied, including its prefix. */
 IdempotencyDebts *idempotency_debts_new(const ClusterStore *at);
-/* Before the store is closed. What is not written stays so. NULL is allowed. */
+/* Must be called before the store is closed. Unwritten results are dropped. NULL is allowed. */
 void idempotency_debts_free(IdempotencyDebts *debts);
 DEFINE_AUTO(IdempotencyDebts, idempotency_debts_free)
 
-/* The end of a claim, as idempotency_finish has it, or, with `answer` NULL, idempotency_forget; copied. It
- * is tried at once. One that there is no place for is dropped: its claim runs out. */
+/* Adds the result of a claim, as for idempotency_finish or, with `answer` NULL, idempotency_forget;
+ * copied. Tried immediately. Beyond the limits it is dropped, and its claim expires. */
 void idempotency_debts_add(IdempotencyDebts *debts, const IdempotentRequest *request,
                            const IdempotencyAnswer *answer, bool holds_secret);
 uint32_t idempotency_debts_count(const IdempotencyDebts *debts);

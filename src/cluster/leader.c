@@ -1,7 +1,8 @@
-/* All moves are decided in one place, from the current knowledge: act() runs
- * after every response of the store, when the timer is due, and when the key
- * has changed. Only one request is in progress at a time; everything else
- * waits for its response, except being deposed, which is immediate. */
+/* Leader election.
+ *
+ * All transitions are decided in one place, from the current state: act() runs after every response
+ * of the store, when the timer fires, and when the key has changed. Only one request is pending at
+ * a time; everything else waits for its response, except being deposed, which is immediate. */
 #include "cluster/leader.h"
 
 #include <stdlib.h>
@@ -31,16 +32,16 @@ struct Leader {
     bool leads;
     int64_t lease;      /* 0: none. A lease without leadership is revoked */
     int64_t sent_ms;    /* when the current request was sent */
-    int64_t expires_ms; /* from then on it considers itself deposed */
-    int64_t due_ms;     /* of the next renewal or attempt */
-    bool asking;        /* a response of the store is pending */
+    int64_t expires_ms; /* when it considers itself deposed */
+    int64_t due_ms;     /* time of the next renewal or attempt */
+    bool is_pending;    /* a request to the store is pending */
     bool stops, freed;
-    int64_t stops_ms;  /* when `resigned` is called at the latest */
-    LoopRun *resigned; /* to be called; NULL: already called, or not requested */
+    int64_t stops_ms;  /* latest time for calling `resigned` */
+    LoopRun *resigned; /* NULL if already called, or not resigning */
     void *resigned_context;
 };
 
-/* --- The record ------------------------------------------------------------------------------ */
+/* --- Record ---------------------------------------------------------------------------------- */
 
 static const RecordField leader_fields[] = {
     { "server", RECORD_TEXT, RECORD_CHARS_AT(LeaderRecord, server), .is_required = true,
@@ -71,7 +72,7 @@ bool leader_find(Arena *arena, const State *state, Str prefix, LeaderRecord *out
     return read_entry(arena, state_find(state, cluster_key_leader(arena, prefix)), out);
 }
 
-/* --- What is known --------------------------------------------------------------------------- */
+/* --- State ----------------------------------------------------------------------------------- */
 
 static int64_t now_of(const Leader *leader)
 {
@@ -83,7 +84,7 @@ static const StateEntry *entry_of(const Leader *leader)
     return state_find(leader->options.at.state, leader->key);
 }
 
-/* Why it no longer leads; NULL: it leads. */
+/* Why it no longer leads; NULL if it leads. */
 static const char *why_over(const Leader *leader)
 {
     const StateEntry *entry = entry_of(leader);
@@ -100,7 +101,7 @@ static const char *why_over(const Leader *leader)
                : NULL;
 }
 
-/* --- Asking the store ------------------------------------------------------------------------ */
+/* --- Requests to the store ------------------------------------------------------------------- */
 
 static void act(Leader *leader);
 
@@ -110,10 +111,10 @@ static void leader_destroy(Leader *leader)
     free(leader);
 }
 
-/* False: the leader was freed in the meantime. */
+/* Returns false if the leader was freed meanwhile. */
 static bool answered(Leader *leader)
 {
-    leader->asking = false;
+    leader->is_pending = false;
     if (leader->freed) {
         leader_destroy(leader);
         return false;
@@ -127,9 +128,9 @@ static void retry_later(Leader *leader)
 }
 
 /* `begun` is false if the store rejected the request immediately. */
-static void asked(Leader *leader, bool begun, const Error *err)
+static void sent(Leader *leader, bool begun, const Error *err)
 {
-    leader->asking = begun;
+    leader->is_pending = begun;
     if (!begun) {
         log_debug("cannot query the store for the leader", LOG_C("why", err->text));
         retry_later(leader);
@@ -162,7 +163,7 @@ static void renewed(void *context, const StoreLease *lease, const Error *err)
     act(leader);
 }
 
-/* Whatever the response is: a lease that cannot be revoked expires by itself. */
+/* The result is ignored: a lease that cannot be revoked expires by itself. */
 static void revoked(void *context, const StoreLease *lease, const Error *err)
 {
     Leader *leader = context;
@@ -186,10 +187,10 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         log_info("this server is now the leader");
         leader->options.elected(leader->options.context);
     }
-    act(leader); /* revokes the lease if that failed, and with it the key, if it exists */
+    act(leader); /* on failure, revokes the lease, and with it the key if it exists */
 }
 
-/* Also when the disk is full: the leader is the one that deletes. */
+/* Urgent, because on a full disk it is the leader that deletes. */
 static void put_key(Leader *leader)
 {
     LeaderRecord record = { .since_ms = loop_wall_ms(leader->options.at.loop) };
@@ -206,7 +207,7 @@ static void put_key(Leader *leader)
     StoreTxn txn = {
         .compares = &absent, .compare_count = 1, .success = &put, .success_count = 1, .urgent = true
     };
-    asked(leader, store_txn(leader->options.at.store, &txn, put_done, leader, &err), &err);
+    sent(leader, store_txn(leader->options.at.store, &txn, put_done, leader, &err), &err);
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
@@ -224,32 +225,32 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     act(leader);
 }
 
-/* The state reports when that changes. */
-static bool may_ask_to_lead(const Leader *leader)
+/* The state notifies when that changes. */
+static bool may_stand(const Leader *leader)
 {
     return !leader->leads && !leader->stops && entry_of(leader) == NULL &&
            state_age(leader->options.at.state).stale_since_ms == 0;
 }
 
-static void ask(Leader *leader)
+static void send_request(Leader *leader)
 {
     Store *store = leader->options.at.store;
     bool is_due = now_of(leader) >= leader->due_ms;
     Error err;
     if (leader->leads && is_due) {
         leader->sent_ms = now_of(leader);
-        asked(leader, store_lease_keep_alive(store, leader->lease, renewed, leader, &err), &err);
+        sent(leader, store_lease_keep_alive(store, leader->lease, renewed, leader, &err), &err);
     } else if (!leader->leads && leader->lease != 0) {
-        asked(leader, store_lease_revoke(store, leader->lease, revoked, leader, &err), &err);
-        leader->lease = leader->asking ? leader->lease : 0;
-    } else if (is_due && may_ask_to_lead(leader)) {
+        sent(leader, store_lease_revoke(store, leader->lease, revoked, leader, &err), &err);
+        leader->lease = leader->is_pending ? leader->lease : 0;
+    } else if (is_due && may_stand(leader)) {
         leader->sent_ms = now_of(leader);
-        asked(leader, store_lease_grant_reserved(store, LEADER_LEASE_S, granted, leader, &err),
-              &err);
+        sent(leader, store_lease_grant_reserved(store, LEADER_LEASE_S, granted, leader, &err),
+             &err);
     }
 }
 
-/* --- Deciding -------------------------------------------------------------------------------- */
+/* --- Transitions ----------------------------------------------------------------------------- */
 
 static void wake_at(Leader *leader, int64_t at_ms)
 {
@@ -262,21 +263,21 @@ static void act(Leader *leader)
     if (why != NULL) {
         depose(leader, why);
     }
-    if (!leader->asking) {
-        ask(leader);
+    if (!leader->is_pending) {
+        send_request(leader);
     }
     loop_timer_stop(&leader->timer);
     if (leader->leads) {
-        bool renews_first = !leader->asking && leader->due_ms < leader->expires_ms;
+        bool renews_first = !leader->is_pending && leader->due_ms < leader->expires_ms;
         wake_at(leader, renews_first ? leader->due_ms : leader->expires_ms);
     } else if (leader->resigned != NULL &&
-               (!leader->asking || now_of(leader) >= leader->stops_ms)) {
+               (!leader->is_pending || now_of(leader) >= leader->stops_ms)) {
         TAKE(leader->resigned)(leader->resigned_context);
     } else if (leader->resigned != NULL) {
         wake_at(leader, leader->stops_ms);
-    } else if (leader->asking) {
-        return; /* its response leads here again */
-    } else if (may_ask_to_lead(leader)) {
+    } else if (leader->is_pending) {
+        return; /* its response calls this again */
+    } else if (may_stand(leader)) {
         wake_at(leader, leader->due_ms);
     }
 }
@@ -286,7 +287,7 @@ static void timer_runs(void *context)
     act(context);
 }
 
-/* In a separate turn: views must not be detached while they are notified. */
+/* In a later iteration of the loop: views must not be detached while they are notified. */
 static void state_aged(void *context)
 {
     Leader *leader = context;
@@ -298,7 +299,7 @@ static void key_changed(void *context, const StateEntry *now, const StateEntry *
     state_aged(context);
 }
 
-/* --- From outside ---------------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
 Leader *leader_new(const LeaderOptions *options)
 {
@@ -347,8 +348,8 @@ void leader_free(Leader *leader)
     }
     state_detach(leader->options.at.state, &leader->view);
     loop_timer_stop(&leader->timer);
-    if (leader->asking) {
-        leader->freed = true; /* the response of the store is still to come */
+    if (leader->is_pending) {
+        leader->freed = true; /* a response of the store is pending */
     } else {
         leader_destroy(leader);
     }
@@ -361,7 +362,7 @@ bool leader_leads(const Leader *leader)
 
 const StoreCompare *leader_fence(const Leader *leader)
 {
-    BUG_IF(leader->fence.number == 0); /* it was never elected */
+    BUG_IF(leader->fence.number == 0); /* never elected */
     return &leader->fence;
 }
 

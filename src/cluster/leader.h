@@ -1,10 +1,11 @@
-/* Leader election among the servers of a cluster. The leader runs the controllers, such as
- * those that delete expired data. It is elected by a key with a lease: the first server to
- * write the key leads until it resigns or does not renew the lease in time. Loop thread.
+/* Leader election among the servers of a cluster. The leader runs the controllers, such as those
+ * that delete expired data. It is elected by a key with a lease: the first server to write the key
+ * leads until it resigns or fails to renew the lease in time. Loop thread only.
  *
  * By its own clock, a leader considers itself deposed before its lease can have expired. That is
  * not enough: a server may be paused between checking the clock and writing. So every transaction
- * of a controller includes the fence, which holds only while the key is the one this leader wrote. */
+ * of a controller includes the fence, which holds only while the key is the one this leader
+ * wrote. */
 #pragma once
 
 #include "cluster/cluster_store.h"
@@ -15,7 +16,7 @@ typedef struct Leader Leader;
 
 enum {
     LEADER_LEASE_S = 10,    /* renewed after a third of it */
-    LEADER_MARGIN_MS = 1000 /* before its end: the leader then considers itself deposed */
+    LEADER_MARGIN_MS = 1000 /* before it expires: the leader then considers itself deposed */
 };
 
 typedef struct LeaderOptions {
@@ -28,27 +29,28 @@ typedef struct LeaderOptions {
     void *context;
 } LeaderOptions;
 
-/* Tries to lead, and retries whenever no server does. A key that an earlier
- * process of the same server left behind is removed first: names are
- * unique, and late writes of that process are fenced. Calls nothing within. */
+/* Tries to lead, and retries whenever no server does. A key that an earlier process of the same
+ * server left behind is removed first: names are unique, and late writes of that process are
+ * fenced. No callback runs within. */
 Leader *leader_new(const LeaderOptions *options);
-/* For a clean stop: calls `deposed` if it leads, revokes the lease so that others need not wait until it
- * expires, then calls `done`, possibly within; also when the store does not answer in time. It does not
- * try again. */
+/* For a clean stop: calls `deposed` if it leads, revokes the lease so that others do not have to
+ * wait until it expires, then calls `done`, possibly within this call; also if the store does not
+ * respond in time. It does not try to lead again. */
 void leader_resign(Leader *leader, LoopRun *done, void *context);
-/* Before the state and the store; calls nothing. Without
- * leader_resign the lease expires by itself. NULL is allowed. */
+/* Must be called before the state and the store are freed. No callback runs. Without leader_resign
+ * the lease expires by itself. NULL is allowed. */
 void leader_free(Leader *leader);
 DEFINE_AUTO(Leader, leader_free)
 
 bool leader_leads(const Leader *leader);
-/* The comparison for every transaction of a controller, of the last election. Available from
- * `elected` on, also when the leader was deposed and it does not hold. Valid until leader_free. */
+/* The comparison for every transaction of a controller, of the last election. Valid from `elected`
+ * until leader_free, even when the leader was deposed and it no longer holds. */
 const StoreCompare *leader_fence(const Leader *leader);
-/* The error of a transaction whose fence does not hold: ERROR_CONFLICT. Always false. */
+/* Sets the error of a transaction whose fence does not hold: ERROR_CONFLICT. Always returns
+ * false. */
 bool leader_fenced_out(Error *err);
 
-/* --- The record ------------------------------------------------------------------------------ */
+/* --- Record ---------------------------------------------------------------------------------- */
 
 /* "eden.leader/1" under leader/<role>. */
 typedef struct LeaderRecord {
@@ -57,5 +59,5 @@ typedef struct LeaderRecord {
     Value unknown; /* fields that a newer server wrote */
 } LeaderRecord;
 
-/* The current leader according to the state. False: there is none. */
+/* The current leader according to the state. Returns false if there is none. */
 bool leader_find(Arena *arena, const State *state, Str prefix, LeaderRecord *out);

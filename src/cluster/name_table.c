@@ -9,12 +9,12 @@ static Str name_of(const void *item)
     return str_from_c(((const TableName *)item)->text);
 }
 
-/* Where the name is, or belongs. */
+/* Index of the name, or where to insert it. */
 static uint32_t place_of(const NameTable *table, Str name, bool *found)
 {
     uint32_t low = 0, high = table->count;
     *found = false;
-    /* What is read from the store comes in order: behind the last. */
+    /* Names from the store are sorted, so they are usually appended. */
     if (high > 0 && str_compare(name_of(table->items[high - 1]), name) < 0) {
         return high;
     }
@@ -63,7 +63,7 @@ void *name_table_put(NameTable *table, void *item)
     return NULL;
 }
 
-void *name_table_take(NameTable *table, Str name)
+void *name_table_remove(NameTable *table, Str name)
 {
     bool found;
     uint32_t at = place_of(table, name, &found);

@@ -1,5 +1,5 @@
-/* Items by their names, sorted: found by halving, which for a hundred thousand takes as long as a
- * hash does. The items are the caller's; whatever they are, they begin with a TableName. */
+/* Items sorted by name. A binary search takes as long as a hash lookup for a hundred thousand
+ * items. The items are the caller's, and must start with a TableName. */
 #pragma once
 
 #include <stdint.h>
@@ -19,10 +19,10 @@ typedef struct NameTable {
     uint32_t count, room;
 } NameTable;
 
-void *name_table_find(const NameTable *table, Str name); /* NULL: none */
-/* Puts the item under its name. What was there is given back, NULL: nothing. */
+void *name_table_find(const NameTable *table, Str name); /* NULL if not found */
+/* Inserts the item under its name. Returns the item that it replaced, or NULL. */
 void *name_table_put(NameTable *table, void *item);
-/* Takes it out; NULL: there is none. */
-void *name_table_take(NameTable *table, Str name);
-/* Frees the table itself: the items must have been. */
+/* Removes and returns it; NULL if there is none. */
+void *name_table_remove(NameTable *table, Str name);
+/* Frees the table itself; the items must be freed before. */
 void name_table_clear(NameTable *table);

@@ -22,10 +22,10 @@ bool object_selector_parse(Arena *arena, Str text, const Selector **out, Error *
     Problems problems;
     problems_init(&problems, arena);
     return object_selector_parse_as(arena, STR("selector"), text, out, &problems) ||
-           object_selector_tell(&problems, err);
+           object_selector_error(&problems, err);
 }
 
-bool object_selector_tell(const Problems *problems, Error *err)
+bool object_selector_error(const Problems *problems, Error *err)
 {
     const Problem *first = &problems->items[0];
     if (first->column == 0) {

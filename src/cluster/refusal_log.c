@@ -1,11 +1,11 @@
 #include "cluster/refusal_log.h"
 
-/* Five lines at once, and six a minute. */
+/* A burst of five lines, and six per minute. */
 #define SOURCE_LIMIT ((RateLimit){ .per_second = 1, .burst = 50 })
 #define LINE_COST    10
 #define ALL_LIMIT    ((RateLimit){ .per_second = 1, .burst = 20 })
 
-bool refusal_log_take(RefusalLog *log, uint64_t source, int64_t now_ms, int64_t *suppressed)
+bool refusal_log_allows(RefusalLog *log, uint64_t source, int64_t now_ms, int64_t *suppressed)
 {
     if (!rate_table_take(&log->sources, source, SOURCE_LIMIT, now_ms, LINE_COST) ||
         !rate_take(&log->all, ALL_LIMIT, now_ms, 1)) {

@@ -1,7 +1,7 @@
-/* Which refusals get a line in the log: strangers can be refused as often as they like, and must not
- * fill the disk with it, nor hide by a flood what others do. Each source has some lines at once and then
- * a few a minute, all together have twenty at once and then one a second; how many were left out is in
- * the next line. A plain value; zero is an empty one. */
+/* Rate limits the logging of rejected requests: unauthenticated clients must not be able to fill
+ * the disk, nor to hide other clients' entries in a flood. Each source has a burst of lines and
+ * then a few per minute; all together have twenty and then one per second. The next line contains
+ * the number of suppressed ones. A plain value; zero-initialized is empty. */
 #pragma once
 
 #include "base/rate.h"
@@ -12,5 +12,6 @@ typedef struct RefusalLog {
     int64_t left_out;
 } RefusalLog;
 
-/* Whether one more of this source is written. `suppressed`: how many were not since the last line. */
-bool refusal_log_take(RefusalLog *log, uint64_t source, int64_t now_ms, int64_t *suppressed);
+/* Whether to log another rejection of this source. `suppressed` is the number of those not logged
+ * since the last line. */
+bool refusal_log_allows(RefusalLog *log, uint64_t source, int64_t now_ms, int64_t *suppressed);

@@ -1,5 +1,8 @@
-/* A list is read into `next` beside the copy that is in use; when it is complete, the difference of the
- * two is applied as if it had been watched. So views see one kind of change only. */
+/* In-memory copy of the cluster's keys.
+ *
+ * A full list is read into `next` while the current copy stays in use; when it is complete, the
+ * difference between the two is applied as if it had been watched. So views see only one kind of
+ * change. */
 #include "cluster/state.h"
 
 #include <inttypes.h>
@@ -17,22 +20,23 @@ enum {
     RETRY_MIN_MS = 500,
     RETRY_MAX_MS = 10 * 1000,
     CHECK_MS = 2000,
-    /* So often in a row the answer was not there: the store does not answer. Counted rather than measured,
-     * so that it is not blamed for a process that was stopped itself. The same for a watch. */
+    /* Number of consecutive missing responses after which the store counts as unresponsive. Counted
+     * rather than timed, so that it is not blamed when this process itself was stopped. The same
+     * for a watch. */
     MISSED_MAX = 3,
 };
 
-/* An event of a revision that is not told in full yet. */
+/* An event of a revision that is not complete yet. */
 typedef struct Pending {
     StateEntry *entry;
     bool deleted;
 } Pending;
 
-/* Why a copy is stale. */
+/* Why the copy is stale. */
 typedef enum Trouble {
     TROUBLE_READING, /* the store cannot be read */
-    TROUBLE_SILENT,  /* it does not answer */
-    TROUBLE_WRITING, /* it takes no writes: what happens in the cluster is not in it */
+    TROUBLE_SILENT,  /* it does not respond */
+    TROUBLE_WRITING, /* it accepts no writes, so it does not reflect the cluster */
     TROUBLE_COUNT
 } Trouble;
 
@@ -46,18 +50,18 @@ typedef struct Waiter {
 struct State {
     ClusterStore at;
     StateEvents events;
-    Arena own;       /* keys */
-    VEC(Str) ranges; /* what all keys that are kept start with */
+    Arena own;       /* memory of keys */
+    VEC(Str) ranges; /* prefixes of all keys in the copy */
     Ordered entries;
     int64_t revision;
     StateView *views;
-    StateView *next_view; /* to be told next: whoever is told may detach others */
+    StateView *next_view; /* to be notified next: callbacks may detach other views */
     Waiter *waiters;
 
-    bool is_reading; /* everything: one page is asked for at a time */
-    Ordered next;    /* while it is read */
+    bool is_reading; /* a full list is being read, one page at a time */
+    Ordered next;    /* the list so far */
     uint32_t next_range;
-    int64_t next_revision; /* 0: the first page is to come */
+    int64_t next_revision; /* 0: before the first page */
     StoreWatch *watch;
     Pending *pending;
     uint32_t pending_count, pending_room;
@@ -65,27 +69,28 @@ struct State {
     int64_t retry_ms;
 
     LoopTimer check;
-    bool is_checking; /* the store was asked whether it answers, and has not */
+    bool is_checking; /* a check for a response is pending */
     uint32_t missed;
-    bool is_told;  /* the watch has told something since the last answer */
-    uint32_t mute; /* answers in a row that knew more, while the watch told nothing */
+    bool is_told; /* the watch has reported something since the last response */
+    uint32_t
+        silent_checks; /* consecutive responses with a newer revision, while the watch was silent */
 
-    uint32_t asked; /* answers of the store that are still to come */
+    uint32_t pending_calls; /* number of pending store calls */
     bool is_ready, is_stopped, is_freed;
     int64_t stale_since_ms;
-    Error troubles[TROUBLE_COUNT]; /* ERROR_NONE: not so */
+    Error troubles[TROUBLE_COUNT]; /* ERROR_NONE: no such trouble */
 };
 
 /* --- Entries --------------------------------------------------------------------------------- */
 
-/* In one piece of memory: the entry, its key, its parts, its value. */
+/* One allocation: the entry, its key, its parts, its value. */
 static StateEntry *entry_new(const StateEvents *events, const StoreKv *kv, KeyKind kind,
                              const Str *parts)
 {
     uint32_t count = key_part_count(kind);
-    bool has_value = state_keeps_value(events, kv, kind, parts);
+    bool has_value = state_retains_value(events, kv, kind, parts);
     AUTO_CLEAR(Buf) digest = buf_make(BUF_UNLIMITED);
-    if (state_keep_of(kind) == KEEP_DIGEST) {
+    if (state_retention(kind) == RETAIN_DIGEST) {
         facts_digest(kv->value, &digest);
     }
     Str value = has_value ? kv->value : buf_str(&digest);
@@ -117,7 +122,7 @@ static StateEntry *entry_new(const StateEvents *events, const StoreKv *kv, KeyKi
     return entry;
 }
 
-/* NULL: nothing is kept of such a key. */
+/* NULL if such keys are not in the copy. */
 static StateEntry *entry_of(const State *state, const StoreKv *kv)
 {
     AUTO_CLEAR(Arena) arena;
@@ -125,22 +130,22 @@ static StateEntry *entry_of(const State *state, const StoreKv *kv)
     KeyKind kind;
     arena_init(&arena, ARENA_UNLIMITED);
     bool is_kept = key_parse(&arena, state->at.prefix, kv->key, &kind, parts) &&
-                   state_keep_of(kind) != KEEP_NOTHING;
+                   state_retention(kind) != RETAIN_NOTHING;
     return is_kept ? entry_new(&state->events, kv, kind, parts) : NULL;
 }
 
 static void entries_clear(Ordered *entries)
 {
     StateEntry *entry;
-    for (OrderedPlace at = { 0 }; (entry = ordered_next(entries, &at)) != NULL;) {
+    for (OrderedCursor at = { 0 }; (entry = ordered_next(entries, &at)) != NULL;) {
         free(entry);
     }
     ordered_clear(entries);
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Notification ---------------------------------------------------------------------------- */
 
-static void tell(State *state, const StateEntry *now, const StateEntry *before)
+static void notify(State *state, const StateEntry *now, const StateEntry *before)
 {
     KeyKind kind = now != NULL ? now->kind : before->kind;
     for (StateView *view = state->views; view != NULL; view = view->next) {
@@ -163,7 +168,7 @@ static void settle(State *state)
     }
 }
 
-/* All who wait for the present revision, or for any. */
+/* Calls those who wait for the current revision, or everyone. */
 static void wake(State *state, bool all)
 {
     for (Waiter **link = &state->waiters; *link != NULL;) {
@@ -178,11 +183,11 @@ static void wake(State *state, bool all)
     }
 }
 
-/* Takes the entry. */
+/* Takes ownership of the entry. */
 static void put_entry(State *state, StateEntry *entry)
 {
     StateEntry *before = ordered_put(&state->entries, &entry->key);
-    tell(state, entry, before);
+    notify(state, entry, before);
     free(before);
 }
 
@@ -190,7 +195,7 @@ static void remove_entry(State *state, Str key)
 {
     StateEntry *before = ordered_remove(&state->entries, key);
     if (before != NULL) {
-        tell(state, NULL, before);
+        notify(state, NULL, before);
         free(before);
     }
 }
@@ -207,7 +212,7 @@ static bool is_behind(const State *state)
     return has(state, TROUBLE_READING) || has(state, TROUBLE_SILENT);
 }
 
-/* NULL: it is current. */
+/* NULL if the copy is current. */
 static const Error *worst_trouble(const State *state)
 {
     for (Trouble trouble = 0; trouble < TROUBLE_COUNT; trouble++) {
@@ -218,7 +223,7 @@ static const Error *worst_trouble(const State *state)
     return NULL;
 }
 
-static void tell_age(State *state)
+static void notify_age(State *state)
 {
     for (StateView *view = state->views; view != NULL; view = state->next_view) {
         state->next_view = view->next;
@@ -228,8 +233,8 @@ static void tell_age(State *state)
     }
 }
 
-/* After a trouble has come or gone. */
-static void grow_older(State *state)
+/* Called after a trouble has appeared or gone. */
+static void update_age(State *state)
 {
     const Error *why = worst_trouble(state);
     bool was_stale = state->stale_since_ms != 0;
@@ -246,7 +251,7 @@ static void grow_older(State *state)
         }
     }
     if ((why != NULL) != was_stale) {
-        tell_age(state);
+        notify_age(state);
     }
     if (is_behind(state)) {
         wake(state, true);
@@ -261,11 +266,11 @@ static void set_trouble(State *state, Trouble trouble, ErrorKind kind, const cha
         error_set(&state->troubles[trouble], kind, "%s", text);
     }
     if (had || kind != ERROR_NONE) {
-        grow_older(state);
+        update_age(state);
     }
 }
 
-/* It is read again, until that works. */
+/* Retries until it succeeds. */
 static void reading_fails(State *state, const Error *err)
 {
     state->is_reading = false;
@@ -293,7 +298,7 @@ static void become_current(State *state)
 
 static void read_all(State *state);
 
-static void pend(State *state, StateEntry *entry, bool deleted)
+static void add_pending(State *state, StateEntry *entry, bool deleted)
 {
     if (state->pending_count == state->pending_room) {
         state->pending_room = state->pending_room == 0 ? 64 : 2 * state->pending_room;
@@ -313,15 +318,15 @@ static void drop_pending(State *state)
     state->pending_count = 0;
 }
 
-static void tell_only(State *state, const Pending *one)
+static void notify_only(State *state, const Pending *one)
 {
     if (!one->deleted) {
-        tell(state, one->entry, NULL);
+        notify(state, one->entry, NULL);
     }
     free(one->entry);
 }
 
-/* Those up to `revision`, which was told in full. */
+/* Applies those up to `revision`, which is complete. */
 static void apply_pending(State *state, int64_t revision)
 {
     uint32_t kept = 0;
@@ -329,8 +334,8 @@ static void apply_pending(State *state, int64_t revision)
         Pending one = state->pending[i];
         if (one.entry->mod_revision > revision) {
             state->pending[kept++] = one;
-        } else if (state_keep_of(one.entry->kind) == KEEP_TELLING) {
-            tell_only(state, &one);
+        } else if (state_retention(one.entry->kind) == RETAIN_EVENTS) {
+            notify_only(state, &one);
         } else if (one.deleted) {
             remove_entry(state, one.entry->key);
             free(one.entry);
@@ -358,7 +363,7 @@ static void watched(void *context, const StoreBatch *batch)
         const StoreEvent *event = &batch->events[i];
         StateEntry *entry = entry_of(state, &event->kv);
         if (entry != NULL) {
-            pend(state, entry, event->deleted);
+            add_pending(state, entry, event->deleted);
         }
     }
     if (batch->count > 0) {
@@ -372,8 +377,8 @@ static void watched(void *context, const StoreBatch *batch)
     }
 }
 
-/* All keys, also those outside the prefix: who waits for a revision that changed only these would wait
- * until the next one that did not. */
+/* Watches all keys, even those outside the prefix: otherwise a caller waiting for a revision that
+ * only changed those would wait until the next relevant one. */
 static bool start_watching(State *state, Error *err)
 {
     StoreWatchSpec spec = { .key = STR("\0"),
@@ -384,16 +389,16 @@ static bool start_watching(State *state, Error *err)
     return store_watch(state->at.store, &spec, &state->watch, err);
 }
 
-/* --- Reading everything ---------------------------------------------------------------------- */
+/* --- Listing --------------------------------------------------------------------------------- */
 
-/* Makes the copy equal to `next`, and `next` empty. */
+/* Makes the copy equal to `next`, and empties `next`. */
 static void adopt_next(State *state)
 {
     StateEntry *entry;
     VEC(Str) gone = { 0 };
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    for (OrderedPlace at = { 0 }; (entry = ordered_next(&state->entries, &at)) != NULL;) {
+    for (OrderedCursor at = { 0 }; (entry = ordered_next(&state->entries, &at)) != NULL;) {
         if (ordered_find(&state->next, entry->key) == NULL) {
             VEC_PUSH(&arena, &gone, entry->key);
         }
@@ -401,7 +406,7 @@ static void adopt_next(State *state)
     for (uint32_t i = 0; i < gone.len; i++) {
         remove_entry(state, gone.items[i]);
     }
-    for (OrderedPlace at = { 0 }; (entry = ordered_next(&state->next, &at)) != NULL;) {
+    for (OrderedCursor at = { 0 }; (entry = ordered_next(&state->next, &at)) != NULL;) {
         const StateEntry *before = ordered_find(&state->entries, entry->key);
         if (before != NULL && before->mod_revision == entry->mod_revision &&
             before->create_revision == entry->create_revision) {
@@ -413,7 +418,7 @@ static void adopt_next(State *state)
     ordered_clear(&state->next);
 }
 
-static void tell_reread(State *state)
+static void notify_reread(State *state)
 {
     for (StateView *view = state->views; view != NULL; view = state->next_view) {
         state->next_view = view->next;
@@ -432,7 +437,7 @@ static void reading_ends(State *state)
     adopt_next(state);
     state->revision = state->next_revision;
     if (!is_first) {
-        tell_reread(state);
+        notify_reread(state);
     }
     if (start_watching(state, &err)) {
         become_current(state);
@@ -451,18 +456,19 @@ static void state_destroy(State *state)
     free(state);
 }
 
-/* False: nobody wants the answer any more. */
+/* Returns false if the response is no longer needed. */
 static bool answered(State *state)
 {
-    state->asked--;
-    if (state->is_freed && state->asked == 0) {
+    state->pending_calls--;
+    if (state->is_freed && state->pending_calls == 0) {
         state_destroy(state);
         return false;
     }
     return !state->is_stopped;
 }
 
-/* A store that went back is another one, or an old copy of it: what it has lost may be who is revoked. */
+/* A store that went back is a different one, or an old copy: revocations may be among what it has
+ * lost. */
 static bool check_revision(const State *state, int64_t revision, Error *err)
 {
     return revision >= state->revision ||
@@ -474,7 +480,7 @@ static bool check_revision(const State *state, int64_t revision, Error *err)
 
 static void read_page(State *state, Str after);
 
-static void page_came(void *context, const StoreReply *reply, const Error *err)
+static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
     State *state = context;
     Error failure;
@@ -520,8 +526,8 @@ static void read_page(State *state, Str after)
                    .end = store_prefix_end(&arena, all),
                    .revision = state->next_revision,
                    .limit = PAGE };
-    if (store_op(state->at.store, &op, page_came, state, &err)) {
-        state->asked++;
+    if (store_op(state->at.store, &op, on_page, state, &err)) {
+        state->pending_calls++;
     } else {
         reading_fails(state, &err);
     }
@@ -541,19 +547,19 @@ static void retry(void *context)
     read_all(context);
 }
 
-/* --- Checking -------------------------------------------------------------------------------- */
+/* --- Checking the store ---------------------------------------------------------------------- */
 
-/* A watch that tells nothing, though the store has gone on, is as good as broken: whoever has written would
- * wait for it without end. */
+/* A watch that reports nothing although the store has new revisions is broken: callers would wait
+ * for their own writes forever. */
 static void check_watch(State *state, int64_t revision)
 {
     Error err;
     bool is_mute = state->watch != NULL && !state->is_told && revision > state->revision;
-    state->mute = is_mute ? state->mute + 1 : 0;
+    state->silent_checks = is_mute ? state->silent_checks + 1 : 0;
     state->is_told = false;
-    if (state->mute == MISSED_MAX) {
-        state->mute = 0;
-        error_set(&err, ERROR_TIMEOUT, "the store tells of no changes");
+    if (state->silent_checks == MISSED_MAX) {
+        state->silent_checks = 0;
+        error_set(&err, ERROR_TIMEOUT, "the store does not report changes");
         reading_fails(state, &err);
     }
 }
@@ -565,8 +571,8 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     state->is_checking = false;
-    /* Who is reading everything finds out by itself: pages that are still to come would be taken for all
-     * there is. */
+    /* While listing, an error is noticed anyway; pages still to come would be mistaken for the
+     * complete list. */
     if (err != NULL && !has(state, TROUBLE_READING) && !state->is_reading) {
         reading_fails(state, err);
     } else if (err == NULL) {
@@ -575,13 +581,13 @@ static void checked(void *context, const StoreReply *reply, const Error *err)
     set_trouble(state, TROUBLE_SILENT, ERROR_NONE, "");
 }
 
-/* A read is answered after the writes before it, so that it tells of a disk that hangs, too. */
-static void ask_store(State *state)
+/* A read is completed after earlier writes, so it also detects a hanging disk. */
+static void probe_store(State *state)
 {
     StoreOp op = { .kind = STORE_RANGE, .key = state->at.prefix, .count_only = true };
-    Error ignored; /* the store has as much to do as it takes, or closes */
+    Error ignored; /* the store has too many pending calls, or is closing */
     state->is_checking = store_op(state->at.store, &op, checked, state, &ignored);
-    state->asked += state->is_checking ? 1 : 0;
+    state->pending_calls += state->is_checking ? 1 : 0;
     state->missed = 0;
 }
 
@@ -590,7 +596,7 @@ static void check_runs(void *context)
     State *state = context;
     loop_timer_start(&state->check, CHECK_MS);
     if (!state->is_checking) {
-        ask_store(state);
+        probe_store(state);
     } else if (++state->missed == MISSED_MAX) {
         set_trouble(state, TROUBLE_SILENT, ERROR_TIMEOUT, "the store does not respond");
     }
@@ -609,13 +615,13 @@ void state_check(State *state)
     }
 }
 
-/* --- From outside ---------------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
-/* Ranges of several kinds may be one: nodes and who of them is alive. */
+/* Several kinds may share a range, such as nodes and their liveness. */
 static void list_ranges(State *state)
 {
     for (KeyKind kind = 0; kind < KEY_KIND_COUNT; kind++) {
-        if (state_keep_of(kind) <= KEEP_TELLING) {
+        if (state_retention(kind) <= RETAIN_EVENTS) {
             continue;
         }
         Str range = key_make_prefix(&state->own, state->at.prefix, kind, NULL, 0);
@@ -658,8 +664,8 @@ void state_stop(State *state)
 void state_free(State *state)
 {
     state_stop(state);
-    if (state != NULL && state->asked > 0) {
-        state->is_freed = true; /* the store is still to answer */
+    if (state != NULL && state->pending_calls > 0) {
+        state->is_freed = true; /* a response of the store is pending */
     } else if (state != NULL) {
         state_destroy(state);
     }
@@ -675,7 +681,7 @@ StateAge state_age(const State *state)
                        .is_behind = is_behind(state) };
 }
 
-bool state_takes_writes(const State *state, Error *err)
+bool state_accepts_writes(const State *state, Error *err)
 {
     if (state == NULL || !is_behind(state)) {
         return true;
@@ -698,7 +704,7 @@ StateRange state_range(const State *state, Str prefix, Str after)
 {
     StateRange range = { .state = state, .prefix = prefix };
     range.place = ordered_from(&state->entries, after.len == 0 ? prefix : after);
-    OrderedPlace next = range.place;
+    OrderedCursor next = range.place;
     const StateEntry *first = ordered_next(&state->entries, &next);
     if (after.len > 0 && first != NULL && str_eq(first->key, after)) {
         range.place = next;
@@ -718,7 +724,7 @@ void state_attach(State *state, StateView *view)
     view->next = state->views;
     view->is_touched = false;
     state->views = view;
-    for (OrderedPlace at = { 0 }; (entry = ordered_next(&state->entries, &at)) != NULL;) {
+    for (OrderedCursor at = { 0 }; (entry = ordered_next(&state->entries, &at)) != NULL;) {
         if ((view->kinds & STATE_KIND(entry->kind)) != 0) {
             view->is_touched = true;
             view->changed(view->context, entry, NULL);
@@ -752,4 +758,13 @@ void state_wait(State *state, int64_t revision, StateSeen *seen, void *context)
     Waiter *waiter = memory_new(sizeof *waiter);
     *waiter = (Waiter){ revision, seen, context, state->waiters };
     state->waiters = waiter;
+}
+
+bool cluster_read(const ClusterStore *at, const StoreOp *ops, uint32_t count, StoreDone *done,
+                  void *context, Error *err)
+{
+    StoreTxn txn = { .success = ops,
+                     .success_count = count,
+                     .relaxed = at->state != NULL && state_age(at->state).stale_since_ms != 0 };
+    return store_txn(at->store, &txn, done, context, err);
 }

@@ -1,10 +1,10 @@
-/* A copy in memory of the cluster's keys, as of one revision of the store. One reader
- * lists them page by page, watches them, and lists again if the watch cannot continue;
- * everything else reads the copy, without waiting, or follows it with a view. Loop thread.
+/* A copy in memory of the cluster's keys, as of one revision of the store. One reader lists them
+ * page by page, watches them, and lists again if the watch cannot continue; everything else reads
+ * the copy, without waiting, or follows it with a view. Loop thread only.
  *
- * The copy is stale while the store cannot be read, does not respond, or accepts no
- * writes. Meanwhile it stays as it was and never becomes empty: reads and sessions
- * continue with it. A full store still accepts deletes, and its copy is current. */
+ * The copy is stale while the store cannot be read, does not respond, or accepts no writes.
+ * Meanwhile it stays as it was and never becomes empty: reads and sessions continue with it. A full
+ * store still accepts deletes, and its copy is current. */
 #pragma once
 
 #include "base/ordered.h"
@@ -15,13 +15,13 @@ typedef struct StateEntry {
     Str key;
     KeyKind kind;
     Str parts[KEYS_PARTS_MAX];
-    Str value;      /* empty if only the revision is kept: for unused keys, and large values */
-    bool has_value; /* false: for facts, it is their digest (cluster/facts_digest.h) */
+    Str value;      /* empty if only the revision is stored: for unused keys, and large values */
+    bool has_value; /* false; for facts, `value` is their digest (cluster/facts_digest.h) */
     int64_t create_revision, mod_revision, version, lease;
 } StateEntry;
 
 typedef struct StateAge {
-    bool is_ready;          /* it has content */
+    bool is_ready;          /* was loaded */
     int64_t revision;       /* up to which it is complete */
     int64_t stale_since_ms; /* wall clock; 0: it is current */
     const char *why;        /* why it is stale; otherwise empty */
@@ -31,61 +31,62 @@ typedef struct StateAge {
 } StateAge;
 
 typedef struct StateEvents {
-    void (*ready)(void *context); /* once: it is complete */
+    void (*ready)(void *context); /* called once: it is complete */
     void (*stale)(void *context, const Error *err);
-    void (*current)(void *context); /* again, after it was stale */
+    void (*current)(void *context); /* called after it was stale */
     void *context;
-    /* Whether the values of objects/<kind>/ are kept, in addition
-     * to those of the cluster's own kinds. NULL: no others are. */
+    /* Whether the values of objects/<kind>/ are stored, in addition to those of the cluster's own
+     * kinds. NULL: no others are. */
     bool (*keeps)(Str kind);
 } StateEvents;
 
-/* Starts reading; `at` and its prefix are copied. Only `stale` may be called within. */
+/* Starts reading. `at` is copied, including its prefix. Only `stale` may be called within. */
 State *state_new(const ClusterStore *at, const StateEvents *events);
-/* Before the store is closed: no more requests to the store, and
- * waiting callers are called. The copy stays. NULL is allowed. */
+/* Must be called before the store is closed: sends no more requests to the store, and calls
+ * everyone who waits. The copy remains. NULL is allowed. */
 void state_stop(State *state);
-/* When all views are detached, before or after the store is closed. NULL is allowed. */
+/* Must be called when all views are detached, before or after the store is closed. NULL is
+ * allowed. */
 void state_free(State *state);
 DEFINE_AUTO(State, state_free)
 
 StateAge state_age(const State *state);
-/* Checks the status of the store, as is done every two seconds anyway. NULL is allowed. */
+/* Checks the status of the store now, which also happens every two seconds. NULL is allowed. */
 void state_check(State *state);
-/* Whether changes are possible at all; fails with ERROR_UNAVAILABLE, with time and reason. */
-MUST_CHECK bool state_takes_writes(const State *state, Error *err);
+/* Whether changes are possible at all. Fails with ERROR_UNAVAILABLE, with time and reason. */
+MUST_CHECK bool state_accepts_writes(const State *state, Error *err);
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
-/* Entries are valid until the loop's next turn. NULL: not found. */
+/* Entries are valid until the next iteration of the loop. NULL if not found. */
 const StateEntry *state_find(const State *state, Str key);
 
 typedef struct StateRange {
     const State *state;
-    OrderedPlace place;
+    OrderedCursor place;
     Str prefix;
 } StateRange;
 
-/* All keys that start with `prefix`, beginning after the key `after`, which may be empty. */
+/* All keys with this prefix, starting after the key `after`, which may be empty. */
 StateRange state_range(const State *state, Str prefix, Str after);
 const StateEntry *state_next(StateRange *range); /* NULL at the end */
 
-/* --- Following ------------------------------------------------------------------------------- */
+/* --- Views ----------------------------------------------------------------------------------- */
 
 /* A subscriber that builds its own data from the entries of some kinds. */
 typedef struct StateView {
     uint64_t kinds; /* STATE_KIND of each */
-    /* `before` is NULL for a new entry, `now` for a deleted one. In store order. The
-     * state has its previous revision until all changes that belong together were
-     * reported. Entries of the audit log are reported when they are new, and not kept. */
+    /* `before` is NULL for a new entry, `now` for a deleted one. In store order. The state has its
+     * previous revision until all changes of a revision were reported. Entries of the audit log are
+     * reported when they are new, but not stored. */
     void (*changed)(void *context, const StateEntry *now, const StateEntry *before);
-    void (*settled)(void *context); /* related changes were all reported; may be NULL */
+    void (*settled)(void *context); /* all changes of a revision were reported; may be NULL */
     void (*aged)(void *context);    /* it became stale, or current again; may be NULL */
-    /* Everything was listed again, and only differences were reported: changes of keys whose
-     * values are not kept, such as those of the audit log, may be missing. May be NULL. */
+    /* Everything was listed again, and only differences were reported: changes of keys without
+     * stored values, such as those of the audit log, may be missing. May be NULL. */
     void (*reread)(void *context);
     void *context;
-    struct StateView *next; /* of the state */
+    struct StateView *next; /* owned by the state */
     bool is_touched;
 } StateView;
 
@@ -93,9 +94,18 @@ typedef struct StateView {
 
 /* Reports all existing entries, then the changes. The view must not be moved. */
 void state_attach(State *state, StateView *view);
-void state_detach(State *state, StateView *view); /* also if it is not attached */
+void state_detach(State *state, StateView *view); /* no effect if it is not attached */
 
-/* Calls `seen` as soon as the copy has reached `revision`, possibly within: a caller then sees
- * its own write. Also if it is or falls behind, when the state is stopped, and if there is none. */
+/* Calls `seen` as soon as the copy has reached `revision`, possibly within this call: the caller
+ * then sees its own write. Also called if the copy is or becomes stale, when the state is stopped,
+ * and if there is none. */
 typedef void StateSeen(void *context);
 void state_wait(State *state, int64_t revision, StateSeen *seen, void *context);
+
+/* --- Reading the store ----------------------------------------------------------------------- */
+
+/* Reads what is not in the state: values that are large or numerous. See store_txn. While the state
+ * is stale the read does not wait for writes, because a hanging one would block it, and the result
+ * is marked as possibly out of date anyway. */
+MUST_CHECK bool cluster_read(const ClusterStore *at, const StoreOp *ops, uint32_t count,
+                             StoreDone *done, void *context, Error *err);

@@ -1,18 +1,18 @@
-/* What the state keeps of which keys. Pure. */
+/* Which parts of which keys the state stores. Pure. */
 #pragma once
 
 #include "cluster/state.h"
 
-/* What is kept of a kind. */
-typedef enum StateKeep {
-    KEEP_NOTHING, /* there may be any number, and nobody looks for them here */
-    KEEP_TELLING, /* the same, but who follows is told of new ones */
-    KEEP_KEY,     /* its value may be large */
-    KEEP_DIGEST,  /* cluster/facts_digest.h */
-    KEEP_VALUE,
-} StateKeep;
+/* What is stored of a kind. */
+typedef enum StateRetention {
+    RETAIN_NOTHING, /* unbounded in number, and not read from the state */
+    RETAIN_EVENTS,  /* the same, but views are notified of new ones */
+    RETAIN_KEY,     /* its value may be large */
+    RETAIN_DIGEST,  /* cluster/facts_digest.h */
+    RETAIN_VALUE,
+} StateRetention;
 
-StateKeep state_keep_of(KeyKind kind);
-/* Of such a key: whether its value is kept. */
-bool state_keeps_value(const StateEvents *events, const StoreKv *kv, KeyKind kind,
-                       const Str *parts);
+StateRetention state_retention(KeyKind kind);
+/* For such a key: whether its value is stored. */
+bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind kind,
+                         const Str *parts);

@@ -1,11 +1,14 @@
+/* The owner of a temporary cluster, in the user's process. A child process, the hub (dev_hub.h),
+ * runs the nodes and reports over a socket; closing that socket ends the cluster, even if this
+ * process is killed. */
 #include "dev/dev_cluster.h"
 
 #include <signal.h>
 
+#include "dev/dev_channel.h"
+#include "dev/dev_directory.h"
 #include "dev/dev_hub.h"
-#include "dev/dev_place.h"
 #include "dev/dev_plan.h"
-#include "dev/dev_talk.h"
 #include "sys/child.h"
 #include "sys/daemon.h"
 #include "sys/file.h"
@@ -21,37 +24,37 @@ enum {
     START_SYSTEMD_MS = 180 * 1000,
     LOG_MAX = 1 << 20, /* bytes of a node's log */
     LOG_TAIL = 2000,
-    TELL_MS = 1000,          /* most commands end at once, and nobody needs to be told */
-    PATIENCE_MS = 10 * 1000, /* with a command that was asked to end */
+    TELL_MS = 1000,          /* most commands exit at once, so the message is delayed */
+    PATIENCE_MS = 10 * 1000, /* grace period of an interrupted command */
 };
 
 struct DevCluster {
     Arena *arena;
     DevOptions options;
-    DevPlace place;
+    DevDirectory place;
     DevHub hub;
     pid_t hub_process;
     Loop *loop;
     Daemon *signals;
-    DevTalk *talk;
+    DevChannel *talk;
     LoopTimer limit;
     uint16_t port; /* 0: not known yet */
     int64_t processes[DEV_NODES_MAX];
-    bool live[DEV_NODES_MAX]; /* whether a node has had a session */
-    bool is_ready;            /* nodes may end from now on */
+    bool live[DEV_NODES_MAX]; /* nodes that have had a session */
+    bool is_ready;            /* nodes may exit from now on */
     bool is_asked_to_end;
     bool has_failed;
     Error failure;
     Child *child;
-    bool has_adopted; /* what the child leaves behind is ours */
+    bool has_adopted; /* orphans of the child are reparented to this process */
     LoopTimer patience;
-    bool child_is_asked, child_is_told_of; /* to end, and that it does not */
+    bool child_is_asked, child_is_told_of; /* interrupted, and its delay was reported */
     bool child_is_killed, is_interrupted;
     bool child_has_ended;
     ChildEnd child_end;
 };
 
-/* --- What the hub says ----------------------------------------------------------------------- */
+/* --- Messages from the hub ------------------------------------------------------------------- */
 
 static void fail(DevCluster *cluster, ErrorKind kind, Str text)
 {
@@ -62,8 +65,8 @@ static void fail(DevCluster *cluster, ErrorKind kind, Str text)
     loop_stop(cluster->loop);
 }
 
-/* What it said last, for people. */
-static Str log_words(const DevCluster *cluster, uint32_t node)
+/* The end of its log, for a message. */
+static Str log_tail(const DevCluster *cluster, uint32_t node)
 {
     Arena *arena = cluster->arena;
     const char *own = dev_node_folder(arena, cluster->place.folder, node);
@@ -82,14 +85,14 @@ static void node_ended(DevCluster *cluster, uint32_t number)
     if (!cluster->is_ready || number == 0) {
         fail(cluster, ERROR_UNAVAILABLE,
              arena_format(cluster->arena, "%s has exited: %" STR_FMT, name,
-                          STR_ARG(log_words(cluster, number))));
+                          STR_ARG(log_tail(cluster, number))));
     } else if (cluster->options.lost != NULL) {
         cluster->options.lost(cluster->options.context, name);
     }
 }
 
 /* "STATUS=node 'node1' of 'dev': session with node1 (...)". */
-static void node_told(DevCluster *cluster, uint32_t number, Str note)
+static void on_node_note(DevCluster *cluster, uint32_t number, Str note)
 {
     if (str_find(note, STR("session with "), 0) != STR_NOT_FOUND) {
         cluster->live[number] = true;
@@ -103,7 +106,7 @@ static bool take_number(Str *rest, uint64_t max, uint64_t *out)
     return str_split_next(rest, ' ', &word) && str_to_u64(word, out) && *out < max;
 }
 
-static void hub_says(void *context, Str line)
+static void on_hub_line(void *context, Str line)
 {
     DevCluster *cluster = context;
     Str rest = line, verb;
@@ -120,7 +123,7 @@ static void hub_says(void *context, Str line)
     } else if (str_eq_c(verb, "node") && take_number(&rest, INT32_MAX, &value)) {
         cluster->processes[number] = (int64_t)value;
     } else if (str_eq_c(verb, "note")) {
-        node_told(cluster, (uint32_t)number, rest);
+        on_node_note(cluster, (uint32_t)number, rest);
     } else if (str_eq_c(verb, "ended")) {
         node_ended(cluster, (uint32_t)number);
     }
@@ -137,10 +140,10 @@ static void kill_child(DevCluster *cluster)
 {
     loop_timer_stop(&cluster->patience);
     cluster->child_is_killed = true;
-    child_kill(cluster->child); /* what came from it ends with the cluster */
+    child_kill(cluster->child); /* its descendants end with the cluster */
 }
 
-static void patience_over(void *context)
+static void kill_after_grace(void *context)
 {
     DevCluster *cluster = context;
     if (cluster->child_is_told_of) {
@@ -155,7 +158,7 @@ static void patience_over(void *context)
     }
 }
 
-/* The second time it is meant. */
+/* The second interrupt kills it. */
 static void wait_for_child(DevCluster *cluster)
 {
     if (cluster->child_is_asked) {
@@ -166,7 +169,7 @@ static void wait_for_child(DevCluster *cluster)
     }
 }
 
-static void asked_to_end(void *context)
+static void on_terminate(void *context)
 {
     DevCluster *cluster = context;
     cluster->is_asked_to_end = true;
@@ -177,12 +180,12 @@ static void asked_to_end(void *context)
     loop_stop(cluster->loop);
 }
 
-/* A command of the user's hears of it from the terminal. */
+/* A user's command receives SIGINT from the terminal. */
 static void interrupted(void *context)
 {
     DevCluster *cluster = context;
     if (cluster->child == NULL) {
-        asked_to_end(cluster);
+        on_terminate(cluster);
     } else if (!terminal_is_by_keys()) {
         cluster->is_interrupted = true;
         wait_for_child(cluster);
@@ -194,7 +197,7 @@ static int start_ms(const DevCluster *cluster)
     return cluster->options.systemd ? START_SYSTEMD_MS : START_MS;
 }
 
-static void too_late(void *context)
+static void start_timed_out(void *context)
 {
     DevCluster *cluster = context;
     for (uint32_t i = 0; i < cluster->options.nodes; i++) {
@@ -202,12 +205,12 @@ static void too_late(void *context)
             fail(cluster, ERROR_TIMEOUT,
                  arena_format(cluster->arena, "%s did not start within %d s: %" STR_FMT,
                               dev_node_name(cluster->arena, i), start_ms(cluster) / 1000,
-                              STR_ARG(log_words(cluster, i))));
+                              STR_ARG(log_tail(cluster, i))));
         }
     }
 }
 
-/* Services run as users of their own, which a user namespace has not. */
+/* Services run as separate users, which do not exist in a user namespace. */
 static bool check_systemd(Error *err)
 {
     if (!privileges_are_root()) {
@@ -226,11 +229,12 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
     cluster->arena = arena;
     cluster->options = *options;
     if ((options->systemd && !check_systemd(err)) ||
-        !dev_place_make(arena, options->nodes, &cluster->place, err)) {
+        !dev_directory_create(arena, options->nodes, &cluster->place, err)) {
         return false;
     }
-    if (options->systemd && !dev_place_add_groups(&cluster->place, arena, options->nodes, err)) {
-        dev_place_remove(&cluster->place);
+    if (options->systemd &&
+        !dev_directory_add_groups(&cluster->place, arena, options->nodes, err)) {
+        dev_directory_remove(&cluster->place);
         return false;
     }
     cluster->hub = (DevHub){ .folder = cluster->place.folder,
@@ -241,26 +245,26 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                              .group = cluster->place.group };
     OffshootOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
     if (!offshoot_start(&hub, &cluster->hub_process, &channel, err)) {
-        dev_place_remove(&cluster->place);
+        dev_directory_remove(&cluster->place);
         return false;
     }
     cluster->loop = loop_new();
-    cluster->signals = daemon_new(cluster->loop, &(DaemonEvents){ .stop = asked_to_end,
+    cluster->signals = daemon_new(cluster->loop, &(DaemonEvents){ .stop = on_terminate,
                                                                   .interrupt = interrupted,
-                                                                  .reload = asked_to_end,
+                                                                  .reload = on_terminate,
                                                                   .context = cluster });
-    DevTalkOptions talk = {
-        .loop = cluster->loop, .line = hub_says, .ended = hub_ended, .context = cluster
+    DevChannelOptions talk = {
+        .loop = cluster->loop, .line = on_hub_line, .ended = hub_ended, .context = cluster
     };
-    cluster->talk = dev_talk_open(&talk, channel);
-    loop_timer_init(&cluster->limit, cluster->loop, too_late, cluster);
+    cluster->talk = dev_channel_open(&talk, channel);
+    loop_timer_init(&cluster->limit, cluster->loop, start_timed_out, cluster);
     loop_timer_start(&cluster->limit, start_ms(cluster));
-    loop_timer_init(&cluster->patience, cluster->loop, patience_over, cluster);
+    loop_timer_init(&cluster->patience, cluster->loop, kill_after_grace, cluster);
     *out = cluster;
     return true;
 }
 
-/* The end of the channel is what makes the hub end, after its nodes. */
+/* Closing the channel makes the hub stop its nodes and exit. */
 void dev_cluster_close(DevCluster *cluster)
 {
     if (cluster == NULL) {
@@ -269,14 +273,14 @@ void dev_cluster_close(DevCluster *cluster)
     child_free(cluster->child);
     loop_timer_stop(&cluster->limit);
     loop_timer_stop(&cluster->patience);
-    dev_talk_close(cluster->talk);
+    dev_channel_close(cluster->talk);
     daemon_free(cluster->signals);
     loop_free(cluster->loop);
     offshoot_wait(cluster->hub_process);
     if (cluster->has_adopted) {
         (void)offspring_end();
     }
-    dev_place_remove(&cluster->place);
+    dev_directory_remove(&cluster->place);
 }
 
 /* --- Waiting --------------------------------------------------------------------------------- */
@@ -291,7 +295,7 @@ static bool is_live(const DevCluster *cluster, uint32_t count)
     return true;
 }
 
-static bool tell_end(const DevCluster *cluster, Error *err)
+static bool end_error(const DevCluster *cluster, Error *err)
 {
     if (cluster->has_failed) {
         *err = cluster->failure;
@@ -305,7 +309,7 @@ static bool wait_live(DevCluster *cluster, uint32_t count, Error *err)
     while (!is_live(cluster, count) && !cluster->has_failed && !cluster->is_asked_to_end) {
         loop_run(cluster->loop);
     }
-    return (!cluster->has_failed && !cluster->is_asked_to_end) || tell_end(cluster, err);
+    return (!cluster->has_failed && !cluster->is_asked_to_end) || end_error(cluster, err);
 }
 
 bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
@@ -315,7 +319,7 @@ bool dev_cluster_wait_server(DevCluster *cluster, Error *err)
 
 void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin)
 {
-    dev_talk_say(cluster->talk, "join %" STR_FMT " %" STR_FMT, STR_ARG(token), STR_ARG(ca_pin));
+    dev_channel_send(cluster->talk, "join %" STR_FMT " %" STR_FMT, STR_ARG(token), STR_ARG(ca_pin));
 }
 
 bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)
@@ -323,7 +327,7 @@ bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err)
     return wait_live(cluster, cluster->options.nodes, err);
 }
 
-bool dev_cluster_is_asked_to_end(const DevCluster *cluster)
+bool dev_cluster_is_interrupted(const DevCluster *cluster)
 {
     return cluster->is_asked_to_end;
 }
@@ -333,18 +337,18 @@ const char *dev_cluster_run_dir(const DevCluster *cluster)
     return dev_run_dir(cluster->arena, cluster->place.folder, 0);
 }
 
-bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Str token, Value *card, Error *err)
+bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card, Error *err)
 {
-    DevCard known = { .folder = cluster->place.folder,
-                      .port = cluster->port,
-                      .count = cluster->options.nodes,
-                      .processes = cluster->processes,
-                      .ca_pin = ca_pin,
-                      .token = token };
+    DevDescription known = { .folder = cluster->place.folder,
+                             .port = cluster->port,
+                             .count = cluster->options.nodes,
+                             .processes = cluster->processes,
+                             .ca_pin = ca_pin,
+                             .token = token };
     cluster->is_ready = true;
     loop_timer_stop(&cluster->limit);
     *card = dev_describe(cluster->arena, &known);
-    return dev_place_describe(&cluster->place, cluster->arena, *card, err);
+    return dev_directory_publish(&cluster->place, cluster->arena, *card, err);
 }
 
 bool dev_cluster_stay(DevCluster *cluster, Error *err)
@@ -352,7 +356,7 @@ bool dev_cluster_stay(DevCluster *cluster, Error *err)
     while (!cluster->has_failed && !cluster->is_asked_to_end) {
         loop_run(cluster->loop);
     }
-    return !cluster->has_failed || tell_end(cluster, err);
+    return !cluster->has_failed || end_error(cluster, err);
 }
 
 static void child_ended(void *context, ChildEnd end)
@@ -387,5 +391,5 @@ bool dev_cluster_run(DevCluster *cluster, const char *const *argv, const char *c
         end = (ChildEnd){ .by_signal = true, .number = SIGINT };
     }
     *code = end.by_signal ? 128 + end.number : end.number;
-    return cluster->child_has_ended || tell_end(cluster, err);
+    return cluster->child_has_ended || end_error(cluster, err);
 }

@@ -1,13 +1,13 @@
-/* A temporary cluster on this machine: a server and agents, each in a copy of the machine with
- * its own namespaces. It ends with the process that opened it, however that ends; if its
- * directory is left behind, the next one removes it.
+/* A temporary cluster on this machine: a server and agents, each in a copy of the machine with its
+ * own namespaces. It ends with the process that opened it, however that ends; if its directory is
+ * left behind, the next one removes it.
  *
  * Blocking, with its own loop; the process must have no threads when it is opened. The waiting
- * functions fail with ERROR_UNAVAILABLE if the cluster cannot be started, with ERROR_TIMEOUT,
- * and if the process was asked to stop (SIGINT, SIGTERM), see dev_cluster_is_asked_to_end.
+ * functions fail with ERROR_UNAVAILABLE if the cluster cannot be started, with ERROR_TIMEOUT, and
+ * if the process was asked to stop (SIGINT, SIGTERM), see dev_cluster_is_interrupted.
  *
  *     dev_cluster_open, dev_cluster_wait_server, create a token, dev_cluster_join,
- *     dev_cluster_wait_nodes, dev_cluster_tell, dev_cluster_stay or _run, dev_cluster_close */
+ *     dev_cluster_wait_nodes, dev_cluster_publish, dev_cluster_stay or _run, dev_cluster_close */
 #pragma once
 
 #include <sys/types.h>
@@ -22,41 +22,41 @@ typedef struct DevCluster DevCluster;
 typedef struct DevOptions {
     uint32_t nodes;
     uint16_t port;      /* of the API, on 127.0.0.1 */
-    bool is_port_fixed; /* else any other when it is taken */
-    bool systemd;       /* boots in each node; takes root */
-    /* A node has ended by itself while the cluster stayed; may be NULL. */
+    bool is_port_fixed; /* otherwise any free port if that is in use */
+    bool systemd;       /* boots in each node; requires root */
+    /* A node has exited on its own while the cluster was running; may be NULL. */
     void (*lost)(void *context, const char *node);
-    /* The command of dev_cluster_run was asked to end, and goes on; it is killed after `left_ms`, or
-     * when it is asked once more. May be NULL. */
+    /* The command of dev_cluster_run was interrupted and is still running; it is killed after
+     * `left_ms`, or by the next interrupt. May be NULL. */
     void (*waits)(void *context, pid_t process, int64_t left_ms);
     void *context;
 } DevOptions;
 
 MUST_CHECK bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                                  Error *err);
-/* All of it is gone afterwards. NULL is allowed. */
+/* Removes everything. NULL is allowed. */
 void dev_cluster_close(DevCluster *cluster);
 DEFINE_AUTO(DevCluster, dev_cluster_close)
 
 MUST_CHECK bool dev_cluster_wait_server(DevCluster *cluster, Error *err);
 void dev_cluster_join(DevCluster *cluster, Str token, Str ca_pin);
-/* Until each has a session with the server. */
+/* Waits until each has a session with the server. */
 MUST_CHECK bool dev_cluster_wait_nodes(DevCluster *cluster, Error *err);
 
-bool dev_cluster_is_asked_to_end(const DevCluster *cluster);
+bool dev_cluster_is_interrupted(const DevCluster *cluster);
 
-/* Where the server listens for commands. */
+/* The directory of the server's socket for commands. */
 const char *dev_cluster_run_dir(const DevCluster *cluster);
-/* What it is (dev_describe), for others to find it by; with a token for the API. */
-MUST_CHECK bool dev_cluster_tell(DevCluster *cluster, Str ca_pin, Str token, Value *card,
-                                 Error *err);
+/* Publishes a description (dev_describe) for other processes; with a token for the API. */
+MUST_CHECK bool dev_cluster_publish(DevCluster *cluster, Str ca_pin, Str token, Value *card,
+                                    Error *err);
 
-/* Until it is asked to end, which is true, or the server has ended. */
+/* Waits until it is interrupted, which is success, or the server has exited. */
 MUST_CHECK bool dev_cluster_stay(DevCluster *cluster, Error *err);
-/* The same while a command runs for the user, which gets these variables besides. `*code` is its exit
- * code; 128 and the number of a signal that has ended it, that of SIGINT when an interrupt did in the
- * end. An interrupt is heard by the command itself, from the terminal; whoever does not end then within
- * ten seconds is killed, with all that comes from it, and at once when there is another. One that reads
- * the terminal key by key, as a shell or an editor, is left to itself. */
+/* The same while a command of the user runs, with additional environment variables. `*code` is its
+ * exit code; 128 plus the number of the signal that killed it, or of SIGINT if an interrupt did.
+ * The command receives the interrupt itself, from the terminal; if it does not exit within ten
+ * seconds it is killed, with all its descendants, and immediately after another interrupt. A
+ * command that has the terminal in raw mode, such as a shell or an editor, is left alone. */
 MUST_CHECK bool dev_cluster_run(DevCluster *cluster, const char *const *argv,
                                 const char *const *variables, int *code, Error *err);

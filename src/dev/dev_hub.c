@@ -1,8 +1,8 @@
 #include "dev/dev_hub.h"
 
+#include "dev/dev_channel.h"
 #include "dev/dev_node.h"
 #include "dev/dev_plan.h"
-#include "dev/dev_talk.h"
 #include "net/relay.h"
 #include "sys/link.h"
 #include "sys/offshoot.h"
@@ -15,7 +15,7 @@ typedef struct Node {
     Hub *hub;
     DevNode settings; /* of its process */
     pid_t process;    /* 0: none */
-    DevTalk *talk;
+    DevChannel *talk;
 } Node;
 
 struct Hub {
@@ -23,35 +23,35 @@ struct Hub {
     Arena arena;
     Loop *loop;
     Relay *relay;
-    DevTalk *owner;
+    DevChannel *owner;
     Node *nodes;
 };
 
-/* --- Lines ----------------------------------------------------------------------------------- */
+/* --- Messages -------------------------------------------------------------------------------- */
 
-static void node_says(void *context, Str line)
+static void on_node_line(void *context, Str line)
 {
     const Node *node = context;
-    DevTalk *owner = node->hub->owner;
+    DevChannel *owner = node->hub->owner;
     if (str_starts(line, STR(DEV_FAILED " "))) {
-        dev_talk_say(owner, "%" STR_FMT, STR_ARG(line));
+        dev_channel_send(owner, "%" STR_FMT, STR_ARG(line));
     } else {
-        dev_talk_say(owner, "note %u %" STR_FMT, node->settings.number, STR_ARG(line));
+        dev_channel_send(owner, "note %u %" STR_FMT, node->settings.number, STR_ARG(line));
     }
 }
 
 static void node_ended(void *context)
 {
     const Node *node = context;
-    dev_talk_say(node->hub->owner, "ended %u", node->settings.number);
+    dev_channel_send(node->hub->owner, "ended %u", node->settings.number);
 }
 
-/* "join TOKEN PIN", for all that do not run the server. */
-static void owner_says(void *context, Str line)
+/* "join TOKEN PIN", for all nodes but the server. */
+static void on_owner_line(void *context, Str line)
 {
     const Hub *hub = context;
     for (uint32_t i = 1; i < hub->settings->count; i++) {
-        dev_talk_say(hub->nodes[i].talk, "%" STR_FMT, STR_ARG(line));
+        dev_channel_send(hub->nodes[i].talk, "%" STR_FMT, STR_ARG(line));
     }
 }
 
@@ -63,7 +63,7 @@ static void owner_ended(void *context)
 
 /* --- Starting -------------------------------------------------------------------------------- */
 
-/* Before it leaves the network of who wants to reach it. */
+/* Before it leaves the network namespace of its clients. */
 static bool open_port(Hub *hub, Error *err)
 {
     const DevHub *settings = hub->settings;
@@ -105,19 +105,19 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
                                 ? NULL
                                 : dev_node_folder(&hub->arena, hub->settings->group, number) };
     OffshootOptions options = { .is_apart = true, .run = dev_node_run, .context = &node->settings };
-    DevTalkOptions talk = {
-        .loop = hub->loop, .line = node_says, .ended = node_ended, .context = node
+    DevChannelOptions talk = {
+        .loop = hub->loop, .line = on_node_line, .ended = node_ended, .context = node
     };
     if (!offshoot_start(&options, &node->process, &channel, err)) {
         return false;
     }
-    node->talk = dev_talk_open(&talk, channel);
+    node->talk = dev_channel_open(&talk, channel);
     const char *cable = arena_format(&hub->arena, "eden%u", number + 1).data;
     if (!link_make_cable(cable, BRIDGE, DEV_LINK, node->process, err)) {
         return false;
     }
-    dev_talk_say(hub->owner, "node %u %ld", number, (long)node->process);
-    dev_talk_say(node->talk, "go");
+    dev_channel_send(hub->owner, "node %u %ld", number, (long)node->process);
+    dev_channel_send(node->talk, "go");
     return true;
 }
 
@@ -135,7 +135,7 @@ static void end_nodes(Hub *hub)
 {
     for (uint32_t i = 0; i < hub->settings->count; i++) {
         if (hub->nodes[i].process != 0) {
-            dev_talk_close(hub->nodes[i].talk);
+            dev_channel_close(hub->nodes[i].talk);
             offshoot_end(hub->nodes[i].process);
         }
     }
@@ -151,11 +151,11 @@ static bool start(Hub *hub, Error *err)
     if (!open_port(hub, err) || !make_network(hub, err)) {
         return false;
     }
-    dev_talk_say(hub->owner, "port %u", relay_port(hub->relay));
+    dev_channel_send(hub->owner, "port %u", relay_port(hub->relay));
     return start_nodes(hub, err);
 }
 
-/* What is left goes with the process. */
+/* Whatever is left ends with the process. */
 int dev_hub_run(void *context, int channel)
 {
     Hub hub = { .settings = context };
@@ -163,15 +163,15 @@ int dev_hub_run(void *context, int channel)
     arena_init(&hub.arena, ARENA_UNLIMITED);
     hub.loop = loop_new();
     hub.nodes = ARENA_ARRAY(&hub.arena, Node, hub.settings->count);
-    DevTalkOptions talk = {
-        .loop = hub.loop, .line = owner_says, .ended = owner_ended, .context = &hub
+    DevChannelOptions talk = {
+        .loop = hub.loop, .line = on_owner_line, .ended = owner_ended, .context = &hub
     };
-    hub.owner = dev_talk_open(&talk, channel);
+    hub.owner = dev_channel_open(&talk, channel);
     bool ok = start(&hub, &err);
     if (!ok) {
-        dev_talk_say(hub.owner, DEV_FAILED " %d %s", (int)err.kind, err.text);
+        dev_channel_send(hub.owner, DEV_FAILED " %d %s", (int)err.kind, err.text);
     }
-    loop_run(hub.loop); /* until its owner has heard enough */
+    loop_run(hub.loop); /* until everything is sent to its owner */
     end_nodes(&hub);
     return ok ? 0 : 1;
 }

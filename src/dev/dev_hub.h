@@ -1,19 +1,19 @@
-/* The process that the nodes of a cluster to throw away belong to. It has a network of its own, with a
- * switch in it to which each node has a cable, and passes connections to the port of the API on to
- * the server. For the files here alone.
+/* The process that runs the nodes of a temporary cluster. It has its own network namespace with a
+ * bridge that connects the nodes, and forwards connections from the API port to the server.
+ * Internal to this folder.
  *
  * Lines to the hub:
- *     join TOKEN PIN         the nodes but the first are to join
+ *     join TOKEN PIN         the nodes except the first are to join
  * Lines from it:
- *     port NUMBER            the API is going to be there
- *     node NUMBER PROCESS    it is started; numbers are from 0
- *     note NUMBER TEXT       what its agent tells: "STATUS=..."
+ *     port NUMBER            port of the API
+ *     node NUMBER PROCESS    a node was started; numbers start at 0
+ *     note NUMBER TEXT       a notification of its agent: "STATUS=..."
  *     ended NUMBER
- *     failed KIND TEXT       as an Error: there is not going to be a cluster
- * The same last one comes from a node, which otherwise sends what its agent tells as it is; to nodes
- * it sends "join" as above, and before that one line when the cable is there.
+ *     failed KIND TEXT       an Error: the cluster cannot be started
+ * The last one also comes from a node, which otherwise sends the notifications of its agent
+ * unchanged; nodes receive "join" as above, and before that one line when their network is up.
  *
- * When the channel ends it ends its nodes, and itself. */
+ * When the channel is closed, the hub stops its nodes and exits. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,10 +30,11 @@ typedef struct DevHub {
     const char *folder;
     uint32_t count;
     uint16_t port;
-    bool is_port_fixed; /* else another one is as good when that is taken */
-    bool is_root;       /* has the rights that it takes; else a user namespace gives them */
-    const char *group;  /* of processes: below it those of nodes with systemd; NULL: without */
+    bool is_port_fixed; /* otherwise any free port if that is in use */
+    bool is_root;       /* has root privileges; otherwise in a user namespace */
+    /* cgroup, below which nodes with systemd have theirs; NULL: without systemd */
+    const char *group;
 } DevHub;
 
-/* An OffshootRun; `context` is a DevHub. */
+/* See OffshootRun; `context` is a DevHub. */
 int dev_hub_run(void *context, int channel);

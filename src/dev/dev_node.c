@@ -13,30 +13,30 @@
 #include "sys/twin_init.h"
 
 enum {
-    ONCE_MS = 90 * 1000,   /* for what is done once: founding, joining */
-    OUTPUT_MAX = 64 * 1024 /* bytes of that */
+    ONCE_MS = 90 * 1000,   /* for one-time commands: init, join */
+    OUTPUT_MAX = 64 * 1024 /* bytes of their output */
 };
 
-typedef struct Work {
+typedef struct NodeProcess {
     const DevNode *node;
     Arena *arena;
     LineReader channel;
     Overlay *overlay;
     int log;
     int group; /* -1: no systemd */
-} Work;
+} NodeProcess;
 
-/* What the hub says; false when it is gone. */
-static bool hear(Work *work, Str *line)
+/* Reads a line from the hub; returns false if it is gone. */
+static bool read_hub_line(NodeProcess *process, Str *line)
 {
     Error err;
-    return line_reader_next(&work->channel, line, &err) == LINE_READ;
+    return line_reader_next(&process->channel, line, &err) == LINE_READ;
 }
 
-static bool become(Work *work, Error *err)
+static bool start_agent(NodeProcess *process, Error *err)
 {
-    const DevNode *node = work->node;
-    Arena *arena = work->arena;
+    const DevNode *node = process->node;
+    Arena *arena = process->arena;
     const char *own = dev_node_folder(arena, node->folder, node->number);
     const OverlayPlace places[] = {
         { .path = "/var/lib/eden" },
@@ -55,20 +55,21 @@ static bool become(Work *work, Error *err)
         .places = places,
         .place_count = COUNT_OF(places),
     };
-    return twin_open_log(arena_format(arena, "%s/log", own).data, &work->log, err) &&
-           (node->group == NULL || cgroup_open(arena, node->group, &work->group, err)) &&
-           twin_become(arena, &settings, &work->overlay, err);
+    return twin_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
+           (node->group == NULL || cgroup_open(arena, node->group, &process->group, err)) &&
+           twin_become(arena, &settings, &process->overlay, err);
 }
 
-static bool boot(const Work *work, Error *err)
+static bool boot(const NodeProcess *process, Error *err)
 {
-    TwinInit init = {
-        .program = twin_init_program(), .group = work->group, .run = "/run/eden", .log = work->log
-    };
-    return work->group < 0 || twin_init_boot(&init, err);
+    TwinInit init = { .program = twin_init_program(),
+                      .group = process->group,
+                      .run = "/run/eden",
+                      .log = process->log };
+    return process->group < 0 || twin_init_boot(&init, err);
 }
 
-static bool run_once(Work *work, const char *const *words, Str input, Error *err)
+static bool run_once(NodeProcess *process, const char *const *words, Str input, Error *err)
 {
     const char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", NULL };
     const char **argv = (const char **)words;
@@ -78,21 +79,21 @@ static bool run_once(Work *work, const char *const *words, Str input, Error *err
     ProcessResult result;
     argv[0] = CHILD_SAME_PROGRAM;
     spec.argv = argv;
-    if (!process_run(work->arena, &spec, &result, err)) {
+    if (!process_run(process->arena, &spec, &result, err)) {
         return false;
     }
     if (result.ending == PROCESS_EXITED && result.exit_code == 0) {
         return true;
     }
-    process_failure(work->arena, &result, ONCE_MS, err);
+    process_failure(process->arena, &result, ONCE_MS, err);
     return error_wrap(err, "eden %s", argv[1]);
 }
 
 /* "join TOKEN PIN". */
-static bool join(Work *work, Error *err)
+static bool join(NodeProcess *process, Error *err)
 {
     Str line, word, token, pin;
-    if (!hear(work, &line)) {
+    if (!read_hub_line(process, &line)) {
         return error_set(err, ERROR_UNAVAILABLE, "the hub has exited");
     }
     Str rest = line;
@@ -101,18 +102,19 @@ static bool join(Work *work, Error *err)
         return error_set(err, ERROR_BUG, "unknown command for a node: '%" STR_FMT "'",
                          STR_ARG(line));
     }
-    Arena *arena = work->arena;
+    Arena *arena = process->arena;
     token = arena_copy(arena, token);
     return run_once(
-        work, dev_join_words(arena, work->node->port, work->node->number, arena_copy_c(arena, pin)),
+        process,
+        dev_join_argv(arena, process->node->port, process->node->number, arena_copy_c(arena, pin)),
         token, err);
 }
 
-static void tell_failure(const Work *work, int channel, Error *err)
+static void report_failure(const NodeProcess *process, int channel, Error *err)
 {
     Error lost;
-    error_wrap(err, "%s", dev_node_name(work->arena, work->node->number));
-    Str line = arena_format(work->arena, DEV_FAILED " %d %s\n", (int)err->kind, err->text);
+    error_wrap(err, "%s", dev_node_name(process->arena, process->node->number));
+    Str line = arena_format(process->arena, DEV_FAILED " %d %s\n", (int)err->kind, err->text);
     (void)!file_write_all(channel, line, &lost);
 }
 
@@ -120,24 +122,24 @@ int dev_node_run(void *context, int channel)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Work work = { .node = context, .arena = &arena, .log = -1, .group = -1 };
-    work.channel = line_reader_make(channel, DEV_LINE_MAX);
-    const DevNode *node = work.node;
+    NodeProcess process = { .node = context, .arena = &arena, .log = -1, .group = -1 };
+    process.channel = line_reader_make(channel, DEV_LINE_MAX);
+    const DevNode *node = process.node;
     Str line;
     Error err;
-    if (!hear(&work, &line)) { /* until the cable is there */
+    if (!read_hub_line(&process, &line)) { /* until the network is up */
         return 1;
     }
-    if (!become(&work, &err) ||
-        !(node->number == 0 ? run_once(&work, dev_init_words(&arena, node->port), STR_EMPTY, &err)
-                            : join(&work, &err)) ||
-        !boot(&work, &err)) {
-        tell_failure(&work, channel, &err);
+    if (!start_agent(&process, &err) ||
+        !(node->number == 0 ? run_once(&process, dev_init_argv(&arena, node->port), STR_EMPTY, &err)
+                            : join(&process, &err)) ||
+        !boot(&process, &err)) {
+        report_failure(&process, channel, &err);
         return 1;
     }
     TwinDaemon agent = { .program = CHILD_SAME_PROGRAM,
-                         .argv = dev_agent_words(&arena),
-                         .log = work.log,
-                         .overlay = work.overlay };
+                         .argv = dev_agent_argv(&arena),
+                         .log = process.log,
+                         .overlay = process.overlay };
     return twin_keep(&agent, channel);
 }

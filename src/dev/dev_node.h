@@ -8,8 +8,8 @@ typedef struct DevNode {
     const char *folder; /* of the cluster */
     uint32_t number, count;
     uint16_t port;
-    const char *group; /* of processes: the one in which a systemd boots; NULL: none does */
+    const char *group; /* cgroup in which systemd boots; NULL: no systemd */
 } DevNode;
 
-/* An OffshootRun; `context` is a DevNode. */
+/* See OffshootRun; `context` is a DevNode. */
 int dev_node_run(void *context, int channel);

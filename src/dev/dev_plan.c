@@ -41,9 +41,9 @@ static const char *const *words_copy(Arena *arena, const char *const *words, siz
     return copy;
 }
 
-/* The port is the same inside and outside, so that what the server says of itself holds for both. The
- * first address is what it tells nodes. */
-const char *const *dev_init_words(Arena *arena, uint16_t port)
+/* The port is the same inside and outside, so the server's own address is valid in both. The first
+ * address is announced to nodes. */
+const char *const *dev_init_argv(Arena *arena, uint16_t port)
 {
     const char *const words[] = {
         "eden",      "init",
@@ -61,7 +61,7 @@ const char *const *dev_init_words(Arena *arena, uint16_t port)
     return words_copy(arena, words, COUNT_OF(words));
 }
 
-const char *const *dev_join_words(Arena *arena, uint16_t port, uint32_t node, const char *pin)
+const char *const *dev_join_argv(Arena *arena, uint16_t port, uint32_t node, const char *pin)
 {
     const char *const words[] = {
         "eden",       "join",
@@ -75,7 +75,7 @@ const char *const *dev_join_words(Arena *arena, uint16_t port, uint32_t node, co
     return words_copy(arena, words, COUNT_OF(words));
 }
 
-const char *const *dev_agent_words(Arena *arena)
+const char *const *dev_agent_argv(Arena *arena)
 {
     const char *const words[] = { "eden", "agent" };
     return words_copy(arena, words, COUNT_OF(words));
@@ -96,7 +96,7 @@ static void put_text(Arena *arena, Map *map, const char *key, const char *text)
     map_set_str(arena, map, str_from_c(key), value_string(str_from_c(text)));
 }
 
-Value dev_describe(Arena *arena, const DevCard *card)
+Value dev_describe(Arena *arena, const DevDescription *card)
 {
     Map *map = map_new(arena, 8);
     List *nodes = list_new(arena, card->count);
@@ -118,8 +118,8 @@ Value dev_describe(Arena *arena, const DevCard *card)
     return value_map(map);
 }
 
-/* It is printed as the answer of 'eden dev -o json' too, and so stays a value; the table checks what is
- * read of it. */
+/* Also printed by 'eden dev -o json', so it stays a value; the table validates what is read of
+ * it. */
 typedef struct CardNode {
     Str name;
     int64_t process;
@@ -157,7 +157,7 @@ static const RecordFormat card_format = {
     .size = sizeof(CardRecord),
 };
 
-bool dev_card_check(Arena *arena, Value card, Error *err)
+bool dev_description_check(Arena *arena, Value card, Error *err)
 {
     CardRecord record;
     return record_from_value(&card_format, arena, card, RECORD_STORED, &record, err);

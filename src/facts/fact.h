@@ -1,4 +1,4 @@
-/* One fact: its row, what it sees, and helpers for the files in which facts stand. */
+/* One fact: its row, what it can access, and helpers for the files that contain facts. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,10 +7,10 @@
 #include "sys/network.h"
 #include "sys/tree.h"
 
-/* Where facts are read. Tests put made-up trees and functions into it. */
+/* Where facts are read from. Tests replace it with synthetic trees and functions. */
 typedef struct FactWorld {
     Tree root;   /* the installed system: /etc, /usr */
-    Tree kernel; /* the running one: /proc, /sys, /run */
+    Tree kernel; /* the running system: /proc, /sys, /run */
     bool live;   /* both are the same system */
     bool (*addresses)(Arena *arena, NetworkAddresses *out, Error *err);
     Str (*host_name)(Arena *arena);
@@ -26,8 +26,8 @@ typedef struct Fact {
     const char *name;
     const char *help;    /* one sentence */
     const char *example; /* a value, as JSON */
-    /* The value in `arena`. False: the source is there but cannot be used. What simply is not
-     * there is null, or an empty container. */
+    /* Sets the value, allocated in `arena`. Returns false if the source exists but is unusable. If
+     * the source does not exist, the value is null or an empty container. */
     bool (*read)(const FactWorld *world, Arena *arena, Value *out, Error *err);
 } Fact;
 
@@ -36,14 +36,14 @@ enum {
     FACT_ENTRIES_MAX = 10000, /* of a directory or a table */
 };
 
-/* The whole text of a file; an absent file is an empty text. */
+/* Reads an entire file; empty if it does not exist. */
 MUST_CHECK bool fact_text(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
-/* The same without white space around it; for files of one value. */
+/* The same without surrounding whitespace; for files with a single value. */
 MUST_CHECK bool fact_word(const Tree *tree, Arena *arena, const char *path, Str *out, Error *err);
-/* The names in a directory, at most FACT_ENTRIES_MAX; an absent directory is empty. */
+/* The names in a directory, at most FACT_ENTRIES_MAX; empty if it does not exist. */
 MUST_CHECK bool fact_list(const Tree *tree, Arena *arena, const char *path, Str **names,
                           uint32_t *count, Error *err);
-/* A string, or null for an empty text. */
+/* A string, or null if the text is empty. */
 Value fact_string(Str text);
-/* Cuts the next field, between blanks, off `line`; false when there is none. */
+/* Removes the next whitespace-separated field from `line`; returns false if there is none. */
 bool fact_next_field(Str *line, Str *field);

@@ -12,14 +12,14 @@
 
 /* Ends with NULL; in the order of facts.def. */
 extern const Fact *const facts[];
-/* NULL when there is none of that name. */
+/* NULL if there is none of that name. */
 const Fact *fact_find(Str name);
-/* The closest name, for "did you mean"; false when nothing is close. */
+/* The closest name, for "did you mean"; returns false if none is close. */
 bool fact_suggest(Str name, Str *out);
 
-/* What one fact says; null when its source is absent. A source that fails adds a warning (E0580)
- * and gives null too. */
+/* The value of a fact; null if its source does not exist. If reading fails, adds a warning (E0580)
+ * and returns null as well. */
 Value fact_collect(const Fact *fact, const FactWorld *world, Arena *arena, Problems *problems);
-/* A map from names to values: of these facts, in this order, or of all when `count` is 0. */
+/* A map from names to values: of these facts, in this order, or of all if `count` is 0. */
 Value facts_collect(const FactWorld *world, Arena *arena, const Fact *const *wanted, uint32_t count,
                     Problems *problems);

@@ -1,4 +1,4 @@
-/* What the machine is made of, as the running kernel says. */
+/* Hardware facts, as reported by the running kernel. */
 #include <stdio.h>
 
 #include "facts/fact.h"
@@ -18,8 +18,8 @@ const Fact fact_arch = {
 
 /* --- Processors ------------------------------------------------------------------------------- */
 
-/* Counted from the kernel's list of ranges, "0-3,8", and not from /proc/cpuinfo, which takes the kernel a
- * millisecond and more on large machines. */
+/* Counted from the kernel's list of ranges, "0-3,8", and not from /proc/cpuinfo, which takes the
+ * kernel a millisecond or more on large machines. */
 
 static bool count_range(Str range, int64_t *count)
 {
@@ -50,7 +50,7 @@ static bool read_cpus(const FactWorld *world, Arena *arena, Value *out, Error *e
     int64_t count = 0;
     for (rest = list; str_split_next(&rest, ',', &range);) {
         if (!count_range(range, &count)) {
-            return error_set(err, ERROR_INVALID, "%s: '%" STR_FMT "' is no list of processors",
+            return error_set(err, ERROR_INVALID, "%s: '%" STR_FMT "' is not a list of processors",
                              path, STR_ARG(list));
         }
     }
@@ -60,14 +60,14 @@ static bool read_cpus(const FactWorld *world, Arena *arena, Value *out, Error *e
 
 const Fact fact_cpus = {
     .name = "cpus",
-    .help = "How many processors are in use.",
+    .help = "The number of online processors.",
     .example = "4",
     .read = read_cpus,
 };
 
 /* --- Memory ----------------------------------------------------------------------------------- */
 
-/* How much is free changes by the moment and is not a fact. */
+/* Free memory changes all the time, so it is not a fact. */
 static bool read_memory(const FactWorld *world, Arena *arena, Value *out, Error *err)
 {
     static const struct {
@@ -93,7 +93,7 @@ static bool read_memory(const FactWorld *world, Arena *arena, Value *out, Error 
         }
     }
     if (text.len > 0 && map_find_str(map, STR("total")) == NULL) {
-        return error_set(err, ERROR_INVALID, "/proc/meminfo does not say MemTotal");
+        return error_set(err, ERROR_INVALID, "MemTotal is missing in /proc/meminfo");
     }
     *out = map->len > 0 ? value_map(map) : value_null();
     return true;
@@ -108,10 +108,10 @@ const Fact fact_memory = {
 
 /* --- Disks ------------------------------------------------------------------------------------ */
 
-/* Block devices that can hold data: no loops, RAM disks or empty drives. */
+/* Block devices that can store data: no loop devices, RAM disks or empty drives. */
 
 enum {
-    SECTOR = 512, /* the unit of `size`, whatever the device's own sectors are */
+    SECTOR = 512, /* unit of `size`, regardless of the sector size of the device */
     PATH_BYTES = 320,
 };
 
@@ -181,7 +181,7 @@ static bool read_disks(const FactWorld *world, Arena *arena, Value *out, Error *
 
 const Fact fact_disks = {
     .name = "disks",
-    .help = "Disks by name, with size in bytes, model, and what kind they are.",
+    .help = "Disks by name, with size in bytes, model, and type.",
     .example = "{\"sda\": {\"size\": 480103981056, \"model\": \"SSD 870\", \"rotational\": false, "
                "\"removable\": false, \"read_only\": false}}",
     .read = read_disks,
@@ -189,7 +189,7 @@ const Fact fact_disks = {
 
 /* --- Containers and virtual machines ---------------------------------------------------------- */
 
-/* What firmware says of itself, most telling first. */
+/* Identification of the firmware, most specific first. */
 static const struct {
     const char *text, *name;
 } vendors[] = {
@@ -210,7 +210,7 @@ static const struct {
     { "Apple Virtualization", "apple" },
 };
 
-/* Systemd's containers and podman's say it in a file; the others leave a trace. */
+/* systemd and podman containers are identified by a file; others leave traces. */
 static bool find_container(const FactWorld *world, Arena *arena, Str *out, Error *err)
 {
     if (!fact_word(&world->kernel, arena, "/run/systemd/container", out, err)) {
@@ -229,8 +229,8 @@ static bool find_container(const FactWorld *world, Arena *arena, Str *out, Error
     return true;
 }
 
-/* The processor tells every guest that there is a hypervisor. The flags of one processor do; the
- * file has one block for each. */
+/* Every guest sees a hypervisor flag. The flags of one processor suffice; the file has one block
+ * for each. */
 static bool has_hypervisor(Str cpuinfo)
 {
     for (Str line; str_split_next(&cpuinfo, '\n', &line);) {
@@ -263,7 +263,7 @@ static bool find_machine(const FactWorld *world, Arena *arena, Str *out, Error *
     }
     *out = hypervisor;
     if (out->len == 0 && both.len <= 1) {
-        /* A tiny machine monitor shows no firmware; only then is the slow file worth reading. */
+        /* A microVM has no firmware; only then is the slow file worth reading. */
         Str cpuinfo;
         if (!fact_text(&world->kernel, arena, "/proc/cpuinfo", &cpuinfo, err)) {
             return false;
@@ -286,8 +286,8 @@ static bool read_virtualization(const FactWorld *world, Arena *arena, Value *out
 
 const Fact fact_virtualization = {
     .name = "virtualization",
-    .help = "What the machine runs in (docker, lxc, kvm, vmware, amazon ...), vm when it does not "
-            "say, or none.",
+    .help = "The virtualization of the machine (docker, lxc, kvm, vmware, amazon ...), vm if the "
+            "type is unknown, or none.",
     .example = "\"kvm\"",
     .read = read_virtualization,
 };

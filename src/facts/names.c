@@ -1,8 +1,8 @@
-/* What the machine is called. */
+/* Names of the machine. */
 #include "facts/fact.h"
 
-/* As the kernel has it; for a system that is not running, the first line of its /etc/hostname. May hold
- * dots; empty when there is none. */
+/* The name from the kernel; for a system that is not running, the first line of its /etc/hostname.
+ * May contain dots; empty if there is none. */
 static bool host_name_read(const FactWorld *world, Arena *arena, Str *out, Error *err)
 {
     if (world->live) {
@@ -33,17 +33,17 @@ static bool read_name(const FactWorld *world, Arena *arena, Value *out, Error *e
 
 const Fact fact_name = {
     .name = "name",
-    .help = "The host name, without its domain.",
+    .help = "The host name without the domain.",
     .example = "\"web1\"",
     .read = read_name,
 };
 
 /* --- The full name ---------------------------------------------------------------------------- */
 
-/* It comes from files alone: asking a name server could take seconds, and would make what a site decides
- * depend on the network. */
+/* Only files are used: a DNS query could take seconds, and decisions of a site would depend on the
+ * network. */
 
-/* The first name with a dot on a line of /etc/hosts that also names the host. */
+/* The first name with a dot on a line of /etc/hosts that also contains the host name. */
 static Str find_in_hosts(Str text, Str name)
 {
     for (Str line; str_split_next(&text, '\n', &line);) {
@@ -65,7 +65,7 @@ static Str find_in_hosts(Str text, Str name)
     return STR_EMPTY;
 }
 
-/* What `domain`, or else the first word of `search`, says. */
+/* The value of `domain`, or the first word of `search`. */
 static Str find_domain(Str text)
 {
     Str search = STR_EMPTY;
@@ -108,7 +108,8 @@ static bool read_fqdn(const FactWorld *world, Arena *arena, Value *out, Error *e
 
 const Fact fact_fqdn = {
     .name = "fqdn",
-    .help = "The full name: from the host name, /etc/hosts or the domain of /etc/resolv.conf.",
+    .help = "The fully qualified name: from the host name, /etc/hosts or the domain in "
+            "/etc/resolv.conf.",
     .example = "\"web1.example.net\"",
     .read = read_fqdn,
 };

@@ -1,4 +1,4 @@
-/* Network interfaces with their addresses, and which of them leads to the rest of the world. */
+/* Network interfaces with their addresses, and the interface of the default route. */
 #include <stdio.h>
 
 #include "facts/fact.h"
@@ -30,8 +30,8 @@ static List *addresses_of(const NetworkAddresses *all, Arena *arena, Str interfa
     return list;
 }
 
-/* Whether it is switched on, by an administrator or by the system: the lowest bit of its flags,
- * which does not flap with the cable as the operational state does. */
+/* Whether it is administratively up: the lowest bit of its flags, which unlike the operational
+ * state does not change with the cable. */
 static bool is_up(Str flags)
 {
     return flags.len > 0 && ascii_hex_value(flags.data[flags.len - 1]) % 2 == 1;
@@ -48,7 +48,7 @@ static bool read_interface(const FactWorld *world, Arena *arena, const NetworkAd
         return false;
     }
     if (flags.len == 0) {
-        return true; /* a file beside the interfaces, such as bonding_masters */
+        return true; /* a file next to the interfaces, such as bonding_masters */
     }
     Map *map = map_new(arena, 5);
     map_set_str(arena, map, STR("mac"), fact_string(mac));
@@ -125,7 +125,7 @@ static void offer(Best *best, Str interface, uint64_t flags, uint64_t metric)
     }
 }
 
-/* Lines of: interface destination gateway flags refs use metric mask. */
+/* Columns: interface destination gateway flags refs use metric mask. */
 static Str find_v4(Str table)
 {
     Best best = { 0 };
@@ -145,7 +145,7 @@ static Str find_v4(Str table)
     return best.interface;
 }
 
-/* Lines of: destination length source length gateway metric refs use flags interface. */
+/* Columns: destination length source length gateway metric refs use flags interface. */
 static Str find_v6(Str table)
 {
     Best best = { 0 };
@@ -178,7 +178,7 @@ static bool read_default_interface(const FactWorld *world, Arena *arena, Value *
 
 const Fact fact_default_interface = {
     .name = "default_interface",
-    .help = "The interface of the default route, of IPv4 or else of IPv6.",
+    .help = "The interface of the default route, for IPv4 or otherwise IPv6.",
     .example = "\"eth0\"",
     .read = read_default_interface,
 };

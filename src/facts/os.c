@@ -1,8 +1,8 @@
-/* Which operating system is installed, as its os-release file says. */
+/* The installed operating system, from its os-release file. */
 #include "base/buf.h"
 #include "facts/fact.h"
 
-/* Quotes and backslashes as in a shell, of which the file is a small part. */
+/* Quotes and backslashes as in a shell, whose syntax the file uses a subset of. */
 static Str unquote(Arena *arena, Str text)
 {
     text = str_trim(text);
@@ -24,7 +24,7 @@ static Str unquote(Arena *arena, Str text)
     return buf_str(&plain);
 }
 
-/* The value of a key such as "ID", without quotes; empty when there is none. */
+/* The unquoted value of a key such as "ID"; empty if there is none. */
 static bool os_release_get(const FactWorld *world, Arena *arena, const char *key, Str *out,
                            Error *err)
 {
@@ -58,14 +58,14 @@ static bool read_os(const FactWorld *world, Arena *arena, Value *out, Error *err
 
 const Fact fact_os = {
     .name = "os",
-    .help = "The operating system, as ID of /etc/os-release has it.",
+    .help = "The operating system: ID in /etc/os-release.",
     .example = "\"debian\"",
     .read = read_os,
 };
 
-/* --- What it descends from -------------------------------------------------------------------- */
+/* --- OS family -------------------------------------------------------------------------------- */
 
-/* Names under which families are known, where those in os-release differ from each other. */
+/* Canonical names of families for the different names in os-release. */
 static const struct {
     const char *name, *family;
 } families[] = {
@@ -102,14 +102,14 @@ static bool read_os_family(const FactWorld *world, Arena *arena, Value *out, Err
 
 const Fact fact_os_family = {
     .name = "os_family",
-    .help = "What it descends from: debian, redhat, suse, arch, alpine, gentoo, or its own name.",
+    .help = "The OS family: debian, redhat, suse, arch, alpine, gentoo, or the OS itself.",
     .example = "\"debian\"",
     .read = read_os_family,
 };
 
-/* --- Its release ------------------------------------------------------------------------------ */
+/* --- Release ---------------------------------------------------------------------------------- */
 
-/* Always text, because "12.10" is not a number. */
+/* Always a string, because "12.10" is not a number. */
 static bool read_os_version(const FactWorld *world, Arena *arena, Value *out, Error *err)
 {
     Str version;
@@ -122,7 +122,7 @@ static bool read_os_version(const FactWorld *world, Arena *arena, Value *out, Er
 
 const Fact fact_os_version = {
     .name = "os_version",
-    .help = "The release, as VERSION_ID of /etc/os-release has it; null for rolling releases.",
+    .help = "The release: VERSION_ID in /etc/os-release; null for rolling releases.",
     .example = "\"12\"",
     .read = read_os_version,
 };

@@ -1,4 +1,4 @@
-/* How the installed system and the running one are set up: kernel, services, packages, ids, users. */
+/* Configuration of the installed and the running system: kernel, services, packages, ids, users. */
 #include "facts/fact.h"
 
 static bool read_kernel(const FactWorld *world, Arena *arena, Value *out, Error *err)
@@ -20,7 +20,7 @@ const Fact fact_kernel = {
 
 /* --- Services and packages -------------------------------------------------------------------- */
 
-/* By the program that would start: the name behind the links of /sbin/init. */
+/* The program that would start: the target of the symlink /sbin/init. */
 static Str find_installed(const FactWorld *world, Arena *arena)
 {
     Error none;
@@ -43,7 +43,7 @@ static bool read_init_system(const FactWorld *world, Arena *arena, Value *out, E
     } else if (world->live && tree_has(&world->kernel, "/run/openrc")) {
         name = STR("openrc");
     } else if (world->live) {
-        /* A container's first process is whatever it was made for. */
+        /* The first process of a container can be any program. */
         if (!fact_word(&world->kernel, arena, "/proc/1/comm", &name, err)) {
             return false;
         }
@@ -56,15 +56,15 @@ static bool read_init_system(const FactWorld *world, Arena *arena, Value *out, E
 
 const Fact fact_init_system = {
     .name = "init_system",
-    .help = "What runs services: systemd, openrc, or the name of the first process.",
+    .help = "The init system: systemd, openrc, or the name of the first process.",
     .example = "\"systemd\"",
     .read = read_init_system,
 };
 
 static bool read_package_manager(const FactWorld *world, Arena *arena, Value *out, Error *err)
 {
-    /* Where several are installed, the one that the system was built with comes first: Debian also
-     * has a dnf to install, and Fedora an apt. */
+    /* If several are installed, the native one of the distribution comes first: Debian also
+     * packages dnf, and Fedora apt. */
     static const struct {
         const char *path, *name;
     } known[] = {
@@ -87,12 +87,12 @@ static bool read_package_manager(const FactWorld *world, Arena *arena, Value *ou
 
 const Fact fact_package_manager = {
     .name = "package_manager",
-    .help = "What installs packages: apt, dnf, yum, zypper, pacman, apk, portage, xbps.",
+    .help = "The package manager: apt, dnf, yum, zypper, pacman, apk, portage, xbps.",
     .example = "\"apt\"",
     .read = read_package_manager,
 };
 
-/* --- The time zone ---------------------------------------------------------------------------- */
+/* --- Time zone -------------------------------------------------------------------------------- */
 
 static bool read_timezone(const FactWorld *world, Arena *arena, Value *out, Error *err)
 {
@@ -107,14 +107,14 @@ static bool read_timezone(const FactWorld *world, Arena *arena, Value *out, Erro
     if (name.len == 0 && !fact_word(&world->root, arena, "/etc/timezone", &name, err)) {
         return false;
     }
-    /* Without either file the C library takes UTC. */
+    /* Without either file the C library uses UTC. */
     *out = value_string(name.len > 0 ? name : STR("UTC"));
     return true;
 }
 
 const Fact fact_timezone = {
     .name = "timezone",
-    .help = "The time zone; UTC when none is set.",
+    .help = "The time zone; UTC if none is set.",
     .example = "\"Europe/Berlin\"",
     .read = read_timezone,
 };
@@ -133,7 +133,7 @@ static bool read_boot_id(const FactWorld *world, Arena *arena, Value *out, Error
 
 const Fact fact_boot_id = {
     .name = "boot_id",
-    .help = "A different text after each start of the machine.",
+    .help = "An id that changes with every boot.",
     .example = "\"5d1e4c59-3a0b-4b8c-9b0a-8f4e1a2b3c4d\"",
     .read = read_boot_id,
 };
@@ -147,21 +147,22 @@ static bool read_machine_id(const FactWorld *world, Arena *arena, Value *out, Er
     if (id.len == 0 && !fact_word(&world->root, arena, "/var/lib/dbus/machine-id", &id, err)) {
         return false;
     }
-    /* What an image holds that was never booted. */
+    /* An image that was never booted contains this. */
     *out = str_eq_c(id, "uninitialized") ? value_null() : fact_string(id);
     return true;
 }
 
 const Fact fact_machine_id = {
     .name = "machine_id",
-    .help = "The id that the system got when it was installed; null before its first boot.",
+    .help = "The id of the installed system; null before its first boot.",
     .example = "\"b08dfa6083e7567a1921a715000001fb\"",
     .read = read_machine_id,
 };
 
 /* --- Users ------------------------------------------------------------------------------------ */
 
-/* Those of a directory service are not asked for: there may be a hundred thousand, behind a network. */
+/* Users of a directory service are not included: there may be a hundred thousand, behind a
+ * network. */
 
 static void add_user(Arena *arena, Map *users, Str line)
 {
@@ -183,7 +184,7 @@ static void add_user(Arena *arena, Map *users, Str line)
     int64_t uid, gid;
     if (count < SHELL || fields[NAME].len == 0 || !str_to_i64(fields[UID], &uid) ||
         !str_to_i64(fields[GID], &gid)) {
-        return; /* a remark, or an entry of the directory service ("+::::::") */
+        return; /* a comment, or an entry of the directory service ("+::::::") */
     }
     Map *user = map_new(arena, 5);
     map_set_str(arena, user, STR("uid"), value_int(uid));
@@ -213,7 +214,7 @@ static bool read_users(const FactWorld *world, Arena *arena, Value *out, Error *
 
 const Fact fact_users = {
     .name = "users",
-    .help = "The users of /etc/passwd by name, with uid, gid, comment, home and shell.",
+    .help = "The users in /etc/passwd by name, with uid, gid, comment, home and shell.",
     .example = "{\"root\": {\"uid\": 0, \"gid\": 0, \"comment\": \"root\", \"home\": \"/root\", "
                "\"shell\": \"/bin/bash\"}}",
     .read = read_users,

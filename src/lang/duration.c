@@ -7,10 +7,10 @@
 typedef struct Unit {
     const char *name;
     int64_t ms;
-    const char *words; /* what people write for it, with '|' between them */
+    const char *words; /* accepted spellings, separated by '|' */
 } Unit;
 
-/* Larger first; "ms" stands before "m" and "s" so that it is not taken for one of them. */
+/* Larger units first; "ms" precedes "m" and "s" so that it is not matched as one of them. */
 static const Unit units[] = {
     { "d", 24 * 3600 * 1000, "d|day|days" },
     { "h", 3600 * 1000, "h|hr|hrs|hour|hours" },
@@ -60,7 +60,7 @@ static Str take_word(Str *text)
     return word;
 }
 
-static const Unit *unit_called(Str word)
+static const Unit *unit_named(Str word)
 {
     for (size_t i = 0; i < COUNT_OF(units); i++) {
         Str rest = str_from_c(units[i].words);
@@ -85,7 +85,7 @@ bool duration_suggest(Str text, Buf *out)
             return false;
         }
         text = str_from_offset(text, digits);
-        const Unit *unit = unit_called(take_word(&text));
+        const Unit *unit = unit_named(take_word(&text));
         if (unit == NULL) {
             return false;
         }

@@ -1,3 +1,6 @@
+/* Error messages of the JSON parser. The parser only reports what it expected and where; the
+ * functions here look at the text at that location to recognize common mistakes, such as single
+ * quotes, comments, trailing commas and Python constants, and add a hint how to fix them. */
 #include "lang/json_reader.h"
 
 #include <stdarg.h>
@@ -32,7 +35,7 @@ static Str rest_of(const JsonFaults *faults, const char *at)
     return text.len == 0 ? STR_EMPTY : str_from(at, (size_t)(text.data + text.len - at));
 }
 
-/* The name or number-like word at the beginning, at least one character of valid text. */
+/* The identifier or number at the start, at least one valid character. */
 static Str word_at(Str rest)
 {
     size_t len = 0;
@@ -44,22 +47,22 @@ static Str word_at(Str rest)
     return str_slice(word, 0, utf8_valid_prefix(word));
 }
 
-/* What somebody may have had in mind who wrote this where a value or a key belongs. */
-typedef struct Confusion {
+/* Common mistakes where a value or key is expected. */
+typedef struct Mistake {
     const char *begin;
     const char *message;
     const char *hint;
-} Confusion;
+} Mistake;
 
-static const Confusion confusions[] = {
-    { "'", "strings take double quotes", "write \" instead of '" },
-    { "`", "strings take double quotes", "write \" instead of `" },
+static const Mistake common_mistakes[] = {
+    { "'", "strings need double quotes", "write \" instead of '" },
+    { "`", "strings need double quotes", "write \" instead of `" },
     { "//", "JSON has no comments", "remove the comment" },
     { "/*", "JSON has no comments", "remove the comment" },
     { "#", "JSON has no comments", "remove the comment" },
 };
 
-static const Confusion value_confusions[] = {
+static const Mistake value_confusions[] = {
     { "NaN", "JSON has no NaN", "write null or a string" },
     { "nan", "JSON has no NaN", "write null or a string" },
     { "Infinity", "JSON has no Infinity", "write null or a string" },
@@ -74,10 +77,10 @@ static const Confusion value_confusions[] = {
     { "nil", "unknown word 'nil'", "write null" },
     { "undefined", "unknown word 'undefined'", "write null" },
     { "+", "a number cannot begin with '+'", "remove the '+'" },
-    { ".", "a number cannot begin with '.'", "write 0 before the point" },
+    { ".", "a number cannot begin with '.'", "write 0 before the decimal point" },
 };
 
-static const Confusion *find_confusion(const Confusion *rows, size_t count, Str rest)
+static const Mistake *find_mistake(const Mistake *rows, size_t count, Str rest)
 {
     for (size_t i = 0; i < count; i++) {
         if (str_starts(rest, str_from_c(rows[i].begin))) {
@@ -87,19 +90,19 @@ static const Confusion *find_confusion(const Confusion *rows, size_t count, Str 
     return NULL;
 }
 
-static const char *what_is_expected(JsonExpected expected)
+static const char *expected_token(JsonExpected expected)
 {
     switch (expected) {
     case JSON_VALUE:
     case JSON_NEXT_VALUE: return "a value";
     case JSON_FIRST_KEY: return "a key or '}'";
     case JSON_NEXT_KEY: return "a key";
-    case JSON_COLON: return "':' behind the key";
-    case JSON_LIST_GOES_ON: return "',' or ']'";
-    case JSON_MAP_GOES_ON: return "',' or '}'";
+    case JSON_COLON: return "':' after the key";
+    case JSON_LIST_NEXT: return "',' or ']'";
+    case JSON_MAP_NEXT: return "',' or '}'";
     case JSON_END: break;
     }
-    return "the end";
+    return "end of input";
 }
 
 static bool is_space(char c)
@@ -107,7 +110,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* The comma before `at`, with only white space between. */
+/* The comma before `at` with only whitespace in between. */
 static const char *comma_before(const JsonFaults *faults, const char *at)
 {
     while (at > faults->source->text.data && is_space(at[-1])) {
@@ -121,14 +124,14 @@ static const char *fault_at_end(const JsonFaults *faults, JsonExpected expected,
 {
     if (open != NULL) {
         return json_fault(faults, "E0151", open, 1, "",
-                          "'%c' is never closed: the text ends where %s is expected", *open,
-                          what_is_expected(expected));
+                          "unclosed '%c': unexpected end of input, expected %s", *open,
+                          expected_token(expected));
     }
-    return json_fault(faults, "E0151", at, 1, "", "the text ends where %s is expected",
-                      what_is_expected(expected));
+    return json_fault(faults, "E0151", at, 1, "", "unexpected end of input, expected %s",
+                      expected_token(expected));
 }
 
-/* Reports a word without quotes where a key or a value belongs; false when there is none. */
+/* Reports an unquoted word where a key or value is expected; returns false if there is none. */
 static bool fault_at_word(const JsonFaults *faults, JsonExpected expected, Str rest)
 {
     bool key = expected == JSON_FIRST_KEY || expected == JSON_NEXT_KEY;
@@ -145,7 +148,7 @@ static bool fault_at_word(const JsonFaults *faults, JsonExpected expected, Str r
     }
     if (ascii_is_name(first) || (unsigned char)first >= 0x80) {
         json_fault(faults, "E0150", rest.data, word.len, "put it in double quotes",
-                   "%s '%" STR_FMT "' without quotes", key ? "key" : "text", STR_ARG(shown));
+                   "unquoted %s '%" STR_FMT "'", key ? "key" : "text", STR_ARG(shown));
         return true;
     }
     return false;
@@ -158,30 +161,30 @@ static bool begins_value(char c)
 
 static const char *hint_for(JsonExpected expected, char found)
 {
-    bool goes_on = expected == JSON_LIST_GOES_ON || expected == JSON_MAP_GOES_ON;
+    bool goes_on = expected == JSON_LIST_NEXT || expected == JSON_MAP_NEXT;
     if (expected == JSON_COLON && found == '=') {
         return "write ':' instead of '='";
     }
-    if (expected == JSON_LIST_GOES_ON && found == '}') {
+    if (expected == JSON_LIST_NEXT && found == '}') {
         return "a list ends with ']'";
     }
-    if (expected == JSON_LIST_GOES_ON && found == ':') {
-        return "keys belong into '{' and '}'";
+    if (expected == JSON_LIST_NEXT && found == ':') {
+        return "key-value pairs belong between '{' and '}'";
     }
-    if (expected == JSON_MAP_GOES_ON && found == ']') {
+    if (expected == JSON_MAP_NEXT && found == ']') {
         return "an object ends with '}'";
     }
-    return goes_on && begins_value(found) ? "a comma is missing before this" : "";
+    return goes_on && begins_value(found) ? "missing comma before this" : "";
 }
 
-/* "'x'" for what can be shown, else "byte 0x07". */
+/* "'x'" if printable, otherwise "byte 0x07". */
 static void describe_byte(char c, char out[16])
 {
     snprintf(out, 16, c > ' ' && c < 0x7f ? "'%c'" : "byte 0x%02x", (unsigned char)c);
 }
 
-/* Letters or digits directly behind a number or word: reports the two as one. */
-static bool fault_at_glued_word(const JsonFaults *faults, const char *at, Str rest)
+/* Letters or digits directly after a number or word: reports both as one. */
+static bool fault_at_adjacent_word(const JsonFaults *faults, const char *at, Str rest)
 {
     const char *start = at;
     while (start > faults->source->text.data && ascii_is_name(start[-1])) {
@@ -193,7 +196,7 @@ static bool fault_at_glued_word(const JsonFaults *faults, const char *at, Str re
     Str word = word_at(rest_of(faults, start));
     Str shown = json_fault_brief(word);
     bool hex = *start == '0' && (start[1] == 'x' || start[1] == 'X');
-    json_fault(faults, "E0150", start, word.len, hex ? "numbers are decimal in JSON" : "",
+    json_fault(faults, "E0150", start, word.len, hex ? "numbers in JSON are decimal" : "",
                "unknown word '%" STR_FMT "'", STR_ARG(shown));
     return true;
 }
@@ -207,11 +210,11 @@ static const char *fault_at_text(const JsonFaults *faults, JsonExpected expected
     char found[16];
     describe_byte(rest.data[0], found);
     if (expected == JSON_END) {
-        return json_fault(faults, "E0158", rest.data, 1, "", "%s behind the end of the value",
-                          found);
+        return json_fault(faults, "E0158", rest.data, 1, "",
+                          "unexpected %s after the end of the value", found);
     }
     return json_fault(faults, "E0150", rest.data, 1, hint_for(expected, rest.data[0]),
-                      "expected %s, found %s", what_is_expected(expected), found);
+                      "expected %s, found %s", expected_token(expected), found);
 }
 
 const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *at,
@@ -225,19 +228,19 @@ const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expecte
     bool next = expected == JSON_NEXT_VALUE || expected == JSON_NEXT_KEY;
     if (next && (found == ']' || found == '}')) {
         return json_fault(faults, "E0150", comma_before(faults, at), 1, "remove this comma",
-                          "comma before '%c'", found);
+                          "trailing comma before '%c'", found);
     }
     bool value = expected == JSON_VALUE || expected == JSON_NEXT_VALUE;
     bool item = value || expected == JSON_FIRST_KEY || expected == JSON_NEXT_KEY;
-    const Confusion *confusion = find_confusion(confusions, COUNT_OF(confusions), rest);
+    const Mistake *confusion = find_mistake(common_mistakes, COUNT_OF(common_mistakes), rest);
     if (confusion == NULL && value) {
-        confusion = find_confusion(value_confusions, COUNT_OF(value_confusions), rest);
+        confusion = find_mistake(value_confusions, COUNT_OF(value_confusions), rest);
     }
     if (confusion != NULL && (item || found == '#' || found == '/')) {
         return json_fault(faults, "E0150", at, word_at(rest).len, confusion->hint, "%s",
                           confusion->message);
     }
-    if (item ? fault_at_word(faults, expected, rest) : fault_at_glued_word(faults, at, rest)) {
+    if (item ? fault_at_word(faults, expected, rest) : fault_at_adjacent_word(faults, at, rest)) {
         return NULL;
     }
     return fault_at_text(faults, expected, rest);
@@ -247,7 +250,7 @@ const char *json_fault_in_string(const JsonFaults *faults, const char *start, co
 {
     Str rest = rest_of(faults, at);
     if (rest.len == 0) {
-        return json_fault(faults, "E0151", start, 1, "", "the string is never closed");
+        return json_fault(faults, "E0151", start, 1, "", "unclosed string");
     }
     if (rest.data[0] == '\n' || rest.data[0] == '\r') {
         return json_fault(faults, "E0152", start, (size_t)(at - start),
@@ -263,8 +266,8 @@ const char *json_fault_in_number(const JsonFaults *faults, const char *start, co
     Str rest = rest_of(faults, at);
     char first = rest.len > 0 ? rest.data[0] : '\0';
     if (first == '0' && at <= start + 1) {
-        return json_fault(faults, "E0153", start, number.len, "in quotes it can keep the zero",
-                          "a number cannot begin with 0");
+        return json_fault(faults, "E0153", start, number.len, "quote it to keep the zero",
+                          "a number cannot have leading zeros");
     }
     if (first == 'I' || first == 'i') {
         return json_fault(faults, "E0150", start, number.len, "write null or a string",
@@ -272,5 +275,5 @@ const char *json_fault_in_number(const JsonFaults *faults, const char *start, co
     }
     Str shown = json_fault_brief(number);
     return json_fault(faults, "E0153", start, number.len, "",
-                      "digits must follow in the number '%" STR_FMT "'", STR_ARG(shown));
+                      "incomplete number '%" STR_FMT "'; digits must follow", STR_ARG(shown));
 }

@@ -1,9 +1,9 @@
-/* One pass, no recursion. Values are built on a stack; an open container is a frame on it, below
- * its items, and when it closes its items move to the arena in one block of exact size and the
+/* A single pass without recursion. Values are built on a stack; an open container is a frame on it,
+ * below its items. When it closes, its items move to the arena in one block of exact size, and the
  * frame becomes the finished value.
  *
- * At the bottom of the stack lies a frame of no container, so that there always is one. The
- * frame of an open container keeps the distance to the frame around it in `span`. */
+ * The bottom of the stack is a sentinel frame, so that there always is one. The frame of an open
+ * container stores the distance to its parent frame in `span`. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,13 +15,13 @@
 #include "lang/json_reader.h"
 
 enum {
-    FIRST_STACK = 128,        /* values that need no heap */
-    LARGE_BLOCK = 256 * 1024, /* bytes from which the budget is asked before */
-    /* Maps up to this size go without an index until something is added to them: searching them
-     * one by one costs no more than hashing, and making the index costs as much as reading. */
+    FIRST_STACK = 128,        /* values that fit without heap allocation */
+    LARGE_BLOCK = 256 * 1024, /* blocks of this size are checked against the budget first */
+    /* Maps up to this size have no index until something is added to them: a linear search costs no
+     * more than hashing, and building the index costs as much as parsing. */
     PLAIN_MAP = 16,
-    LIST_ROOM = (sizeof(List) + 15) & ~15u, /* items and entries follow in the same block */
-    MAP_ROOM = (sizeof(Map) + 15) & ~15u,
+    LIST_HEADER = (sizeof(List) + 15) & ~15u, /* items and entries follow in the same block */
+    MAP_HEADER = (sizeof(Map) + 15) & ~15u,
 };
 
 const JsonOptions json_options_default = {
@@ -32,7 +32,7 @@ static const char *skip_space_slow(const char *p, const char *end)
 {
     for (;;) {
 #ifdef __SSE2__
-        /* Indented texts have a line end and many spaces. */
+        /* Indented input has line ends and many spaces. */
         while (end - p >= 16) {
             __m128i block = _mm_loadu_si128((const __m128i *)(const void *)p);
             unsigned other =
@@ -56,14 +56,14 @@ static inline const char *skip_space(const char *p, const char *end)
     if (LIKELY(p < end && (unsigned char)*p > ' ')) {
         return p;
     }
-    /* One space behind a comma or colon is the most common case of the others. */
+    /* The next most common case is a single space after a comma or colon. */
     if (LIKELY(end - p >= 2 && *p == ' ' && (unsigned char)p[1] > ' ')) {
         return p + 1;
     }
     return skip_space_slow(p, end);
 }
 
-/* The bracket of the innermost open container, NULL at the top. */
+/* The bracket of the innermost open container, or NULL at the top. */
 static const char *open_bracket(const JsonReader *reader)
 {
     return reader->depth == 0 ? NULL : reader->text + reader->frame->start;
@@ -74,7 +74,7 @@ static const char *unexpected(const JsonReader *reader, JsonExpected expected, c
     return json_fault_unexpected(&reader->faults, expected, at, open_bracket(reader));
 }
 
-/* Memory for a closed container and its items; NULL when the budget does not allow it. */
+/* Allocates a closed container and its items; returns NULL if that exceeds the budget. */
 static void *allocate(JsonReader *reader, size_t size)
 {
     if (UNLIKELY(size >= LARGE_BLOCK)) {
@@ -86,21 +86,21 @@ static void *allocate(JsonReader *reader, size_t size)
 
 static bool close_list(JsonReader *reader, Value *frame, uint32_t count)
 {
-    List *list = allocate(reader, LIST_ROOM + count * sizeof(Value));
+    List *list = allocate(reader, LIST_HEADER + count * sizeof(Value));
     if (list == NULL) {
         return false;
     }
     *list = (List){ .len = count, .cap = count };
     if (count > 0) {
-        list->items = (Value *)(void *)((char *)list + LIST_ROOM);
+        list->items = (Value *)(void *)((char *)list + LIST_HEADER);
         memcpy(list->items, frame + 1, count * sizeof(Value));
     }
     frame->list = list;
     return true;
 }
 
-/* The same for small maps as map_index() tells for large ones: the position of the first entry
- * whose key stands before it already, or `len`. A bit for each key tells most of them apart. */
+/* For small maps, the equivalent of map_index() for large ones: the index of the first entry whose
+ * key occurred before, or `len`. A bitmap of hashes rules out most keys. */
 static uint32_t find_duplicate(const Map *map)
 {
     uint64_t seen = 0;
@@ -122,7 +122,7 @@ static uint32_t find_duplicate(const Map *map)
     return map->len;
 }
 
-/* Later values replace earlier ones, at the place of the first. */
+/* Later values replace earlier ones, at the position of the first. */
 static void merge_duplicates(JsonReader *reader, Map *map)
 {
     Map *merged = map_new(reader->arena, map->len);
@@ -139,18 +139,18 @@ static void report_duplicate(JsonReader *reader, const Map *map, uint32_t positi
     while (!value_key_equal(map->entries[first].key, key)) {
         first++;
     }
-    Place place = source_place(reader->faults.source, map->entries[first].key.start);
+    LineColumn place = source_location(reader->faults.source, map->entries[first].key.start);
     char hint[64];
     snprintf(hint, sizeof hint, "first at line %u, column %u", place.line, place.column);
     Str spelling = json_fault_brief(str_from(reader->text + key.start + 1, key.span - 2));
     json_fault(&reader->faults, "E0154", reader->text + key.start, key.span, hint,
-               "key '%" STR_FMT "' is there twice", STR_ARG(spelling));
+               "duplicate key '%" STR_FMT "'", STR_ARG(spelling));
     reader->failures++;
 }
 
 static bool close_map(JsonReader *reader, Value *frame, uint32_t count)
 {
-    Map *map = allocate(reader, MAP_ROOM + count * sizeof(MapEntry));
+    Map *map = allocate(reader, MAP_HEADER + count * sizeof(MapEntry));
     if (map == NULL) {
         return false;
     }
@@ -159,7 +159,7 @@ static bool close_map(JsonReader *reader, Value *frame, uint32_t count)
     if (count == 0) {
         return true;
     }
-    map->entries = (MapEntry *)(void *)((char *)map + MAP_ROOM);
+    map->entries = (MapEntry *)(void *)((char *)map + MAP_HEADER);
     memcpy(map->entries, frame + 1, count * sizeof(MapEntry));
     uint32_t duplicate = count <= PLAIN_MAP ? find_duplicate(map) : map_index(reader->arena, map);
     if (UNLIKELY(duplicate < count)) {
@@ -172,7 +172,7 @@ static bool close_map(JsonReader *reader, Value *frame, uint32_t count)
     return !arena_exceeded(reader->arena);
 }
 
-/* The innermost container ends with the bracket before `p`. */
+/* Closes the innermost container, whose closing bracket is before `p`. */
 static const char *close_container(JsonReader *reader, const char *p)
 {
     Value *frame = reader->frame;
@@ -181,7 +181,8 @@ static const char *close_container(JsonReader *reader, const char *p)
     frame->span = json_reader_offset(reader, p) - frame->start;
     reader->nodes += count;
     if (UNLIKELY(reader->nodes > reader->options->limits.nodes)) {
-        return json_fault(&reader->faults, "E0156", p - 1, 1, "", "the text has too many values");
+        return json_fault(&reader->faults, "E0156", p - 1, 1, "",
+                          "the JSON text has too many values");
     }
     bool closed = frame->kind == VALUE_MAP ? close_map(reader, frame, count / 2)
                                            : close_list(reader, frame, count);
@@ -189,7 +190,8 @@ static const char *close_container(JsonReader *reader, const char *p)
         return NULL;
     }
     if (UNLIKELY(!closed)) {
-        return json_fault(&reader->faults, "E0156", p - 1, 1, "", "the text needs too much memory");
+        return json_fault(&reader->faults, "E0156", p - 1, 1, "",
+                          "the JSON text needs too much memory");
     }
     reader->top = frame + 1;
     reader->frame = frame - outer;
@@ -202,7 +204,7 @@ static bool grow_stack(JsonReader *reader)
     size_t used = (size_t)(reader->top - reader->stack);
     size_t frame = (size_t)(reader->frame - reader->stack);
     size_t size = used * 2 * sizeof(Value);
-    /* What is on the stack goes to the arena soon, so its budget counts for both. */
+    /* Values on the stack will move to the arena, so its budget applies to both. */
     if (used > reader->options->limits.nodes || size > reader->arena->budget) {
         return false;
     }
@@ -221,7 +223,7 @@ static bool grow_stack(JsonReader *reader)
     return true;
 }
 
-/* A key and its colon. */
+/* Parses a key and its colon. */
 static inline const char *read_key(JsonReader *reader, const char *p, JsonExpected expected)
 {
     p = skip_space(p, reader->end);
@@ -240,8 +242,8 @@ static inline const char *read_key(JsonReader *reader, const char *p, JsonExpect
     return p + 1;
 }
 
-/* The container whose bracket is at `p`, up to where its first value belongs, or with its end
- * when it is empty. */
+/* Opens the container whose bracket is at `p`; returns the position of its first value, or the one
+ * after its end if it is empty. */
 static const char *open_container(JsonReader *reader, const char *p)
 {
     bool map = *p == '{';
@@ -262,9 +264,9 @@ static const char *open_container(JsonReader *reader, const char *p)
     return map ? read_key(reader, p, JSON_FIRST_KEY) : p;
 }
 
-/* Behind a value: closes every container that ends here and goes to where the next value
- * belongs, or to the end of the outermost one. */
-static inline const char *read_on(JsonReader *reader, const char *p)
+/* After a value: closes every container that ends here, and returns the position of the next value
+ * or the end of the outermost container. */
+static inline const char *advance(JsonReader *reader, const char *p)
 {
     while (reader->depth > 0) {
         bool map = reader->frame->kind == VALUE_MAP;
@@ -273,7 +275,7 @@ static inline const char *read_on(JsonReader *reader, const char *p)
             return map ? read_key(reader, p + 1, JSON_NEXT_KEY) : p + 1;
         }
         if (UNLIKELY(p == reader->end || *p != (map ? '}' : ']'))) {
-            return unexpected(reader, map ? JSON_MAP_GOES_ON : JSON_LIST_GOES_ON, p);
+            return unexpected(reader, map ? JSON_MAP_NEXT : JSON_LIST_NEXT, p);
         }
         p = close_container(reader, p + 1);
         if (UNLIKELY(p == NULL)) {
@@ -283,20 +285,21 @@ static inline const char *read_on(JsonReader *reader, const char *p)
     return p;
 }
 
-/* Reads the value at `p` to the place above the bottom of the stack. */
+/* Parses the value at `p` into the slot above the bottom of the stack. */
 static const char *read_value(JsonReader *reader, const char *p)
 {
     do {
         p = skip_space(p, reader->end);
-        /* Behind a comma of a list is the only place where the comma can be one too many. */
+        /* A superfluous comma is only possible after a comma of a list. */
         bool next = reader->frame->kind == VALUE_LIST && reader->top > reader->frame + 1;
         JsonExpected expected = next ? JSON_NEXT_VALUE : JSON_VALUE;
         if (UNLIKELY(p == reader->end)) {
             return unexpected(reader, expected, p);
         }
-        /* Room for this value or bracket and for the key that may follow. */
+        /* Space for this value or bracket and for the key that may follow. */
         if (UNLIKELY(reader->limit - reader->top < 2) && !grow_stack(reader)) {
-            return json_fault(&reader->faults, "E0156", p, 1, "", "the text has too many values");
+            return json_fault(&reader->faults, "E0156", p, 1, "",
+                              "the JSON text has too many values");
         }
         if (*p == '"') {
             p = json_read_string(reader, p, reader->top);
@@ -312,13 +315,13 @@ static const char *read_value(JsonReader *reader, const char *p)
             reader->top++;
         }
         if (LIKELY(p != NULL)) {
-            p = read_on(reader, p);
+            p = advance(reader, p);
         }
     } while (p != NULL && reader->depth > 0);
     return p;
 }
 
-/* Reads the value at `*offset` of the source and moves the offset behind it. */
+/* Parses the value at `*offset` of the source and moves the offset past it. */
 static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *offset,
                      const JsonOptions *options, Value *out, Problems *problems)
 {
@@ -342,7 +345,7 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
     };
     *out = value_null();
     if (source->text.len > options->limits.size) {
-        json_fault(&reader.faults, "E0156", text, 0, "", "the text is larger than %u bytes",
+        json_fault(&reader.faults, "E0156", text, 0, "", "the JSON text is larger than %u bytes",
                    options->limits.size);
         return false;
     }

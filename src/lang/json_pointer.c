@@ -1,6 +1,6 @@
 #include "lang/json_pointer.h"
 
-/* Whether a part of a pointer is this name: "~1" is "/", "~0" is "~". */
+/* Whether a segment of a pointer denotes this name: "~1" is "/", "~0" is "~". */
 static bool part_is(Str part, Str name)
 {
     size_t n = 0;
@@ -16,7 +16,7 @@ static bool part_is(Str part, Str name)
     return n == name.len;
 }
 
-static bool step(JsonPlace *place, Str part)
+static bool step(JsonMatch *place, Str part)
 {
     if (place->value.kind == VALUE_LIST) {
         int64_t index;
@@ -40,9 +40,9 @@ static bool step(JsonPlace *place, Str part)
     return false;
 }
 
-JsonPlace json_pointer_find(Value document, Str pointer)
+JsonMatch json_pointer_find(Value document, Str pointer)
 {
-    JsonPlace place = { .whole = true, .value = document, .name = value_null() };
+    JsonMatch place = { .whole = true, .value = document, .name = value_null() };
     Str rest = pointer.len > 0 ? str_from_offset(pointer, 1) : pointer, part;
     if (pointer.len == 0) {
         return place;

@@ -1,14 +1,13 @@
-/* JSON pointers (RFC 6901) into documents: what stands at "/spec/rules/0/verbs". Pure. */
+/* JSON pointers (RFC 6901) into documents, such as "/spec/rules/0/verbs". Pure. */
 #pragma once
 
 #include "lang/value.h"
 
-typedef struct JsonPlace {
-    bool whole;  /* false: it ends before the pointer does */
-    Value value; /* the deepest that is there */
-    Value
-        name; /* under which that stands in its map; null: it is an item of a list, or all of it */
-} JsonPlace;
+typedef struct JsonMatch {
+    bool whole;  /* false: the document ends before the pointer does */
+    Value value; /* deepest existing value */
+    Value name;  /* its key in the parent map; null for an item of a list or the entire document */
+} JsonMatch;
 
-/* Any text is a pointer: what it does not lead to is not there. */
-JsonPlace json_pointer_find(Value document, Str pointer);
+/* Any string is accepted: a pointer that leads nowhere is not found. */
+JsonMatch json_pointer_find(Value document, Str pointer);

@@ -1,3 +1,6 @@
+/* Prints values as JSON. Strings are scanned in blocks of 16 bytes for characters that need
+ * escapes; everything between them is copied. Depth and output size are limited, because values may
+ * share children or contain themselves. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,19 +26,19 @@ typedef struct Printer {
 
 /* --- Strings ----------------------------------------------------------------------------- */
 
-/* True when the byte cannot stand for itself in a string of this style. */
-static bool needs_care(unsigned char c, const JsonStyle *style)
+/* Whether the byte must be escaped in a string of this style. */
+static bool needs_escape(unsigned char c, const JsonStyle *style)
 {
     return c < 0x20 || c == '"' || c == '\\' || c >= 0x80 || (style->ascii && c == 0x7f) ||
            (style->html_safe && (c == '<' || c == '>' || c == '&' || c == '\''));
 }
 
-/* Length of the beginning whose bytes all stand for themselves. */
+/* Length of the prefix that needs no escapes. */
 static size_t plain_prefix(Str s, size_t at, const JsonStyle *style)
 {
     size_t start = at;
 #ifdef __SSE2__
-    /* Bytes above 127 are negative here, hence found together with the control characters. */
+    /* Bytes above 127 are negative here, so they are detected along with control characters. */
     const __m128i space = _mm_set1_epi8(' '), quote = _mm_set1_epi8('"');
     const __m128i backslash = _mm_set1_epi8('\\');
     const __m128i delete = style->ascii ? _mm_set1_epi8(0x7f) : quote;
@@ -50,7 +53,7 @@ static size_t plain_prefix(Str s, size_t at, const JsonStyle *style)
         }
     }
 #endif
-    while (at < s.len && !needs_care((unsigned char)s.data[at], style)) {
+    while (at < s.len && !needs_escape((unsigned char)s.data[at], style)) {
         at++;
     }
     return at - start;
@@ -79,7 +82,7 @@ static void put_ascii_special(Buf *out, char c)
     }
 }
 
-/* Text that is no UTF-8 comes out as U+FFFD: the result is JSON whatever the bytes are. */
+/* Invalid UTF-8 is printed as U+FFFD: the result is valid JSON for any bytes. */
 static void put_wide(Buf *out, uint32_t code, const JsonStyle *style)
 {
     if (!style->ascii) {
@@ -156,7 +159,7 @@ static bool put_key(Printer *printer, Value key)
     }
 }
 
-/* The order of numbers of any kind; exact between 64-bit integers. */
+/* The order of numbers of any type; exact for 64-bit integers. */
 static int compare_numbers(Value a, Value b)
 {
     if (a.kind != VALUE_FLOAT && b.kind != VALUE_FLOAT) {
@@ -184,8 +187,8 @@ static int compare_keys(const void *a, const void *b)
     return x.kind == VALUE_STRING ? str_compare(value_str(x), value_str(y)) : compare_numbers(x, y);
 }
 
-/* The entries in the order of their keys, for the caller to free. Fails as Python does when keys
- * have no order between them. */
+/* The entries sorted by key; the caller frees them. As in Python, fails if the keys cannot be
+ * compared. */
 static bool sort_entries(const Printer *printer, const Map *map, MapEntry **out)
 {
     for (uint32_t i = 1; i < map->len; i++) {
@@ -237,8 +240,8 @@ static bool put_list(Printer *printer, const List *list, unsigned depth)
     return true;
 }
 
-/* Whether no other key of the map becomes the text that was printed for `key`. Keys of other kinds
- * differ from each other as text too, so only a string can be that. */
+/* Whether no other key of the map has the same text as the one printed for `key`. Keys of other
+ * types also differ as text, so only a string can collide. */
 static bool check_distinct(const Printer *printer, const Map *map, Value key, size_t start)
 {
     if (key.kind == VALUE_STRING || !printer->style->distinct) {
@@ -247,11 +250,11 @@ static bool check_distinct(const Printer *printer, const Map *map, Value key, si
     Str text = str_slice(buf_str(printer->out), start + 1, printer->out->len - 1);
     return map_find_str(map, text) == NULL ||
            error_set(printer->err, ERROR_INVALID,
-                     "a map has the keys %" STR_FMT " and '%" STR_FMT "', which are one in JSON",
+                     "a map has the keys %" STR_FMT " and '%" STR_FMT "', which are equal in JSON",
                      STR_ARG(text), STR_ARG(text));
 }
 
-/* `entries` are those of the map, perhaps in another order. */
+/* `entries` are those of the map, possibly in a different order. */
 static bool put_entries(Printer *printer, const Map *map, const MapEntry *entries, unsigned depth)
 {
     for (uint32_t i = 0; i < map->len; i++) {
@@ -304,10 +307,10 @@ static bool put_value(Printer *printer, Value v, unsigned depth)
     Buf *out = printer->out;
     bool too_deep = v.kind >= VALUE_LIST && depth >= VALUE_DEPTH_MAX;
     if (too_deep || (v.kind >= VALUE_STRING && out->overflow)) {
-        /* Shared parts can make a small value print endlessly, so a full buffer ends the walk. */
+        /* Shared parts can make the output of a small value huge, so a full buffer ends the walk. */
         return out->overflow ? error_set(printer->err, ERROR_LIMIT, "JSON text is too large")
                              : error_set(printer->err, ERROR_LIMIT,
-                                         "value is nested deeper than %d levels or holds itself",
+                                         "value is nested deeper than %d levels or contains itself",
                                          VALUE_DEPTH_MAX);
     }
     switch ((ValueKind)v.kind) {

@@ -1,22 +1,22 @@
-/* The inside of the JSON reader: containers in json_parse.c, leaves in json_scalar.c, messages
- * in json_fault.c. Nobody else includes this.
+/* Internals of the JSON parser: containers in json_parse.c, scalars in json_scalar.c, messages in
+ * json_fault.c. Not included elsewhere.
  *
- * Functions that read return the place behind what they read, or NULL after reporting a fault. */
+ * Parsing functions return the position after what they parsed, or NULL after reporting a fault. */
 #pragma once
 
 #include "base/problems.h"
 #include "base/source.h"
 #include "lang/json.h"
 
-/* What the reader was looking for. */
+/* What the parser expected. */
 typedef enum JsonExpected {
-    JSON_VALUE,      /* at the top, behind a colon, or the first of a list */
-    JSON_NEXT_VALUE, /* behind a comma */
-    JSON_FIRST_KEY,  /* behind '{', where '}' is fine too */
-    JSON_NEXT_KEY,   /* behind a comma */
+    JSON_VALUE,      /* at the top, after a colon, or the first of a list */
+    JSON_NEXT_VALUE, /* after a comma */
+    JSON_FIRST_KEY,  /* after '{', where '}' is allowed too */
+    JSON_NEXT_KEY,   /* after a comma */
     JSON_COLON,
-    JSON_LIST_GOES_ON, /* a comma or ']' */
-    JSON_MAP_GOES_ON,  /* a comma or '}' */
+    JSON_LIST_NEXT, /* a comma or ']' */
+    JSON_MAP_NEXT,  /* a comma or '}' */
     JSON_END,
 } JsonExpected;
 
@@ -32,17 +32,17 @@ typedef struct JsonReader {
     const JsonOptions *options;
     JsonFaults faults;
     Value *stack;
-    Value *limit; /* one past the stack */
-    Value *top;   /* first free place */
-    Value *frame; /* of the innermost open container */
+    Value *limit; /* one past the end of the stack */
+    Value *top;   /* first free slot */
+    Value *frame; /* frame of the innermost open container */
     uint32_t depth;
     uint32_t nodes;
-    uint32_t failures; /* faults that do not end the reading, as a duplicate key */
+    uint32_t failures; /* faults that do not stop parsing, such as a duplicate key */
     uint16_t source;
-    bool on_heap; /* the stack outgrew its first room */
+    bool on_heap; /* the stack outgrew its initial buffer */
 } JsonReader;
 
-/* Each failure costs a walk over the text to find its line, so there is an end to them. */
+/* Each failure scans the input to find its line, so their number is limited. */
 enum {
     JSON_FAILURES_MAX = 20
 };
@@ -52,27 +52,29 @@ static inline uint32_t json_reader_offset(const JsonReader *reader, const char *
     return (uint32_t)(at - reader->text);
 }
 
-/* The string whose opening quote is at `start`. */
+/* Parses the string whose opening quote is at `start`. */
 const char *json_read_string(JsonReader *reader, const char *start, Value *out);
-/* Any other leaf. `expected` and `open` (see below) are for the message when there is none. */
+/* Parses any other scalar. `expected` and `open` (see below) are for the message if there is
+ * none. */
 const char *json_read_scalar(JsonReader *reader, const char *start, JsonExpected expected,
                              const char *open, Value *out);
 
-/* --- Faults: off the fast path; they return NULL so that a reading function can end with one. */
+/* --- Faults: off the fast path; they return NULL so that a parsing function can return them. */
 
-/* The code E0150 to E0158, the bytes at fault, a message and a hint ("" for none). */
+/* The code E0150 to E0158, the invalid bytes, a message and a hint ("" if none). */
 PRINTF_LIKE(6, 7)
 const char *json_fault(const JsonFaults *faults, const char *code, const char *at, size_t length,
                        const char *hint, const char *format, ...);
 
-/* As much of it as belongs into a message. */
+/* The string, shortened for a message. */
 Str json_fault_brief(Str s);
 
-/* `at` does not hold what was expected. `open` is the bracket of the innermost container, NULL at
- * the top. */
+/* `at` is not what was expected. `open` is the bracket of the innermost container, or NULL at the
+ * top. */
 const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *at,
                                   const char *open);
-/* A string that started at `start` cannot go on at `at`: a control character or the end. */
+/* A string that started at `start` cannot continue at `at`: a control character, or the end of
+ * input. */
 const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *at);
-/* A number that started at `start` cannot go on at `at`. */
+/* A number that started at `start` cannot continue at `at`. */
 const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *at);

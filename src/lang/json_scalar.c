@@ -1,4 +1,4 @@
-/* The leaves of a JSON text: strings, numbers and the three words. */
+/* Parses the scalars of JSON: strings, numbers and the three literals. */
 #include "lang/json_reader.h"
 
 #include <math.h>
@@ -14,21 +14,21 @@
 #define EACH_BYTE(byte) (0x0101010101010101u * (byte))
 
 #ifndef __SSE2__
-/* The upper bit of each byte that is zero. */
+/* The high bit of each zero byte. */
 static uint64_t zero_bytes(uint64_t word)
 {
     return ~(((word & EACH_BYTE(0x7f)) + EACH_BYTE(0x7f)) | word) & EACH_BYTE(0x80);
 }
 
-/* The upper bit of each byte that is a control character. */
+/* The high bit of each byte that is a control character. */
 static uint64_t control_bytes(uint64_t word)
 {
     return ~(((word & EACH_BYTE(0x7f)) + EACH_BYTE(0x60)) | word) & EACH_BYTE(0x80);
 }
 #endif
 
-/* The first quote, backslash or control character at or behind `p`. `*wide` collects whether a
- * byte above 127 stands before it. */
+/* The first quote, backslash or control character at or after `p`. `*wide` records whether there is
+ * a byte above 127 before it. */
 static inline const char *scan_string(const char *p, const char *end, unsigned *wide)
 {
 #ifdef __SSE2__
@@ -64,7 +64,7 @@ static inline const char *scan_string(const char *p, const char *end, unsigned *
     return p;
 }
 
-/* Four hexadecimal digits, or -1. */
+/* Parses four hexadecimal digits; returns -1 if invalid. */
 static int parse_hex4(const char *p, const char *end)
 {
     if (end - p < 4) {
@@ -81,7 +81,7 @@ static int parse_hex4(const char *p, const char *end)
     return code;
 }
 
-/* Decodes the \u escape at `p` to `*out`, with the second half of a surrogate pair. */
+/* Decodes the \u escape at `p` to `*out`, including the second half of a surrogate pair. */
 static const char *unescape_code(JsonReader *reader, const char *p, const char *end, char **out)
 {
     int code = parse_hex4(p + 2, end);
@@ -96,8 +96,8 @@ static const char *unescape_code(JsonReader *reader, const char *p, const char *
                       : -1;
         if (low < 0xdc00 || low > 0xdfff) {
             return json_fault(&reader->faults, "E0152", p, 6,
-                              "\\ud800 to \\udfff only mean something in pairs",
-                              "half of a surrogate pair");
+                              "\\ud800 to \\udfff are valid only in pairs",
+                              "incomplete surrogate pair");
         }
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         next += 6;
@@ -121,7 +121,7 @@ static char escaped_char(char c)
     }
 }
 
-/* Where the string ends whose first escape is at `p`: the closing quote. */
+/* The position of the closing quote of a string whose first escape is at `p`. */
 static const char *find_string_end(JsonReader *reader, const char *start, const char *p)
 {
     unsigned wide = 0;
@@ -134,8 +134,8 @@ static const char *find_string_end(JsonReader *reader, const char *start, const 
     return p < reader->end ? p : json_fault_in_string(&reader->faults, start, p);
 }
 
-/* The string that started with the quote at `start` and has its first escape at `p`. Decoded
- * text is never longer than the escaped one. */
+/* Parses the string with the opening quote at `start` and its first escape at `p`. The decoded
+ * string is never longer than the escaped one. */
 static const char *parse_escaped(JsonReader *reader, const char *start, const char *p, Value *out)
 {
     const char *close = find_string_end(reader, start, p);
@@ -145,7 +145,8 @@ static const char *parse_escaped(JsonReader *reader, const char *start, const ch
     size_t room = (size_t)(close - start);
     char *text = arena_try_alloc(reader->arena, room);
     if (text == NULL) {
-        return json_fault(&reader->faults, "E0156", start, 1, "", "the text needs too much memory");
+        return json_fault(&reader->faults, "E0156", start, 1, "",
+                          "the JSON text needs too much memory");
     }
     char *to = text;
     const char *from = start + 1;
@@ -164,8 +165,8 @@ static const char *parse_escaped(JsonReader *reader, const char *start, const ch
         } else {
             char c = escaped_char(p[1]);
             if (c == '\0') {
-                return json_fault(&reader->faults, "E0152", p, 2,
-                                  "a backslash itself is written \\\\", "unknown escape '\\%c'",
+                return json_fault(&reader->faults, "E0152", p, 2, "write \\\\ for a backslash",
+                                  "unknown escape '\\%c'",
                                   (unsigned char)p[1] < 0x80 && p[1] > ' ' ? p[1] : '?');
             }
             *to++ = c;
@@ -181,7 +182,6 @@ static const char *parse_escaped(JsonReader *reader, const char *start, const ch
     return close + 1;
 }
 
-/* The string whose opening quote is at `start`. */
 const char *json_read_string(JsonReader *reader, const char *start, Value *out)
 {
     unsigned wide = 0;
@@ -216,7 +216,7 @@ const char *json_read_string(JsonReader *reader, const char *start, Value *out)
     return p;
 }
 
-/* Adds the digits at `p` to `*mantissa`, which may wrap around: callers count them. */
+/* Adds the digits at `p` to `*mantissa`, which may wrap around: callers count the digits. */
 static inline const char *parse_digits(const char *p, const char *end, uint64_t *mantissa)
 {
     uint64_t m = *mantissa;
@@ -224,12 +224,12 @@ static inline const char *parse_digits(const char *p, const char *end, uint64_t 
     while (end - p >= 8) {
         uint64_t word;
         memcpy(&word, p, sizeof word);
-        /* All bytes have the upper half 3, also after adding 6 to the lower one. */
+        /* The upper half of every byte is 3, even after adding 6 to the lower half. */
         if (((word & EACH_BYTE(0xf0)) | ((word + EACH_BYTE(6)) & EACH_BYTE(0xf0)) >> 4) !=
             EACH_BYTE(0x33)) {
             break;
         }
-        /* Pairs of digits, then of pairs, then of fours, in one word. */
+        /* Combines digits to pairs, pairs to fours, and fours to eight, in one word. */
         word = (word & EACH_BYTE(0x0f)) * (10 * 256 + 1) >> 8;
         word = (word & 0x00ff00ff00ff00ffu) * (100 * 65536 + 1) >> 16;
         word = (word & 0x0000ffff0000ffffu) * (10000 * ((uint64_t)1 << 32) + 1) >> 32;
@@ -256,7 +256,8 @@ static const char *finish_float(JsonReader *reader, const char *start, const cha
     return p;
 }
 
-/* The number at `start` whose integer part ends at `p`, where a fraction or an exponent follows. */
+/* Parses the number at `start` whose integer part ends at `p`, followed by a fraction or an
+ * exponent. */
 static const char *parse_float(JsonReader *reader, const char *start, const char *p,
                                uint64_t mantissa, Value *out)
 {
@@ -298,7 +299,7 @@ static const char *parse_float(JsonReader *reader, const char *start, const char
     return finish_float(reader, start, p, number, out);
 }
 
-/* The integer from `start` to `p` is too large for 64 bits, or Infinity for a reader of those. */
+/* Handles an integer from `start` to `p` that exceeds 64 bits. */
 static const char *parse_wide_integer(JsonReader *reader, const char *start, const char *p,
                                       Value *out)
 {
@@ -308,12 +309,12 @@ static const char *parse_wide_integer(JsonReader *reader, const char *start, con
         BUG_IF(!parsed);
         return finish_float(reader, start, p, number, out);
     }
-    json_fault(&reader->faults, "E0155", start, (size_t)(p - start),
-               "put it in quotes to keep its digits", "integer does not fit in 64 bits");
+    json_fault(&reader->faults, "E0155", start, (size_t)(p - start), "quote it to keep all digits",
+               "integer does not fit in 64 bits");
     return ++reader->failures < JSON_FAILURES_MAX ? p : NULL;
 }
 
-/* NaN, Infinity or -Infinity at `p`; NULL without a fault when there is none. */
+/* Parses NaN, Infinity or -Infinity at `p`; returns NULL without a fault if there is none. */
 static const char *parse_constant(const JsonReader *reader, const char *p, Value *out)
 {
     static const struct {
@@ -333,7 +334,7 @@ static const char *parse_constant(const JsonReader *reader, const char *p, Value
     return NULL;
 }
 
-/* The number at `start`, which is a minus or a digit. Fills kind and number of `*out`. */
+/* Parses the number at `start`, which is a minus or a digit. Sets kind and number of `*out`. */
 static inline const char *parse_number(JsonReader *reader, const char *start, Value *out)
 {
     const char *end = reader->end;
@@ -362,7 +363,7 @@ static bool starts_with(const char *p, const char *end, const char *word, size_t
     return (size_t)(end - p) >= len && memcmp(p, word, len) == 0;
 }
 
-/* Any scalar but a string. */
+/* Parses any scalar except a string. */
 const char *json_read_scalar(JsonReader *reader, const char *start, JsonExpected expected,
                              const char *open, Value *out)
 {

@@ -1,6 +1,7 @@
-/* States are the nodes of the needles' trie, numbered as they were made; 0 is the root. Edges are
- * in one hash table keyed by state and byte: an array of 256 per state would take a kilobyte for
- * every byte of a secret. Only the root, where most bytes of a text end, has such an array. */
+/* States are the nodes of the trie of needles, numbered in order of creation; 0 is the root. Edges
+ * are in a single hash table keyed by state and byte: an array of 256 per state would take a
+ * kilobyte for every byte of a secret. Only the root, where partial bytes of a text lead, has such an
+ * array. */
 #include "lang/matcher.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "base/memory.h"
 
 typedef struct Edge {
-    uint32_t from; /* the root's edges are elsewhere, so 0 is a free slot */
+    uint32_t from; /* the root's edges are elsewhere, so 0 marks a free slot */
     uint32_t to;
     unsigned char byte;
 } Edge;
@@ -20,20 +21,20 @@ struct Matcher {
     Arena arena;
     Edge *edges;
     uint32_t edge_mask;
-    uint32_t count;     /* states */
-    uint32_t *fallback; /* per state: the longest proper suffix that is a state */
+    uint32_t count;     /* number of states */
+    uint32_t *fallback; /* per state: longest proper suffix that is a state */
     uint32_t *match;    /* per state: length of the longest needle that is a suffix */
     uint32_t *depth;    /* per state: its length */
-    uint32_t *most;     /* per state: length of the longest suffix that is half a needle or more */
+    uint32_t *partial;  /* per state: length of the longest suffix that is at least half a needle */
     uint32_t root[256];
     size_t longest;
 };
 
-/* What is needed only while building: how each state was reached. */
+/* Only needed while building: how each state is reached. */
 typedef struct Origins {
     uint32_t *parent;
     unsigned char *byte;
-    uint32_t *whole; /* length of the shortest needle that begins with it */
+    uint32_t *whole; /* length of the shortest needle with this prefix */
 } Origins;
 
 static Edge *edge_slot(const Matcher *matcher, uint32_t from, unsigned char byte)
@@ -46,7 +47,7 @@ static Edge *edge_slot(const Matcher *matcher, uint32_t from, unsigned char byte
     return &matcher->edges[slot];
 }
 
-/* The state behind `from`, or 0 when there is no edge. */
+/* The state after `from`, or 0 if there is no edge. */
 static uint32_t edge_find(const Matcher *matcher, uint32_t from, unsigned char byte)
 {
     if (from == MATCHER_START) {
@@ -104,7 +105,8 @@ static uint32_t *states_by_depth(const Matcher *matcher, Arena *arena)
     return order;
 }
 
-/* A state's fallback continues its parent's, which is shorter and so known already. */
+/* The fallback of a state extends that of its parent, which is shorter and therefore already
+ * set. */
 static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint32_t *order)
 {
     for (uint32_t i = 1; i < matcher->count; i++) {
@@ -116,7 +118,7 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
         }
         matcher->fallback[state] = fallback;
         bool is_half = 2 * (size_t)matcher->depth[state] >= origins->whole[state];
-        matcher->most[state] = is_half ? matcher->depth[state] : matcher->most[fallback];
+        matcher->partial[state] = is_half ? matcher->depth[state] : matcher->partial[fallback];
         if (matcher->match[state] == 0) {
             matcher->match[state] = matcher->match[fallback];
         }
@@ -126,30 +128,30 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
 Matcher *matcher_new(const Str *needles, size_t count)
 {
     Matcher *matcher = memory_new(sizeof *matcher);
-    size_t most = 1; /* states */
+    size_t partial = 1; /* number of states */
     for (size_t i = 0; i < count; i++) {
-        most += needles[i].len;
+        partial += needles[i].len;
     }
-    BUG_IF(most > INT32_MAX);
+    BUG_IF(partial > INT32_MAX);
     size_t slots = 16;
-    while (slots < most + most / 2) {
+    while (slots < partial + partial / 2) {
         slots *= 2;
     }
     arena_init(&matcher->arena, ARENA_UNLIMITED);
     matcher->edges = arena_alloc_zero(&matcher->arena, slots * sizeof *matcher->edges);
     matcher->edge_mask = (uint32_t)(slots - 1);
-    matcher->fallback = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
-    matcher->match = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
-    matcher->depth = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
-    matcher->most = arena_alloc_zero(&matcher->arena, most * sizeof(uint32_t));
+    matcher->fallback = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
+    matcher->match = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
+    matcher->depth = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
+    matcher->partial = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
     matcher->count = 1;
 
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     Origins origins = {
-        .parent = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
-        .byte = arena_alloc_zero(&scratch, most),
-        .whole = arena_alloc_zero(&scratch, most * sizeof(uint32_t)),
+        .parent = arena_alloc_zero(&scratch, partial * sizeof(uint32_t)),
+        .byte = arena_alloc_zero(&scratch, partial),
+        .whole = arena_alloc_zero(&scratch, partial * sizeof(uint32_t)),
     };
     for (size_t i = 0; i < count; i++) {
         if (needles[i].len > 0) {
@@ -194,9 +196,9 @@ size_t matcher_depth(const Matcher *matcher, uint32_t state)
     return matcher->depth[state];
 }
 
-size_t matcher_most(const Matcher *matcher, uint32_t state)
+size_t matcher_partial(const Matcher *matcher, uint32_t state)
 {
-    return matcher->most[state];
+    return matcher->partial[state];
 }
 
 size_t matcher_longest(const Matcher *matcher)

@@ -1,9 +1,9 @@
-/* Numbers as text and back, exactly as Python does it, and Python's rounding.
+/* Converts between numbers and text exactly as Python does, and implements Python's rounding.
  *
- * Floats: printing gives the shortest digits that read back as the same double; reading gives
- * the double nearest to the decimal text (ties to even), however long the text is. Nothing here
- * depends on the locale but number_put_float_spec() and number_round(), which call snprintf:
- * the program never calls setlocale(), so the C locale holds. */
+ * Floats: printing produces the shortest digits that parse to the same double; parsing returns the
+ * double nearest to the decimal text (ties to even), regardless of its length. Only
+ * number_put_float_spec() and number_round() depend on the locale, because they call snprintf: the
+ * program never calls setlocale(), so the C locale applies. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,10 +27,10 @@ size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX]);
 void number_put_repr(Buf *out, double x);
 void number_put_int(Buf *out, int64_t value);
 
-/* Python's format(x, '.<precision><type>'), where type is one of e E f F g G, or 0 for a format
- * without type letter: digits as for g, but never without a fractional part ("1.0", "1e+02").
- * `alternate` is the '#' of the format. A leading minus is the only sign. The caller bounds
- * `precision`. */
+/* Python's format(x, '.<precision><type>'). The type is one of e E f F g G, or 0 for a format
+ * without type letter: digits as for g, but always with a fractional part or exponent ("1.0",
+ * "1e+02"). `alternate` is the '#' of the format. A leading minus is the only sign. The caller
+ * limits `precision`. */
 typedef struct FloatSpec {
     char type;
     bool alternate;
@@ -39,24 +39,26 @@ typedef struct FloatSpec {
 
 void number_put_float_spec(Buf *out, double x, FloatSpec spec);
 
-/* --- Reading ----------------------------------------------------------------------------- */
+/* --- Parsing ----------------------------------------------------------------------------- */
 
-/* Optional sign and digits of the base (2 to 36), the whole string, nothing else. False when it
- * is not that; `*overflow` (may be NULL) then says whether it was a well-formed integer that
- * does not fit in 64 bits. */
+/* Parses an optional sign and digits of the base (2 to 36); nothing else is allowed in the string.
+ * On failure `*overflow` (may be NULL) tells whether it was a well-formed integer that exceeds 64
+ * bits. */
 bool number_parse_int(Str s, int base, int64_t *out, bool *overflow);
-/* What Python's int(text, base) takes: digits and white space (around) of all scripts, single
- * underscores between digits, and a 0x, 0o or 0b prefix that agrees with the base; base 0 follows the prefix. */
+/* Accepts what Python's int(text, base) accepts: digits and surrounding whitespace of all scripts,
+ * single underscores between digits, and a prefix 0x, 0o or 0b that matches the base; base 0
+ * follows the prefix. */
 bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow);
 
-/* Optional sign, digits with an optional point ("1.", ".5" are fine), optional exponent; the
- * whole string. Overflow gives an infinity, underflow a zero. */
+/* Parses an optional sign, digits with an optional decimal point ("1.", ".5" are valid) and an
+ * optional exponent; nothing else is allowed in the string. Overflow yields infinity, underflow
+ * zero. */
 bool number_parse_float(Str s, double *out);
-/* What Python's float(text) takes: also white space around, underscores between digits, inf,
- * infinity and nan in any case. */
+/* Accepts what Python's float(text) accepts: also surrounding whitespace, underscores between
+ * digits, and inf, infinity and nan in any case. */
 bool number_parse_python_float(Str s, double *out);
 
-/* The double nearest to mantissa * 10^exponent; an infinity when that is too large. */
+/* The double nearest to mantissa * 10^exponent; infinity if that is too large. */
 double number_from_decimal(uint64_t mantissa, int64_t exponent);
 
 /* --- Rounding ---------------------------------------------------------------------------- */
@@ -67,9 +69,9 @@ typedef enum RoundMethod {
     ROUND_FLOOR,
 } RoundMethod;
 
-/* Rounds to `digits` decimal places; negative digits round to tens, hundreds ... False when the
- * result is no finite double (Python raises OverflowError or ValueError there); ROUND_COMMON
+/* Rounds to `digits` decimal places; negative digits round to tens, hundreds ... Returns false if
+ * the result is not a finite double (where Python raises OverflowError or ValueError); ROUND_COMMON
  * passes infinities and nan through. */
 bool number_round(double x, int64_t digits, RoundMethod method, double *out);
-/* Python's round(int, digits): half to even. False when the result does not fit. */
+/* Python's round(int, digits): half to even. Returns false if the result does not fit. */
 bool number_round_int(int64_t value, int64_t digits, int64_t *out);

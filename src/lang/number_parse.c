@@ -1,7 +1,7 @@
 /* Decimal text to double by Lemire's method ("Number Parsing at a Gigabyte per Second", 2021;
- * Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2022): one or two 64x64 bit
- * products are enough to round any 64-bit mantissa correctly. Only texts of more than 19
- * significant digits whose tail decides the rounding reach strtod(). */
+ * Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2022): one or two 64x64 bit products
+ * suffice to round any 64-bit mantissa correctly. Only texts of more than 19 significant digits
+ * whose tail decides the rounding reach strtod(). */
 #include "lang/number.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 enum {
     MANTISSA_DIGITS = 19, /* any 19 digits fit in 64 bits */
     /* A double's exact value and every midpoint between two doubles have at most 767 significant
-     * digits; further ones matter only by not being all zero. */
+     * digits; of further ones it only matters whether they are all zero. */
     DIGITS_THAT_MATTER = 800,
     EXPONENT_CLAMP = 1 << 30,
 };
@@ -42,13 +42,13 @@ static double scale_by_table(uint64_t mantissa, int64_t exponent)
     uint64_t high = (uint64_t)(product >> 64);
     uint64_t low = (uint64_t)product;
     if ((high & 0x1ff) == 0x1ff) {
-        /* The cut-off half of the power could still carry into the bits that count. */
+        /* The truncated half of the power could still carry into the significant bits. */
         uint64_t carry = (uint64_t)((__uint128_t)w * power[1] >> 64);
         low += carry;
         high += low < carry;
     }
 
-    /* 54 bits: the 53 of a double and one to round by. */
+    /* 54 bits: the 53 of a double and one for rounding. */
     int top = (int)(high >> 63);
     uint64_t m = high >> (top + 9);
     /* floor(q * log2(10)), biased for the exponent field. */
@@ -59,11 +59,11 @@ static double scale_by_table(uint64_t mantissa, int64_t exponent)
         }
         m >>= 1 - biased;
         m = (m + (m & 1)) >> 1;
-        /* Rounding up to 2^52 makes the smallest normal number: the bit lands in the exponent. */
+        /* Rounding up to 2^52 yields the smallest normal number: the bit carries into the exponent. */
         return double_from_bits(m);
     }
-    /* Exactly halfway, possible only for small powers: to even, so down unless m's last bit
-     * before the rounding one is set. */
+    /* Exactly halfway, which is possible only for small powers: round to even, so down unless the
+     * last bit of m before the rounding bit is set. */
     if (low <= 1 && q >= -4 && q <= 23 && (m & 3) == 1 && m << (top + 9) == high) {
         m &= ~(uint64_t)1;
     }
@@ -91,8 +91,9 @@ double number_from_decimal(uint64_t mantissa, int64_t exponent)
     return scale_by_table(mantissa, exponent);
 }
 
-/* `digits` may hold one point. The text handed to strtod has no point, so no locale matters. */
-static double parse_by_library(Str digits, int64_t exponent)
+/* `digits` may contain one decimal point. The text passed to strtod has none, so the locale does
+ * not matter. */
+static double parse_with_strtod(Str digits, int64_t exponent)
 {
     char text[DIGITS_THAT_MATTER + 32];
     size_t len = 0;
@@ -189,13 +190,13 @@ bool number_parse_float(Str s, double *out)
     int64_t scale = clamp_exponent(exponent + written);
     double x = number_from_decimal(mantissa, scale);
     if (cut && number_from_decimal(mantissa + 1, scale) != x) {
-        x = parse_by_library(digits, clamp_exponent(written));
+        x = parse_with_strtod(digits, clamp_exponent(written));
     }
     *out = negative ? -x : x;
     return true;
 }
 
-/* 0..35, or 36 for a character that is no digit of any base. */
+/* 0..35, or 36 for a character that is not a digit in any base. */
 static int digit_value(char c)
 {
     if (ascii_is_digit(c)) {
@@ -204,7 +205,7 @@ static int digit_value(char c)
     return ascii_is_alpha(c) ? ascii_lower(c) - 'a' + 10 : 36;
 }
 
-/* Digits alone, with single underscores between them when `underscores`. */
+/* Digits only, with single underscores between them if `underscores`. */
 static bool parse_digits(Str s, int base, bool negative, bool underscores, int64_t *out,
                          bool *overflow)
 {
@@ -252,8 +253,8 @@ bool number_parse_int(Str s, int base, int64_t *out, bool *overflow)
     return parse_digits(digits, base, negative, false, out, overflow);
 }
 
-/* Python reads the decimal digits and the white space of all scripts. What follows a character that
- * belongs to no number is left out: no more than that character is needed to see it. */
+/* Python accepts the decimal digits and the whitespace of all scripts. Conversion stops at the
+ * first character that cannot be part of a number: that character suffices to reject the text. */
 static Str to_ascii(Str s, Buf *plain)
 {
     if (utf8_is_ascii(s)) {
@@ -297,7 +298,8 @@ bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow)
     if (base != 0) {
         return parse_digits(digits, base, negative, true, out, overflow);
     }
-    /* Without a base, a leading zero would be an octal number of old: only zero itself has it. */
+    /* Without a base, a leading zero is rejected because it used to mean octal; only zero itself
+     * may have it. */
     for (size_t i = 0; zero_first && i < digits.len; i++) {
         if (digits.data[i] != '0' && digits.data[i] != '_') {
             return false;
@@ -322,7 +324,7 @@ static bool parse_named_float(Str s, double *out)
     return true;
 }
 
-/* Copies without the underscores; false when one does not stand between two digits. */
+/* Copies without underscores; returns false if one is not between two digits. */
 static bool drop_underscores(Str s, Buf *out)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -1,4 +1,4 @@
-/* Row `q - NUMBER_POWER_MIN` holds the 128 leading bits of 5^q as (upper, lower) halves, with
+/* Row `q - NUMBER_POWER_MIN` contains the 128 leading bits of 5^q as (upper, lower) halves, with
  * the top bit set:
  *
  *     q < -27         floor(2^b / 5^-q)
@@ -6,9 +6,9 @@
  *     0 <= q <= 55    5^q << b, exact
  *     q > 55          floor(5^q / 2^b)
  *
- * Reading wants just this. Printing wants every inexact row rounded up, which is one more in the
- * lower half (it is never all ones). Any language with big integers prints the table again from
- * these lines; the unit tests of number.h cross every row. */
+ * This is what parsing needs. Printing needs every inexact row rounded up, which means one more in
+ * the lower half (it is never all ones). The table can be regenerated from these formulas in any
+ * language with big integers; the unit tests of number.h exercise every row. */
 #include "lang/number_powers.h"
 
 /* clang-format off */

@@ -1,5 +1,5 @@
-/* Powers of five to 128 bits, the table behind exact conversion between decimal text and double
- * in both directions. Private to number_parse.c and number_print.c. */
+/* Powers of five to 128 bits, for exact conversion between decimal text and double in both
+ * directions. Private to number_parse.c and number_print.c. */
 #pragma once
 
 #include <stdint.h>

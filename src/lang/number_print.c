@@ -1,6 +1,6 @@
-/* Shortest float text by Giulietti's Schubfach ("The Schubfach way to render doubles", 2020):
- * three 64x128 bit products give the scaled value and the borders of the interval that rounds
- * to it, and the interval holds at most one number with one digit less. */
+/* Shortest float text by Giulietti's Schubfach ("The Schubfach way to render doubles", 2020): three
+ * 64x128 bit products yield the scaled value and the bounds of the interval that rounds to it, and
+ * the interval contains at most one number with one digit less. */
 #include "lang/number.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct Decimal {
     int exponent;
 } Decimal;
 
-/* floor(power * factor / 2^128) with the cut-off part, if any, kept alive in the lowest bit. */
+/* floor(power * factor / 2^128), with the lowest bit set if any truncated bit was set. */
 static uint64_t multiply_to_odd(uint64_t high, uint64_t low, uint64_t factor)
 {
     __uint128_t lower = (__uint128_t)low * factor;
@@ -27,13 +27,14 @@ static uint64_t multiply_to_odd(uint64_t high, uint64_t low, uint64_t factor)
 /* `fraction` and `biased` are the fields of a finite double that is not zero. */
 static Decimal shortest_decimal(uint64_t fraction, int biased)
 {
-    /* The value is c * 2^q. Its neighbors are 2^q away, but the lower one half of that when c
-     * is a power of two. All borders are multiples of 2^(q-2), hence the factors of 4. */
+    /* The value is c * 2^q. Its neighbors are 2^q away, except that the lower one is half as far if
+     * c is a power of two. All bounds are multiples of 2^(q-2), hence the factors of 4. */
     bool normal = biased != 0;
     uint64_t c = normal ? fraction | (uint64_t)1 << 52 : fraction;
     int q = normal ? biased - 1075 : -1074;
     bool closer = fraction == 0 && biased > 1;
-    uint64_t odd = c & 1; /* an odd value does not own its borders: reading rounds ties to even */
+    /* the bounds do not belong to an odd value: parsing rounds ties to even */
+    uint64_t odd = c & 1;
 
     /* k = floor(log10 of the interval's width); shift = q + floor(log2(10^-k)) + 1. */
     int k = (q * 1262611 - (closer ? 524031 : 0)) >> 22;
@@ -64,7 +65,7 @@ static Decimal shortest_decimal(uint64_t fraction, int biased)
     return (Decimal){ s + up, k };
 }
 
-/* Python's layout: plain when the decimal point lies within or near the digits, else with an
+/* Python's layout: plain if the decimal point is within or near the digits, otherwise with an
  * exponent of at least two digits. */
 static char *put_decimal(char *out, Decimal decimal)
 {
@@ -115,10 +116,10 @@ static char *put_decimal(char *out, Decimal decimal)
     return out;
 }
 
-/* Most floats that people write have few decimal places. A decimal number of up to 15 digits is
- * the only one of so few that reads as its double; so when x times 1000, as an integer, divided by
- * 1000 gives x again, those are the shortest digits. (Both are exact, hence the quotient is the
- * double nearest to the decimal number.) */
+/* Fast path: most floats written by hand have few decimal places. Among decimal numbers of up to 15
+ * digits only one parses to a given double; so if x times 1000, as an integer, divided by 1000 is x
+ * again, those are the shortest digits. (Both operands are exact, so the quotient is the double
+ * nearest to the decimal number.) */
 static char *put_short_decimal(char *out, double magnitude)
 {
     if (!(magnitude < 1e12)) {
@@ -198,8 +199,8 @@ void number_put_int(Buf *out, int64_t value)
     buf_put(out, str_from(text, number_format_int(value, text)));
 }
 
-/* Format without type letter: as many digits as for g, plain when the exponent leaves room for a
- * fractional digit, and ".0" where none is left. */
+/* Format without type letter: as many digits as for g, plain if the exponent leaves space for a
+ * fractional digit, and ".0" if there is none. */
 static void put_general_with_point(Buf *out, double x, FloatSpec spec)
 {
     int precision = spec.precision > 0 ? spec.precision : 1;

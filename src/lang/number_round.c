@@ -3,15 +3,15 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Past these no digit of a double changes, or none is left. */
+/* Beyond these, no digit of a double changes, or none remains. */
 enum {
     DIGITS_MAX = 323,
     DIGITS_MIN = -308
 };
 
-/* Rounds the decimal integer in `digits` half to even after cutting `cut` digits off its end;
- * `rest` says that a fraction followed them. The cut digits stay as zeros. One more digit may
- * be needed in front, so digits[0] is a spare '0'. */
+/* Rounds the decimal integer in `digits` half to even, replacing its last `cut` digits with zeros;
+ * `rest` tells whether a fraction followed them. Rounding may carry into one more digit, so
+ * digits[0] is a spare '0'. */
 static void round_digits(char *digits, size_t len, size_t cut, bool rest)
 {
     size_t keep = len - cut;
@@ -29,7 +29,7 @@ static void round_digits(char *digits, size_t len, size_t cut, bool rest)
     }
 }
 
-/* To a multiple of 10^places, for a finite x. */
+/* Rounds a finite x to a multiple of 10^places. */
 static double round_to_tens(double x, size_t places)
 {
     char digits[DIGITS_MAX];
@@ -45,11 +45,11 @@ static double round_to_tens(double x, size_t places)
     return copysign(rounded, x);
 }
 
-/* Most calls: few places of a moderate number. The product is off by at most half a unit in its
- * last place, so unless it lies that close to a tie, the nearest integer is the one that the
- * exact value rounds to; and integer and power of ten are exact, so their quotient is the double
+/* Fast path for most calls: few places of a moderate number. The product is off by at most half a
+ * unit in the last place, so unless it is that close to a tie, the nearest integer is the one that
+ * the exact value rounds to. Integer and power of ten are exact, so their quotient is the double
  * nearest to the decimal number. */
-static bool round_quickly(double x, size_t places, double *out)
+static bool round_fast(double x, size_t places, double *out)
 {
     static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
     if (places >= sizeof powers / sizeof powers[0]) {
@@ -61,11 +61,11 @@ static bool round_quickly(double x, size_t places, double *out)
     }
     int64_t below = (int64_t)scaled; /* floor() without a call */
     below -= (double)below > scaled;
-    double distance = scaled - (double)below - 0.5; /* exact: both are near each other */
+    double distance = scaled - (double)below - 0.5; /* exact: they are close to each other */
     if (fabs(distance) <= 1e-6) {
         return false;
     }
-    below += distance > 0; /* as likely as not: no branch */
+    below += distance > 0; /* unpredictable, so no branch */
     *out = copysign((double)below / powers[places], x);
     return true;
 }
@@ -73,10 +73,10 @@ static bool round_quickly(double x, size_t places, double *out)
 static double round_to_places(double x, size_t places)
 {
     double quick;
-    if (round_quickly(x, places, &quick)) {
+    if (round_fast(x, places, &quick)) {
         return quick;
     }
-    /* The exact value of a double printed by the C library, rounded half to even. */
+    /* Prints the exact value of a double with the C library and rounds half to even. */
     char text[DIGITS_MAX + 320];
     double rounded = x;
     int len = snprintf(text, sizeof text, "%.*f", (int)places, x);
@@ -102,11 +102,11 @@ bool number_round(double x, int64_t digits, RoundMethod method, double *out)
         if (digits > 308 || digits < -400) {
             return false;
         }
-        /* Python's 10**digits is an exact integer here and a float below zero. */
+        /* In Python 10**digits is an exact integer, but a float if digits is negative. */
         double scale = digits >= 0 ? number_from_decimal(1, digits) : pow(10.0, (double)digits);
         double scaled = x * scale;
         double whole = method == ROUND_CEIL ? ceil(scaled) : floor(scaled);
-        result = (whole + 0.0) / scale; /* its integers have no negative zero */
+        result = (whole + 0.0) / scale; /* Python's integers have no negative zero */
     }
     if (!isfinite(result)) {
         return false;

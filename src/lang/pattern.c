@@ -27,7 +27,7 @@ bool pattern_new(Str text, Pattern **out, Error *err)
     if (code == NULL) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(number, message, sizeof message);
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no pattern: %s at character %zu",
+        return error_set(err, ERROR_INVALID, "invalid pattern '%" STR_FMT "': %s at character %zu",
                          STR_ARG(text), (const char *)message, offset + 1);
     }
     Pattern *pattern = memory_new(sizeof *pattern);

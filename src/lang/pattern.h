@@ -1,6 +1,6 @@
-/* Regular expressions for the configuration itself: compiled once, asked about one line at a time.
- * Matching is bounded: a pattern that backtracks without end fails with ERROR_LIMIT. Templates have
- * their own, template/regex.h, which charges a render. */
+/* Regular expressions for configuration: compiled once, matched against one line at a time.
+ * Matching is bounded: a pattern with excessive backtracking fails with ERROR_LIMIT. Templates use
+ * template/regex.h instead, which charges the render. */
 #pragma once
 
 #include "base/error.h"
@@ -9,10 +9,10 @@
 
 typedef struct Pattern Pattern;
 
-/* Fails with ERROR_INVALID, what is wrong and where. */
+/* Fails with ERROR_INVALID; the message contains the cause and its position. */
 MUST_CHECK bool pattern_new(Str text, Pattern **out, Error *err);
-void pattern_free(Pattern *pattern); /* NULL is fine */
+void pattern_free(Pattern *pattern); /* NULL is allowed */
 DEFINE_AUTO(Pattern, pattern_free)
 
-/* Whether it matches anywhere in the text, which may be any bytes. */
+/* Whether it matches anywhere in the text, which may be arbitrary bytes. */
 MUST_CHECK bool pattern_find(const Pattern *pattern, Str text, bool *found, Error *err);

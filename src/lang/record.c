@@ -1,3 +1,6 @@
+/* Reads JSON objects into structs and prints them, driven by tables of fields. Checking comes first
+ * and for the entire object (record_fields.c); only a valid object is converted, into a temporary
+ * struct that is copied to the caller at the end, so that `out` is unchanged on failure. */
 #include "lang/record.h"
 
 #include <limits.h>
@@ -5,16 +8,15 @@
 #include "base/bug.h"
 #include "base/enum_names.h"
 #include "base/json_out.h"
-#include "base/json_text.h"
 #include "base/utf8.h"
 #include "lang/json.h"
 
 enum {
     DEPTH_MAX = 8,
-    NAME_SHOWN = 64, /* bytes */
+    NAME_SHOWN = 64, /* in bytes */
 };
 
-/* --- Into a struct --------------------------------------------------------------------------- */
+/* --- Reading into a struct ------------------------------------------------------------------- */
 
 static bool read_fields(Arena *arena, const RecordField *fields, Value map, char *base, Error *err);
 
@@ -29,11 +31,10 @@ static Value empty_value(Arena *arena, RecordShape shape, RecordType type)
 static bool copy_chars(Str text, char *out, size_t size, Error *err)
 {
     if (text.len >= size) {
-        return error_set(err, ERROR_INVALID, "longer than the %zu bytes that it may have",
-                         size - 1);
+        return error_set(err, ERROR_INVALID, "longer than the limit of %zu bytes", size - 1);
     }
     if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "must have no control characters");
+        return error_set(err, ERROR_INVALID, "must not contain control characters");
     }
     memcpy(out, text.data, text.len);
     out[text.len] = '\0';
@@ -60,7 +61,7 @@ static bool read_int(const RecordField *field, int64_t number, char *at, Error *
     return true;
 }
 
-/* `at` is where the member lies. That the value is of the type was checked. */
+/* `at` is the address of the member. The type of the value was already checked. */
 static bool read_one(Arena *arena, const RecordField *field, Value value, char *at, Error *err)
 {
     size_t number = 0;
@@ -148,7 +149,8 @@ static bool read_fields(Arena *arena, const RecordField *fields, Value map, char
     return true;
 }
 
-/* Where a pointer leads in the text that the object was read from; 0: it leads nowhere. */
+/* The line that a pointer leads to in the text the object was parsed from; 0 if it leads
+ * nowhere. */
 static uint32_t line_of(Value object, Str text, Str pointer)
 {
     Str rest = str_from_offset(pointer, 1), name;
@@ -157,7 +159,7 @@ static uint32_t line_of(Value object, Str text, Str pointer)
         const MapEntry *entry =
             object.kind == VALUE_MAP ? map_find(object.map, value_string(name)) : NULL;
         if (entry == NULL) {
-            break; /* an item of a list is where its list begins */
+            break; /* an item of a list is reported at the start of its list */
         }
         start = entry->key.start;
         object = entry->value;
@@ -168,7 +170,7 @@ static uint32_t line_of(Value object, Str text, Str pointer)
     return start == 0 || object.kind == VALUE_MAP ? 0 : line;
 }
 
-/* Only what cannot play tricks with a terminal is repeated. */
+/* Quotes only names that cannot inject terminal escapes. */
 static bool fail_problem(const FieldProblem *problem, uint32_t line, Error *err)
 {
     Str pointer = str_from_offset(problem->pointer, 1);
@@ -196,7 +198,7 @@ static bool check_format(const RecordFormat *format, Value object, Error *err)
                      STR_ARG(shown ? text : STR("?")), format->format);
 }
 
-/* `text` is what the object was read from; empty: it is not known, or is one line. */
+/* `text` is what the object was parsed from; empty if it is unknown or a single line. */
 static bool read_object(const RecordFormat *format, Arena *arena, Value object, Str text,
                         RecordOrigin origin, void *out, Error *err)
 {
@@ -244,7 +246,7 @@ bool record_read(const RecordFormat *format, Arena *arena, Str text, RecordOrigi
     return read_object(format, arena, object, has_lines ? text : STR_EMPTY, origin, out, err);
 }
 
-/* --- As text --------------------------------------------------------------------------------- */
+/* --- Printing -------------------------------------------------------------------------------- */
 
 static void print_fields(const RecordField *fields, const char *base, Buf *out);
 
@@ -257,7 +259,7 @@ static void print_value(Buf *out, const RecordField *field, Value value)
         return;
     }
     bool printed = json_print(out, value, NULL, &err);
-    BUG_IF(!printed); /* it was read from JSON, or made to be printed */
+    BUG_IF(!printed); /* parsed from JSON, or created for printing */
 }
 
 static int64_t int_at(const RecordField *field, const char *at)
@@ -309,7 +311,7 @@ static bool is_empty_value(Value value)
     }
 }
 
-/* A struct of nothing but empty fields is empty. */
+/* A struct is empty if all its fields are. */
 static bool is_empty(const RecordField *field, const char *base)
 {
     const char *at = base + field->offset;

@@ -33,19 +33,19 @@ typedef enum RecordType {
     RECORD_TIME,     /* "2026-01-31T08:15:30Z" */
     RECORD_INT,      /* from `min` to `max`; any if both are 0 */
     RECORD_BOOL,
-    RECORD_SELECTOR, /* of nodes */
+    RECORD_SELECTOR, /* a node selector */
     RECORD_OBJECT,   /* of `fields`; without them, any object */
     RECORD_ANY,      /* any JSON value */
 } RecordType;
 
 typedef enum RecordShape {
     RECORD_ONE,
-    RECORD_LIST, /* of the type */
-    RECORD_MAP,  /* from strings to the type */
+    RECORD_LIST, /* list of the type */
+    RECORD_MAP,  /* map from strings to the type */
 } RecordShape;
 
 /* The type of the struct member for a field: see the macros below. */
-typedef enum RecordPlace {
+typedef enum RecordMember {
     RECORD_NOWHERE,
     RECORD_AS_CHARS, /* char[size], with a NUL */
     RECORD_AS_STR,   /* in the arena, or borrowed from the text */
@@ -58,14 +58,14 @@ typedef enum RecordPlace {
     RECORD_AS_STRUCT,  /* of `fields`; a list of them is an array in the struct */
     RECORD_AS_POINTER, /* a list of such structs in the arena; without `fields`, of Strs */
     RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table does not have */
-} RecordPlace;
+} RecordMember;
 
 /* Converts between JSON and another representation in memory, such as a
  * fingerprint or an address. Type and shape of the value were already checked. */
 typedef struct RecordCodec {
     bool (*read)(Arena *arena, Value value, void *member, Error *err);
     void (*print)(const void *member, Buf *out); /* as JSON */
-    bool (*is_empty)(const void *member);        /* NULL: it never is */
+    bool (*is_empty)(const void *member);        /* NULL: never empty */
 } RecordCodec;
 
 /* A field that is a column of tables. */
@@ -80,7 +80,7 @@ typedef struct RecordField RecordField;
 struct RecordField {
     const char *name; /* NULL ends a list */
     RecordType type;
-    RecordPlace place;
+    RecordMember place;
     size_t offset, size; /* offset in the struct; for a list, the size of one item */
     size_t count_offset; /* for a list in the struct: offset of the uint32_t with its length, and */
     uint32_t capacity;   /* the maximum number of items */
@@ -91,7 +91,7 @@ struct RecordField {
 
     RecordShape shape;
     bool is_required;    /* others are omitted if they are empty, zero or false */
-    bool is_printed;     /* this one is not omitted, though it may be missing */
+    bool is_printed;     /* printed even if empty, though it may be missing */
     bool is_secret;      /* shown once, and never logged */
     bool is_nullable;    /* in responses of the server: null if there is none */
     bool is_fixed;       /* cannot be changed later */
@@ -104,15 +104,15 @@ struct RecordField {
 };
 
 /* The place of a struct member, whose type must match. */
-#define RECORD_PLACE(as, Struct, member, Type)      \
+#define RECORD_MEMBER(as, Struct, member, Type)     \
     .place = (as),                                  \
     .offset = _Generic(((Struct *)0)->member, Type  \
                        : offsetof(Struct, member)), \
     .size = sizeof(((Struct *)0)->member)
-#define RECORD_CHARS_AT(Struct, member) RECORD_PLACE(RECORD_AS_CHARS, Struct, member, char *)
-#define RECORD_STR_AT(Struct, member)   RECORD_PLACE(RECORD_AS_STR, Struct, member, Str)
-#define RECORD_BOOL_AT(Struct, member)  RECORD_PLACE(RECORD_AS_BOOL, Struct, member, bool)
-#define RECORD_VALUE_AT(Struct, member) RECORD_PLACE(RECORD_AS_VALUE, Struct, member, Value)
+#define RECORD_CHARS_AT(Struct, member) RECORD_MEMBER(RECORD_AS_CHARS, Struct, member, char *)
+#define RECORD_STR_AT(Struct, member)   RECORD_MEMBER(RECORD_AS_STR, Struct, member, Str)
+#define RECORD_BOOL_AT(Struct, member)  RECORD_MEMBER(RECORD_AS_BOOL, Struct, member, bool)
+#define RECORD_VALUE_AT(Struct, member) RECORD_MEMBER(RECORD_AS_VALUE, Struct, member, Value)
 #define RECORD_INT_AT(Struct, member)                \
     .place = _Generic(((Struct *)0)->member, int64_t \
                       : RECORD_AS_INT, int           \
@@ -127,9 +127,9 @@ struct RecordField {
     .size = sizeof(((Struct *)0)->member), .names = prefix##_names, \
     .name_count = COUNT_OF(prefix##_names)
 #define RECORD_CODED_AT(Struct, member, Type, how) \
-    RECORD_PLACE(RECORD_AS_CODED, Struct, member, Type), .codec = &(how)
+    RECORD_MEMBER(RECORD_AS_CODED, Struct, member, Type), .codec = &(how)
 #define RECORD_STRUCT_AT(Struct, member, Type, table) \
-    RECORD_PLACE(RECORD_AS_STRUCT, Struct, member, Type), .fields = (table)
+    RECORD_MEMBER(RECORD_AS_STRUCT, Struct, member, Type), .fields = (table)
 /* An array in the struct, with its length next to it. */
 #define RECORD_STRUCTS_AT(Struct, member, count, Type, table)           \
     .place = RECORD_AS_STRUCT, .shape = RECORD_LIST, .fields = (table), \
@@ -153,7 +153,7 @@ struct RecordField {
     .count_offset = _Generic(((Struct *)0)->count, uint32_t                      \
                              : offsetof(Struct, count))
 #define RECORD_UNKNOWN_AT(Struct, member) \
-    .name = "", RECORD_PLACE(RECORD_AS_UNKNOWN, Struct, member, Value)
+    .name = "", RECORD_MEMBER(RECORD_AS_UNKNOWN, Struct, member, Value)
 
 typedef struct RecordFormat {
     const char *format; /* "eden.node/1"; NULL: none, because it is part of another record */
@@ -199,23 +199,23 @@ enum {
 
 typedef struct FieldProblems {
     FieldProblem items[FIELD_PROBLEMS_MAX];
-    uint32_t count;       /* more are not kept */
-    FieldProblem scratch; /* returned for those */
+    uint32_t count;       /* further ones are dropped */
+    FieldProblem scratch; /* returned for dropped ones */
 } FieldProblems;
 
-/* Returns the problem, to add details. */
+/* Returns the problem, so that the caller can add details. */
 PRINTF_LIKE(4, 5)
 FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
                             ...);
-/* Whether a problem is known at that pointer, or below it. */
-bool field_is_told(const FieldProblems *problems, Str pointer);
-/* The pointer to the field `name` at a pointer, as in RFC 6901. */
+/* Whether there is a problem at or below that pointer. */
+bool field_has_problem(const FieldProblems *problems, Str pointer);
+/* The pointer to the field `name` below a pointer (RFC 6901). */
 Str field_below(Arena *arena, Str pointer, Str name);
-/* NULL: no field has that name. */
+/* NULL if no field has that name. */
 const RecordField *fields_find(const RecordField *fields, Str name);
 /* Reports an unknown name, with a suggestion. */
-void fields_tell_unknown(Arena *arena, const RecordField *fields, Str name, Str pointer,
-                         FieldProblems *problems);
+void fields_report_unknown(Arena *arena, const RecordField *fields, Str name, Str pointer,
+                           FieldProblems *problems);
 /* Checks a map against fields; `pointer` is its location. Adds all problems at once. */
 void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointer,
                   FieldProblems *problems);
@@ -224,5 +224,5 @@ void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointe
 void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOrigin origin,
                   FieldProblems *problems);
 
-/* Appends "type":"object",... to an object that was opened: a JSON Schema as in OpenAPI 3.0. */
+/* Appends "type":"object",... to an open JSON object: a JSON Schema as in OpenAPI 3.0. */
 void fields_schema(Buf *out, const RecordField *fields);

@@ -1,4 +1,4 @@
-/* Values checked against tables of fields, and what a table says as a JSON Schema. */
+/* Checks values against tables of fields, and prints a table as JSON Schema. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, 
     return problem;
 }
 
-bool field_is_told(const FieldProblems *problems, Str pointer)
+bool field_has_problem(const FieldProblems *problems, Str pointer)
 {
     for (uint32_t i = 0; i < problems->count; i++) {
         Str other = problems->items[i].pointer;
@@ -63,7 +63,7 @@ static bool is_choice(const char *choices, Str text)
     return false;
 }
 
-/* What the choices are, with '|' between them. */
+/* The choices, separated by '|'. */
 static const char *choices_of(Arena *arena, const RecordField *field)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -94,9 +94,9 @@ static Str nearest_choice(Arena *arena, const char *choices, Str text)
                : STR_EMPTY;
 }
 
-/* Where a check is: the pointer is written only when something is wrong. */
+/* The location of a check: the pointer is formatted only if there is a problem. */
 typedef struct Path {
-    const struct Path *parent; /* NULL: `name` is a whole pointer */
+    const struct Path *parent; /* NULL: `name` is a complete pointer */
     Str name;
 } Path;
 
@@ -112,7 +112,7 @@ static Str path_pointer(Arena *arena, const Path *path)
                                 : field_below(arena, path_pointer(arena, path->parent), path->name);
 }
 
-#define TELL(check, path, ...)                                                           \
+#define REPORT(check, path, ...)                                                         \
     field_problem((check)->arena, (check)->problems, path_pointer((check)->arena, path), \
                   __VA_ARGS__)
 
@@ -120,13 +120,13 @@ static void check_duration(const Check *check, const RecordField *field, Str tex
 {
     int64_t ms;
     if (!duration_parse(text, &ms)) {
-        TELL(check, path, "must be a span of time as '90m' or '7d'");
+        REPORT(check, path, "must be a duration, such as '90m' or '7d'");
     } else if (field->max > 0 && (ms < field->min || ms > field->max)) {
         Buf bounds = buf_make_in(check->arena, BUF_UNLIMITED);
         duration_put(&bounds, field->min);
         buf_put_c(&bounds, " to ");
         duration_put(&bounds, field->max);
-        TELL(check, path, "must be from %" STR_FMT, STR_ARG(buf_str(&bounds)));
+        REPORT(check, path, "must be from %" STR_FMT, STR_ARG(buf_str(&bounds)));
     }
 }
 
@@ -136,19 +136,19 @@ static void check_text(const Check *check, const RecordField *field, Str text, c
     if (field->type == RECORD_DURATION) {
         check_duration(check, field, text, path);
     } else if (field->max > 0 && (int64_t)text.len > field->max) {
-        TELL(check, path, "longer than the %lld bytes that it may have", (long long)field->max);
+        REPORT(check, path, "longer than the limit of %lld bytes", (long long)field->max);
     } else if (text.len == 0 && field->min > 0) {
-        TELL(check, path, "must not be empty");
+        REPORT(check, path, "must not be empty");
     } else if ((int64_t)text.len < field->min) {
-        TELL(check, path, "shorter than the %lld bytes that it must have", (long long)field->min);
+        REPORT(check, path, "shorter than the minimum of %lld bytes", (long long)field->min);
     } else if (field->type == RECORD_CHOICE && !is_one(field, text)) {
         const char *choices = choices_of(check->arena, field);
         Str near = nearest_choice(check->arena, choices, text);
-        TELL(check, path, "must be one of %s%" STR_FMT, choices, STR_ARG(near));
+        REPORT(check, path, "must be one of %s%" STR_FMT, choices, STR_ARG(near));
     } else if (field->is_plain && !utf8_is_plain(text)) {
-        TELL(check, path, "must have no control characters");
+        REPORT(check, path, "must not contain control characters");
     } else if (field->check_text != NULL && !field->check_text(text, &err)) {
-        TELL(check, path, "%s", err.text);
+        REPORT(check, path, "%s", err.text);
     }
 }
 
@@ -157,11 +157,11 @@ static const char *type_text(const RecordField *field)
     static const char *const texts[] = {
         [RECORD_TEXT] = "a text",
         [RECORD_CHOICE] = "a text",
-        [RECORD_DURATION] = "a span of time as '90m'",
-        [RECORD_TIME] = "a moment as '2026-01-31T08:15:30Z'",
-        [RECORD_INT] = "a whole number",
+        [RECORD_DURATION] = "a duration, such as '90m'",
+        [RECORD_TIME] = "a time, such as '2026-01-31T08:15:30Z'",
+        [RECORD_INT] = "an integer",
         [RECORD_BOOL] = "true or false",
-        [RECORD_SELECTOR] = "a selector as 'role=web'",
+        [RECORD_SELECTOR] = "a selector, such as 'role=web'",
         [RECORD_OBJECT] = "an object",
         [RECORD_ANY] = "anything",
     };
@@ -185,13 +185,13 @@ static void check_fields(const Check *check, const RecordField *fields, Value ma
 static void check_one(const Check *check, const RecordField *field, Value value, const Path *path)
 {
     if (!fits_type(field, value)) {
-        TELL(check, path, "must be %s", type_text(field));
+        REPORT(check, path, "must be %s", type_text(field));
     } else if (value_is_string(value)) {
         check_text(check, field, value_str(value), path);
     } else if (field->type == RECORD_INT && (field->min != 0 || field->max != 0) &&
                (value.integer < field->min || value.integer > field->max)) {
-        TELL(check, path, "must be from %lld to %lld", (long long)field->min,
-             (long long)field->max);
+        REPORT(check, path, "must be from %lld to %lld", (long long)field->min,
+               (long long)field->max);
     } else if (field->type == RECORD_OBJECT && field->fields != NULL) {
         check_fields(check, field->fields, value, path);
     }
@@ -201,7 +201,7 @@ static void check_list(const Check *check, const RecordField *field, Value value
 {
     char number[16];
     if (value.kind != VALUE_LIST) {
-        TELL(check, path, "must be a list, of %s each", type_text(field));
+        REPORT(check, path, "must be a list; each item must be %s", type_text(field));
         return;
     }
     for (uint32_t i = 0; i < value.list->len; i++) {
@@ -213,7 +213,7 @@ static void check_list(const Check *check, const RecordField *field, Value value
 static void check_map(const Check *check, const RecordField *field, Value value, const Path *path)
 {
     if (value.kind != VALUE_MAP) {
-        TELL(check, path, "must be an object, of %s each", type_text(field));
+        REPORT(check, path, "must be an object; each value must be %s", type_text(field));
         return;
     }
     for (uint32_t i = 0; i < value.map->len; i++) {
@@ -232,8 +232,8 @@ const RecordField *fields_find(const RecordField *fields, Str name)
     return NULL;
 }
 
-void fields_tell_unknown(Arena *arena, const RecordField *fields, Str name, Str pointer,
-                         FieldProblems *problems)
+void fields_report_unknown(Arena *arena, const RecordField *fields, Str name, Str pointer,
+                           FieldProblems *problems)
 {
     Suggest suggest = suggest_make(name);
     Str near;
@@ -241,11 +241,11 @@ void fields_tell_unknown(Arena *arena, const RecordField *fields, Str name, Str 
         suggest_offer(&suggest, str_from_c(fields->name));
     }
     if (suggest_found(&suggest, &near)) {
-        field_problem(arena, problems, pointer,
-                      "there is no such field; did you mean '%" STR_FMT "'?", STR_ARG(near))
+        field_problem(arena, problems, pointer, "unknown field; did you mean '%" STR_FMT "'?",
+                      STR_ARG(near))
             ->is_name = true;
     } else {
-        field_problem(arena, problems, pointer, "there is no such field")->is_name = true;
+        field_problem(arena, problems, pointer, "unknown field")->is_name = true;
     }
 }
 
@@ -276,14 +276,14 @@ static void check_fields(const Check *check, const RecordField *fields, Value ma
         if (field != NULL && entry->value.kind != VALUE_NULL) {
             check_present(check, field, entry->value, &below);
         } else if (field == NULL && check->is_strict && !is_format(check, &below)) {
-            fields_tell_unknown(check->arena, fields, name, path_pointer(check->arena, &below),
-                                check->problems);
+            fields_report_unknown(check->arena, fields, name, path_pointer(check->arena, &below),
+                                  check->problems);
         }
     }
     for (const RecordField *field = fields; field != NULL && field->name != NULL; field++) {
         const Value *value = value_get(map, str_from_c(field->name));
         if (field->is_required && (value == NULL || value->kind == VALUE_NULL)) {
-            TELL(check, (&(Path){ path, str_from_c(field->name) }), "is missing");
+            REPORT(check, (&(Path){ path, str_from_c(field->name) }), "is required");
         }
     }
 }
@@ -305,7 +305,7 @@ void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOri
     check_fields(&check, format->fields, map, &(Path){ NULL, STR_EMPTY });
 }
 
-/* --- Describing ------------------------------------------------------------------------------ */
+/* --- JSON Schema ----------------------------------------------------------------------------- */
 
 static void put_choices(Buf *out, const RecordField *field)
 {
@@ -340,7 +340,7 @@ static void put_text_schema(Buf *out, const RecordField *field)
     }
 }
 
-/* What it is, without the bracket around it. */
+/* The schema of a field without the surrounding braces. */
 static void put_one_schema(Buf *out, const RecordField *field)
 {
     switch (field->type) {

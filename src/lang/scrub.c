@@ -1,6 +1,6 @@
-/* Instead of searching the text for every spelling of every secret, which are endless (each byte may
- * be escaped or not), the text is read once per kind of spelling with the spelling undone, and the
- * secrets are searched in what comes out (scrub_search.h). */
+/* Secrets have an unlimited number of spellings (each byte may be escaped or not), so searching the
+ * text for all of them is impossible. Instead the text is read once per kind of spelling with that
+ * spelling decoded, and the secrets are searched in the decoded bytes (scrub_search.h). */
 #include "lang/scrub.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "lang/unicode.h"
 
 enum {
-    /* Longer ones are looked for as a whole and line by line, not character by character. */
+    /* Longer secrets are searched as a whole and line by line, not character by character. */
     LOOSE_LONGEST = 4096,
 };
 
@@ -24,8 +24,8 @@ static Str folded(Arena *arena, Str text)
     return str_from(copy, text.len);
 }
 
-/* In upper or lower case, or with capitals at the start of words only (CASE_TITLE). */
-static Str in_case(Arena *arena, Str text, CaseMapping mapping)
+/* Converts to upper or lower case, or to capitals at the start of words only (CASE_TITLE). */
+static Str to_case(Arena *arena, Str text, CaseMapping mapping)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     bool in_word = false;
@@ -44,8 +44,7 @@ static Str in_case(Arena *arena, Str text, CaseMapping mapping)
 
 typedef VEC(Str) Texts;
 
-/* The case of ASCII does not count when texts are compared; of other letters each case is a text of its
- * own. */
+/* ASCII is compared without regard to case; for other letters, each case is a separate string. */
 static void push_cases(Arena *arena, Str secret, Texts *texts)
 {
     static const CaseMapping mappings[] = { CASE_LOWER, CASE_UPPER, CASE_TITLE };
@@ -54,7 +53,7 @@ static void push_cases(Arena *arena, Str secret, Texts *texts)
         return;
     }
     for (size_t i = 0; i < COUNT_OF(mappings); i++) {
-        Str text = in_case(arena, secret, mappings[i]);
+        Str text = to_case(arena, secret, mappings[i]);
         if (text.len >= SCRUB_SHORTEST) {
             VEC_PUSH(arena, texts, folded(arena, text));
         }
@@ -66,7 +65,7 @@ static bool is_mark(char c)
     return (unsigned char)c < 0x80 && !ascii_is_alpha(c) && !ascii_is_digit(c);
 }
 
-/* What the readings of scrub_loose.c look for. */
+/* The needles for the readings of scrub_loose.c. */
 static Matcher *loose_matcher(Arena *arena, const Texts *texts, Loose loose)
 {
     Texts needles = { 0 };
@@ -110,8 +109,8 @@ static void note_marks(Scrubber *scrubber, Str secret)
 bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
 {
     if (set->bytes > SCRUB_BYTES_MAX) {
-        return error_set(err, ERROR_LIMIT, "secrets have %zu bytes, more than %d", set->bytes,
-                         SCRUB_BYTES_MAX);
+        return error_set(err, ERROR_LIMIT, "secrets have %zu bytes, more than the limit of %d",
+                         set->bytes, SCRUB_BYTES_MAX);
     }
     Scrubber *scrubber = memory_new(sizeof *scrubber);
     AUTO_CLEAR(Arena) scratch;
@@ -144,7 +143,7 @@ void scrubber_free(Scrubber *scrubber)
     }
 }
 
-/* A range can only reach back into those before it, and takes them in. */
+/* A range may overlap earlier ones, and absorbs them. */
 void search_add(Search *search, size_t start, size_t end)
 {
     Ranges *found = &search->found;
@@ -156,7 +155,7 @@ void search_add(Search *search, size_t start, size_t end)
     VEC_PUSH(&search->arena, found, (Range){ start, end });
 }
 
-size_t search_room(const Search *search, const Matcher *matcher)
+size_t search_capacity(const Search *search, const Matcher *matcher)
 {
     size_t longest = matcher_longest(matcher), room = 16;
     longest = longest < search->text.len ? longest : search->text.len;
@@ -166,21 +165,21 @@ size_t search_room(const Search *search, const Matcher *matcher)
     return room;
 }
 
-Spelled spelled_make(Search *search)
+DecodedStream decoded_stream_make(Search *search)
 {
-    size_t room = search_room(search, search->matcher);
-    return (Spelled){ .starts = ARENA_ARRAY(&search->arena, size_t, room), .mask = room - 1 };
+    size_t room = search_capacity(search, search->matcher);
+    return (DecodedStream){ .starts = ARENA_ARRAY(&search->arena, size_t, room), .mask = room - 1 };
 }
 
-void spelled_end(Search *search, const Spelled *stream)
+void decoded_stream_end(Search *search, const DecodedStream *stream)
 {
     size_t depth = matcher_depth(search->matcher, stream->state);
     if (search->cut && depth >= SCRUB_SHORTEST) {
-        search_add(search, spelled_start(stream, depth), search->text.len);
+        search_add(search, decoded_stream_start(stream, depth), search->text.len);
     }
 }
 
-/* Whether a line ends here, or was cut here and shows it. */
+/* Whether a line ends here, or is visibly truncated here. */
 static bool is_line_cut(Str text, size_t at)
 {
     Str rest = str_from_offset(text, at);
@@ -189,11 +188,11 @@ static bool is_line_cut(Str text, size_t at)
     return c == '\n' || c == '\r' || str_starts(rest, STR("...")) || str_starts(rest, STR("…"));
 }
 
-/* Programs cut lines to fit the terminal: most of a secret, and then the end of the line. Returns the
- * bytes of it. */
+/* Programs truncate lines to the width of the terminal: most of a secret, then the end of the line.
+ * Returns its length. */
 static size_t add_cut_line(Search *search, uint32_t state, size_t at)
 {
-    size_t most = matcher_most(search->matcher, state);
+    size_t most = matcher_partial(search->matcher, state);
     if (most < SCRUB_SURE || !is_line_cut(search->text, at)) {
         return 0;
     }
@@ -285,8 +284,8 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut, bool nest
     return search;
 }
 
-/* Ranges of one reading do not touch and lie in order. */
-bool search_is_as_is(const Search *search, Range range)
+/* Ranges of one reading are ordered and do not touch. */
+bool search_is_verbatim(const Search *search, Range range)
 {
     const Range *found = search->found.items;
     uint32_t first = SEARCH(search->raw_count, at, found[at].end < range.end);
@@ -296,9 +295,9 @@ bool search_is_as_is(const Search *search, Range range)
 void search_inside(Search *search, Str decoded, size_t start, size_t end)
 {
     Search inside = search_all(search->scrubber, decoded, false, true);
-    bool found = false; /* what is there as it is was found already */
+    bool found = false; /* verbatim occurrences were already found */
     for (uint32_t i = inside.raw_count; i < inside.found.len && !found; i++) {
-        found = !search_is_as_is(&inside, inside.found.items[i]);
+        found = !search_is_verbatim(&inside, inside.found.items[i]);
     }
     if (found) {
         search->longest = inside.longest > search->longest ? inside.longest : search->longest;
@@ -335,7 +334,7 @@ ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *res
     size_t done = 0;
     for (uint32_t i = search.raw_count; i < found->len; i++) {
         Range range = found->items[i];
-        if (range.end > done && !search_is_as_is(&search, range)) {
+        if (range.end > done && !search_is_verbatim(&search, range)) {
             respelled(context, str_slice(text, range.start, range.end));
             done = range.end;
         }

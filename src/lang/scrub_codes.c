@@ -1,19 +1,19 @@
-/* Data that is encoded as a whole: base64, base32 and hexadecimal digits. Each character holds a few
- * bits. Where the data starts is not known, so its bits are cut into bytes at all places at the same
- * time. Secrets inside longer data need nothing more, because decoded data has no alignment.
+/* Data that is encoded as a whole: base64, base32 and hexadecimal digits. Each character holds a
+ * few bits. The start of the data is unknown, so its bits are cut into bytes at all offsets in
+ * parallel. Secrets inside longer data need nothing more, because decoded data has no alignment.
  *
- * What comes out as text may be escaped or encoded itself; it is searched as a text of its own. */
+ * Decoded text may be escaped or encoded itself; it is searched as a separate text. */
 #include "lang/scrub_search.h"
 
-/* What the characters of an encoding mean: their value, or one of these. */
+/* The meaning of a character in an encoding: its value, or one of these. */
 enum {
-    CODE_END = -1,  /* not of the encoding */
-    CODE_SKIP = -2, /* may be between the characters: line ends, indentation */
+    CODE_END = -1,  /* not part of the encoding */
+    CODE_SKIP = -2, /* may occur between characters: line ends, indentation */
     INSIDE_SHORTEST = 8,
     PHASES_MAX = 8,
 };
 
-/* The value of the character at `*at`, which is moved behind it. */
+/* The value of the character at `*at`, which is moved past it. */
 typedef int NextCode(Str text, size_t *at);
 
 static bool is_blank(char c)
@@ -21,7 +21,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Between the pieces of what was broken into several texts, as lists and programs have them. */
+/* What separates the pieces of a split string in lists and programs. */
 static bool is_mark(char c)
 {
     return c > ' ' && c < 0x7f && !ascii_is_alpha(c) && !ascii_is_digit(c) && c != '=';
@@ -43,7 +43,7 @@ static int base64_value(char c)
     }
 }
 
-/* Both alphabets; also characters that a URL or a JSON text had to escape. */
+/* Both alphabets, and characters that had to be escaped in a URL or in JSON. */
 static inline int next_base64(Str text, size_t *at)
 {
     char c = text.data[(*at)++];
@@ -59,12 +59,12 @@ static inline int next_base64(Str text, size_t *at)
     }
     if ((c == '+' || c == '-') && (*at == text.len || is_blank(next)) &&
         (*at == 1 || is_blank(text.data[*at - 2]))) {
-        return CODE_SKIP; /* one alone puts pieces together, or is before a line */
+        return CODE_SKIP; /* a single one joins pieces, or precedes a line */
     }
     return base64_value(c);
 }
 
-/* The same with a mark before each line, as differences have it. */
+/* The same with a mark before each line, as in diffs. */
 static inline int next_base64_marked(Str text, size_t *at)
 {
     char c = text.data[*at];
@@ -106,8 +106,8 @@ static inline int next_hex(Str text, size_t *at)
     return digit >= 0 ? digit : is_blank(c) || is_mark(c) ? CODE_SKIP : CODE_END;
 }
 
-/* `end` moved behind the padding that follows there. */
-static size_t behind_padding(Str text, size_t end)
+/* Returns `end`, moved past the padding that follows. */
+static size_t skip_padding(Str text, size_t end)
 {
     for (int i = 0; i < 6; i++) {
         uint32_t byte;
@@ -121,14 +121,14 @@ static size_t behind_padding(Str text, size_t end)
     return end;
 }
 
-/* Decoded text so far. */
-typedef struct Inside {
+/* The decoded text so far. */
+typedef struct DecodedText {
     Buf text;
     size_t start, end;
-    unsigned wanted; /* further bytes of a UTF-8 character */
-} Inside;
+    unsigned wanted; /* remaining bytes of a UTF-8 character */
+} DecodedText;
 
-static void inside_end(Search *search, Inside *inside)
+static void decoded_text_end(Search *search, DecodedText *inside)
 {
     Str text = buf_str(&inside->text);
     if (text.len >= INSIDE_SHORTEST) {
@@ -138,7 +138,7 @@ static void inside_end(Search *search, Inside *inside)
     inside->wanted = 0;
 }
 
-static inline bool is_text(Inside *inside, unsigned char byte)
+static inline bool is_text(DecodedText *inside, unsigned char byte)
 {
     if (byte < 0x80) {
         bool whole = inside->wanted == 0;
@@ -153,11 +153,11 @@ static inline bool is_text(Inside *inside, unsigned char byte)
     return whole && byte < 0xf5;
 }
 
-static inline void inside_put(Search *search, Inside *inside, unsigned char byte, size_t start,
-                              size_t end)
+static inline void decoded_text_put(Search *search, DecodedText *inside, unsigned char byte,
+                                    size_t start, size_t end)
 {
     if (!is_text(inside, byte)) {
-        inside_end(search, inside);
+        decoded_text_end(search, inside);
         return;
     }
     if (inside->text.len == 0) {
@@ -170,16 +170,16 @@ static inline void inside_put(Search *search, Inside *inside, unsigned char byte
 /* `bits` per character; bytes may start at every multiple of `step` bits. */
 static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, NextCode *next)
 {
-    Spelled streams[PHASES_MAX];
-    Inside insides[PHASES_MAX];
+    DecodedStream streams[PHASES_MAX];
+    DecodedText insides[PHASES_MAX];
     size_t phases = 8 / step;
     for (size_t i = 0; i < phases; i++) {
-        streams[i] = spelled_make(search);
-        insides[i] = (Inside){ .text = buf_make_in(&search->arena, BUF_UNLIMITED) };
+        streams[i] = decoded_stream_make(search);
+        insides[i] = (DecodedText){ .text = buf_make_in(&search->arena, BUF_UNLIMITED) };
     }
     uint32_t word = 0;        /* the latest bits */
-    size_t count = 0;         /* characters since the last that was not of the encoding */
-    size_t starts[4] = { 0 }; /* of the latest ones */
+    size_t count = 0;         /* characters since the last one that was not part of the encoding */
+    size_t starts[4] = { 0 }; /* of the latest characters */
     search_begin(search);
     for (size_t at = 0; at <= search->text.len;) {
         size_t start = at;
@@ -190,10 +190,10 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
         if (value == CODE_END) {
             for (size_t i = 0; count > 0 && i < phases; i++) {
                 if (start == search->text.len) {
-                    spelled_end(search, &streams[i]);
+                    decoded_stream_end(search, &streams[i]);
                 }
-                spelled_reset(&streams[i]);
-                inside_end(search, &insides[i]);
+                decoded_stream_reset(&streams[i]);
+                decoded_text_end(search, &insides[i]);
             }
             count = 0;
             at += start == search->text.len;
@@ -203,19 +203,19 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
         word = word << bits | (uint32_t)value;
         size_t total = ++count * bits;
         for (size_t i = 0; i < phases; i++) {
-            size_t rest = (total - i * step) & 7; /* bits behind the byte that ends here */
+            size_t rest = (total - i * step) & 7; /* bits after the byte that ends here */
             if (rest >= bits || total < i * step + 8) {
                 continue;
             }
             unsigned char byte = (unsigned char)(word >> rest);
             size_t first = starts[(total - rest - 8) / bits & 3];
-            size_t len = spelled_feed(search, &streams[i], byte, first);
+            size_t len = decoded_stream_feed(search, &streams[i], byte, first);
             if (len > 0) {
-                search_found(search, len, spelled_start(&streams[i], len),
-                             behind_padding(search->text, at));
+                search_found(search, len, decoded_stream_start(&streams[i], len),
+                             skip_padding(search->text, at));
             }
             if (!search->nested) {
-                inside_put(search, &insides[i], byte, first, at);
+                decoded_text_put(search, &insides[i], byte, first, at);
             }
         }
     }

@@ -1,5 +1,5 @@
-/* Texts in which some characters are escaped or quoted, each kind of escape by a reading of its own:
- * what one language escapes is plain text in the other. */
+/* Text in which some characters are escaped or quoted. Each kind of escape has a separate reading,
+ * because an escape of one language is plain text in another. */
 #include "lang/scrub_search.h"
 
 bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out)
@@ -30,7 +30,8 @@ static char char_at(Str text, size_t at)
     return at < text.len ? text.data[at] : '\0';
 }
 
-/* Hexadecimal or decimal digits at `*at` and the character `end`, which `*at` is moved behind. */
+/* Parses hexadecimal or decimal digits at `*at` followed by the character `end`; `*at` is moved
+ * past it. */
 static bool read_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
 {
     size_t start = *at, i = start;
@@ -51,7 +52,7 @@ static bool read_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
 
 /* --- Backslashes ----------------------------------------------------------------------------- */
 
-/* A `\u` with four hex digits at `at`, or two of them that make a surrogate pair. */
+/* A `\u` with four hexadecimal digits at `at`, or two of them that form a surrogate pair. */
 static unsigned unescape_unicode(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
@@ -68,7 +69,7 @@ static unsigned unescape_unicode(Str text, size_t *at, char out[UTF8_BYTES_MAX])
     return (unsigned)utf8_encode(code, out);
 }
 
-/* The byte of an escape of one letter; 0: it is none. A punctuation mark is meant as such. */
+/* The byte of a single-letter escape; 0 if there is none. A punctuation mark denotes itself. */
 static char escaped_letter(char letter)
 {
     switch (letter) {
@@ -98,7 +99,8 @@ static bool read_octal(Str text, size_t at, char *out)
     return value < 256;
 }
 
-/* Escapes of JSON, of Python's repr, of C, and of the shell, which has one for each character. */
+/* Escapes of JSON, of Python's repr, of C, and of the shell, where every character can be
+ * escaped. */
 static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     if (text.data[*at] != '\\' || *at + 1 >= text.len) {
@@ -125,7 +127,7 @@ static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX
         return 1;
     }
     char meant = escaped_letter(letter);
-    if (meant == '\n' && letter == '\n') { /* the line goes on */
+    if (meant == '\n' && letter == '\n') { /* line continuation */
         *at += 2;
         return 0;
     }
@@ -134,7 +136,8 @@ static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX
     return 1;
 }
 
-/* The same with escapes of whole characters, as Python's ascii() writes them: \xe9, \U0001f600. */
+/* The same with escapes of characters rather than bytes, as written by Python's ascii(): \xe9,
+ * \U0001f600. */
 static unsigned unescape_character(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
@@ -194,7 +197,7 @@ static unsigned unescape_form(Str text, size_t *at, char out[UTF8_BYTES_MAX])
     return unescape_percent(text, at, out);
 }
 
-/* =41 of mail, whose lines go on behind a `=`. */
+/* =41 of mail, where a `=` at the end continues the line. */
 static unsigned unescape_mail(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     Str rest = str_from_offset(text, *at);
@@ -218,8 +221,8 @@ static unsigned unescape_digits(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 
 /* --- Doubled --------------------------------------------------------------------------------- */
 
-/* Quotes inside of quotes: '\'' and '"'"' of the shell, and marks that are doubled: '' of YAML and SQL,
- * "" of CSV, %% of units, $$ of Makefiles. */
+/* Quotes inside quotes: '\'' and '"'"' of the shell, and doubled marks: '' of YAML and SQL, "" of
+ * CSV, %% of units, $$ of makefiles. */
 static unsigned unescape_doubled(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     static const Str spellings[] = { STR("'\\''"), STR("'\"'\"'"), STR("''"),
@@ -237,7 +240,7 @@ static unsigned unescape_doubled(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 
 /* --- Entities -------------------------------------------------------------------------------- */
 
-/* Names that escapers of HTML write: of ASCII, and of Latin-1 from U+00A0 on. */
+/* Names that HTML escapers write: for ASCII, and for Latin-1 from U+00A0 on. */
 static const struct {
     char c;
     char name[8];
@@ -266,7 +269,7 @@ static const char latin_names[][8] = {
     "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"
 };
 
-/* The character of a name, with `at` behind the `&`; `*at` is moved behind the `;`. */
+/* The character of a name; `*at` is after the `&` and is moved past the `;`. */
 static bool read_name(Str text, size_t *at, uint32_t *code)
 {
     char name[8] = { 0 };
@@ -292,7 +295,7 @@ static bool read_name(Str text, size_t *at, uint32_t *code)
     return found != 0;
 }
 
-/* What is between `&` and `;`, with `at` behind the `&`; `*at` is moved behind the `;`. */
+/* Decodes what is between `&` and `;`; `*at` is after the `&` and is moved past the `;`. */
 static bool read_entity(Str text, size_t *at, uint32_t *code)
 {
     char letter = char_at(text, *at + 1);
@@ -365,9 +368,10 @@ unsigned unescape_any_wide(Str text, size_t *at, char out[UTF8_BYTES_MAX])
     return unescape_repeated(text, at, unescape_character, out);
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- EscapeKind --------------------------------------------------------------------------------- */
 
-/* Whether the text may have been cut within the escape at `at`, which then was read as itself. */
+/* Whether the text may have been truncated within the escape at `at`, which was then read
+ * literally. */
 static bool is_cut_escape(const Search *search, size_t at)
 {
     enum {
@@ -378,16 +382,16 @@ static bool is_cut_escape(const Search *search, size_t at)
            (c == '\\' || c == '%' || c == '&' || c == '=');
 }
 
-/* One kind of escape; all of them start with one of its marks. */
-typedef struct Reading {
+/* One kind of escape; each starts with one of its marks. */
+typedef struct EscapeKind {
     bool needed;
     const char *marks;
     Unescape *unescape;
-} Reading;
+} EscapeKind;
 
-static void read_unescaped(Search *search, const Reading *reading)
+static void read_unescaped(Search *search, const EscapeKind *reading)
 {
-    Spelled stream = spelled_make(search);
+    DecodedStream stream = decoded_stream_make(search);
     Str text = search->text;
     bool is_mark[256] = { 0 };
     for (const char *c = reading->marks; *c != '\0'; c++) {
@@ -406,9 +410,9 @@ static void read_unescaped(Search *search, const Reading *reading)
         } else {
             at++;
         }
-        spelled_put(search, &stream, str_from(bytes, count), start, at);
+        decoded_stream_put(search, &stream, str_from(bytes, count), start, at);
     }
-    spelled_end(search, &stream);
+    decoded_stream_end(search, &stream);
 }
 
 static bool has(Str text, char c)
@@ -416,7 +420,7 @@ static bool has(Str text, char c)
     return memchr(text.data, c, text.len) != NULL;
 }
 
-/* What is in a URL may have been escaped for another language before. */
+/* The contents of a URL may have been escaped for another language before. */
 static void read_parts_of_urls(Search *search)
 {
     Str text = search->text;
@@ -447,7 +451,7 @@ static bool has_any(Str text, const char *marks)
 void search_escapes(Search *search)
 {
     const Scrubber *scrubber = search->scrubber;
-    const Reading readings[] = {
+    const EscapeKind readings[] = {
         { true, "\\", unescape_backslash },
         { scrubber->with_wide, "\\", unescape_character },
         { true, "\\", unescape_digits },

@@ -1,15 +1,15 @@
-/* Secrets that were taken apart: broken into lines, set in columns, printed one character at a time, as
- * a list of characters, between quotes and pluses, or escaped for several languages at once. Blanks
- * and, in a second reading, punctuation are dropped from the text as they were from the secrets.
+/* Secrets that were taken apart: broken into lines, set in columns, printed one character at a
+ * time, as a list of characters, between quotes and pluses, or escaped for several languages at
+ * once. Whitespace and, in a second reading, punctuation are dropped from the text and from the
+ * secrets alike.
  *
- * What is short could then be found anywhere ("root root" holds "troo"), so it has to be broken at line
- * ends only, or between all of its characters. */
+ * A short secret could then be found anywhere ("root root" contains "troo"), so it must be broken
+ * only at line ends, or between all of its characters. */
 #include "lang/scrub_search.h"
 
 #define ESCAPE_MARKS "\\%&=" /* of unescape_any() */
 
-/* A character that was kept, with the number of characters up to it that have something dropped before
- * them. */
+/* A character that was kept, with the number of characters so far that follow something dropped. */
 typedef struct Kept {
     size_t start;
     size_t joined; /* nothing */
@@ -54,14 +54,14 @@ Str scrub_loosened(Arena *arena, Str text, Loose loose)
 static LooseStream loose_make(Search *search, Loose loose)
 {
     const Matcher *matcher = search->scrubber->loose[loose];
-    size_t room = search_room(search, matcher);
+    size_t room = search_capacity(search, matcher);
     return (LooseStream){ .matcher = matcher,
                           .loose = loose,
                           .ring = ARENA_ARRAY(&search->arena, Kept, room),
                           .mask = room - 1 };
 }
 
-/* Returns how many characters of a secret end with this one. */
+/* Returns the number of characters of a secret that ends with this one. */
 static size_t loose_feed(LooseStream *stream, unsigned char byte, size_t start)
 {
     stream->now.start = start;
@@ -76,21 +76,21 @@ static size_t loose_feed(LooseStream *stream, unsigned char byte, size_t start)
     return matcher_match(stream->matcher, stream->state);
 }
 
-/* Whether the last `len` characters, from `first` on, are a secret that was taken apart. */
-static bool is_taken_apart(const Search *search, const LooseStream *stream, size_t len,
-                           const Kept *first)
+/* Whether the last `len` characters, starting at `first`, are a secret that was taken apart. */
+static bool is_split_secret(const Search *search, const LooseStream *stream, size_t len,
+                            const Kept *first)
 {
     size_t own = stream->loose == LOOSE_BLANKS ? search->scrubber->gaps_of_short : 0;
     return len >= SCRUB_SURE || stream->now.spaced - first->spaced <= own ||
            stream->now.joined == first->joined;
 }
 
-/* With the punctuation that a secret has around it, and that was dropped with all other. */
+/* Includes the punctuation at both ends of a secret, which was dropped with all other. */
 static void add_with_marks(Search *search, Loose loose, size_t len, Range range)
 {
     const Scrubber *scrubber = search->scrubber;
     Str text = search->text;
-    if (search_is_as_is(search, range)) {
+    if (search_is_verbatim(search, range)) {
         return;
     }
     size_t before = loose == LOOSE_MARKS ? scrubber->marks_before : 0;
@@ -104,8 +104,8 @@ static void add_with_marks(Search *search, Loose loose, size_t len, Range range)
     search_found(search, len, range.start, range.end);
 }
 
-/* Where a color or another sequence for terminals ends, which an escape character starts. */
-static size_t behind_sequence(Str text, size_t at)
+/* The end of a terminal sequence, such as a color, that starts with an escape character. */
+static size_t skip_sequence(Str text, size_t at)
 {
     if (at + 1 >= text.len || text.data[at + 1] != '[') {
         return at + 1;
@@ -121,7 +121,7 @@ static void feed(Search *search, LooseStream *stream, char c, Range place)
     unsigned char byte = search->scrubber->fold[(unsigned char)c];
     size_t len = loose_feed(stream, byte, place.start);
     const Kept *first = &stream->ring[(stream->count - len) & stream->mask];
-    if (len > 0 && is_taken_apart(search, stream, len, first)) {
+    if (len > 0 && is_split_secret(search, stream, len, first)) {
         add_with_marks(search, stream->loose, len, (Range){ first->start, place.end });
     }
 }
@@ -148,7 +148,7 @@ static void read_loose(Search *search, Loose loose, Unescape *unescape)
     bool labels = loose == LOOSE_MARKS;
     LooseStream stream = loose_make(search, loose);
     search_begin(search);
-    for (size_t at = labels ? scrub_behind_label(text, 0, 1) : 0; at < text.len;) {
+    for (size_t at = labels ? scrub_skip_label(text, 0, 1) : 0; at < text.len;) {
         char bytes[UTF8_BYTES_MAX] = { text.data[at] };
         Range place = { at, at + 1 };
         switch (kinds[(unsigned char)bytes[0]]) {
@@ -156,9 +156,9 @@ static void read_loose(Search *search, Loose loose, Unescape *unescape)
         case DROPPED: stream.gap = true; break;
         case LINE_END:
             stream.gap = stream.line = true;
-            place.end = labels ? scrub_behind_label(text, at + 1, 1) : at + 1;
+            place.end = labels ? scrub_skip_label(text, at + 1, 1) : at + 1;
             break;
-        case SEQUENCE: place.end = behind_sequence(text, at); break;
+        case SEQUENCE: place.end = skip_sequence(text, at); break;
         default:
             place.end = at;
             unsigned count = unescape(text, &place.end, bytes);

@@ -1,9 +1,9 @@
-/* Secrets as numbers, one for each byte or character: lists of programming languages, texts in which
- * every character is escaped, and what xxd, hexdump and od print. */
+/* Secrets as numbers, one for each byte or character: lists in programming languages, text in which
+ * every character is escaped, and the output of xxd, hexdump and od. */
 #include "lang/scrub_search.h"
 
 enum {
-    OFFSET_DIGITS = 6, /* at least, in what is printed by xxd, hexdump and od */
+    OFFSET_DIGITS = 6, /* minimum in the output of xxd, hexdump and od */
 };
 
 static bool is_word(char c)
@@ -30,7 +30,7 @@ static bool all_digits(Str word, int radix)
     return true;
 }
 
-size_t scrub_behind_label(Str text, size_t at, size_t digits_min)
+size_t scrub_skip_label(Str text, size_t at, size_t digits_min)
 {
     size_t start = at;
     while (start < text.len && (text.data[start] == ' ' || text.data[start] == '\t')) {
@@ -58,7 +58,7 @@ enum {
 static const struct {
     unsigned radix;
     unsigned digits_min, digits_max;
-    const char *prefixes; /* letters, which may follow a 0 */
+    const char *prefixes; /* letters that may follow a 0 */
 } radixes[RADIXES] = { { 16, 1, 8, "xuh" }, { 10, 1, 7, "" }, { 8, 1, 7, "o" }, { 2, 8, 8, "b" } };
 
 static bool read_number(Str word, size_t radix, uint32_t *out)
@@ -67,7 +67,7 @@ static bool read_number(Str word, size_t radix, uint32_t *out)
     char letter = ascii_lower(word.data[at]);
     at = ascii_is_alpha(letter) && strchr(radixes[radix].prefixes, letter) != NULL ? at + 1 : 0;
     word.len -= radixes[radix].radix == 16 && word.len > 1 &&
-                ascii_lower(word.data[word.len - 1]) == 'h'; /* of assemblers */
+                ascii_lower(word.data[word.len - 1]) == 'h'; /* assembler syntax */
     size_t digits = word.len - at;
     if (digits < radixes[radix].digits_min || digits > radixes[radix].digits_max) {
         return false;
@@ -84,7 +84,7 @@ static bool read_number(Str word, size_t radix, uint32_t *out)
     return value <= 0x10ffff;
 }
 
-/* What a minus before the number makes of it, in languages whose bytes have a sign. */
+/* The effect of a minus before the number, in languages with signed bytes. */
 static uint32_t with_sign(Str text, size_t start, uint32_t value)
 {
     bool negative = start >= 2 && text.data[start - 1] == '-' && !is_word(text.data[start - 2]);
@@ -92,9 +92,8 @@ static uint32_t with_sign(Str text, size_t start, uint32_t value)
 }
 
 typedef struct NumberStreams {
-    Spelled bytes[RADIXES];
-    Spelled
-        characters[RADIXES]; /* the same with numbers of characters, when secrets have wide ones */
+    DecodedStream bytes[RADIXES];
+    DecodedStream characters[RADIXES]; /* if secrets have non-ASCII characters */
 } NumberStreams;
 
 static void put_number(Search *search, NumberStreams *streams, size_t radix, Range word)
@@ -102,22 +101,22 @@ static void put_number(Search *search, NumberStreams *streams, size_t radix, Ran
     Str text = str_slice(search->text, word.start, word.end);
     uint32_t value;
     if (!read_number(text, radix, &value)) {
-        spelled_reset(&streams->bytes[radix]);
-        spelled_reset(&streams->characters[radix]);
+        decoded_stream_reset(&streams->bytes[radix]);
+        decoded_stream_reset(&streams->characters[radix]);
         return;
     }
     if (search->scrubber->with_wide) {
         char bytes[UTF8_BYTES_MAX];
         Str character = str_from(bytes, utf8_encode(value, bytes));
-        spelled_put(search, &streams->characters[radix], character, word.start, word.end);
+        decoded_stream_put(search, &streams->characters[radix], character, word.start, word.end);
     }
     value = radixes[radix].radix == 10 ? with_sign(search->text, word.start, value) : value;
     if (value > 255) {
-        spelled_reset(&streams->bytes[radix]);
+        decoded_stream_reset(&streams->bytes[radix]);
         return;
     }
     char byte = (char)value;
-    spelled_put(search, &streams->bytes[radix], str_from(&byte, 1), word.start, word.end);
+    decoded_stream_put(search, &streams->bytes[radix], str_from(&byte, 1), word.start, word.end);
 }
 
 static bool is_bits(Str word)
@@ -126,7 +125,7 @@ static bool is_bits(Str word)
 }
 
 /* An offset, the letter of `U+41` and `\x{41}`, or the function of `chr(65)`. */
-static bool is_no_number(Str text, Range word)
+static bool is_not_number(Str text, Range word)
 {
     size_t len = word.end - word.start;
     char next = word.end < text.len ? text.data[word.end] : '\0';
@@ -141,7 +140,7 @@ static bool is_no_number(Str text, Range word)
          is_bits(str_slice(text, word.end + 1, word.end + 1 + len)))) {
         return false;
     }
-    return scrub_behind_label(text, word.start, OFFSET_DIGITS) > word.start;
+    return scrub_skip_label(text, word.start, OFFSET_DIGITS) > word.start;
 }
 
 void search_numbers(Search *search)
@@ -149,8 +148,8 @@ void search_numbers(Search *search)
     Str text = search->text;
     NumberStreams streams;
     for (size_t i = 0; i < RADIXES; i++) {
-        streams.bytes[i] = spelled_make(search);
-        streams.characters[i] = spelled_make(search);
+        streams.bytes[i] = decoded_stream_make(search);
+        streams.characters[i] = decoded_stream_make(search);
     }
     search_begin(search);
     for (size_t at = 0; at < text.len;) {
@@ -163,7 +162,7 @@ void search_numbers(Search *search)
             word.end++;
         }
         at = word.end;
-        if (is_no_number(text, word)) {
+        if (is_not_number(text, word)) {
             continue;
         }
         for (size_t i = 0; i < RADIXES; i++) {
@@ -171,25 +170,25 @@ void search_numbers(Search *search)
         }
     }
     for (size_t i = 0; i < RADIXES; i++) {
-        spelled_end(search, &streams.bytes[i]);
-        spelled_end(search, &streams.characters[i]);
+        decoded_stream_end(search, &streams.bytes[i]);
+        decoded_stream_end(search, &streams.characters[i]);
     }
 }
 
 /* --- Dumps ----------------------------------------------------------------------------------- */
 
-/* What the words of a row can be. A row with an offset goes as a whole: beside its numbers it shows its
- * text. */
+/* The possible formats of the words of a row. A row with an offset is removed as a whole, because
+ * it also shows its text next to the numbers. */
 typedef enum Dump {
-    DUMP_BIG,    /* hexadecimal, of any number of bytes */
-    DUMP_LITTLE, /* the same, and the last byte first */
-    DUMP_OCTAL,  /* two bytes, the last first */
+    DUMP_BIG,    /* hexadecimal, any number of bytes */
+    DUMP_LITTLE, /* the same, last byte first */
+    DUMP_OCTAL,  /* two bytes, last byte first */
     DUMP_BITS,
-    DUMP_SHORTS,             /* decimal, of two bytes */
-    DUMP_INTS,               /* of four */
-    DUMP_LONGS,              /* of eight */
-    DUMP_WORDS,              /* the number of those */
-    DUMP_CELLS = DUMP_WORDS, /* a character each */
+    DUMP_SHORTS,             /* decimal, two bytes */
+    DUMP_INTS,               /* four bytes */
+    DUMP_LONGS,              /* eight bytes */
+    DUMP_WORDS,              /* number of these */
+    DUMP_CELLS = DUMP_WORDS, /* one character each */
     DUMPS
 } Dump;
 
@@ -211,7 +210,7 @@ static size_t read_dumped_hex(Str word, bool is_little, char bytes[DUMPED_MAX])
     return count;
 }
 
-/* Numbers of `size` bytes, the last byte first. Zeros at the end fill up the last number. */
+/* Numbers of `size` bytes, last byte first. Trailing zeros pad the last number. */
 static size_t read_dumped_decimal(Str word, size_t size, char bytes[DUMPED_MAX])
 {
     enum {
@@ -232,10 +231,10 @@ static size_t read_dumped_decimal(Str word, size_t size, char bytes[DUMPED_MAX])
         bytes[i] = (char)(value >> 8 * i);
         count = bytes[i] != '\0' ? i + 1 : count;
     }
-    return count <= word.len ? count : 0; /* as all spellings, see search_room() */
+    return count <= word.len ? count : 0; /* like all spellings, see search_capacity() */
 }
 
-/* Returns the number of bytes that the word is; 0: it is none of this kind. */
+/* Returns the number of bytes that the word denotes; 0 if it does not have this format. */
 static size_t read_dumped(Str word, Dump dump, char bytes[DUMPED_MAX])
 {
     switch (dump) {
@@ -260,11 +259,11 @@ static size_t read_dumped(Str word, Dump dump, char bytes[DUMPED_MAX])
 }
 
 /* Returns whether there were any. */
-static bool read_words(Search *search, Spelled streams[DUMP_WORDS], Range row, size_t at)
+static bool read_words(Search *search, DecodedStream streams[DUMP_WORDS], Range row, size_t at)
 {
     Str text = search->text;
     bool labeled = at > row.start;
-    bool framed = labeled && text.data[at - 1] == ':'; /* two blanks end the numbers */
+    bool framed = labeled && text.data[at - 1] == ':'; /* two spaces end the numbers */
     for (bool first = true;; first = false) {
         size_t before = at;
         while (at < row.end && text.data[at] == ' ') {
@@ -278,13 +277,13 @@ static bool read_words(Search *search, Spelled streams[DUMP_WORDS], Range row, s
             at++;
         }
         bool any = false;
-        /* Those in the order of the text are found as hexadecimal digits. */
+        /* Those in text order are found as hexadecimal digits. */
         for (Dump dump = labeled ? DUMP_BIG : DUMP_LITTLE; dump < DUMP_WORDS; dump++) {
             char bytes[DUMPED_MAX];
             size_t count = read_dumped(str_slice(text, start, at), dump, bytes);
             any |= count > 0;
-            spelled_put(search, &streams[dump], str_from(bytes, count), labeled ? row.start : start,
-                        labeled ? row.end : at);
+            decoded_stream_put(search, &streams[dump], str_from(bytes, count),
+                               labeled ? row.start : start, labeled ? row.end : at);
         }
         if (!any) {
             return !first;
@@ -292,7 +291,7 @@ static bool read_words(Search *search, Spelled streams[DUMP_WORDS], Range row, s
     }
 }
 
-/* Four columns, of which the first is blank: "   a", "  \\n", "  sp", " 303". */
+/* Four columns, the first of which is blank: "   a", "  \\n", "  sp", " 303". */
 static bool read_cell(Str cell, char *out)
 {
     Str word = str_trim(cell);
@@ -302,7 +301,8 @@ static bool read_cell(Str cell, char *out)
     switch (word.len) {
     case 0: *out = ' '; return true;
     case 1: *out = word.data[0]; return true;
-    case 2: *out = word.data[0] == '\\' ? '\n' : ' '; return true; /* one of the blanks */
+    /* one of the whitespace characters */
+    case 2: *out = word.data[0] == '\\' ? '\n' : ' '; return true;
     default: break;
     }
     unsigned value = 0;
@@ -313,22 +313,22 @@ static bool read_cell(Str cell, char *out)
     return all_digits(word, 8);
 }
 
-static void read_cells(Search *search, Spelled *stream, Range row, size_t at)
+static void read_cells(Search *search, DecodedStream *stream, Range row, size_t at)
 {
     for (; at + 4 <= row.end; at += 4) {
         char byte;
         if (!read_cell(str_slice(search->text, at, at + 4), &byte)) {
-            spelled_reset(stream);
+            decoded_stream_reset(stream);
             return;
         }
-        spelled_put(search, stream, str_from(&byte, 1), row.start, row.end);
+        decoded_stream_put(search, stream, str_from(&byte, 1), row.start, row.end);
     }
 }
 
-static void reset_words(Spelled streams[DUMP_WORDS])
+static void reset_words(DecodedStream streams[DUMP_WORDS])
 {
     for (size_t i = 0; i < DUMP_WORDS; i++) {
-        spelled_reset(&streams[i]);
+        decoded_stream_reset(&streams[i]);
     }
 }
 
@@ -337,9 +337,9 @@ static void reset_words(Spelled streams[DUMP_WORDS])
 static void read_bare_dumps(Search *search)
 {
     Str text = search->text;
-    Spelled streams[DUMP_WORDS];
+    DecodedStream streams[DUMP_WORDS];
     for (size_t i = 0; i < DUMP_WORDS; i++) {
-        streams[i] = spelled_make(search);
+        streams[i] = decoded_stream_make(search);
     }
     search_begin(search);
     for (Range row = { 0 }; row.start < text.len; row.start = row.end + 1) {
@@ -354,16 +354,16 @@ static void read_bare_dumps(Search *search)
 void search_dumps(Search *search)
 {
     Str text = search->text;
-    Spelled streams[DUMPS];
+    DecodedStream streams[DUMPS];
     for (size_t i = 0; i < DUMPS; i++) {
-        streams[i] = spelled_make(search);
+        streams[i] = decoded_stream_make(search);
     }
     search_begin(search);
     for (Range row = { 0 }; row.start < text.len; row.start = row.end + 1) {
         const char *line_end = memchr(text.data + row.start, '\n', text.len - row.start);
         row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
         Str line = str_slice(text, 0, row.end);
-        size_t behind = scrub_behind_label(line, row.start, OFFSET_DIGITS);
+        size_t behind = scrub_skip_label(line, row.start, OFFSET_DIGITS);
         bool labeled = behind > row.start;
         bool cells = labeled || str_starts(str_from_offset(line, row.start), STR(" "));
         if (labeled) {
@@ -374,7 +374,7 @@ void search_dumps(Search *search)
         if (cells) {
             read_cells(search, &streams[DUMP_CELLS], row, behind);
         } else {
-            spelled_reset(&streams[DUMP_CELLS]);
+            decoded_stream_reset(&streams[DUMP_CELLS]);
         }
     }
     read_bare_dumps(search);

@@ -1,8 +1,8 @@
-/* One search of a text for secrets, which the files scrub_*.c share: each reads the text in some
- * ways and adds the places where a secret is. Private to them and to scrub.c.
+/* One search of a text for secrets, shared by the files scrub_*.c: each reads the text in several
+ * ways and adds the ranges where a secret is. Private to them and scrub.c.
  *
- * A reading undoes a kind of spelling. The bytes that come out go through a matcher, and each of them
- * knows where in the text it was spelled. */
+ * A reading decodes one kind of spelling. The decoded bytes are fed to a matcher, and for each of
+ * them its location in the text is recorded. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,29 +12,30 @@
 #include "lang/scrub.h"
 
 enum {
-    SCRUB_SURE = 8, /* characters of a secret that are not somewhere by chance */
+    SCRUB_SURE = 8, /* characters of a secret that do not occur by chance */
 };
 
-/* Secrets without what is dropped on both sides: needles with fewer characters are not looked for. */
+/* Secrets without what is dropped on both sides: needles with fewer characters are not searched
+ * for. */
 typedef enum Loose {
-    LOOSE_BLANKS, /* without blanks, line ends and control characters */
-    LOOSE_MARKS,  /* and without punctuation */
+    LOOSE_BLANKS, /* without whitespace, line ends and control characters */
+    LOOSE_MARKS,  /* also without punctuation */
     LOOSE_COUNT
 } Loose;
 
 struct Scrubber {
-    Matcher *matcher;            /* of the secrets, with ASCII in lower case */
-    Matcher *loose[LOOSE_COUNT]; /* of the same, without blanks and marks */
-    size_t marks_before;         /* the most punctuation marks that a secret starts with */
-    size_t marks_behind;         /* and ends with */
-    size_t gaps_of_short;        /* the most gaps between words that a short secret has */
-    bool with_space;             /* a secret has one, which forms write as `+` */
-    bool with_doubled;           /* a secret has a mark that is doubled to quote it */
-    bool with_wide;              /* a secret has characters beyond ASCII */
+    Matcher *matcher;            /* for the secrets, with ASCII in lower case */
+    Matcher *loose[LOOSE_COUNT]; /* for the same, without whitespace and punctuation */
+    size_t marks_before;         /* maximum number of punctuation marks at the start of a secret */
+    size_t marks_behind;         /* and at the end */
+    size_t gaps_of_short;        /* maximum number of gaps between words in a short secret */
+    bool with_space;             /* a secret contains a space, which forms encode as `+` */
+    bool with_doubled;           /* a secret contains a mark that is doubled for quoting */
+    bool with_wide;              /* a secret contains non-ASCII characters */
     unsigned char fold[256];     /* to lower case */
 };
 
-/* Bytes of the text to replace. */
+/* A range of bytes to replace. */
 typedef struct Range {
     size_t start;
     size_t end;
@@ -47,27 +48,27 @@ typedef struct Search {
     const uint32_t *first; /* matcher_first() */
     Str text;
     bool cut;    /* the text may end within a secret */
-    bool nested; /* it was encoded in another text */
+    bool nested; /* the text was encoded inside another */
     Arena arena;
     Ranges found;
-    Ranges inside;  /* what search_inside() found, in any order */
-    size_t longest; /* secret that was found */
+    Ranges inside;  /* found by search_inside(), in any order */
+    size_t longest; /* length of the longest secret found */
     size_t longest_raw;
-    uint32_t raw_count;  /* in found: those as they are, which come first */
-    uint32_t pass_start; /* in found: where the present reading of the text began */
+    uint32_t raw_count;  /* in `found`: number of verbatim ones, which come first */
+    uint32_t pass_start; /* in `found`: start of the current reading */
 } Search;
 
-/* Places in a ring for the longest secret that can be in the text, a power of two. No spelling has
- * fewer bytes than what it spells. */
-size_t search_room(const Search *search, const Matcher *matcher);
+/* Number of entries in a ring for the longest secret that can be in the text, a power of two. No
+ * spelling is shorter than what it spells. */
+size_t search_capacity(const Search *search, const Matcher *matcher);
 
-/* To be called before each reading. */
+/* Must be called before each reading. */
 static inline void search_begin(Search *search)
 {
     search->pass_start = search->found.len;
 }
 
-/* Within one reading ends come in rising order. */
+/* Within one reading, ends must ascend. */
 void search_add(Search *search, size_t start, size_t end);
 
 /* The same for a secret of `len` bytes. */
@@ -77,10 +78,10 @@ static inline void search_found(Search *search, size_t len, size_t start, size_t
     search_add(search, start, end);
 }
 
-/* Whether it was found as it is: then it goes whatever other readings find. */
-bool search_is_as_is(const Search *search, Range range);
+/* Whether it was found verbatim: then it is removed regardless of other readings. */
+bool search_is_verbatim(const Search *search, Range range);
 
-/* Looks into what was decoded: a secret there takes all of it, `start` to `end` of the text. */
+/* Searches decoded text: a secret in it removes all of it, `start` to `end` of the outer text. */
 void search_inside(Search *search, Str decoded, size_t start, size_t end);
 
 /* The readings. */
@@ -90,45 +91,45 @@ void search_encoded(Search *search); /* scrub_codes.c */
 void search_numbers(Search *search); /* scrub_numbers.c */
 void search_dumps(Search *search);
 
-/* Undoes the escapes in texts: puts what the characters at `*at` are spelled for into `out`, moves `*at`
- * behind them and returns the number of bytes put. */
+/* Decodes escapes: writes what the characters at `*at` denote to `out`, moves `*at` past them and
+ * returns the number of bytes written. */
 typedef unsigned Unescape(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
 
-/* Any escape, however often it was escaped itself; \xe9 as a byte, and as a character. */
+/* Any escape, even if it was escaped repeatedly; \xe9 as a byte and as a character. */
 unsigned unescape_any(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
 unsigned unescape_any_wide(Str text, size_t *at, char out[UTF8_BYTES_MAX]);
 
-/* Reads `digits` hexadecimal digits at `at`. */
+/* Parses `digits` hexadecimal digits at `at`. */
 bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out);
 
-/* Where the number of a line, or an offset, at its start `at` ends: "  12: ", "0000020 ". Returns
- * `at` when there is none. */
-size_t scrub_behind_label(Str text, size_t at, size_t digits_min);
+/* Skips a line number or offset at the start of a line: "  12: ", "0000020 ". Returns `at` if there
+ * is none. */
+size_t scrub_skip_label(Str text, size_t at, size_t digits_min);
 
 /* The text without what `loose` drops. */
 Str scrub_loosened(Arena *arena, Str text, Loose loose);
 
-/* Decoded bytes on their way through the matcher. A ring holds where the latest of them were
- * spelled, as many as the longest secret has. Bytes that begin no secret are not counted: most
- * are such. */
-typedef struct Spelled {
+/* Decoded bytes on their way through the matcher. A ring holds the locations of the latest of them,
+ * as many as the longest secret has. Bytes that cannot begin a secret, which are the majority, are
+ * not recorded. */
+typedef struct DecodedStream {
     uint32_t state;
     size_t count;
     size_t *starts;
     size_t mask;
-} Spelled;
+} DecodedStream;
 
-Spelled spelled_make(Search *search);
+DecodedStream decoded_stream_make(Search *search);
 
-static inline void spelled_reset(Spelled *stream)
+static inline void decoded_stream_reset(DecodedStream *stream)
 {
     stream->state = MATCHER_START;
 }
 
-/* One byte, spelled at `start`. Returns how many bytes of a secret end with it; where that secret
- * starts is spelled_start(). */
-static inline size_t spelled_feed(const Search *search, Spelled *stream, unsigned char byte,
-                                  size_t start)
+/* Feeds one byte that is spelled at `start`. Returns the length of a secret that ends with it; its
+ * start is decoded_stream_start(). */
+static inline size_t decoded_stream_feed(const Search *search, DecodedStream *stream,
+                                         unsigned char byte, size_t start)
 {
     byte = search->scrubber->fold[byte];
     if (stream->state == MATCHER_START && search->first[byte] == MATCHER_START) {
@@ -139,21 +140,22 @@ static inline size_t spelled_feed(const Search *search, Spelled *stream, unsigne
     return matcher_match(search->matcher, stream->state);
 }
 
-static inline size_t spelled_start(const Spelled *stream, size_t len)
+static inline size_t decoded_stream_start(const DecodedStream *stream, size_t len)
 {
     return stream->starts[(stream->count - len) & stream->mask];
 }
 
-/* The bytes of one character or number, spelled from `start` to `end`. */
-static inline void spelled_put(Search *search, Spelled *stream, Str bytes, size_t start, size_t end)
+/* Feeds the bytes of one character or number, spelled from `start` to `end`. */
+static inline void decoded_stream_put(Search *search, DecodedStream *stream, Str bytes,
+                                      size_t start, size_t end)
 {
     for (size_t i = 0; i < bytes.len; i++) {
-        size_t len = spelled_feed(search, stream, (unsigned char)bytes.data[i], start);
+        size_t len = decoded_stream_feed(search, stream, (unsigned char)bytes.data[i], start);
         if (len > 0) {
-            search_found(search, len, spelled_start(stream, len), end);
+            search_found(search, len, decoded_stream_start(stream, len), end);
         }
     }
 }
 
-/* At the end of the text, which may have been cut within a secret. */
-void spelled_end(Search *search, const Spelled *stream);
+/* Call at the end of the text, which may be truncated within a secret. */
+void decoded_stream_end(Search *search, const DecodedStream *stream);

@@ -1,4 +1,5 @@
-/* What to look for: texts, and the secrets in values. How they are found is in scrub.c. */
+/* The set of secrets to search for: strings, and the secrets in values. The search itself is in
+ * scrub.c. */
 #include "lang/number.h"
 #include "lang/scrub.h"
 
@@ -65,7 +66,7 @@ static bool search_entries(Search *s, const Map *map, bool secret)
     return true;
 }
 
-/* False when it goes too far. */
+/* Returns false if the limit is reached. */
 static bool search(Search *s, Value v, bool secret)
 {
     secret |= value_is_secret(v);
@@ -80,7 +81,7 @@ static bool search(Search *s, Value v, bool secret)
     }
     bool frozen = is_map ? v.map->frozen : v.list->frozen;
     if (!secret && frozen && !value_holds_secret(v)) {
-        return true; /* it knows that there is nothing to find */
+        return true; /* frozen and known to contain no secret */
     }
     uint32_t len = is_map ? v.map->len : v.list->len;
     if (s->depth == 0 || s->visits < len) {
@@ -97,7 +98,7 @@ bool secrets_find(Value v, Arena *arena, SecretFound *found, void *context, Erro
 {
     Search s = { arena, found, context, VALUE_DEPTH_MAX, VALUE_VISITS_MAX };
     return search(&s, v, false) ||
-           error_set(err, ERROR_LIMIT, "too many values to look through for secrets");
+           error_set(err, ERROR_LIMIT, "too many values to search for secrets");
 }
 
 static void add_found(void *context, Str secret)
@@ -113,7 +114,7 @@ bool secret_set_add_value(SecretSet *set, Value v, Error *err)
 /* --- Values without their secrets ------------------------------------------------------------ */
 
 enum {
-    HIDE_DEPTH = 128 /* what lies deeper is hidden unseen */
+    HIDE_DEPTH = 128 /* deeper values are hidden unconditionally */
 };
 
 static Value hide(Arena *arena, Value v, unsigned depth)
@@ -144,20 +145,20 @@ Value secrets_hide(Arena *arena, Value v)
     return value_holds_secret(v) ? hide(arena, v, 0) : v;
 }
 
-typedef struct Replacing {
+typedef struct SecretReplacer {
     Arena *arena;
     SecretsShown *shown;
     void *context;
-} Replacing;
+} SecretReplacer;
 
-/* A number that is a secret is shown as text. */
-static Value replace_number(const Replacing *r, Value v)
+/* A number that is a secret is shown as a string. */
+static Value replace_number(const SecretReplacer *r, Value v)
 {
     Str text = number_text(r->arena, v), shown = r->shown(r->context, text, r->arena);
     return str_eq(shown, text) ? v : value_string(shown);
 }
 
-static bool put_scalar(const Replacing *r, Value v, Buf *out)
+static bool put_scalar(const SecretReplacer *r, Value v, Buf *out)
 {
     bool number = v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
     if (!number && !value_is_string(v)) {
@@ -168,8 +169,8 @@ static bool put_scalar(const Replacing *r, Value v, Buf *out)
     return true;
 }
 
-/* Whether the items together are a secret: its characters, their numbers, its lines. */
-static bool is_taken_apart(const Replacing *r, const List *list)
+/* Whether the items together form a secret: its characters, their numbers, or its lines. */
+static bool is_split_secret(const SecretReplacer *r, const List *list)
 {
     Buf text = buf_make_in(r->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < list->len; i++) {
@@ -185,7 +186,7 @@ static bool is_same_scalar(Value a, Value b)
     return a.kind == b.kind && (!value_is_string(a) || str_eq(value_str(a), value_str(b)));
 }
 
-static Value replace(const Replacing *r, Value v, unsigned depth)
+static Value replace(const SecretReplacer *r, Value v, unsigned depth)
 {
     if (value_is_secret(v) || depth > HIDE_DEPTH) {
         return value_string(STR(SCRUB_MARK));
@@ -203,7 +204,7 @@ static Value replace(const Replacing *r, Value v, unsigned depth)
             list_push(r->arena, list, replace(r, v.list->items[i], depth + 1));
             same = same && is_same_scalar(v.list->items[i], list->items[i]);
         }
-        return same && is_taken_apart(r, list) ? value_string(STR(SCRUB_MARK)) : value_list(list);
+        return same && is_split_secret(r, list) ? value_string(STR(SCRUB_MARK)) : value_list(list);
     }
     if (v.kind == VALUE_MAP) {
         Map *map = map_new(r->arena, v.map->len);
@@ -218,5 +219,5 @@ static Value replace(const Replacing *r, Value v, unsigned depth)
 
 Value secrets_replace(Arena *arena, Value v, SecretsShown *shown, void *context)
 {
-    return replace(&(Replacing){ arena, shown, context }, v, 0);
+    return replace(&(SecretReplacer){ arena, shown, context }, v, 0);
 }

@@ -36,7 +36,7 @@ unsigned unicode_flags(uint32_t code)
     return record_find(code)->flags & (UNICODE_SPECIAL - 1u);
 }
 
-/* Decimal digits stand in rows of ten, zero first, so their run tells which one it is. */
+/* Decimal digits come in runs of ten starting with zero, so the run determines the value. */
 unsigned unicode_decimal_value(uint32_t code)
 {
     return (code - (run_find(code) >> UNICODE_RECORD_BITS)) % 10;

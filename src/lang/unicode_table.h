@@ -1,4 +1,4 @@
-/* The shape of the generated table behind unicode.h. Nobody else includes this. */
+/* Layout of the generated table used by unicode.c. Not included elsewhere. */
 #pragma once
 
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include "base/own.h"
 
 enum {
-    /* A record with this bit has a mapping of several code points in unicode_specials. */
+    /* Records with this bit have a mapping to several code points in unicode_specials. */
     UNICODE_SPECIAL = 1 << 13,
     UNICODE_RECORD_BITS = 10,
     UNICODE_BLOCK_BITS = 7,
@@ -26,10 +26,11 @@ typedef struct UnicodeSpecial {
 } UnicodeSpecial;
 
 extern const UnicodeRecord unicode_records[];
-/* Ascending: first code point of a run in the upper bits, number of its record below. */
+/* Ascending: first code point of a run in the upper bits, index of its record below. */
 extern const uint32_t unicode_runs[];
 extern const uint32_t unicode_run_count;
-/* The run that each block of code points begins in, up to and with that of UNICODE_INDEXED. */
+/* The run in which each block of code points begins, up to and including that of
+ * UNICODE_INDEXED. */
 extern const uint16_t unicode_run_index[];
 extern const UnicodeSpecial unicode_specials[]; /* ascending by code */
 extern const uint32_t unicode_special_count;

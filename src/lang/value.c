@@ -1,3 +1,13 @@
+/* Values and maps.
+ *
+ * A map is an array of entries in insertion order. Up to MAP_LINEAR entries are searched linearly;
+ * larger maps have an index, an open-addressing hash table of (hash, position) with linear probing
+ * that is at most half full. Removing an entry closes its gap in the array and in the probe chain,
+ * so there are no tombstones.
+ *
+ * Containers may share children and, through template methods such as append(), even contain
+ * themselves. So every recursive walk here is bounded in depth and number of visits, and what is
+ * beyond the bound counts as secret. */
 #include "lang/value.h"
 
 #include <math.h>
@@ -46,8 +56,8 @@ const char *value_kind_name(ValueKind kind)
     return kind_names[kind];
 }
 
-/* What is left of a walk: containers can share children and hold themselves, so neither depth nor
- * number of visits follow from the size of what is in memory. */
+/* Remaining budget of a walk: containers can share children and contain themselves, so neither
+ * depth nor number of visits is bounded by memory. */
 typedef struct Walk {
     uint32_t depth;
     uint32_t visits;
@@ -136,7 +146,7 @@ static uint64_t hash_integer(int64_t integer)
     return hash_u64((uint64_t)integer ^ hash_seed());
 }
 
-/* Numbers that are equal hash alike whatever their kind, as map keys must. */
+/* Equal numbers have equal hashes regardless of type, as map keys require. */
 static uint64_t hash_number(double number)
 {
     if (number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
@@ -166,7 +176,7 @@ uint64_t value_hash(Value key)
     }
 }
 
-/* Exact: an integer that a double cannot hold equals no double. */
+/* Exact: an integer that a double cannot represent equals no double. */
 static bool int_equals_float(int64_t integer, double number)
 {
     return number >= -9223372036854775808.0 && number < 9223372036854775808.0 &&
@@ -266,9 +276,9 @@ static uint32_t home_slot(const Map *map, uint32_t position)
     return (uint32_t)value_hash(map->entries[position].key) & map->index_mask;
 }
 
-/* Frees the slot of an entry that is still in its place. What follows in the chain and could stand
- * in the freed slot moves there, so that no search ends too early. Then the positions behind the
- * entry count one less. */
+/* Frees the slot of an entry that is still in place. Later entries of the probe chain that may use
+ * the freed slot move there, so that no search ends too early. Then the positions after the entry
+ * are decremented. */
 static void index_remove(Map *map, uint32_t position)
 {
     uint32_t mask = map->index_mask;
@@ -374,7 +384,8 @@ MapEntry *map_find(const Map *map, Value key)
     return NULL;
 }
 
-/* Room for the whole capacity at once: a map whose size was known never builds its index twice. */
+/* Sized for the full capacity: a map whose size is known in advance never builds its index
+ * twice. */
 static uint32_t index_slots(const Map *map)
 {
     uint32_t slots = 4 * MAP_LINEAR;
@@ -398,7 +409,7 @@ static MapEntry *append_entry(Arena *arena, Map *map, Value key, Value value)
     return entry;
 }
 
-/* `hash` is the key's, and used only once there is an index. */
+/* `hash` is that of the key, and used only if there is an index. */
 static void index_append(Arena *arena, Map *map, uint64_t hash)
 {
     if (map->index == NULL && map->len <= MAP_LINEAR) {
@@ -446,7 +457,7 @@ static bool keys_are_unique(const MapEntry *entries, uint32_t count)
     return true;
 }
 
-/* Puts every entry into the new index; false at the first key that is there already. */
+/* Adds every entry to the new index; returns false at the first duplicate key. */
 static bool index_unique(Map *map)
 {
     for (uint32_t i = 0; i < map->len; i++) {
@@ -562,8 +573,8 @@ Str value_original(const Sources *sources, Value v)
     return str_slice(source->text, v.start, (size_t)v.start + v.span);
 }
 
-/* Stops when the budget is used up: shared children are copied once per use, which can amount to
- * more than any memory. */
+/* Stops if the budget is exhausted: shared children are copied once per use, which may exceed any
+ * memory. */
 static Value copy(Arena *arena, Value v, unsigned depth)
 {
     if (depth > VALUE_DEPTH_MAX) {
@@ -601,8 +612,9 @@ Value value_copy(Arena *arena, Value v)
     return copy(arena, v, 0);
 }
 
-/* Both freeze a container and return whether it holds a secret. One that is met again before it
- * is done holds itself; it counts as secret, because that cannot be told from inside. */
+/* Both freeze a container and return whether it contains a secret. One that is visited again before
+ * it is finished contains itself; it counts as secret, because that cannot be determined from
+ * inside. */
 static bool freeze(Value v, unsigned depth);
 
 static bool freeze_list(List *list, unsigned depth)

@@ -1,18 +1,19 @@
-/* The one value tree for YAML, JSON and templates.
+/* The value tree shared by YAML, JSON and templates.
  *
- * A Value is 24 bytes, passed by value. Scalars live inside it; strings, lists, maps and objects
- * point into the arena of whoever made them. Values are never freed one by one.
+ * A Value is 24 bytes, passed by value. Scalars are stored inline; strings, lists, maps and objects
+ * point into the arena of their creator. Values are never freed individually.
  *
- * Place: a value read from a text knows its source (index into Sources) and the bytes it was
- * written as (`start`, `span`), so its original spelling (`0644`, `yes`) is source text sliced
- * there, and line and column follow from the offset. Computed values have source SOURCE_NONE.
+ * Location: a value parsed from a text has its source (index into Sources) and its range of bytes
+ * (`start`, `span`), so its original spelling (`0644`, `yes`) can be sliced from the source, and
+ * line and column follow from the offset. Computed values have source SOURCE_NONE.
  *
- * Secrets: VALUE_SECRET marks a value whose text must not be shown. The mark travels by these
- * rules, which every operation keeps:
- *   - an element or attribute taken from a secret container is secret;
- *   - an operator, filter or method whose input or argument holds a secret gives a secret result;
- *   - comparisons, tests, membership and length give plain results.
- * Rendering records the byte ranges of the output that came from secrets. */
+ * Secrets: VALUE_SECRET marks a value whose text must not be shown. All operations propagate the
+ * mark by these rules:
+ *   - an element or attribute of a secret container is secret;
+ *   - an operator, filter or method with a secret in its input or arguments has a secret result;
+ *   - comparisons, tests, membership and length have plain results.
+ *
+ * Rendering records the byte ranges of the output that come from secrets. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,12 +29,13 @@ typedef enum ValueKind {
     VALUE_BOOL,
     VALUE_INT,
     VALUE_FLOAT,
-    VALUE_STRING, /* with VALUE_MARKUP: text that is already safe for HTML */
+    VALUE_STRING, /* with VALUE_MARKUP: already safe for HTML */
     VALUE_LIST,
     VALUE_TUPLE,
     VALUE_MAP,
-    VALUE_OBJECT,    /* callable, iterator, namespace, range, lazy map ...: see object.h */
-    VALUE_UNDEFINED, /* an absent value; `undefined` says what was missing, NULL: "not given" */
+    VALUE_OBJECT, /* callable, iterator, namespace, range, lazy map ...: see object.h */
+    /* an absent value; `undefined` describes what is missing, NULL: "not passed" */
+    VALUE_UNDEFINED,
 } ValueKind;
 
 enum ValueFlag {
@@ -48,8 +50,8 @@ typedef struct Map Map;
 typedef struct Object Object;
 typedef struct Undefined Undefined;
 
-/* The three words can also be written and copied as such: a value that is made of narrow stores
- * and then read by wide loads makes the processor wait. */
+/* The three words can also be written and copied directly: reading a value by wide loads after
+ * narrow stores stalls the processor. */
 typedef struct Value {
     union {
         struct {
@@ -65,7 +67,7 @@ typedef struct Value {
         int64_t integer;
         double number;
         const char *text;
-        List *list; /* also a tuple's items */
+        List *list; /* also the items of a tuple */
         Map *map;
         Object *object;
         const Undefined *undefined;
@@ -80,14 +82,14 @@ typedef struct Value {
     };
 } Value;
 
-/* kind, flags and len as they lie in `head`. */
+/* kind, flags and len as stored in `head`. */
 #define VALUE_HEAD(kind, flags, len) \
     ((uint64_t)(kind) | (uint64_t)(flags) << 8 | (uint64_t)(uint32_t)(len) << 32)
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "VALUE_HEAD is for little endian");
 _Static_assert(sizeof(Value) == 24, "values stay small");
 
-/* Frozen containers belong to somebody else (a site's variables): methods that would change
- * them fail. What is frozen remembers whether it holds a secret. */
+/* Frozen containers are shared (variables of a site): methods that would change them fail. Frozen
+ * containers cache whether they contain a secret. */
 typedef enum SecretMemo {
     SECRETS_UNKNOWN,
     SECRETS_ABSENT,
@@ -107,8 +109,8 @@ typedef struct MapEntry {
     Value value;
 } MapEntry;
 
-/* Keeps insertion order. Up to MAP_LINEAR entries are searched one by one; larger maps get an
- * index of (hash, position) pairs. Keys compare as in Python: 1, 1.0 and true are one key. */
+/* Preserves insertion order. Up to MAP_LINEAR entries are searched linearly; larger maps have an
+ * index of (hash, position) pairs. Keys compare as in Python: 1, 1.0 and true are the same key. */
 struct Map {
     MapEntry *entries;
     uint64_t *index; /* upper half hash, lower half position + 1; 0 is free */
@@ -124,14 +126,15 @@ enum {
     VALUE_STRING_MAX = INT32_MAX
 };
 
-/* What was looked for and not found; see template/undefined.h for how it is told. */
+/* A failed lookup; template/undefined.c builds the message. */
 struct Undefined {
-    Str name;       /* variable, attribute or element name; empty when `hint` says it all */
-    Str hint;       /* a whole message instead of the one made from name and owner */
+    /* name of the variable, attribute or element; empty if `hint` is the entire message */
+    Str name;
+    Str hint;       /* a complete message instead of the one built from name and owner */
     Value owner;    /* the value that lacks it; VALUE_UNDEFINED with NULL for a variable */
-    Value key;      /* the key for an element lookup */
-    bool attribute; /* looked up as an attribute, not as an element */
-    bool lenient;   /* behaves as in the default mode whatever the settings say */
+    Value key;      /* the key of an element lookup */
+    bool attribute; /* an attribute lookup, not an element lookup */
+    bool lenient;   /* uses the default mode regardless of the settings */
 };
 
 static inline Value value_null(void)
@@ -150,7 +153,7 @@ static inline Value value_float(double number)
 {
     return (Value){ .head = VALUE_FLOAT, .number = number, .place = 0 };
 }
-/* The bytes are borrowed; at most VALUE_STRING_MAX of them. */
+/* The bytes are borrowed; at most VALUE_STRING_MAX. */
 static inline Value value_string(Str s)
 {
     return (Value){ .head = VALUE_HEAD(VALUE_STRING, 0, s.len), .text = s.data, .place = 0 };
@@ -176,7 +179,7 @@ static inline Value value_object(Object *object)
 {
     return (Value){ .head = VALUE_OBJECT, .object = object, .place = 0 };
 }
-/* "Not given": an optional argument that the caller left out, a slot not yet assigned. */
+/* "Not passed": an omitted optional argument, or an unassigned slot. */
 static inline Value value_missing(void)
 {
     return (Value){ .head = VALUE_UNDEFINED, .payload = 0, .place = 0 };
@@ -212,13 +215,13 @@ static inline Value value_with_secret(Value v)
     return v;
 }
 
-/* As Python has it: null, false, zero and what is empty are false. Objects are true, undefined ones
- * false, whatever the template language says of them. */
+/* Python's truth: null, false, zero and empty values are false. Objects are true and undefined
+ * values false, regardless of the template language. */
 bool value_is_true(Value v);
 
 /* "null", "bool", "int", "float", "string", "list", "tuple", "map", "object", "undefined". */
 const char *value_kind_name(ValueKind kind);
-/* What Python calls the type: "NoneType", "str", "dict", ...; "object" for every object. */
+/* The name of the type in Python: "NoneType", "str", "dict", ...; "object" for every object. */
 const char *value_python_name(Value v);
 
 enum {
@@ -227,13 +230,15 @@ enum {
     VALUE_KEY_ITEMS_MAX = 10000
 };
 
-/* True when `v` or anything in it is secret. Frozen containers know; others are walked, at most
- * VALUE_DEPTH_MAX deep and VALUE_VISITS_MAX values in all: what lies beyond counts as secret. */
+/* Whether `v` or anything in it is secret. Cached in frozen containers; others are walked, up to a
+ * depth of VALUE_DEPTH_MAX and VALUE_VISITS_MAX values in total: what is beyond counts as
+ * secret. */
 bool value_holds_secret(Value v);
 
 List *list_new(Arena *arena, uint32_t cap);
 void list_grow(Arena *arena, List *list);
-/* The list holds at most 2^31 items; a caller that builds from input checks its budget first. */
+/* A list has at most 2^31 items; callers that build one from input must check their budget
+ * first. */
 static inline void list_push(Arena *arena, List *list, Value item)
 {
     if (UNLIKELY(list->len == list->cap)) {
@@ -244,18 +249,18 @@ static inline void list_push(Arena *arena, List *list, Value item)
 
 Map *map_new(Arena *arena, uint32_t cap);
 uint64_t value_hash(Value key);
-/* Equality of keys: Python's for scalars and tuples; numbers compare across kinds. */
+/* Equality of keys: Python's for scalars and tuples; numbers compare across types. */
 bool value_key_equal(Value a, Value b);
-/* False for containers and objects, which cannot be keys, and for tuples of more than
- * VALUE_KEY_ITEMS_MAX items in all. Hashing and comparing keys is bounded because of it. */
+/* Returns false for containers and objects, which cannot be keys, and for tuples with more than
+ * VALUE_KEY_ITEMS_MAX items in total. This bounds hashing and comparing of keys. */
 bool value_is_key(Value v);
 
-MapEntry *map_find(const Map *map, Value key); /* NULL when absent */
+MapEntry *map_find(const Map *map, Value key); /* NULL if absent */
 MapEntry *map_find_str(const Map *map, Str key);
-/* With the hash_str() of the key known beforehand. */
+/* With a precomputed hash_str() of the key. */
 MapEntry *map_find_str_hashed(const Map *map, Str key, uint64_t hash);
-/* Maps in a list tend to have their keys in one order, so the place where the key was found last,
- * `*hint`, is looked at first. */
+/* Maps in a list tend to have their keys in the same order, so the index of the last match,
+ * `*hint`, is tried first. */
 static inline MapEntry *map_find_near(const Map *map, Str key, uint32_t *hint)
 {
     if (LIKELY(*hint < map->len)) {
@@ -271,41 +276,41 @@ static inline MapEntry *map_find_near(const Map *map, Str key, uint32_t *hint)
     }
     return entry;
 }
-/* Appends or replaces the value under `key`; returns the entry. */
+/* Appends or replaces the value of `key`; returns the entry. */
 MapEntry *map_set(Arena *arena, Map *map, Value key, Value value);
 static inline MapEntry *map_set_str(Arena *arena, Map *map, Str key, Value value)
 {
     return map_set(arena, map, value_string(key), value);
 }
-/* Appends without looking: the caller knows that the key is not there yet. */
+/* Appends without a lookup: the caller ensures that the key is not in the map. */
 MapEntry *map_append(Arena *arena, Map *map, Value key, Value value);
-/* Appends unless the key is there: then returns the entry that has it and changes nothing. */
+/* Appends unless the key exists: then returns the existing entry unchanged. */
 MapEntry *map_add(Arena *arena, Map *map, Value key, Value value);
-/* A map of these entries, or NULL when a key occurs twice: for readers that have all entries at
- * hand, several times faster than adding one by one. */
+/* A map of these entries, or NULL if a key occurs twice. Several times faster than adding entries
+ * one by one, if all are available at once. */
 Map *map_from_entries(Arena *arena, const MapEntry *entries, uint32_t count);
-/* True when the key was there. Takes time in proportion to the size of the map. */
+/* Returns whether the key was in the map. Takes time proportional to the size of the map. */
 bool map_remove(Map *map, Value key);
-/* Makes the index of a map whose entries, more than MAP_LINEAR, were written in place. Returns
- * the position of the first one whose key stands before it already, or `len` when all differ. */
+/* Builds the index of a map with more than MAP_LINEAR entries that were written in place. Returns
+ * the position of the first duplicate key, or `len` if there is none. */
 uint32_t map_index(Arena *arena, Map *map);
 
-/* The value under a string key of a map, or NULL. */
+/* The value of a string key in a map, or NULL. */
 const Value *value_get(Value map, Str key);
-/* For what others wrote: a value that is not there, or of another kind, is an empty one of that kind,
- * and a map is null. */
+/* For external input: a value that is missing or of a different type is returned as an empty one of
+ * the type, and a map as null. */
 Str value_get_text(Value map, const char *key);
 int64_t value_get_int(Value map, const char *key);
 bool value_get_bool(Value map, const char *key);
 const List *value_get_list(Value map, const char *key);
 Value value_get_map(Value map, const char *key);
 
-/* The text that the value was written as, quotes included; empty for computed values. */
+/* The original spelling of the value, including quotes; empty for computed values. */
 Str value_original(const Sources *sources, Value v);
 
-/* A deep copy into `arena`; strings are copied too, objects are shared. What is nested deeper than
- * VALUE_DEPTH_MAX, or shared so often that it passes the budget, leaves the arena over budget and
- * the copy unfinished. */
+/* A deep copy into `arena`; strings are copied too, objects are shared. If the value is nested
+ * deeper than VALUE_DEPTH_MAX, or shared so often that it exceeds the budget, the arena ends up
+ * over budget and the copy is incomplete. */
 Value value_copy(Arena *arena, Value v);
-/* Marks every container below as frozen, and lets each know whether it holds a secret. */
+/* Freezes every container in the value, and caches in each whether it contains a secret. */
 void value_freeze(Value v);

@@ -1,6 +1,6 @@
-/* Block scalars (`|` and `>`) by the rules of YAML 1.2, for those that libyaml does not read:
- * text that starts with a tab, text at column 0 of a document, and a last line of blanks without
- * line end. The end of the text counts as a line end here. */
+/* Block scalars (`|` and `>`) by the rules of YAML 1.2, for those that libyaml does not parse: text
+ * that starts with a tab, text at column 0 of a document, and a last line of spaces without line
+ * end. The end of input counts as a line end here. */
 #include "lang/yaml_load.h"
 
 static bool is_break(char c)
@@ -66,9 +66,9 @@ static size_t count_spaces(Str text, size_t at)
 }
 
 typedef struct Lines {
-    size_t indent; /* of the first line that is not empty */
-    bool found;    /* whether there is one that belongs to the scalar */
-    bool fits;     /* false when an empty line before it has more spaces than that */
+    size_t indent; /* indentation of the first line that is not empty */
+    bool found;    /* there is one that belongs to the scalar */
+    bool fits;     /* false if a preceding empty line has more spaces */
 } Lines;
 
 static Lines detect_indent(Str text, size_t at, int parent)
@@ -88,8 +88,8 @@ static Lines detect_indent(Str text, size_t at, int parent)
     return (Lines){ .indent = longest, .fits = true };
 }
 
-/* Puts what stands between two lines with text: `breaks` line ends. Folding turns a single one
- * into a space and drops the first of several, but not next to lines that start with a blank. */
+/* Writes the `breaks` line ends between two lines of text. Folding turns a single one into a space
+ * and drops the first of several, but not next to lines that start with whitespace. */
 static void put_breaks(Buf *out, size_t breaks, bool fold)
 {
     if (fold && breaks == 1) {

@@ -1,7 +1,7 @@
-/* U+0085, U+2028 and U+2029 are ordinary characters in YAML 1.2, and line breaks to libyaml, which
- * follows YAML 1.1. What one reader takes for a comment would be content to the other. So the
- * parser is shown other characters of the same length in their place, which do not occur in the
- * text, and the right ones are put back into the values. */
+/* U+0085, U+2028 and U+2029 are ordinary characters in YAML 1.2, but line breaks for libyaml, which
+ * implements YAML 1.1. A comment for one parser could be content for the other. So the parser sees
+ * substitutes of the same length that do not occur in the text, and the original characters are
+ * restored in the values. */
 #include "base/utf8.h"
 #include "lang/yaml_load.h"
 
@@ -9,7 +9,7 @@ enum {
     CANDIDATES = 14,
 };
 
-/* `first` is the first of the characters that may stand in: none has a meaning of its own. */
+/* `first` is the first of the possible substitutes, which have no special meaning. */
 static const struct Break {
     Str text;
     uint32_t first;
@@ -19,9 +19,9 @@ static const struct Break {
     { { "\xe2\x80\xa9", 3 }, 0xe100 },
 };
 
-_Static_assert(COUNT_OF(breaks) == YAML_BREAKS, "a stand-in for each");
+_Static_assert(COUNT_OF(breaks) == YAML_BREAKS, "one substitute for each");
 
-/* Like str_find(), for needles whose first byte is rare: every text that is not ASCII is searched. */
+/* Like str_find(), for needles whose first byte is rare: every non-ASCII text is searched. */
 static size_t find(Str text, Str needle, size_t from)
 {
     while (from + needle.len <= text.len) {
@@ -38,7 +38,7 @@ static size_t find(Str text, Str needle, size_t from)
     return STR_NOT_FOUND;
 }
 
-static bool choose_stand_in(Str text, const struct Break *row, char *out)
+static bool choose_substitute(Str text, const struct Break *row, char *out)
 {
     for (uint32_t code = row->first; code < row->first + CANDIDATES; code++) {
         size_t len = utf8_encode(code, out);
@@ -57,9 +57,9 @@ bool yaml_breaks_hide(YamlLoad *load)
         if (at == STR_NOT_FOUND) {
             continue;
         }
-        if (!choose_stand_in(load->text, &breaks[i], load->stand_ins[i])) {
+        if (!choose_substitute(load->text, &breaks[i], load->substitutes[i])) {
             problems_add(load->problems, "E0106", load->source, (uint32_t)at, 1,
-                         "too many odd characters stand in one text");
+                         "the text contains too many unusual characters");
             return false;
         }
         if (!yaml_repair_make_copy(load)) {
@@ -67,7 +67,7 @@ bool yaml_breaks_hide(YamlLoad *load)
         }
         load->has_breaks = true;
         for (; at != STR_NOT_FOUND; at = find(load->text, search, at + search.len)) {
-            memcpy(load->repair.copy + at, load->stand_ins[i], search.len);
+            memcpy(load->repair.copy + at, load->substitutes[i], search.len);
         }
     }
     return true;
@@ -77,17 +77,17 @@ Str yaml_breaks_restore(YamlLoad *load, Str text)
 {
     char *whole = NULL;
     for (size_t i = 0; i < COUNT_OF(breaks); i++) {
-        Str stand_in = str_from(load->stand_ins[i], breaks[i].text.len);
-        if (stand_in.data[0] == '\0') {
+        Str substitute = str_from(load->substitutes[i], breaks[i].text.len);
+        if (substitute.data[0] == '\0') {
             continue;
         }
-        for (size_t at = find(text, stand_in, 0); at != STR_NOT_FOUND;
-             at = find(text, stand_in, at + stand_in.len)) {
+        for (size_t at = find(text, substitute, 0); at != STR_NOT_FOUND;
+             at = find(text, substitute, at + substitute.len)) {
             if (whole == NULL) {
                 whole = memcpy(arena_alloc(load->arena, text.len), text.data, text.len);
                 text.data = whole;
             }
-            memcpy(whole + at, breaks[i].text.data, stand_in.len);
+            memcpy(whole + at, breaks[i].text.data, substitute.len);
         }
     }
     return text;

@@ -1,4 +1,4 @@
-/* Containers out of the values that wait on the stack: keys, duplicates, merge keys. */
+/* Builds containers from the values on the stack: keys, duplicates, merge keys. */
 #include "base/utf8.h"
 #include "lang/yaml_load.h"
 
@@ -7,7 +7,7 @@ enum {
     SHOWN_MAX = 60,
 };
 
-Str yaml_load_shown(const YamlLoad *load, Value v)
+Str yaml_load_excerpt(const YamlLoad *load, Value v)
 {
     Str text = str_slice(load->text, v.start, (size_t)v.start + v.span);
     size_t len = 0;
@@ -20,8 +20,8 @@ Str yaml_load_shown(const YamlLoad *load, Value v)
 
 /* --- Keys --------------------------------------------------------------------------------- */
 
-/* Lists become tuples; anything that holds a map cannot be a key. */
-static bool make_key(YamlLoad *load, Value *v)
+/* Lists become tuples; anything that contains a map cannot be a key. */
+static bool convert_key(YamlLoad *load, Value *v)
 {
     if (v->kind != VALUE_LIST && v->kind != VALUE_TUPLE) {
         return v->kind != VALUE_MAP;
@@ -29,7 +29,7 @@ static bool make_key(YamlLoad *load, Value *v)
     List *items = list_new(load->arena, v->list->len);
     for (uint32_t i = 0; i < v->list->len; i++) {
         Value item = v->list->items[i];
-        if (!make_key(load, &item)) {
+        if (!convert_key(load, &item)) {
             return false;
         }
         list_push(load->arena, items, item);
@@ -41,19 +41,19 @@ static bool make_key(YamlLoad *load, Value *v)
 
 void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v)
 {
-    if (make_key(load, v)) {
+    if (convert_key(load, v)) {
         return;
     }
     Str text = load->text;
     if (frame->flow && v->start == frame->start + 1 && text.data[frame->start] == '{' &&
         text.data[v->start] == '{') {
-        frame->template = true; /* told when both braces are closed */
-    } else if (yaml_load_has_room(load)) {
+        frame->template = true; /* reported when both braces are closed */
+    } else if (yaml_load_may_report(load)) {
         Problem *problem = problems_add(load->problems, "E0114", load->source, v->start, v->span,
                                         "a map cannot be a key");
         problem->hint = STR("use a string, a number or a list of them");
     }
-    Str key = yaml_load_shown(load, *v);
+    Str key = yaml_load_excerpt(load, *v);
     v->kind = VALUE_STRING;
     v->text = key.data;
     v->len = (uint32_t)key.len;
@@ -61,17 +61,17 @@ void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v)
 
 /* --- Maps and lists ----------------------------------------------------------------------- */
 
-/* `above` is what stands just before the second one: with nothing behind it, it may be what the key
- * should have been indented below. */
+/* `above` is what precedes the second one: if it has no value, the key may have been meant to be
+ * indented below it. */
 static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEntry *again,
                               const MapEntry *above)
 {
-    if (!yaml_load_has_room(load)) {
+    if (!yaml_load_may_report(load)) {
         return;
     }
     Arena *arena = load->problems->arena;
-    Str key = yaml_load_shown(load, again->key);
-    Place place = source_place(load->source, first->key.start);
+    Str key = yaml_load_excerpt(load, again->key);
+    LineColumn place = source_location(load->source, first->key.start);
     Problem *problem = problems_add(load->problems, "E0102", load->source, again->key.start,
                                     again->key.span, "duplicate key '%" STR_FMT "'", STR_ARG(key));
     if (above->value.kind == VALUE_NULL && above->value.span == 0 &&
@@ -80,18 +80,18 @@ static void duplicate_problem(YamlLoad *load, const MapEntry *first, const MapEn
             arena_format(arena,
                          "indent it and what follows below '%" STR_FMT ":'; the other '%" STR_FMT
                          "' is in line %u",
-                         STR_ARG(yaml_load_shown(load, above->key)), STR_ARG(key), place.line);
+                         STR_ARG(yaml_load_excerpt(load, above->key)), STR_ARG(key), place.line);
         return;
     }
     bool lists = first->value.kind == VALUE_LIST && again->value.kind == VALUE_LIST;
     problem->hint = arena_format(arena, "first at line %u, column %u%s", place.line, place.column,
-                                 lists ? "; put both into one list" : "");
+                                 lists ? "; merge both lists" : "");
 }
 
-/* Takes the pairs between the frame's first child and `end` on the stack. */
+/* Consumes the pairs between the first child of the frame and `end` on the stack. */
 static Map *build_map(YamlLoad *load, const YamlFrame *frame, uint32_t end)
 {
-    /* Keys and values alternate on the stack, which is how entries lie in memory. */
+    /* Keys and values alternate on the stack, which is the memory layout of entries. */
     _Static_assert(sizeof(MapEntry) == 2 * sizeof(Value), "an entry is two values");
     const MapEntry *entries = (const MapEntry *)(load->stack + frame->first);
     uint32_t count = (end - frame->first) / 2;
@@ -130,8 +130,8 @@ static uint32_t merged_size(Value from)
     return size;
 }
 
-/* `<<: *a` or `<<: [*a, *b]`: what the named maps hold comes first, earlier maps win over later
- * ones, and the map's own keys win over all. */
+/* `<<: *a` or `<<: [*a, *b]`: entries of the merged maps come first, earlier maps take precedence
+ * over later ones, and the map's own keys over all. */
 static Map *merge_maps(YamlLoad *load, Map *own, Value merge_key)
 {
     Value from = map_find_str(own, STR("<<"))->value;
@@ -152,7 +152,7 @@ static Map *merge_maps(YamlLoad *load, Map *own, Value merge_key)
             }
         }
     }
-    if (!fits && yaml_load_has_room(load)) {
+    if (!fits && yaml_load_may_report(load)) {
         Problem *problem = problems_add(load->problems, "E0115", load->source, merge_key.start,
                                         merge_key.span, "only maps can be merged");
         problem->hint = STR("write '<<: *anchor' or '<<: [*first, *second]'");

@@ -1,4 +1,4 @@
-/* One load of a text: sets the parser up, hands its events on, and keeps the limits. */
+/* One load of a source: sets up the parser, dispatches its events, and enforces the limits. */
 #include "lang/yaml_load.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum {
     DEPTH_MAX = 256,
     LARGE_TEXT = 1 << 20,
-    LARGE_TEXT_PROBLEMS = 20, /* finding the line of a problem walks the text */
+    LARGE_TEXT_PROBLEMS = 20, /* locating a problem scans the text */
 };
 
 const YamlOptions yaml_options_default = {
@@ -26,13 +26,13 @@ const YamlOptions yaml_options_default = {
 
 static const Str bom = { "\xef\xbb\xbf", 3 };
 
-bool yaml_load_has_room(const YamlLoad *load)
+bool yaml_load_may_report(const YamlLoad *load)
 {
     uint32_t max = load->text.len > LARGE_TEXT ? LARGE_TEXT_PROBLEMS : PROBLEMS_MAX;
     return load->problems->count < max;
 }
 
-Str yaml_load_seen(const YamlLoad *load)
+Str yaml_load_parsed_text(const YamlLoad *load)
 {
     return load->repair.copy == NULL ? load->text : str_from(load->repair.copy, load->text.len);
 }
@@ -42,7 +42,7 @@ uint32_t yaml_load_offset(YamlLoad *load, size_t index)
     if (LIKELY(index <= load->ascii)) {
         return (uint32_t)(load->base + index);
     }
-    const char *text = yaml_load_seen(load).data;
+    const char *text = yaml_load_parsed_text(load).data;
     size_t offset = load->cursor_offset, at = load->cursor_index;
     if (at < load->ascii) {
         at = load->ascii;
@@ -78,7 +78,7 @@ uint32_t yaml_load_offset(YamlLoad *load, size_t index)
 
 bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t limit)
 {
-    problems_add(load->problems, "E0105", load->source, at, 1, "%s (the limit is %llu)", what,
+    problems_add(load->problems, "E0105", load->source, at, 1, "%s (limit: %llu)", what,
                  (unsigned long long)limit);
     return false;
 }
@@ -86,7 +86,7 @@ bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t lim
 bool yaml_load_check_memory(YamlLoad *load, uint32_t at)
 {
     return LIKELY(!arena_exceeded(load->arena)) ||
-           yaml_load_limit(load, at, "reading the text takes too much memory", load->arena->budget);
+           yaml_load_limit(load, at, "the YAML text needs too much memory", load->arena->budget);
 }
 
 bool yaml_load_charge(YamlLoad *load, size_t size)
@@ -159,7 +159,7 @@ static void read_documents(YamlLoad *load, List *documents, uint32_t max)
             uint32_t at = yaml_load_offset(load, event.start_mark.index);
             Problem *problem = problems_add(load->problems, "E0116", load->source, at, 3,
                                             "a second document starts here");
-            problem->hint = STR("this file may hold one only");
+            problem->hint = STR("this file must contain a single document");
             go_on = false;
         } else {
             go_on = take_event(load, &event, documents);
@@ -172,7 +172,7 @@ static bool check_text(YamlLoad *load)
 {
     Str text = load->text;
     if (text.len > load->options.limits.size) {
-        return yaml_load_limit(load, 0, "the text is too long", load->options.limits.size);
+        return yaml_load_limit(load, 0, "the YAML text is too long", load->options.limits.size);
     }
     if (str_starts(text, STR("\xff\xfe")) || str_starts(text, STR("\xfe\xff"))) {
         Problem *problem =
@@ -183,7 +183,7 @@ static bool check_text(YamlLoad *load)
     return true;
 }
 
-/* Before the first reading and before each further one. */
+/* Called before the first pass and before each further one. */
 static void reset(YamlLoad *load)
 {
     load->repair.again = false;
@@ -200,7 +200,7 @@ static void reset(YamlLoad *load)
     load->last_quoted = false;
     load->template_line_end = 0;
     load->document_open_ended = false;
-    Str input = str_from_offset(yaml_load_seen(load), load->base);
+    Str input = str_from_offset(yaml_load_parsed_text(load), load->base);
     load->ascii = utf8_ascii_prefix(input);
     if (!yaml_parser_initialize(&load->parser)) {
         memory_exhausted(sizeof load->parser);

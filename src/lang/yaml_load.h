@@ -1,9 +1,9 @@
-/* What the files behind yaml_load() share: one load in progress. Not for others.
+/* Shared by the files that implement yaml_load(): a load in progress. Private.
  *
- * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c makes
- * containers, yaml_schema.c resolves plain scalars and tags, and tells of tags that mean nothing,
- * yaml_strict.c finds what libyaml lets pass, yaml_repair.c, yaml_block.c and yaml_breaks.c read what
- * libyaml does not, yaml_problem.c tells syntax errors to people. */
+ * yaml_load.c drives libyaml, yaml_node.c turns its events into values, yaml_build.c builds
+ * containers, yaml_schema.c resolves plain scalars and tags and reports unknown tags, yaml_strict.c
+ * detects what libyaml wrongly accepts, yaml_repair.c, yaml_block.c and yaml_breaks.c handle what
+ * libyaml wrongly rejects, and yaml_problem.c explains syntax errors. */
 #pragma once
 
 #include <yaml.h>
@@ -11,18 +11,18 @@
 #include "lang/yaml.h"
 
 typedef struct YamlFrame {
-    uint32_t first;  /* where its children start on the value stack */
-    uint32_t start;  /* byte offset, behind anchor and tag */
-    uint32_t end;    /* byte offset behind its last child */
+    uint32_t first;  /* index of its first child on the value stack */
+    uint32_t start;  /* byte offset, after anchor and tag */
+    uint32_t end;    /* byte offset after its last child */
     uint32_t column; /* of a block collection: its indentation */
-    uint32_t anchor; /* 1 + index into anchors, 0 for none */
-    uint32_t merge;  /* 1 + stack index of a `<<` key, 0 for none */
-    uint32_t below;  /* depth of what it holds so far */
-    uint64_t nodes;  /* values in it so far, aliases expanded; itself included */
+    uint32_t anchor; /* 1 + index into anchors; 0 if none */
+    uint32_t merge;  /* 1 + stack index of a `<<` key; 0 if none */
+    uint32_t below;  /* depth of its contents so far */
+    uint64_t nodes;  /* number of values so far, with aliases expanded; including itself */
     bool is_map;
     bool flow;
     bool secret;
-    bool template; /* `{{` ... `}}` without quotes: read as a map in a map */
+    bool template; /* unquoted `{{` ... `}}`, parsed as a map in a map */
 } YamlFrame;
 
 typedef struct YamlAnchor {
@@ -37,7 +37,7 @@ enum {
     YAML_BREAKS = 3,
 };
 
-/* The text of a scalar that the parser is not shown as it stands. */
+/* The text of a scalar that the parser does not see verbatim. */
 typedef struct YamlFix {
     uint32_t start;
     Str text;
@@ -45,13 +45,13 @@ typedef struct YamlFix {
 
 /* See yaml_repair.c. */
 typedef struct YamlRepair {
-    char *copy; /* what the parser reads instead of the text; NULL while that is the text */
-    bool again; /* the copy was changed: read once more */
+    char *copy; /* what the parser reads instead of the source; NULL if it reads the source */
+    bool again; /* the copy was changed: parse again */
     unsigned count;
     unsigned fix_count;
     unsigned tab_count;
     YamlFix fixes[YAML_REPAIRS_MAX];
-    uint32_t tabs[YAML_REPAIRS_MAX]; /* where text starts behind tabs that became spaces */
+    uint32_t tabs[YAML_REPAIRS_MAX]; /* offsets of text after tabs that became spaces */
 } YamlRepair;
 
 typedef struct YamlLoad {
@@ -64,11 +64,11 @@ typedef struct YamlLoad {
     yaml_parser_t parser;
     YamlRepair repair;
     bool has_breaks; /* see yaml_breaks.c */
-    char stand_ins[YAML_BREAKS][4];
+    char substitutes[YAML_BREAKS][4];
 
-    /* libyaml counts characters, places count bytes: up to `ascii` both are the same but for
-     * `base`, behind it a cursor walks along. */
-    size_t base; /* bytes of the text that the parser does not see: a byte order mark */
+    /* libyaml counts characters, locations count bytes: up to `ascii` both are equal except for
+     * `base`, after it a cursor is advanced. */
+    size_t base; /* bytes that the parser does not see: a byte order mark */
     size_t ascii;
     size_t cursor_index;
     size_t cursor_offset;
@@ -88,99 +88,98 @@ typedef struct YamlLoad {
     uint32_t nodes;
     uint32_t aliases;
     uint64_t expanded;
-    char *text_next; /* room for short strings */
+    char *text_next; /* space for short strings */
     size_t text_room;
 
     /* The node before a syntax error often explains it. */
     uint32_t last_start;
     uint32_t last_end;
     bool last_quoted;
-    uint32_t template_line_end; /* end of the line of the last unquoted template, 0: none */
+    uint32_t template_line_end; /* end of the line with the last unquoted template; 0 if none */
     bool document_open_ended;   /* the last document ended without `...` */
 } YamlLoad;
 
-/* Byte offset of a position that libyaml gives in characters. */
+/* The byte offset of a position that libyaml reports in characters. */
 uint32_t yaml_load_offset(YamlLoad *load, size_t index);
-/* Whether one more problem is worth finding: all have a maximum, large texts a small one. */
-bool yaml_load_has_room(const YamlLoad *load);
-/* Tells that a limit is reached; always false. */
+/* Whether another problem may be added: the number is limited, and low for large sources. */
+bool yaml_load_may_report(const YamlLoad *load);
+/* Reports that a limit was exceeded. Always returns false. */
 bool yaml_load_limit(YamlLoad *load, uint32_t at, const char *what, uint64_t limit);
-/* Whether the arena's budget has room for a large block; if not, the load ends at its next
- * check. Small blocks need not ask. */
+/* Whether the budget of the arena permits a large block; if not, the load ends at its next check.
+ * Small blocks need no check. */
 bool yaml_load_charge(YamlLoad *load, size_t size);
-/* The text as the parser sees it. */
-Str yaml_load_seen(const YamlLoad *load);
-bool yaml_load_knows_anchor(const YamlLoad *load, Str name);
+/* The text that the parser sees. */
+Str yaml_load_parsed_text(const YamlLoad *load);
+bool yaml_load_has_anchor(const YamlLoad *load, Str name);
 bool yaml_load_check_memory(YamlLoad *load, uint32_t at);
-/* The text of a value as its author wrote it, short enough for a message. */
-Str yaml_load_shown(const YamlLoad *load, Value v);
+/* The text of a value as written, shortened for a message. */
+Str yaml_load_excerpt(const YamlLoad *load, Value v);
 
-/* One event each; false ends the load. */
+/* Handle one event each; returning false ends the load. */
 bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event);
 bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event);
 bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t *anchor,
                     const yaml_char_t *tag, bool flow);
 bool yaml_node_close(YamlLoad *load, const yaml_event_t *event);
 
-/* Makes a container that stands as a key one; when it cannot be one, tells so and goes on with
- * a string. */
+/* Converts a container to a key; if that is impossible, reports it and continues with a string. */
 void yaml_build_key(YamlLoad *load, YamlFrame *frame, Value *v);
-/* The list or map of all values on the stack since the frame's first. */
+/* The list or map of all values on the stack from the frame's first child on. */
 Value yaml_build_container(YamlLoad *load, const YamlFrame *frame);
-/* After a syntax error: the maps that are still open show their duplicate keys. */
+/* After a syntax error: reports duplicate keys of maps that are still open. */
 void yaml_build_check_open(YamlLoad *load);
 
 typedef enum YamlScalar {
     YAML_SCALAR_FITS,
-    YAML_SCALAR_TOO_BIG,   /* an integer beyond 64 bits */
-    YAML_SCALAR_WRONG_TAG, /* the text is not what its tag says */
+    YAML_SCALAR_TOO_BIG,   /* integer beyond 64 bits */
+    YAML_SCALAR_WRONG_TAG, /* the text does not match its tag */
 } YamlScalar;
 
-/* The value of a plain scalar without tag, null when it does not fit. Strings keep pointing to
+/* The value of a plain scalar without tag; null if it does not match. Strings keep pointing to
  * `text`. */
 YamlScalar yaml_schema_resolve(Str text, Value *out);
-/* The same with a tag of the core schema; `text` of any style. Tags that this schema does not
- * know leave the value as if there was none: a string when `quoted`. */
+/* The same with a tag of the core schema; `text` of any style. With a tag outside the schema, the
+ * value is as without tag: a string if `quoted`. */
 YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out);
 /* Whether a container may have this tag. */
 bool yaml_schema_tag_fits(Str tag, bool is_map);
-/* "str" of "tag:yaml.org,2002:str"; else the whole tag. */
+/* "str" for "tag:yaml.org,2002:str"; otherwise the entire tag. */
 Str yaml_schema_tag_name(Str tag);
-/* Plain words and numbers that YAML 1.1 reads as another value: the hint for it, or NULL. */
-const char *yaml_schema_surprise(Str text, const char **code);
+/* The hint for a plain word or number with a different value in YAML 1.1, or NULL. */
+const char *yaml_schema_lint(Str text, const char **code);
 
-/* Tells of a tag, written between `at` and `end`, that means nothing here. */
+/* Reports an unknown tag, written between `at` and `end`. */
 void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end);
 
-/* Checks beyond libyaml's. Each adds a problem and returns false when it finds one. */
-/* Of the lines between documents: `dots` is the offset of the `...` before them, or UINT32_MAX.
- * Also false when a repair was made. */
+/* Checks beyond those of libyaml. Each adds a problem and returns false if it fails. */
+/* Checks the lines between documents: `dots` is the offset of the preceding `...`, or UINT32_MAX.
+ * Also returns false if a repair was made. */
 bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots);
 bool yaml_strict_scalar(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end);
 bool yaml_strict_flow_start(YamlLoad *load, uint32_t start);
 bool yaml_strict_flow_end(YamlLoad *load, const YamlFrame *frame, uint32_t end);
 bool yaml_strict_block_start(YamlLoad *load, uint32_t start);
-/* In a flow collection, what stands between a child that ends at `end` and the next. */
+/* In a flow collection, checks what is between a child that ends at `end` and the next one. */
 bool yaml_strict_separator(YamlLoad *load, uint32_t end);
 
-/* Tells the error at which libyaml stopped. */
+/* Reports the error at which libyaml stopped. */
 void yaml_problem_syntax(YamlLoad *load);
-/* Tells that the bytes from `start` to `end` are a template that wants quotes; `bracketed` when
- * it stands in a flow collection. */
+/* Reports that the bytes from `start` to `end` are a template that must be quoted; `bracketed` if
+ * it is in a flow collection. */
 void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool bracketed);
 
-/* Offset of the end of the line at `at`, and of the line behind it. */
+/* The offset of the end of the line at `at`, and of the next line. */
 size_t yaml_text_line_end(Str text, size_t at);
 size_t yaml_text_next_line(Str text, size_t at);
 /* Whether a line `---` or `...` starts there. */
 bool yaml_text_is_marker(Str text, size_t at, char c);
 
 typedef struct YamlBlockHeader {
-    uint32_t end;     /* behind its last indicator */
+    uint32_t end;     /* after its last indicator */
     uint32_t content; /* start of the next line */
     char chomp;       /* '+', '-', or ' ' for neither */
     bool folded;
-    bool has_indent; /* with an indentation indicator */
+    bool has_indent; /* has an indentation indicator */
 } YamlBlockHeader;
 
 typedef struct YamlBlock {
@@ -190,34 +189,35 @@ typedef struct YamlBlock {
 } YamlBlock;
 
 YamlBlockHeader yaml_block_header(Str text, uint32_t start);
-/* Reads the block scalar at `start` inside of a container indented by `parent` (-1: none). False
- * when it has an indentation indicator, which libyaml reads well, or is wrong. */
+/* Parses the block scalar at `start` inside a container indented by `parent` (-1 if none). Returns
+ * false if it has an indentation indicator, which libyaml handles, or is invalid. */
 bool yaml_block_read(YamlLoad *load, uint32_t start, int parent, YamlBlock *out);
 
-/* Hides characters that libyaml takes for line breaks; false when that cannot be. */
+/* Replaces characters that libyaml would treat as line breaks; returns false if that is
+ * impossible. */
 bool yaml_breaks_hide(YamlLoad *load);
-/* Puts them back into the text of a scalar. */
+/* Restores them in the text of a scalar. */
 Str yaml_breaks_restore(YamlLoad *load, Str text);
 
-/* Sees that there is a copy to change; false when memory does not allow it. */
+/* Ensures that there is a copy to change; returns false if memory does not permit it. */
 bool yaml_repair_make_copy(YamlLoad *load);
-/* Each returns true when the text is to be read again, because it was repaired. */
+/* Each returns true if the text was repaired and must be parsed again. */
 bool yaml_repair_syntax(YamlLoad *load);
-/* Makes the line at `at`, a directive or a lone `...`, a comment. */
+/* Turns the line at `at`, a directive or a lone `...`, into a comment. */
 bool yaml_repair_comment(YamlLoad *load, uint32_t at);
-/* Makes a `...` before a document without `---` this `---`. */
+/* Turns a `...` before a document without `---` into that `---`. */
 bool yaml_repair_document(YamlLoad *load, uint32_t dots);
-/* When a plain text that starts with '?' was taken for a key without that. */
+/* For plain text starting with '?' that was parsed as a key without it. */
 bool yaml_repair_question(YamlLoad *load, uint32_t start);
-/* When the text of a block scalar that is the whole document is not indented. */
+/* For a block scalar that is the entire document and is not indented. */
 bool yaml_repair_root_block(YamlLoad *load, uint32_t start);
-/* When the name behind the '&' or '*' at `at` has characters that libyaml does not take. */
+/* For a name after the '&' or '*' at `at` with characters that libyaml rejects. */
 bool yaml_repair_anchor(YamlLoad *load, uint32_t at);
 
 /* The name of the anchor or alias at `at`. */
 Str yaml_repair_name(const YamlLoad *load, uint32_t at);
-/* Puts the text that really stands there in the place of what the parser saw; true when it is
- * one that was read here. Only for texts with a copy. */
+/* Replaces the text that the parser saw with the actual one; returns true if it was parsed here.
+ * Only for sources with a copy. */
 bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
                       Str *text);
 bool yaml_repair_is_tabbed(const YamlLoad *load, uint32_t start);

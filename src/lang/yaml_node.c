@@ -1,8 +1,8 @@
-/* From libyaml's events to values.
+/* Turns libyaml's events into values.
  *
- * Finished values wait on one stack until their container ends; then the container takes its
- * children in one exactly sized copy. So building costs a few stores per node and one allocation
- * per container, and nothing here recurses. */
+ * Finished values are on a stack until their container ends; then the container copies its children
+ * in one block of exact size. So building costs a few stores per node and one allocation per
+ * container, and nothing here recurses. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -36,8 +36,8 @@ static void grow_stack(YamlLoad *load)
     load->stack_cap = cap;
 }
 
-/* Where the next value is to be written; add_value() then takes it. Values are built in place
- * because copying one right after storing its fields stalls the processor. */
+/* The slot for the next value, which add_value() then adds. Values are built in place, because
+ * copying one right after storing its fields stalls the processor. */
 static inline Value *next_slot(YamlLoad *load)
 {
     if (UNLIKELY(load->stack_len == load->stack_cap)) {
@@ -46,8 +46,8 @@ static inline Value *next_slot(YamlLoad *load)
     return &load->stack[load->stack_len];
 }
 
-/* The text of a scalar. Most stand in the source as they are and borrow it; the others are
- * copied, short ones into shared blocks, because most are smaller than the arena's alignment. */
+/* The text of a scalar. Most are verbatim in the source and borrow from it; the others are copied,
+ * short ones into shared blocks, because most are smaller than the alignment of the arena. */
 static const char *keep_text(YamlLoad *load, Str text, bool quoted, uint32_t start, uint32_t end)
 {
     const char *source = load->text.data + start + quoted;
@@ -80,8 +80,8 @@ typedef struct Properties {
     uint32_t tag_end;
 } Properties;
 
-/* Where the content starts behind the node's own anchor and tag, at most `end`; those that follow
- * belong to its first key. */
+/* The start of the content after the node's own anchor and tag, at most `end`; further ones belong
+ * to its first key. */
 static uint32_t skip_properties(const YamlLoad *load, uint32_t start, uint32_t end,
                                 Properties *properties)
 {
@@ -142,12 +142,12 @@ static YamlAnchor *find_anchor(YamlLoad *load, Str name)
     return entry == NULL ? NULL : &load->anchors[entry->value.integer];
 }
 
-bool yaml_load_knows_anchor(const YamlLoad *load, Str name)
+bool yaml_load_has_anchor(const YamlLoad *load, Str name)
 {
     return load->anchor_names != NULL && map_find_str(load->anchor_names, name) != NULL;
 }
 
-/* libyaml ends names at characters that belong to them in YAML 1.2. */
+/* libyaml ends names at characters that are part of them in YAML 1.2. */
 static bool repair_anchor(YamlLoad *load, const yaml_char_t *name, uint32_t at)
 {
     return name != NULL && yaml_repair_name(load, at).len > strlen((const char *)name) &&
@@ -159,7 +159,7 @@ static bool is_secret_tag(const yaml_char_t *tag)
     return tag != NULL && strcmp((const char *)tag, "!secret") == 0;
 }
 
-/* `<<` itself, or as yq writes it: `!!merge <<`. */
+/* `<<`, or `!!merge <<` as written by yq. */
 static bool may_merge(const yaml_char_t *tag)
 {
     return tag == NULL || strcmp((const char *)tag, "tag:yaml.org,2002:merge") == 0;
@@ -175,7 +175,7 @@ static void check_tag(YamlLoad *load, const yaml_char_t *tag, const Properties *
 
 /* --- Adding finished values --------------------------------------------------------------- */
 
-/* Takes the value in the next slot, which ends at `end`, into its container. */
+/* Adds the value in the next slot, which ends at `end`, to its container. */
 static bool add_value(YamlLoad *load, uint32_t end, uint64_t nodes, uint32_t depth)
 {
     YamlFrame *frame = top_frame(load);
@@ -202,7 +202,7 @@ static bool add_value(YamlLoad *load, uint32_t end, uint64_t nodes, uint32_t dep
 static bool count_node(YamlLoad *load, uint32_t at)
 {
     if (UNLIKELY(++load->nodes > load->options.limits.nodes)) {
-        return yaml_load_limit(load, at, "the text holds too many values",
+        return yaml_load_limit(load, at, "the YAML text has too many values",
                                load->options.limits.nodes);
     }
     return yaml_load_check_memory(load, at);
@@ -213,28 +213,28 @@ static void scalar_problem(YamlLoad *load, YamlScalar outcome, Value v, Str tag)
     if (outcome == YAML_SCALAR_TOO_BIG) {
         Problem *problem = problems_add(load->problems, "E0112", load->source, v.start, v.span,
                                         "the number does not fit in 64 bits");
-        problem->hint = STR("quote it to keep it as text");
+        problem->hint = STR("quote it to make it a string");
         return;
     }
     Str name = yaml_schema_tag_name(tag);
     problems_add(load->problems, "E0113", load->source, v.start, v.span,
-                 "'%" STR_FMT "' is not of the type that its tag !!%" STR_FMT " says",
-                 STR_ARG(yaml_load_shown(load, v)), STR_ARG(name));
+                 "'%" STR_FMT "' does not match its tag !!%" STR_FMT,
+                 STR_ARG(yaml_load_excerpt(load, v)), STR_ARG(name));
 }
 
 static void lint_scalar(YamlLoad *load, Str text, Value v)
 {
     const char *code;
-    const char *hint = yaml_schema_surprise(text, &code);
-    if (hint != NULL && yaml_load_has_room(load)) {
+    const char *hint = yaml_schema_lint(text, &code);
+    if (hint != NULL && yaml_load_may_report(load)) {
         Problem *problem =
             problems_add_as(load->problems, SEVERITY_HINT, code, load->source, v.start, v.span,
-                            "'%" STR_FMT "' means something else in YAML 1.1", STR_ARG(text));
+                            "'%" STR_FMT "' has a different meaning in YAML 1.1", STR_ARG(text));
         problem->hint = str_from_c(hint);
     }
 }
 
-/* Whether only spaces follow, and the last line, which has no line end, is made of them. */
+/* Whether only spaces follow, up to a last line without line end. */
 static bool ends_in_blanks(Str text, uint32_t at)
 {
     size_t end = text.len;
@@ -245,8 +245,8 @@ static bool ends_in_blanks(Str text, uint32_t at)
            (text.data[end - 1] == '\n' || text.data[end - 1] == '\r');
 }
 
-/* The text of a scalar as it stands in the source, where the parser does not see that. Sets `*own`
- * when it was read here; false when it is to be read again. */
+/* The text of a scalar in the source, if the parser does not see it verbatim. Sets `*own` if it was
+ * parsed here; returns false if the source must be parsed again. */
 static bool scalar_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
                         Str *text, bool *own)
 {
@@ -287,7 +287,7 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
         return false;
     }
     if (UNLIKELY(text.len > load->options.limits.scalar)) {
-        return yaml_load_limit(load, start, "a scalar is too long", load->options.limits.scalar);
+        return yaml_load_limit(load, start, "scalar too long", load->options.limits.scalar);
     }
     if (UNLIKELY(properties.tag || properties.anchor)) {
         start = skip_properties(load, start, end, &properties);
@@ -323,7 +323,7 @@ bool yaml_node_scalar(YamlLoad *load, const yaml_event_t *event)
         v->flags |= VALUE_SECRET;
     }
     if (UNLIKELY(outcome != YAML_SCALAR_FITS)) {
-        if (yaml_load_has_room(load)) {
+        if (yaml_load_may_report(load)) {
             scalar_problem(load, outcome, *v, str_from_c((const char *)tag));
         }
         v->kind = VALUE_NULL;
@@ -357,7 +357,7 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
     Str whole_name = yaml_repair_name(load, start);
     if (load->repair.copy != NULL && whole_name.len == name.len) {
         name = whole_name;
-    } else if (whole_name.len > name.len && yaml_load_knows_anchor(load, whole_name) &&
+    } else if (whole_name.len > name.len && yaml_load_has_anchor(load, whole_name) &&
                yaml_repair_anchor(load, start)) {
         return false;
     }
@@ -366,7 +366,7 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
         return false;
     }
     if (++load->aliases > limits->aliases) {
-        return yaml_load_limit(load, start, "the text uses too many aliases", limits->aliases);
+        return yaml_load_limit(load, start, "the YAML text uses too many aliases", limits->aliases);
     }
     load->last_start = start;
     load->last_end = end;
@@ -376,7 +376,7 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
         Problem *problem = problems_add(
             load->problems, "E0109", load->source, start, end - start,
             anchor == NULL ? "no anchor '&%" STR_FMT "' is defined before this alias"
-                           : "the alias '*%" STR_FMT "' is inside the value that it names",
+                           : "the alias '*%" STR_FMT "' is inside the value it refers to",
             STR_ARG(name));
         Suggest suggest = suggest_make(name);
         for (uint32_t i = 0; load->anchor_names != NULL && i < load->anchor_names->len; i++) {
@@ -393,15 +393,15 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
             .start = start,
             .span = end - start,
         };
-        return yaml_load_has_room(load) && add_value(load, end, 1, 0);
+        return yaml_load_may_report(load) && add_value(load, end, 1, 0);
     }
     load->expanded += anchor->nodes;
     if (load->expanded > limits->expanded) {
-        return yaml_load_limit(load, start, "the aliases stand for too many values",
+        return yaml_load_limit(load, start, "the aliases expand to too many values",
                                limits->expanded);
     }
     if (load->depth + anchor->depth > limits->depth) {
-        return yaml_load_limit(load, start, "the text is nested too deep through aliases",
+        return yaml_load_limit(load, start, "the YAML text is nested too deeply through aliases",
                                limits->depth);
     }
     *next_slot(load) = anchor->value;
@@ -410,7 +410,7 @@ bool yaml_node_alias(YamlLoad *load, const yaml_event_t *event)
 
 /* --- Containers --------------------------------------------------------------------------- */
 
-/* Column of a byte offset, counted from 0. */
+/* The column of a byte offset, from 0. */
 static uint32_t column_of(const YamlLoad *load, uint32_t offset)
 {
     uint32_t column = 0;
@@ -431,7 +431,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         return false;
     }
     if (load->depth >= load->options.limits.depth) {
-        return yaml_load_limit(load, start, "the text is nested too deep",
+        return yaml_load_limit(load, start, "the YAML text is nested too deeply",
                                load->options.limits.depth);
     }
     Properties properties = { .anchor = anchor != NULL, .tag = tag != NULL };
@@ -459,7 +459,7 @@ bool yaml_node_open(YamlLoad *load, const yaml_event_t *event, const yaml_char_t
         return false;
     }
     if (tag != NULL && !yaml_schema_tag_fits(str_from_c((const char *)tag), is_map) &&
-        yaml_load_has_room(load)) {
+        yaml_load_may_report(load)) {
         problems_add(load->problems, "E0113", load->source, start, 1,
                      "this is a %s, but its tag is !!%" STR_FMT, is_map ? "map" : "list",
                      STR_ARG(yaml_schema_tag_name(str_from_c((const char *)tag))));

@@ -1,21 +1,21 @@
-/* libyaml's errors, told so that the author of the text knows what to change.
+/* Translates libyaml's errors into messages that tell the author what to change.
  *
- * libyaml says what its parser expected; people want to know which quote is open and what to
- * write instead. So a row of detectors looks at the text around the error first, the most
- * specific one first; what none of them knows is told in the words of the table below. */
+ * libyaml reports what its parser expected; users want to know which quote is open and what to
+ * write instead. So a list of detectors inspects the text around the error, the most specific one
+ * first; if none applies, the message comes from the table below. */
 #include "base/utf8.h"
 #include "lang/yaml_load.h"
 
-typedef struct Trouble {
+typedef struct SyntaxError {
     YamlLoad *load;
     Str text;
-    const char *problem; /* libyaml's words; never NULL */
+    const char *problem; /* libyaml's message; never NULL */
     const char *context;
     uint32_t at;         /* where libyaml stopped */
-    uint32_t context_at; /* start of the construct that it was in, when there is a context */
-    size_t line_start;   /* of the line of `at` */
+    uint32_t context_at; /* start of the enclosing construct, if there is a context */
+    size_t line_start;   /* start of the line of `at` */
     size_t line_end;
-} Trouble;
+} SyntaxError;
 
 enum {
     QUOTED_HINT_MAX = 60,
@@ -26,9 +26,9 @@ static bool is_break(char c)
     return c == '\n' || c == '\r';
 }
 
-static char char_at(const Trouble *trouble, size_t at)
+static char char_at(const SyntaxError *failure, size_t at)
 {
-    return at < trouble->text.len ? trouble->text.data[at] : '\0';
+    return at < failure->text.len ? failure->text.data[at] : '\0';
 }
 
 static size_t line_start_of(Str text, size_t at)
@@ -49,10 +49,10 @@ static size_t skip_blanks(Str text, size_t at)
 
 static uint32_t line_number(const YamlLoad *load, uint32_t at)
 {
-    return source_place(load->source, at).line;
+    return source_location(load->source, at).line;
 }
 
-/* Up to the end of the line, without trailing blanks and without a comment. */
+/* The text up to the end of the line, without trailing whitespace and comment. */
 static Str rest_of_line(Str text, size_t start)
 {
     size_t end = yaml_text_line_end(text, start);
@@ -68,7 +68,7 @@ static Str rest_of_line(Str text, size_t start)
     return str_slice(text, start, end);
 }
 
-/* The text in quotes that it does not hold itself, or empty when that is not possible. */
+/* The text in quotes that it does not contain, or empty if there are none. */
 static Str in_quotes(Arena *arena, Str text)
 {
     bool has_double = str_find(text, STR("\""), 0) != STR_NOT_FOUND ||
@@ -81,7 +81,7 @@ static Str in_quotes(Arena *arena, Str text)
     return arena_format(arena, "%s%" STR_FMT "%s", quote, STR_ARG(text), quote);
 }
 
-/* `text` is a part of what is read. */
+/* `text` must be part of the source. */
 static void hint_quotes(YamlLoad *load, Problem *problem, const char *advice, Str text)
 {
     Arena *arena = load->problems->arena;
@@ -102,10 +102,10 @@ void yaml_problem_template(YamlLoad *load, uint32_t start, uint32_t end, bool br
     Str text = load->text;
     size_t line_end = yaml_text_line_end(text, start);
     load->template_line_end = (uint32_t)yaml_text_line_end(text, end > line_end ? end : line_end);
-    if (!yaml_load_has_room(load)) {
+    if (!yaml_load_may_report(load)) {
         return;
     }
-    /* In brackets the value ends with its braces, elsewhere it goes on with the line. */
+    /* In brackets the value ends with its braces, elsewhere it extends to the end of the line. */
     Str whole = rest_of_line(text, start);
     size_t braces = bracketed ? str_find(whole, STR("}}"), 0) : STR_NOT_FOUND;
     if (braces != STR_NOT_FOUND) {
@@ -127,79 +127,79 @@ static bool is_template_start(Str text, size_t at)
            (text.data[at + 1] == '{' || text.data[at + 1] == '%' || text.data[at + 1] == '#');
 }
 
-static bool tell_template(const Trouble *trouble, size_t start, bool bracketed)
+static bool report_template(const SyntaxError *failure, size_t start, bool bracketed)
 {
-    YamlLoad *load = trouble->load;
-    if (trouble->text.data[start + 1] == '{') {
+    YamlLoad *load = failure->load;
+    if (failure->text.data[start + 1] == '{') {
         yaml_problem_template(load, (uint32_t)start, (uint32_t)start + 2, bracketed);
         return true;
     }
-    Str whole = rest_of_line(trouble->text, start);
-    Problem *problem =
-        problems_add(load->problems, "E0103", load->source, (uint32_t)start, (uint32_t)whole.len,
-                     "a template statement is outside of a string");
-    problem->hint = STR("YAML is read first: templates belong into quoted values");
+    Str whole = rest_of_line(failure->text, start);
+    Problem *problem = problems_add(load->problems, "E0103", load->source, (uint32_t)start,
+                                    (uint32_t)whole.len, "template statement outside a string");
+    problem->hint = STR("YAML is parsed before templates; put templates in quoted values");
     return true;
 }
 
-static bool find_template(const Trouble *trouble)
+static bool find_template(const SyntaxError *failure)
 {
-    const YamlLoad *load = trouble->load;
-    if (load->template_line_end > 0 && trouble->at <= load->template_line_end + 1) {
-        return true; /* told already, and this error only follows from it */
+    const YamlLoad *load = failure->load;
+    if (load->template_line_end > 0 && failure->at <= load->template_line_end + 1) {
+        return true; /* already reported; this error is a consequence */
     }
     for (uint32_t i = 0; i < load->depth; i++) {
-        if (load->frames[i].flow && is_template_start(trouble->text, load->frames[i].start)) {
-            return tell_template(trouble, load->frames[i].start, i > 0 && load->frames[i - 1].flow);
+        if (load->frames[i].flow && is_template_start(failure->text, load->frames[i].start)) {
+            return report_template(failure, load->frames[i].start,
+                                   i > 0 && load->frames[i - 1].flow);
         }
     }
-    /* libyaml may stop at the first brace already: look at the value on the line. */
-    size_t value = skip_blanks(trouble->text, trouble->line_start);
-    while (char_at(trouble, value) == '-' && char_at(trouble, value + 1) == ' ') {
-        value = skip_blanks(trouble->text, value + 2);
+    /* libyaml may already stop at the first brace: check the value on the line. */
+    size_t value = skip_blanks(failure->text, failure->line_start);
+    while (char_at(failure, value) == '-' && char_at(failure, value + 1) == ' ') {
+        value = skip_blanks(failure->text, value + 2);
     }
-    if (!is_template_start(trouble->text, value)) {
-        size_t colon = str_find(str_slice(trouble->text, 0, trouble->line_end), STR(": {"), value);
+    if (!is_template_start(failure->text, value)) {
+        size_t colon = str_find(str_slice(failure->text, 0, failure->line_end), STR(": {"), value);
         if (colon == STR_NOT_FOUND) {
             return false;
         }
         value = colon + 2;
     }
-    return is_template_start(trouble->text, value) && value <= trouble->at &&
-           tell_template(trouble, value, false);
+    return is_template_start(failure->text, value) && value <= failure->at &&
+           report_template(failure, value, false);
 }
 
 /* --- Quotes and brackets ------------------------------------------------------------------ */
 
-static bool find_text_after_quote(const Trouble *trouble)
+static bool find_text_after_quote(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    if (!load->last_quoted || load->last_end > trouble->at || load->last_end == 0) {
+    YamlLoad *load = failure->load;
+    if (!load->last_quoted || load->last_end > failure->at || load->last_end == 0) {
         return false;
     }
-    size_t behind = skip_blanks(trouble->text, load->last_end);
-    char next = char_at(trouble, behind);
-    if (behind != trouble->at || next == '\0' || is_break(next) || next == ':') {
+    size_t behind = skip_blanks(failure->text, load->last_end);
+    char next = char_at(failure, behind);
+    if (behind != failure->at || next == '\0' || is_break(next) || next == ':') {
         return false;
     }
-    Str whole = rest_of_line(trouble->text, load->last_start);
+    Str whole = rest_of_line(failure->text, load->last_start);
     Problem *problem = problems_add(load->problems, "E0104", load->source, (uint32_t)behind,
                                     (uint32_t)(load->last_start + whole.len - behind),
-                                    "text follows the closing quote");
+                                    "unexpected text after the closing quote");
     hint_quotes(load, problem, "quote the whole expression", whole);
     return true;
 }
 
-static bool find_open_quote(const Trouble *trouble)
+static bool find_open_quote(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    if (trouble->context == NULL ||
-        strcmp(trouble->context, "while scanning a quoted scalar") != 0 ||
-        strstr(trouble->problem, "unexpected") == NULL) {
+    YamlLoad *load = failure->load;
+    if (failure->context == NULL ||
+        strcmp(failure->context, "while scanning a quoted scalar") != 0 ||
+        strstr(failure->problem, "unexpected") == NULL) {
         return false;
     }
-    char quote = char_at(trouble, trouble->context_at);
-    Problem *problem = problems_add(load->problems, "E0110", load->source, trouble->context_at, 1,
+    char quote = char_at(failure, failure->context_at);
+    Problem *problem = problems_add(load->problems, "E0110", load->source, failure->context_at, 1,
                                     "this %c is never closed", quote);
     if (quote == '\'') {
         problem->hint = STR("write '' for a quote inside single quotes");
@@ -207,9 +207,9 @@ static bool find_open_quote(const Trouble *trouble)
     return true;
 }
 
-static bool find_open_bracket(const Trouble *trouble)
+static bool find_open_bracket(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
+    YamlLoad *load = failure->load;
     const YamlFrame *open = NULL;
     for (uint32_t i = 0; i < load->depth; i++) {
         if (load->frames[i].flow) {
@@ -219,22 +219,22 @@ static bool find_open_bracket(const Trouble *trouble)
     if (open == NULL) {
         return false;
     }
-    char opening = char_at(trouble, open->start);
+    char opening = char_at(failure, open->start);
     char closing = opening == '[' ? ']' : '}';
     if (opening != '[' && opening != '{') {
-        return false; /* the pair in `[a: b]` has no brackets of its own */
+        return false; /* the pair in `[a: b]` has no brackets itself */
     }
-    char found = char_at(trouble, trouble->at);
+    char found = char_at(failure, failure->at);
     bool mismatch = (found == ']' || found == '}') && found != closing;
-    bool key_below = found == ':' && trouble->line_start > open->start &&
-                     strstr(trouble->problem, "did not find expected ','") != NULL;
-    if (trouble->at < trouble->text.len && !mismatch && !key_below) {
+    bool key_below = found == ':' && failure->line_start > open->start &&
+                     strstr(failure->problem, "did not find expected ','") != NULL;
+    if (failure->at < failure->text.len && !mismatch && !key_below) {
         return false;
     }
     if (mismatch) {
-        Problem *problem = problems_add(load->problems, "E0110", load->source, trouble->at, 1,
+        Problem *problem = problems_add(load->problems, "E0110", load->source, failure->at, 1,
                                         "'%c' does not close this '%c'", found, opening);
-        Place place = source_place(load->source, open->start);
+        LineColumn place = source_location(load->source, open->start);
         problem->hint = arena_format(load->problems->arena, "'%c' was opened at line %u, column %u",
                                      opening, place.line, place.column);
         return true;
@@ -243,15 +243,15 @@ static bool find_open_bracket(const Trouble *trouble)
                                     "this '%c' is never closed", opening);
     Arena *arena = load->problems->arena;
     problem->hint = key_below ? arena_format(arena, "a '%c' is missing before line %u", closing,
-                                             line_number(load, trouble->at))
+                                             line_number(load, failure->at))
                               : arena_format(arena, "a '%c' is missing", closing);
     return true;
 }
 
 /* --- Colons ------------------------------------------------------------------------------- */
 
-/* Offset of a colon in the line at `start` that lacks the space behind it, as in `port:80`;
- * colons of addresses (`http://`) and quoted text are left alone. */
+/* The offset of a colon without a following space in the line at `start`, as in `port:80`; colons
+ * of URLs (`http://`) and quoted text are ignored. */
 static bool find_tight_colon(Str text, size_t start, size_t *colon)
 {
     size_t end = yaml_text_line_end(text, start);
@@ -272,19 +272,19 @@ static bool find_tight_colon(Str text, size_t start, size_t *colon)
     return false;
 }
 
-static bool find_missing_space(const Trouble *trouble)
+static bool find_missing_space(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    size_t candidates[2] = { load->last_start, trouble->context_at };
-    bool expects_colon = strstr(trouble->problem, "could not find expected ':'") != NULL ||
-                         strstr(trouble->problem, "mapping values are not allowed") != NULL;
+    YamlLoad *load = failure->load;
+    size_t candidates[2] = { load->last_start, failure->context_at };
+    bool expects_colon = strstr(failure->problem, "could not find expected ':'") != NULL ||
+                         strstr(failure->problem, "mapping values are not allowed") != NULL;
     for (size_t i = 0; expects_colon && i < COUNT_OF(candidates); i++) {
         size_t colon;
-        if (candidates[i] <= trouble->at && (i == 0 || trouble->context != NULL) &&
-            find_tight_colon(trouble->text, line_start_of(trouble->text, candidates[i]), &colon) &&
-            colon < trouble->at) {
+        if (candidates[i] <= failure->at && (i == 0 || failure->context != NULL) &&
+            find_tight_colon(failure->text, line_start_of(failure->text, candidates[i]), &colon) &&
+            colon < failure->at) {
             Problem *problem = problems_add(load->problems, "E0111", load->source, (uint32_t)colon,
-                                            1, "a space is missing behind this ':'");
+                                            1, "missing space after this ':'");
             problem->hint = STR("write 'key: value'");
             return true;
         }
@@ -292,73 +292,73 @@ static bool find_missing_space(const Trouble *trouble)
     return false;
 }
 
-static bool find_second_colon(const Trouble *trouble)
+static bool find_second_colon(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    if (strstr(trouble->problem, "mapping values are not allowed") == NULL) {
+    YamlLoad *load = failure->load;
+    if (strstr(failure->problem, "mapping values are not allowed") == NULL) {
         return false;
     }
-    size_t first_line = line_start_of(trouble->text, load->last_start);
-    if (first_line == trouble->line_start) {
-        Str whole = rest_of_line(trouble->text, load->last_start);
-        Problem *problem = problems_add(load->problems, "E0108", load->source, trouble->at, 1,
-                                        "a value on the same line cannot have another ': '");
+    size_t first_line = line_start_of(failure->text, load->last_start);
+    if (first_line == failure->line_start) {
+        Str whole = rest_of_line(failure->text, load->last_start);
+        Problem *problem = problems_add(load->problems, "E0108", load->source, failure->at, 1,
+                                        "a value on the same line cannot contain another ': '");
         hint_quotes(load, problem, "quote the value", whole);
         return true;
     }
-    /* `a: 1` with `b: 2` below it, but further in: read as one text, up to this colon. */
-    size_t key = skip_blanks(trouble->text, trouble->line_start);
+    /* `a: 1` with a further indented `b: 2` below it: parsed as one text, up to this colon. */
+    size_t key = skip_blanks(failure->text, failure->line_start);
     Problem *problem =
         problems_add(load->problems, "E0117", load->source, (uint32_t)key,
-                     (uint32_t)(trouble->at - key), "this line continues the text above it");
+                     (uint32_t)(failure->at - key), "this line continues the text above it");
     problem->hint = STR("give both keys the same indentation");
     return true;
 }
 
 /* --- Indentation -------------------------------------------------------------------------- */
 
-static bool find_tab(const Trouble *trouble)
+static bool find_tab(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    if (char_at(trouble, trouble->at) != '\t') {
+    YamlLoad *load = failure->load;
+    if (char_at(failure, failure->at) != '\t') {
         return false;
     }
-    size_t end = trouble->at;
-    while (char_at(trouble, end) == '\t') {
+    size_t end = failure->at;
+    while (char_at(failure, end) == '\t') {
         end++;
     }
     Problem *problem =
-        problems_add(load->problems, "E0107", load->source, trouble->at,
-                     (uint32_t)(end - trouble->at), "tabs are not allowed for indentation");
+        problems_add(load->problems, "E0107", load->source, failure->at,
+                     (uint32_t)(end - failure->at), "tabs are not allowed for indentation");
     problem->hint = STR("use spaces");
     return true;
 }
 
-static bool find_wrong_indentation(const Trouble *trouble)
+static bool find_wrong_indentation(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    bool in_map = strstr(trouble->problem, "did not find expected key") != NULL;
-    bool in_list = strstr(trouble->problem, "did not find expected '-' indicator") != NULL;
-    if ((!in_map && !in_list) || trouble->context == NULL ||
-        skip_blanks(trouble->text, trouble->line_start) != trouble->at) {
+    YamlLoad *load = failure->load;
+    bool in_map = strstr(failure->problem, "did not find expected key") != NULL;
+    bool in_list = strstr(failure->problem, "did not find expected '-' indicator") != NULL;
+    if ((!in_map && !in_list) || failure->context == NULL ||
+        skip_blanks(failure->text, failure->line_start) != failure->at) {
         return false;
     }
-    size_t context_line = line_start_of(trouble->text, trouble->context_at);
-    size_t column = trouble->at - trouble->line_start;
-    size_t wanted = trouble->context_at - context_line;
-    uint32_t line = line_number(load, trouble->context_at);
+    size_t context_line = line_start_of(failure->text, failure->context_at);
+    size_t column = failure->at - failure->line_start;
+    size_t wanted = failure->context_at - context_line;
+    uint32_t line = line_number(load, failure->context_at);
     Arena *arena = load->problems->arena;
     if (column == wanted) {
-        Problem *problem = problems_add(load->problems, "E0101", load->source, trouble->at, 1,
-                                        in_list ? "a list item starts with '- '"
-                                                : "a line of a map reads 'key: value'");
+        Problem *problem = problems_add(load->problems, "E0101", load->source, failure->at, 1,
+                                        in_list ? "expected a list item starting with '- '"
+                                                : "expected a line of the form 'key: value'");
         problem->hint =
             arena_format(arena, "the %s starts at line %u", in_list ? "list" : "map", line);
         return true;
     }
     Problem *problem =
-        problems_add(load->problems, "E0117", load->source, (uint32_t)trouble->line_start,
-                     (uint32_t)column, "this indentation fits no line above");
+        problems_add(load->problems, "E0117", load->source, (uint32_t)failure->line_start,
+                     (uint32_t)column, "this indentation does not match any line above");
     problem->hint = arena_format(arena, "the %s at line %u is indented by %zu space%s",
                                  in_list ? "list" : "map", line, wanted, wanted == 1 ? "" : "s");
     return true;
@@ -373,7 +373,7 @@ static size_t indentation_of(Str text, size_t line)
     return at - line;
 }
 
-/* Whether the line ends in the header of a block of text: |, >, |-, >2 ... */
+/* Whether the line ends with the header of a block scalar: |, >, |-, >2 ... */
 static bool begins_block(Str line)
 {
     line = str_trim(line);
@@ -384,7 +384,7 @@ static bool begins_block(Str line)
            (line.len == 1 || line.data[line.len - 2] == ' ');
 }
 
-/* Where the key of a line begins: behind its indentation and the dashes of lists. */
+/* The column of the key in a line: after its indentation and the dashes of lists. */
 static size_t key_column(Str line)
 {
     size_t at = skip_blanks(line, 0);
@@ -394,10 +394,10 @@ static size_t key_column(Str line)
     return at;
 }
 
-static void tell_block_text(const Trouble *trouble, size_t line, size_t indent, size_t wanted,
-                            const char *what, Str hint)
+static void report_block_text(const SyntaxError *failure, size_t line, size_t indent, size_t wanted,
+                              const char *what, Str hint)
 {
-    YamlLoad *load = trouble->load;
+    YamlLoad *load = failure->load;
     Arena *arena = load->problems->arena;
     Problem *problem = problems_add(load->problems, "E0117", load->source, (uint32_t)line,
                                     (uint32_t)(indent > 0 ? indent : 1), "%s", what);
@@ -408,17 +408,17 @@ static void tell_block_text(const Trouble *trouble, size_t line, size_t indent, 
                    buf_str(&spaces));
 }
 
-/* A line of a block of text that is indented less than those above it, or not more than the key of the
- * block, ends the block, and reads as a key without a colon. */
-static bool find_block_text(const Trouble *trouble)
+/* A line of a block scalar that is indented less than those above it, or no more than the key of
+ * the block, ends the block and is parsed as a key without a colon. */
+static bool find_block_text(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
-    Str text = trouble->text;
-    if (strstr(trouble->problem, "could not find expected ':'") == NULL ||
-        trouble->context == NULL) {
+    YamlLoad *load = failure->load;
+    Str text = failure->text;
+    if (strstr(failure->problem, "could not find expected ':'") == NULL ||
+        failure->context == NULL) {
         return false;
     }
-    size_t line = line_start_of(text, trouble->context_at), indent = indentation_of(text, line);
+    size_t line = line_start_of(text, failure->context_at), indent = indentation_of(text, line);
     size_t first = 0; /* indentation of the block, from its first line */
     for (size_t at = line; at > 0;) {
         size_t above = line_start_of(text, at - 1);
@@ -429,15 +429,15 @@ static bool find_block_text(const Trouble *trouble)
             uint32_t number = line_number(load, (uint32_t)above);
             size_t key = key_column(content);
             if (first == 0 && indent <= key) {
-                tell_block_text(trouble, line, indent, key + 2,
-                                "this text is not indented under its key",
-                                arena_format(arena, "indent the text of line %u by %zu spaces",
-                                             number, key + 2));
+                report_block_text(failure, line, indent, key + 2,
+                                  "this text is not indented below its key",
+                                  arena_format(arena, "indent the text of line %u by %zu spaces",
+                                               number, key + 2));
             } else if (first > indent) {
-                tell_block_text(
-                    trouble, line, indent, first,
+                report_block_text(
+                    failure, line, indent, first,
                     "this line is indented less than the text above it",
-                    arena_format(arena, "the text that begins in line %u is indented by %zu spaces",
+                    arena_format(arena, "the text that starts in line %u is indented by %zu spaces",
                                  number, first));
             } else {
                 return false;
@@ -455,7 +455,7 @@ static bool find_block_text(const Trouble *trouble)
 
 /* --- Characters --------------------------------------------------------------------------- */
 
-/* "*" of "*:" and of "*: value"; empty when the line is no key. */
+/* "*" for "*:" and for "*: value"; empty if the line is not a key. */
 static Str key_of_line(Str line)
 {
     for (size_t i = 0; i < line.len; i++) {
@@ -467,23 +467,23 @@ static Str key_of_line(Str line)
     return STR_EMPTY;
 }
 
-static bool find_forbidden_start(const Trouble *trouble)
+static bool find_forbidden_start(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
+    YamlLoad *load = failure->load;
     bool alias =
-        trouble->context != NULL && strcmp(trouble->context, "while scanning an alias") == 0;
-    bool cannot_start = strstr(trouble->problem, "cannot start any token") != NULL;
+        failure->context != NULL && strcmp(failure->context, "while scanning an alias") == 0;
+    bool cannot_start = strstr(failure->problem, "cannot start any token") != NULL;
     if (!alias && !cannot_start) {
         return false;
     }
-    uint32_t start = alias ? trouble->context_at : trouble->at;
-    Str whole = rest_of_line(trouble->text, start);
+    uint32_t start = alias ? failure->context_at : failure->at;
+    Str whole = rest_of_line(failure->text, start);
     size_t len = whole.len == 0 ? 0 : 1;
     while (len < whole.len && utf8_is_continuation(whole.data[len])) {
         len++;
     }
     Problem *problem = problems_add(load->problems, "E0118", load->source, start, (uint32_t)len,
-                                    alias ? "'%" STR_FMT "' starts an alias, and no name follows"
+                                    alias ? "'%" STR_FMT "' starts an alias, but no name follows"
                                           : "a value cannot start with '%" STR_FMT "'",
                                     STR_ARG(str_slice(whole, 0, len)));
     Str key = key_of_line(whole);
@@ -499,78 +499,79 @@ static bool find_forbidden_start(const Trouble *trouble)
     return true;
 }
 
-static bool find_bad_bytes(const Trouble *trouble)
+static bool find_bad_bytes(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
+    YamlLoad *load = failure->load;
     if (load->parser.error != YAML_READER_ERROR) {
         return false;
     }
     uint32_t at = (uint32_t)(load->base + load->parser.problem_offset);
-    bool control = strstr(trouble->problem, "control characters") != NULL;
+    bool control = strstr(failure->problem, "control characters") != NULL;
     Problem *problem = problems_add(load->problems, "E0106", load->source, at, 1,
                                     control ? "the control character U+%04X is not allowed"
                                             : "byte 0x%02X is not valid UTF-8",
                                     control ? (unsigned)load->parser.problem_value
-                                            : (unsigned)(unsigned char)char_at(trouble, at));
+                                            : (unsigned)(unsigned char)char_at(failure, at));
     problem->hint =
-        control ? STR("write it as an escape in double quotes") : STR("save the text as UTF-8");
+        control ? STR("write it as an escape in double quotes") : STR("save the file as UTF-8");
     return true;
 }
 
 /* --- Everything else ---------------------------------------------------------------------- */
 
-/* Parts of libyaml's words, and ours. */
+/* Fragments of libyaml's messages, and our replacements. */
 static const struct Wording {
     const char *theirs;
     const char *code;
     const char *ours;
     const char *hint;
 } wordings[] = {
-    { "unknown escape character", "E0119", "this escape is not known in double quotes",
+    { "unknown escape character", "E0119", "unknown escape in double quotes",
       "use single quotes to keep a backslash" },
     { "did not find expected hexdecimal number", "E0119", "this escape needs hexadecimal digits",
       "" },
-    { "invalid Unicode character code", "E0119", "this escape is no character", "" },
+    { "invalid Unicode character code", "E0119", "this escape is not a valid character", "" },
     { "block sequence entries are not allowed", "E0101", "a list cannot start on this line",
       "put it on the next line" },
     { "mapping keys are not allowed", "E0101", "a '?' key cannot start here", "" },
-    { "could not find expected ':'", "E0101", "a ':' is missing behind this key", "" },
-    { "did not find expected <document start>", "E0101", "the document has ended already",
+    { "could not find expected ':'", "E0101", "missing ':' after this key", "" },
+    { "did not find expected <document start>", "E0101", "the document has already ended",
       "start another document with '---'" },
-    { "did not find expected ',' or ']'", "E0101", "a ',' or ']' is missing", "" },
-    { "did not find expected ',' or '}'", "E0101", "a ',' or '}' is missing", "" },
-    { "did not find expected node content", "E0101", "a value is missing", "" },
-    { "unknown directive name", "E0120", "this directive is not known", "" },
+    { "did not find expected ',' or ']'", "E0101", "missing ',' or ']'", "" },
+    { "did not find expected ',' or '}'", "E0101", "missing ',' or '}'", "" },
+    { "did not find expected node content", "E0101", "missing value", "" },
+    { "unknown directive name", "E0120", "unknown directive", "" },
     { "incompatible YAML document", "E0120", "this version of YAML is not supported", "" },
-    { "duplicate %YAML directive", "E0120", "a second %YAML directive", "" },
-    { "duplicate %TAG directive", "E0120", "a second %TAG directive for this handle", "" },
+    { "duplicate %YAML directive", "E0120", "duplicate %YAML directive", "" },
+    { "duplicate %TAG directive", "E0120", "duplicate %TAG directive for this handle", "" },
     { "undefined tag handle", "E0120", "no %TAG directive defines this tag handle", "" },
     { "found a tab character", "E0107", "tabs are not allowed for indentation", "use spaces" },
-    { "indentation indicator equal to 0", "E0101", "the indentation of a block is 1 to 9", "" },
+    { "indentation indicator equal to 0", "E0101",
+      "the indentation indicator of a block must be 1 to 9", "" },
 };
 
-static void tell_plainly(const Trouble *trouble)
+static void report_by_table(const SyntaxError *failure)
 {
-    YamlLoad *load = trouble->load;
+    YamlLoad *load = failure->load;
     for (size_t i = 0; i < COUNT_OF(wordings); i++) {
-        if (strstr(trouble->problem, wordings[i].theirs) != NULL) {
+        if (strstr(failure->problem, wordings[i].theirs) != NULL) {
             bool at_key = strcmp(wordings[i].theirs, "could not find expected ':'") == 0;
             Problem *problem =
                 problems_add(load->problems, wordings[i].code, load->source,
-                             at_key ? trouble->context_at : trouble->at, 1, "%s", wordings[i].ours);
+                             at_key ? failure->context_at : failure->at, 1, "%s", wordings[i].ours);
             problem->hint = str_from_c(wordings[i].hint);
             return;
         }
     }
-    problems_add(load->problems, "E0101", load->source, trouble->at, 1, "%s%s%s",
-                 trouble->context == NULL ? "" : trouble->context,
-                 trouble->context == NULL ? "" : ": ", trouble->problem);
+    problems_add(load->problems, "E0101", load->source, failure->at, 1, "%s%s%s",
+                 failure->context == NULL ? "" : failure->context,
+                 failure->context == NULL ? "" : ": ", failure->problem);
 }
 
 void yaml_problem_syntax(YamlLoad *load)
 {
     const yaml_parser_t *parser = &load->parser;
-    Trouble trouble = {
+    SyntaxError failure = {
         .load = load,
         .text = load->text,
         .problem = parser->problem == NULL ? "not readable" : parser->problem,
@@ -578,17 +579,17 @@ void yaml_problem_syntax(YamlLoad *load)
         .at = yaml_load_offset(load, parser->problem_mark.index),
         .context_at = yaml_load_offset(load, parser->context_mark.index),
     };
-    trouble.line_start = line_start_of(load->text, trouble.at);
-    trouble.line_end = yaml_text_line_end(load->text, trouble.at);
-    static bool (*const detectors[])(const Trouble *trouble) = {
+    failure.line_start = line_start_of(load->text, failure.at);
+    failure.line_end = yaml_text_line_end(load->text, failure.at);
+    static bool (*const detectors[])(const SyntaxError *failure) = {
         find_bad_bytes,        find_template,          find_tab,           find_open_quote,
         find_text_after_quote, find_open_bracket,      find_missing_space, find_second_colon,
         find_forbidden_start,  find_wrong_indentation, find_block_text,
     };
     for (size_t i = 0; i < COUNT_OF(detectors); i++) {
-        if (detectors[i](&trouble)) {
+        if (detectors[i](&failure)) {
             return;
         }
     }
-    tell_plainly(&trouble);
+    report_by_table(&failure);
 }

@@ -1,16 +1,16 @@
-/* Makes libyaml read what YAML 1.2 allows and libyaml does not.
+/* Makes libyaml accept what YAML 1.2 allows and libyaml rejects.
  *
- * The parser is given a copy of the text, of the same length, in which the place it stumbles over
- * is written in a way that it knows and that means the same; then the text is read again. As all
- * lengths stay, every place is right, and the text of values comes from the original. Texts that
- * libyaml reads at once, which is nearly all, never come here.
+ * The parser reads a copy of the source, of the same length, in which the rejected location is
+ * rewritten to an equivalent form that libyaml accepts; then the source is parsed again. Since all
+ * lengths are preserved, every location stays correct, and the text of values comes from the
+ * original. Sources that libyaml accepts at once, which are nearly all, never get here.
  *
- * Each repair costs one more reading, so there is a maximum, and large texts get few or none. */
+ * Each repair costs another pass, so their number is limited, and large sources get few or none. */
 #include "base/utf8.h"
 #include "lang/yaml_load.h"
 
 enum {
-    REPAIR_BYTES_MAX = 4 << 20, /* bytes to read again, all repairs together */
+    REPAIR_BYTES_MAX = 4 << 20, /* bytes to parse again, for all repairs together */
 };
 
 static bool is_break(char c)
@@ -33,7 +33,7 @@ static char char_at(const YamlLoad *load, size_t at)
     return at < load->text.len ? load->text.data[at] : '\0';
 }
 
-/* Whether the parser would take every character, so that a repair cannot hide a bad one. */
+/* Whether the parser would accept every character, so that a repair cannot hide an invalid one. */
 static bool is_clean(Str text)
 {
     if (!utf8_is_valid(text)) {
@@ -62,12 +62,12 @@ bool yaml_repair_make_copy(YamlLoad *load)
     return true;
 }
 
-/* Whether one more repair is allowed; if so, there is a copy to change. */
+/* Whether another repair is allowed; if so, there is a copy to change. */
 static bool begin(YamlLoad *load)
 {
     YamlRepair *repair = &load->repair;
     if (repair->again) {
-        return true; /* several places of one reading */
+        return true; /* several locations in one pass */
     }
     if (repair->count >= YAML_REPAIRS_MAX ||
         load->text.len > REPAIR_BYTES_MAX / (repair->count + 1)) {
@@ -117,8 +117,8 @@ bool yaml_repair_document(YamlLoad *load, uint32_t dots)
 
 /* --- Tabs --------------------------------------------------------------------------------- */
 
-/* Tabs may separate and stand in lines of their own, but not indent. Whether what follows is
- * something that needs indentation shows when it is read: yaml_repair_is_tabbed(). */
+/* Tabs may separate and occur in blank lines, but not indent. Whether what follows needs
+ * indentation becomes known when it is parsed: yaml_repair_is_tabbed(). */
 static bool repair_tab(YamlLoad *load, size_t at, bool in_text)
 {
     size_t start = at, end = at;
@@ -160,8 +160,8 @@ bool yaml_repair_is_tabbed(const YamlLoad *load, uint32_t start)
 
 /* --- Flow collections --------------------------------------------------------------------- */
 
-/* The key of a flow map may stand on several lines, and its ':' on another: then all of it is
- * put on one line, and the key's text kept as it was read. */
+/* The key of a flow map may extend over several lines, and its ':' may be on another: then all of
+ * it is moved to one line, and the text of the key is stored as parsed. */
 static bool repair_flow_key(YamlLoad *load, uint32_t colon)
 {
     const YamlFrame *frame = load->depth == 0 ? NULL : &load->frames[load->depth - 1];
@@ -190,7 +190,7 @@ static bool repair_flow_key(YamlLoad *load, uint32_t colon)
     return true;
 }
 
-/* Inside of brackets a plain text may start with ':' or '?' when no blank follows. */
+/* Inside brackets plain text may start with ':' or '?' if no space follows. */
 static bool repair_plain_start(YamlLoad *load, uint32_t at)
 {
     char next = char_at(load, (size_t)at + 1);
@@ -213,7 +213,7 @@ bool yaml_repair_question(YamlLoad *load, uint32_t start)
 
 /* --- Block scalars ------------------------------------------------------------------------ */
 
-/* Hides the lines of the scalar from the parser; its text is ours. */
+/* Hides the lines of the scalar from the parser; its text is parsed here. */
 static bool repair_block(YamlLoad *load, uint32_t start)
 {
     YamlBlock block;
@@ -269,7 +269,7 @@ bool yaml_repair_anchor(YamlLoad *load, uint32_t at)
     return true;
 }
 
-/* --- What to do about an error ------------------------------------------------------------ */
+/* --- Choosing a repair -------------------------------------------------------------------- */
 
 bool yaml_repair_syntax(YamlLoad *load)
 {
@@ -291,7 +291,7 @@ bool yaml_repair_syntax(YamlLoad *load)
         return yaml_repair_anchor(load, context_at);
     }
     if (strcmp(context, "while scanning an alias") == 0) {
-        return yaml_load_knows_anchor(load, yaml_repair_name(load, context_at)) &&
+        return yaml_load_has_anchor(load, yaml_repair_name(load, context_at)) &&
                yaml_repair_anchor(load, context_at);
     }
     if (strcmp(problem, "did not find expected ',' or '}'") == 0) {
@@ -303,7 +303,7 @@ bool yaml_repair_syntax(YamlLoad *load)
     return false;
 }
 
-/* --- What the parser saw and what stands there -------------------------------------------- */
+/* --- Restoring the original text ------------------------------------------------------------ */
 
 bool yaml_repair_text(YamlLoad *load, const yaml_event_t *event, uint32_t start, uint32_t end,
                       Str *text)

@@ -1,4 +1,4 @@
-/* The core schema of YAML 1.2 (chapter 10.3): what a plain scalar means.
+/* The core schema of YAML 1.2 (chapter 10.3): the meaning of plain scalars.
  *
  * Nearly all scalars are ordinary words, so the first character decides: only those in
  * `first_kinds` can begin anything but a string. */
@@ -9,7 +9,7 @@
 #include "lang/yaml_load.h"
 
 enum FirstKind {
-    FIRST_WORD = 1, /* null, true, false in their spellings, ~ */
+    FIRST_WORD = 1, /* null, true, false in all spellings, ~ */
     FIRST_DIGIT,
     FIRST_SIGN,
     FIRST_POINT,
@@ -126,7 +126,7 @@ static bool resolve_special_float(Str text, Value *out)
     return false;
 }
 
-/* A number in any of the schema's forms; false when the text is none. */
+/* Parses a number in any form of the schema; returns false if the text is not a number. */
 static bool resolve_number(Str text, Value *out, bool *too_big)
 {
     *too_big = false;
@@ -247,7 +247,7 @@ static YamlScalar as_container(Str text, Value *out)
     return YAML_SCALAR_WRONG_TAG;
 }
 
-/* Tags of the schema, and those of YAML 1.1 that still stand in documents: their text stays. */
+/* Tags of the schema, and tags of YAML 1.1 that are still in use: their text is unchanged. */
 static const struct Tag {
     const char *name;
     YamlScalar (*resolve)(Str text, Value *out);
@@ -277,7 +277,7 @@ static const struct Tag *tag_find(Str tag)
     return NULL;
 }
 
-/* The name of such a tag that is near to `name`. */
+/* The name of such a tag that is similar to `name`. */
 static bool find_nearest_tag(Str name, Str *out)
 {
     Suggest suggest = suggest_make(name);
@@ -298,7 +298,7 @@ YamlScalar yaml_schema_resolve_tagged(Str text, Str tag, bool quoted, Value *out
     if (row != NULL) {
         return row->resolve(text, out);
     }
-    /* `!` alone asks for the plainest type of its kind (6.28 of the specification). */
+    /* A lone `!` selects the plainest type of its kind (6.28 of the specification). */
     return quoted || str_eq(tag, STR("!")) ? as_string(text, out) : yaml_schema_resolve(text, out);
 }
 
@@ -327,13 +327,13 @@ static bool has_leading_zero(Str text)
     return text.len > 1 && text.data[0] == '0' && digits_at(text, 0) == text.len;
 }
 
-const char *yaml_schema_surprise(Str text, const char **code)
+const char *yaml_schema_lint(Str text, const char **code)
 {
     static const char *const words[] = { "yes", "no", "on", "off" };
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         if (text.len == strlen(words[i]) && is_word(text, words[i])) {
             *code = "E0131";
-            return "this is text, which a condition takes as true; write true or false, or quote "
+            return "this is a string, which is true in a condition; write true or false, or quote "
                    "it";
         }
     }
@@ -343,34 +343,35 @@ const char *yaml_schema_surprise(Str text, const char **code)
     }
     if (text.len > 2 && is_sexagesimal(text)) {
         *code = "E0133";
-        return "this is a string; older readers take it for a number in base 60: quote it";
+        return "this is a string, but YAML 1.1 parsers read it as a base-60 number; quote it";
     }
     return NULL;
 }
 
-/* --- Tags without a meaning ------------------------------------------------------------------- */
+/* --- Unknown tags ----------------------------------------------------------------------------- */
 
-/* Tags that eden has no meaning for. Reading on as if they were not there gives a value that its
- * author did not mean, such as the ciphertext of a vault, so they are told of. */
+/* Tags that eden does not support. Ignoring them would yield a value that the author did not
+ * intend, such as the ciphertext of a vault, so they are reported. */
 
-/* What people bring along from elsewhere, by the start of the tag. */
+/* Tags of other tools, by prefix. */
 static const struct Foreign {
     const char *tag;
-    bool whole; /* the tag is this, and does not only start with it */
+    bool whole; /* match the entire tag, not only its start */
     const char *hint;
 } foreign[] = {
-    { "!vault", true, "decrypt the value first; mark it with !secret to keep it out of messages" },
+    { "!vault", true, "decrypt the value first; mark it with !secret to hide it in messages" },
     { "!vault-encrypted", true, "decrypt the value first, and mark it with !secret" },
-    { "!unsafe", true, "remove it: text that was rendered is never taken as a template again" },
-    { "!include", false, "one file holds one value; give several with -v, they are merged" },
-    { "tag:yaml.org,2002:python/", false, "objects of Python are not made; write a plain value" },
+    { "!unsafe", true, "remove it: rendered text is never rendered again" },
+    { "!include", false,
+      "a file contains a single value; pass several files with -v to merge them" },
+    { "tag:yaml.org,2002:python/", false, "Python objects are not supported; write a plain value" },
     { "tag:yaml.org,2002:string", true, "did you mean '!!str'?" },
     { "tag:yaml.org,2002:integer", true, "did you mean '!!int'?" },
     { "tag:yaml.org,2002:boolean", true, "did you mean '!!bool'?" },
     { "tag:yaml.org,2002:list", true, "did you mean '!!seq'?" },
     { "tag:yaml.org,2002:dict", true, "did you mean '!!map'?" },
-    { "!ruby/", false, "objects of Ruby are not made; write a plain value" },
-    { "tag:yaml.org,2002:ruby/", false, "objects of Ruby are not made; write a plain value" },
+    { "!ruby/", false, "Ruby objects are not supported; write a plain value" },
+    { "tag:yaml.org,2002:ruby/", false, "Ruby objects are not supported; write a plain value" },
 };
 
 static const char *foreign_hint(Str tag)
@@ -394,7 +395,7 @@ static void add_hint(YamlLoad *load, Str tag, Problem *problem)
     }
     if (suggest_best(tag, &own, 1, &nearest)) {
         problem->hint = STR("did you mean '!secret'?");
-        problem->excerpt = STR_EMPTY; /* what stands there was meant to be hidden */
+        problem->excerpt = STR_EMPTY; /* the value was meant to be hidden */
         return;
     }
     Str name = yaml_schema_tag_name(tag);
@@ -406,19 +407,19 @@ static void add_hint(YamlLoad *load, Str tag, Problem *problem)
             arena_format(load->problems->arena, "did you mean '!!%" STR_FMT "'?", STR_ARG(nearest));
         return;
     }
-    problem->hint = STR("remove it: the value is read as if it was not there");
+    problem->hint = STR("remove it: the tag is ignored");
 }
 
 void yaml_tag_check(YamlLoad *load, Str tag, uint32_t at, uint32_t end)
 {
     if (str_eq(tag, STR("!")) || str_eq(tag, STR("!secret")) || tag_find(tag) != NULL ||
-        !yaml_load_has_room(load)) {
+        !yaml_load_may_report(load)) {
         return;
     }
     Value written = { .start = at, .span = end - at };
     Problem *problem = problems_add_as(
         load->problems, load->options.strict_tags ? SEVERITY_ERROR : SEVERITY_WARNING, "E0121",
-        load->source, at, end - at, "the tag %" STR_FMT " means nothing here",
-        STR_ARG(yaml_load_shown(load, written)));
+        load->source, at, end - at, "unknown tag %" STR_FMT,
+        STR_ARG(yaml_load_excerpt(load, written)));
     add_hint(load, tag, problem);
 }

@@ -1,11 +1,10 @@
-/* What YAML 1.2 forbids and libyaml lets pass: comments glued to what stands before them,
- * continuation lines that are not indented, directives without a document end before them.
- * Each check looks at the text around an event; a document without such a place costs a byte
- * comparison here and there. */
+/* Detects what YAML 1.2 forbids and libyaml accepts: comments without a preceding space,
+ * continuation lines that are not indented, directives without a document end before them. Each
+ * check inspects the text around an event; for a valid document it costs a few byte comparisons. */
 #include "lang/yaml_load.h"
 
 enum {
-    DIRECTIVES_MAX = 64, /* libyaml compares each with all before it */
+    DIRECTIVES_MAX = 64, /* libyaml compares each with all previous ones */
 };
 
 static bool is_break(char c)
@@ -27,15 +26,15 @@ static bool glued_comment(YamlLoad *load, size_t at)
 {
     Problem *problem = problems_add(load->problems, "E0101", load->source, (uint32_t)at, 1,
                                     "a comment needs a space before its '#'");
-    problem->hint = STR("put a space here, or quote the text");
+    problem->hint = STR("add a space here, or quote the text");
     return false;
 }
 
 /* --- Directives --------------------------------------------------------------------------- */
 
 typedef enum Directive {
-    DIRECTIVE_KNOWN,   /* libyaml reads it */
-    DIRECTIVE_UNKNOWN, /* to be ignored: of another name, or another version of YAML */
+    DIRECTIVE_KNOWN,   /* libyaml handles it */
+    DIRECTIVE_UNKNOWN, /* ignored: an unknown name, or another version of YAML */
     DIRECTIVE_WRONG,
 } Directive;
 
@@ -60,7 +59,8 @@ static Directive look_at_directive(Str line)
     }
     Str number = str_slice(line, version, at);
     Str rest = str_trim(str_from_offset(line, at));
-    bool plain = rest.len == 0 || !ascii_is_digit(rest.data[0]); /* more words: libyaml tells */
+    /* more words: libyaml reports them */
+    bool plain = rest.len == 0 || !ascii_is_digit(rest.data[0]);
     return plain && (str_eq(number, STR("1.1")) || str_eq(number, STR("1.2"))) ? DIRECTIVE_KNOWN
                                                                                : DIRECTIVE_UNKNOWN;
 }
@@ -76,8 +76,8 @@ static bool directive_problem(YamlLoad *load, size_t at, const char *message, co
 static bool check_directive(YamlLoad *load, Str line, size_t at, unsigned count)
 {
     if (load->document_open_ended) {
-        return directive_problem(load, at, "a directive follows a document that has not ended",
-                                 "end that document with a line '...'");
+        return directive_problem(load, at, "directive after a document that has not ended",
+                                 "end the document with a line '...'");
     }
     if (count > DIRECTIVES_MAX) {
         return yaml_load_limit(load, (uint32_t)at, "too many directives", DIRECTIVES_MAX);
@@ -85,20 +85,20 @@ static bool check_directive(YamlLoad *load, Str line, size_t at, unsigned count)
     switch (look_at_directive(line)) {
     case DIRECTIVE_KNOWN: return true;
     case DIRECTIVE_UNKNOWN: yaml_repair_comment(load, (uint32_t)at); return true;
-    case DIRECTIVE_WRONG: return directive_problem(load, at, "this is no valid YAML version", "");
+    case DIRECTIVE_WRONG: return directive_problem(load, at, "invalid YAML version", "");
     }
     return true;
 }
 
 bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots)
 {
-    Str text = yaml_load_seen(load);
+    Str text = yaml_load_parsed_text(load);
     unsigned directives = 0;
     size_t at = from;
     if (dots != UINT32_MAX) {
         Str rest = str_trim(str_slice(text, at, yaml_text_line_end(text, at)));
         if (rest.len > 0 && rest.data[0] != '#') {
-            return true; /* libyaml tells */
+            return true; /* libyaml reports it */
         }
         at = yaml_text_next_line(text, at);
     }
@@ -121,7 +121,7 @@ bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots)
     }
     bool starts = yaml_text_is_marker(text, at, '-');
     if (directives > 0 && !starts) {
-        return directive_problem(load, at, "a line '---' is missing behind the directives", "");
+        return directive_problem(load, at, "missing line '---' after the directives", "");
     }
     if (dots != UINT32_MAX && !starts && at < text.len) {
         yaml_repair_document(load, dots);
@@ -131,9 +131,9 @@ bool yaml_strict_prologue(YamlLoad *load, uint32_t from, uint32_t dots)
 
 /* --- Indentation -------------------------------------------------------------------------- */
 
-/* Every line but the first of what lies between `start` and `end` must be indented by more than
- * its parent. Closing brackets may stand below the start of their key: the specification says
- * otherwise, but the habit is common and no reader minds. */
+/* Every line except the first between `start` and `end` must be indented by more than its parent.
+ * Closing brackets may be in the column of their key: the specification forbids it, but the habit
+ * is common and every parser accepts it. */
 static bool check_indentation(YamlLoad *load, uint32_t start, uint32_t end, bool brackets)
 {
     if (load->depth == 0 || load->frames[load->depth - 1].flow) {
@@ -162,8 +162,8 @@ static bool check_indentation(YamlLoad *load, uint32_t start, uint32_t end, bool
         Problem *problem = problems_add(load->problems, tab ? "E0107" : "E0117", load->source,
                                         (uint32_t)at, (uint32_t)(content - at),
                                         tab ? "tabs are not allowed for indentation"
-                                            : "this line is not indented far enough");
-        problem->hint = arena_format(load->problems->arena, "it needs %u space%s or more",
+                                            : "this line is not indented enough");
+        problem->hint = arena_format(load->problems->arena, "it needs at least %u space%s",
                                      parent + 1, parent == 0 ? "" : "s");
         return false;
     }
@@ -183,8 +183,8 @@ bool yaml_strict_block_start(YamlLoad *load, uint32_t start)
 
 /* --- Scalars ------------------------------------------------------------------------------ */
 
-/* The lines before the first one with text decide nothing, but they must not be longer than its
- * indentation: such spaces would be lost. */
+/* The lines before the first one with text do not determine anything, but they must not be longer
+ * than its indentation: such spaces would be lost. */
 static bool check_leading_lines(YamlLoad *load, size_t at)
 {
     Str text = load->text;
@@ -197,12 +197,12 @@ static bool check_leading_lines(YamlLoad *load, size_t at)
         if (first < text.len && !is_break(text.data[first])) {
             size_t indent = first - at;
             if (load->depth > 0 && indent <= load->frames[load->depth - 1].column) {
-                return true; /* not its text any more */
+                return true; /* no longer part of its text */
             }
             if (longest > indent) {
-                problems_add(load->problems, "E0117", load->source, (uint32_t)longest_at,
-                             (uint32_t)longest,
-                             "an empty line has more spaces than the text below it is indented by");
+                problems_add(
+                    load->problems, "E0117", load->source, (uint32_t)longest_at, (uint32_t)longest,
+                    "an empty line has more spaces than the indentation of the text below it");
                 return false;
             }
             return true;
@@ -240,7 +240,7 @@ bool yaml_strict_scalar(YamlLoad *load, const yaml_event_t *event, uint32_t star
     }
     if (load->flow_depth > 0 && end - start == 1 && load->text.data[start] == '-') {
         Problem *problem = problems_add(load->problems, "E0118", load->source, start, 1,
-                                        "a lone '-' is no value inside brackets");
+                                        "a lone '-' is not a value inside brackets");
         problem->hint = STR("quote it");
         return false;
     }

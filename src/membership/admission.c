@@ -1,3 +1,11 @@
+/* Processing of join requests.
+ *
+ * Each request is one Change: everything that the decision needs (nonce, node, pending machines,
+ * revocations, token) is read in one transaction, join_decide() of pki/join.h decides, and the outcome is
+ * written if nothing has changed since. A machine that is about to become a new member goes through
+ * this twice: the first pass writes nothing and leads to an audit entry, the second one, once that
+ * entry is on disk, writes the node. Rejected requests write nothing at all, so strangers cannot
+ * fill the store. */
 #include "membership/admission.h"
 
 #include <stdio.h>
@@ -16,8 +24,8 @@
 #include "pki/revocation.h"
 
 enum {
-    SWEEP_MS = 10 * 60 * 1000, /* between two looks at who waits for too long */
-    /* A machine whose answer got lost asks again, a few times. */
+    SWEEP_MS = 10 * 60 * 1000, /* between two sweeps of expired requests */
+    /* A machine that missed the response asks again, a few times. */
     AGAIN_BURST = 30,
     AGAIN_EVERY_S = 6,
 };
@@ -29,24 +37,24 @@ struct Admission {
     Attempt *attempts;
     WaitingRoom *room;
     AdmissionCounts counts;
-    RateTable again; /* certificates for machines that have one, by name */
+    RateTable again; /* rate limits of repeated certificates, by name */
     RefusalLog refusals;
     LoopTimer sweep_timer;
     const StoreCompare *fence; /* NULL: another server leads */
 };
 
-/* What is read. */
+/* Indexes of the keys that are read. */
 typedef enum SeenKind {
     SEEN_NONCE,
     SEEN_NODE,
     SEEN_JOINING,
     SEEN_REVOCATIONS,
     SEEN_REMOVED,
-    SEEN_OTHER, /* last, as there may be none: the token, or the machine that gives way */
+    SEEN_OTHER, /* last, because it is optional: the token, or the machine to be replaced */
     SEEN_COUNT
 } SeenKind;
 
-/* One request on its way. */
+/* A join request in progress. */
 struct Attempt {
     Admission *admission;
     Attempt *next, *previous;
@@ -55,10 +63,10 @@ struct Attempt {
     char address[ADDRESS_TEXT_SIZE];
     WaitingPlace place; /* of a request without a token */
     WaitingRow victim;  /* if it replaces that */
-    bool is_new;        /* the verdict of the last try: a machine that was no member */
-    bool is_recorded;   /* in the audit log: it may be written */
-    bool is_recording;  /* the audit log has still to answer */
-    Change *change;     /* NULL: none is under way */
+    bool is_new;        /* decision of the last attempt: the machine was not a member */
+    bool is_recorded;   /* in the audit log: the change may be written */
+    bool is_recording;  /* a call to the audit log is pending */
+    Change *change;     /* NULL: no change is in progress */
     JoinReply reply;
     AdmissionDone *done;
     void *context;
@@ -78,98 +86,98 @@ static void attempt_free(Attempt *attempt)
     free(attempt);
 }
 
-/* --- Deciding -------------------------------------------------------------------------------- */
+/* --- Decision -------------------------------------------------------------------------------- */
 
-typedef struct Known {
+typedef struct JoinInputs {
     TokenRecord token;
     NodeRecord node;
-    JoiningRecord joining;
-    const JoiningMachine *own; /* in it: this machine; NULL: it did not ask yet */
-    bool knows_revoked;        /* and so: */
+    PendingRecord joining;
+    const PendingMachine *own; /* this machine's row; NULL on its first request */
+    bool knows_revoked;        /* the revocation list was read, so this is valid: */
     RevocationList revoked;
     Pin cas[CERTIFICATES_MAX];
     JoinFacts facts;
-} Known;
+} JoinInputs;
 
-/* Who may come in, perhaps again, is looked up in the list of revocations. All others may ask as often as
- * they like, and it may be long. */
-static bool may_come_in(const Attempt *attempt, const Known *known)
+/* Only machines that may be admitted are looked up in the revocation list, which may be long: all
+ * others may send requests as often as they like. */
+static bool may_be_admitted(const Attempt *attempt, const JoinInputs *inputs)
 {
-    const JoinFacts *facts = &known->facts;
+    const JoinFacts *facts = &inputs->facts;
     return facts->token != NULL || facts->approved != NULL ||
            (facts->enrolled != NULL && pin_equal(facts->enrolled, &attempt->request.key_pin));
 }
 
-static bool read_revocations(const Attempt *attempt, Change *change, Known *known, Error *err)
+static bool read_revocations(const Attempt *attempt, Change *change, JoinInputs *inputs, Error *err)
 {
-    JoinFacts *facts = &known->facts;
+    JoinFacts *facts = &inputs->facts;
     Error why;
-    if (!may_come_in(attempt, known)) {
+    if (!may_be_admitted(attempt, inputs)) {
         return true;
     }
     if (change_has(change, SEEN_REVOCATIONS) &&
         !revocation_read(change_arena(change), change_value(change, SEEN_REVOCATIONS),
-                         &known->revoked, err)) {
+                         &inputs->revoked, err)) {
         return false;
     }
-    known->knows_revoked = true;
-    if (facts->enrolled != NULL && revocation_check(&known->revoked, str_from_c(known->node.name),
-                                                    str_from_c(known->node.serial), &why)) {
-        facts->enrolled_token = str_from_c(known->node.token);
-        facts->enrolled_stands = known->node.token[0] == '\0' && !known->node.is_server &&
-                                 known->node.not_after_ms > facts->now_ms;
+    inputs->knows_revoked = true;
+    if (facts->enrolled != NULL && revocation_check(&inputs->revoked, str_from_c(inputs->node.name),
+                                                    str_from_c(inputs->node.serial), &why)) {
+        facts->enrolled_token = str_from_c(inputs->node.token);
+        facts->enrolled_stands = inputs->node.token[0] == '\0' && !inputs->node.is_server &&
+                                 inputs->node.not_after_ms > facts->now_ms;
     }
     return true;
 }
 
-static bool read_known(const Attempt *attempt, Change *change, Known *known, Error *err)
+static bool read_inputs(const Attempt *attempt, Change *change, JoinInputs *inputs, Error *err)
 {
     const AdmissionSettings *settings = &attempt->admission->settings;
     Arena *arena = change_arena(change);
-    JoinFacts *facts = &known->facts;
+    JoinFacts *facts = &inputs->facts;
     CertificateSet cas = settings->certify.cas->trusted;
     Error ignored;
     facts->now_ms = loop_wall_ms(settings->certify.at.loop);
     facts->nonce_seen = change_has(change, SEEN_NONCE);
-    facts->cas = known->cas;
+    facts->cas = inputs->cas;
     for (uint32_t i = 0; i < cas.count && i < CERTIFICATES_MAX; i++) {
-        known->cas[facts->ca_count++] = cas.items[i].pin;
+        inputs->cas[facts->ca_count++] = cas.items[i].pin;
     }
     if (attempt->request.has_token && change_has(change, SEEN_OTHER)) {
-        if (!token_record_read(arena, change_value(change, SEEN_OTHER), &known->token, err)) {
+        if (!token_record_read(arena, change_value(change, SEEN_OTHER), &inputs->token, err)) {
             return false;
         }
-        facts->token = &known->token;
+        facts->token = &inputs->token;
     }
     if (change_has(change, SEEN_NODE)) {
-        if (!node_record_read(arena, change_value(change, SEEN_NODE), &known->node, err)) {
+        if (!node_record_read(arena, change_value(change, SEEN_NODE), &inputs->node, err)) {
             return false;
         }
-        facts->enrolled = &known->node.key;
+        facts->enrolled = &inputs->node.key;
     }
-    /* Nothing in a record that cannot be read is approved; who asks begins another one. */
+    /* Nothing in an unreadable record counts as approved; a new one replaces it. */
     if (!change_has(change, SEEN_JOINING) ||
-        !joining_record_read(arena, change_value(change, SEEN_JOINING), &known->joining,
+        !pending_record_read(arena, change_value(change, SEEN_JOINING), &inputs->joining,
                              &ignored)) {
-        known->joining = (JoiningRecord){ 0 };
+        inputs->joining = (PendingRecord){ 0 };
     }
-    joining_record_prune(&known->joining, facts->now_ms);
-    known->own = joining_record_find(&known->joining, &attempt->request.key_pin);
-    facts->approved = known->own != NULL && known->own->is_approved ? &known->own->key : NULL;
-    return read_revocations(attempt, change, known, err);
+    pending_record_prune(&inputs->joining, facts->now_ms);
+    inputs->own = pending_record_find(&inputs->joining, &attempt->request.key_pin);
+    facts->approved = inputs->own != NULL && inputs->own->is_approved ? &inputs->own->key : NULL;
+    return read_revocations(attempt, change, inputs, err);
 }
 
-/* --- What follows ---------------------------------------------------------------------------- */
+/* --- Outcome --------------------------------------------------------------------------------- */
 
-static bool issue(const Attempt *attempt, Arena *arena, Known *known, bool again, NodeRecord *node,
-                  Certified *out, Error *err)
+static bool issue(const Attempt *attempt, Arena *arena, JoinInputs *inputs, bool again,
+                  NodeRecord *node, Certified *out, Error *err)
 {
     const JoinRequest *request = &attempt->request;
     if (again) {
-        *node = known->node;
+        *node = inputs->node;
     } else {
-        /* A name that somebody else had brings nothing of theirs. */
-        *node = (NodeRecord){ .joined_ms = known->facts.now_ms, .labels = value_missing() };
+        /* A new node of this name inherits nothing from an earlier one. */
+        *node = (NodeRecord){ .joined_ms = inputs->facts.now_ms, .labels = value_missing() };
         snprintf(node->name, sizeof node->name, "%s", request->name);
         if (!enrolment_make(node->enrolment, err)) {
             return false;
@@ -180,31 +188,31 @@ static bool issue(const Attempt *attempt, Arena *arena, Known *known, bool again
     }
     snprintf(node->address, sizeof node->address, "%s", attempt->address);
     return certify_issue(arena, &attempt->admission->settings.certify, &request->key,
-                         known->facts.now_ms, node, out, err);
+                         inputs->facts.now_ms, node, out, err);
 }
 
-static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerdict *verdict,
+static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const JoinVerdict *verdict,
                   Error *err)
 {
     const CertifySettings *settings = &attempt->admission->settings.certify;
     Arena *arena = change_arena(change);
     NodeRecord node;
     Certified certified;
-    BUG_IF(!known->knows_revoked);
-    if (!issue(attempt, arena, known, verdict->again, &node, &certified, err)) {
+    BUG_IF(!inputs->knows_revoked);
+    if (!issue(attempt, arena, inputs, verdict->again, &node, &certified, err)) {
         return false;
     }
-    certify_write(change, settings, &node, &certified, known->facts.now_ms);
+    certify_write(change, settings, &node, &certified, inputs->facts.now_ms);
     if (!verdict->again &&
-        !certify_claim_name(change, &known->revoked, change_key(change, SEEN_REVOCATIONS),
-                            change_has(change, SEEN_NODE), &node, known->node.not_after_ms,
-                            known->facts.now_ms, err)) {
+        !certify_claim_name(change, &inputs->revoked, change_key(change, SEEN_REVOCATIONS),
+                            change_has(change, SEEN_NODE), &node, inputs->node.not_after_ms,
+                            inputs->facts.now_ms, err)) {
         return false;
     }
     if (attempt->request.has_token && !verdict->again) {
         Buf counted = buf_make_in(arena, BUF_UNLIMITED);
-        known->token.uses++;
-        token_record_print(&known->token, &counted);
+        inputs->token.uses++;
+        token_record_print(&inputs->token, &counted);
         change_put(change, change_key(change, SEEN_OTHER), buf_str(&counted), 0);
     }
     if (change_has(change, SEEN_JOINING)) {
@@ -219,61 +227,61 @@ static bool admit(Attempt *attempt, Change *change, Known *known, const JoinVerd
     return true;
 }
 
-static void put_joining(Change *change, SeenKind which, const JoiningRecord *record)
+static void put_joining(Change *change, SeenKind which, const PendingRecord *append_audit)
 {
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    if (record->count == 0) {
+    if (append_audit->count == 0) {
         change_delete(change, change_key(change, which));
         return;
     }
-    joining_record_print(record, &text);
+    pending_record_print(append_audit, &text);
     change_put(change, change_key(change, which), buf_str(&text), 0);
 }
 
-/* Takes the row of another machine away, unless somebody has approved it. */
-static void make_room(const Attempt *attempt, Change *change, Known *known)
+/* Deletes the row of another machine, unless it was approved. */
+static void evict_victim(const Attempt *attempt, Change *change, JoinInputs *inputs)
 {
     Arena *arena = change_arena(change);
     bool is_here = strcmp(attempt->victim.name, attempt->request.name) == 0;
-    JoiningRecord *record = is_here ? &known->joining : ARENA_NEW(arena, JoiningRecord);
+    PendingRecord *append_audit = is_here ? &inputs->joining : ARENA_NEW(arena, PendingRecord);
     Error ignored;
     if (!is_here &&
         (!change_has(change, SEEN_OTHER) ||
-         !joining_record_read(arena, change_value(change, SEEN_OTHER), record, &ignored))) {
+         !pending_record_read(arena, change_value(change, SEEN_OTHER), append_audit, &ignored))) {
         return;
     }
-    const JoiningMachine *machine = joining_record_find(record, &attempt->victim.key);
+    const PendingMachine *machine = pending_record_find(append_audit, &attempt->victim.key);
     if (machine != NULL && !machine->is_approved) {
-        joining_record_drop(record, &attempt->victim.key);
+        pending_record_drop(append_audit, &attempt->victim.key);
         if (!is_here) {
-            put_joining(change, SEEN_OTHER, record);
+            put_joining(change, SEEN_OTHER, append_audit);
         }
     }
 }
 
-/* A machine that waits asks again and again: its row is written when that is new, and then every few
- * minutes. So a request that is repeated changes nothing. */
-static bool let_wait(const Attempt *attempt, Change *change, Known *known, Error *err)
+/* A waiting machine repeats its request: its row is written when it is new, and then every few
+ * minutes. So a repeated request usually writes nothing. */
+static bool keep_pending(const Attempt *attempt, Change *change, JoinInputs *inputs, Error *err)
 {
-    int64_t now = known->facts.now_ms;
-    if (known->own != NULL && now - known->own->asked_ms < WAITING_REFRESH_MS) {
+    int64_t now = inputs->facts.now_ms;
+    if (inputs->own != NULL && now - inputs->own->asked_ms < WAITING_REFRESH_MS) {
         return true;
     }
-    if (known->own == NULL && attempt->place == WAITING_REFUSED) {
+    if (inputs->own == NULL && attempt->place == WAITING_REFUSED) {
         return error_set(err, ERROR_LIMIT,
                          "too many machines are waiting for approval; try again later");
     }
-    if (known->own == NULL && attempt->place == WAITING_REPLACES) {
-        make_room(attempt, change, known);
+    if (inputs->own == NULL && attempt->place == WAITING_REPLACES) {
+        evict_victim(attempt, change, inputs);
     }
-    snprintf(known->joining.name, sizeof known->joining.name, "%s", attempt->request.name);
-    joining_record_ask(&known->joining, &attempt->request.key_pin, attempt->address, now);
-    put_joining(change, SEEN_JOINING, &known->joining);
+    snprintf(inputs->joining.name, sizeof inputs->joining.name, "%s", attempt->request.name);
+    pending_record_add(&inputs->joining, &attempt->request.key_pin, attempt->address, now);
+    put_joining(change, SEEN_JOINING, &inputs->joining);
     return true;
 }
 
-/* Each is a signature, a write and a lease, which members must not have without end. */
-static bool may_ask_again(Admission *admission, const char *node, Error *err)
+/* Each costs a signature, a write and a lease, so members must not get them without limit. */
+static bool may_rejoin(Admission *admission, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = AGAIN_BURST };
     int64_t now = loop_now_ms(admission->settings.certify.at.loop) / AGAIN_EVERY_S;
@@ -282,48 +290,48 @@ static bool may_ask_again(Admission *admission, const char *node, Error *err)
                      AGAIN_BURST);
 }
 
-/* Nothing is written for those who are refused, so that nobody fills the store from outside. A nonce
- * is kept until the clock alone refuses the request. Of a machine that comes in, nothing is written
- * before the audit log has it. */
+/* Nothing is written for rejected requests, so that outsiders cannot fill the store. A nonce is
+ * stored until the request is rejected by its time alone. An admitted machine is not written before
+ * the audit log has it. */
 static bool decide(void *context, Change *change, Error *err)
 {
     Attempt *attempt = context;
-    Known *known = ARENA_NEW(change_arena(change), Known);
+    JoinInputs *inputs = ARENA_NEW(change_arena(change), JoinInputs);
     JoinVerdict verdict;
-    if (!read_known(attempt, change, known, err)) {
+    if (!read_inputs(attempt, change, inputs, err)) {
         return false;
     }
-    join_decide(&attempt->request, &known->facts, &verdict);
-    join_reply_make(&attempt->request, &verdict, known->facts.now_ms, &attempt->reply);
+    join_decide(&attempt->request, &inputs->facts, &verdict);
+    join_reply_make(&attempt->request, &verdict, inputs->facts.now_ms, &attempt->reply);
     attempt->is_new = verdict.result == JOIN_ADMITTED && !verdict.again;
     if (attempt->is_new && change_has(change, SEEN_REMOVED)) {
         return certify_refuse_removed(attempt->request.name, err);
     }
     if (verdict.result == JOIN_ADMITTED && verdict.again &&
-        !may_ask_again(attempt->admission, attempt->request.name, err)) {
+        !may_rejoin(attempt->admission, attempt->request.name, err)) {
         return false;
     }
     if (verdict.result == JOIN_PENDING) {
-        return let_wait(attempt, change, known, err);
+        return keep_pending(attempt, change, inputs, err);
     }
     if (verdict.result == JOIN_ADMITTED &&
         (!attempt->is_new || attempt->is_recorded || attempt->admission->settings.audit == NULL)) {
-        int64_t ttl_s = (verdict.remember_until_ms - known->facts.now_ms) / 1000 + 1;
+        int64_t ttl_s = (verdict.remember_until_ms - inputs->facts.now_ms) / 1000 + 1;
         change_put(change, change_key(change, SEEN_NONCE), STR("1"), ttl_s);
-        return admit(attempt, change, known, &verdict, err);
+        return admit(attempt, change, inputs, &verdict, err);
     }
     return true;
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-/* Those who wait ask again and again, and are shown by who lists them. */
+/* Waiting machines repeat their requests, and are visible in the list of nodes. */
 static void log_refused(Admission *admission, const char *node, const char *address,
                         const char *why)
 {
     int64_t now = loop_now_ms(admission->settings.certify.at.loop);
     int64_t suppressed;
-    if (refusal_log_take(&admission->refusals, joining_origin(address), now, &suppressed)) {
+    if (refusal_log_allows(&admission->refusals, pending_origin(address), now, &suppressed)) {
         log_warning("join request rejected", LOG_C("node", node), LOG_C("address", address),
                     LOG_C("why", why), LOG_INT("suppressed", suppressed));
     }
@@ -332,7 +340,7 @@ static void log_refused(Admission *admission, const char *node, const char *addr
 static WaitingRow row_of(const Attempt *attempt)
 {
     WaitingRow row = { .key = attempt->request.key_pin,
-                       .origin = joining_origin(attempt->address),
+                       .origin = pending_origin(attempt->address),
                        .asked_ms = loop_wall_ms(attempt->admission->settings.certify.at.loop) };
     snprintf(row.name, sizeof row.name, "%s", attempt->request.name);
     return row;
@@ -362,7 +370,7 @@ static void note(Attempt *attempt)
     }
 }
 
-static void record(Attempt *attempt, AuditOutcome outcome, Str detail, AuditDone *done)
+static void append_audit(Attempt *attempt, AuditOutcome outcome, Str detail, AuditDone *done)
 {
     char pin[PIN_TEXT + 1];
     const JoinRequest *request = &attempt->request;
@@ -386,11 +394,11 @@ static void finish(Attempt *attempt, const Error *err)
 {
     if (attempt->is_recorded) {
         bool ok = err == NULL && attempt->reply.result == JOIN_ADMITTED;
-        record(attempt, ok ? AUDIT_DONE : AUDIT_FAILED,
-               str_from_c(err != NULL ? err->text
-                          : ok        ? ""
-                                      : attempt->reply.text),
-               NULL);
+        append_audit(attempt, ok ? AUDIT_DONE : AUDIT_FAILED,
+                     str_from_c(err != NULL ? err->text
+                                : ok        ? ""
+                                            : attempt->reply.text),
+                     NULL);
     }
     if (err == NULL) {
         note(attempt);
@@ -404,11 +412,11 @@ static void finish(Attempt *attempt, const Error *err)
 
 static void begin(Attempt *attempt);
 
-static void recorded(void *context, uint64_t sequence, const Error *err)
+static void on_audited(void *context, uint64_t sequence, const Error *err)
 {
     Attempt *attempt = context;
     if (attempt->admission == NULL) {
-        arena_clear(&attempt->arena); /* the admission went first */
+        arena_clear(&attempt->arena); /* the admission was freed first */
         free(attempt);
         return;
     }
@@ -429,7 +437,7 @@ static void decided(void *context, Change *change, const Error *err)
                    attempt->admission->settings.audit != NULL;
     if (is_owed) {
         attempt->is_recording = true;
-        record(attempt, AUDIT_ASKED, STR_EMPTY, recorded);
+        append_audit(attempt, AUDIT_ASKED, STR_EMPTY, on_audited);
     } else {
         finish(attempt, err);
     }
@@ -471,7 +479,7 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 {
     Error err;
     int64_t now = loop_now_ms(admission->settings.certify.at.loop);
-    if (!waiting_room_may_ask(admission->room, joining_origin(address), now)) {
+    if (!waiting_room_allows(admission->room, pending_origin(address), now)) {
         admission->counts.limited++;
         error_set(&err, ERROR_LIMIT, "too many join requests; try again later");
         log_refused(admission, "", address, err.text);
@@ -503,16 +511,16 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
     begin(attempt);
 }
 
-/* --- Those who wait for too long ------------------------------------------------------------- */
+/* --- Expired requests ------------------------------------------------------------------------ */
 
 static bool decide_prune(void *context, Change *change, Error *err)
 {
     const int64_t *now = context;
-    JoiningRecord *record = ARENA_NEW(change_arena(change), JoiningRecord);
+    PendingRecord *append_audit = ARENA_NEW(change_arena(change), PendingRecord);
     if (change_has(change, 0) &&
-        joining_record_read(change_arena(change), change_value(change, 0), record, err) &&
-        joining_record_prune(record, *now)) {
-        put_joining(change, 0, record);
+        pending_record_read(change_arena(change), change_value(change, 0), append_audit, err) &&
+        pending_record_prune(append_audit, *now)) {
+        put_joining(change, 0, append_audit);
     }
     return true;
 }
@@ -538,21 +546,21 @@ static void prune(const Admission *admission, Str key)
                  &change);
 }
 
-static void note_record(Admission *admission, const JoiningRecord *record)
+static void note_record(Admission *admission, const PendingRecord *append_audit)
 {
-    for (uint32_t i = 0; i < record->count; i++) {
-        const JoiningMachine *machine = &record->machines[i];
+    for (uint32_t i = 0; i < append_audit->count; i++) {
+        const PendingMachine *machine = &append_audit->machines[i];
         WaitingRow row = { .key = machine->key,
-                           .origin = joining_origin(machine->address),
+                           .origin = pending_origin(machine->address),
                            .asked_ms = machine->asked_ms };
-        memcpy(row.name, record->name, sizeof row.name);
+        memcpy(row.name, append_audit->name, sizeof row.name);
         if (!machine->is_approved) {
             waiting_room_note(admission->room, &row);
         }
     }
 }
 
-/* A look at all records: what is over goes, if this server leads; the rest is what the room knows. */
+/* Reads all records: deletes expired ones, if this server leads, and updates the waiting room. */
 static void sweep_runs(void *context)
 {
     Admission *admission = context;
@@ -564,27 +572,27 @@ static void sweep_runs(void *context)
     arena_init(&record_arena, ARENA_UNLIMITED);
     loop_timer_start(&admission->sweep_timer, SWEEP_MS);
     if (state_age(at->state).is_behind) {
-        return; /* it may not know who has asked since */
+        return; /* it may lack recent requests */
     }
     StateRange range =
         state_range(at->state, cluster_key_joining_all(&arena, at->prefix), STR_EMPTY);
     waiting_room_begin(admission->room);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         arena_reset(&record_arena);
-        JoiningRecord *record = ARENA_NEW(&record_arena, JoiningRecord);
+        PendingRecord *append_audit = ARENA_NEW(&record_arena, PendingRecord);
         Error ignored;
-        if (!joining_record_read(&record_arena, entry->value, record, &ignored)) {
+        if (!pending_record_read(&record_arena, entry->value, append_audit, &ignored)) {
             continue; /* listed as damaged */
         }
-        if (joining_record_prune(record, now) && admission->fence != NULL) {
+        if (pending_record_prune(append_audit, now) && admission->fence != NULL) {
             prune(admission, entry->key);
         }
-        note_record(admission, record);
+        note_record(admission, append_audit);
     }
     waiting_room_end(admission->room);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 Admission *admission_new(const AdmissionSettings *settings)
 {
@@ -596,7 +604,7 @@ Admission *admission_new(const AdmissionSettings *settings)
     return admission;
 }
 
-/* What was seen before it led is looked at again in time. */
+/* Records seen before this server led are checked again by the next sweep. */
 void admission_lead(Admission *admission, const StoreCompare *fence)
 {
     admission->fence = fence;

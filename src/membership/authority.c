@@ -1,3 +1,10 @@
+/* The certificate authority of a server and its rotation; see authority.h for the order of files
+ * and store.
+ *
+ * A move is a Change of the rotation record with the notice for nodes. Only the leader makes moves
+ * that follow from the progress of nodes; operators' requests run on any server. Every server
+ * applies the record when its state has it (follow), including its own, so there is one path for
+ * both. */
 #include "membership/authority.h"
 
 #include <stdlib.h>
@@ -23,7 +30,7 @@ struct Authority {
     Arena keys;
     Str rotation_key, trust_key;
     StateView view;   /* of what other servers write to the rotation record */
-    int64_t revision; /* of the record that is in effect; 0: there is no record */
+    int64_t revision; /* of the record in effect; 0: there is no record */
     CaFiles *files;
     Rotation rotation;
     Error unreadable; /* ERROR_NONE: the stored record can be read */
@@ -106,7 +113,7 @@ static void tidy(Authority *authority)
     }
 }
 
-/* --- What holds ------------------------------------------------------------------------------ */
+/* --- Current CAs ----------------------------------------------------------------------------- */
 
 static bool check_files(const Authority *authority, const CaFiles *files, const Rotation *rotation,
                         Error *err)
@@ -163,9 +170,9 @@ static bool settle(Authority *authority, Error *err)
     return true;
 }
 
-/* --- What nodes are told --------------------------------------------------------------------- */
+/* --- Notice for nodes ------------------------------------------------------------------------ */
 
-/* `stored` is what nodes were told before, or empty. */
+/* `stored` is the previous notice for nodes, or empty. */
 static Str notice_text(const Authority *authority, Arena *arena, const Rotation *rotation,
                        Str stored)
 {
@@ -188,8 +195,8 @@ static Str notice_text(const Authority *authority, Arena *arena, const Rotation 
     return buf_str(&text);
 }
 
-/* Whether the stored notice says the same, apart from its time. */
-static bool says_the_same(Arena *arena, Str stored, Str wanted)
+/* Whether the stored notice is equal, apart from its time. */
+static bool is_same_notice(Arena *arena, Str stored, Str wanted)
 {
     TrustNotice a, b;
     CertificateSet ignored;
@@ -209,7 +216,7 @@ static void authority_destroy(Authority *authority)
     free(authority);
 }
 
-/* Called after a response of the store. False: the authority was freed. */
+/* Called after a response of the store. Returns false if the authority was freed. */
 static bool goes_on(Authority *authority)
 {
     if (!authority->freed) {
@@ -221,7 +228,7 @@ static bool goes_on(Authority *authority)
     return false;
 }
 
-static void look_later(Authority *authority)
+static void schedule_check(Authority *authority)
 {
     if (authority->rotation.state != ROTATION_STEADY && !authority->writing) {
         loop_timer_start(&authority->look, LOOK_MS + (int64_t)authority->node_count * LOOK_NODE_MS);
@@ -276,16 +283,17 @@ static bool decide_move(void *context, Change *change, Error *err)
         change_put(change, authority->rotation_key, buf_str(&text), 0);
         change_put(change, authority->trust_key, notice, 0);
         if (move->to.state == ROTATION_STEADY) {
-            change_delete_all(change, cluster_key_without_all(arena, authority->options.at.prefix));
+            change_delete_all(
+                change, cluster_key_rotation_excluded_all(arena, authority->options.at.prefix));
         }
-    } else if (!says_the_same(arena, change_value(change, SEEN_TRUST), notice)) {
+    } else if (!is_same_notice(arena, change_value(change, SEEN_TRUST), notice)) {
         change_put(change, authority->trust_key, notice, 0);
     }
     return true;
 }
 
-/* The store has the new state: apply it on this server. */
-static void take_over(Authority *authority, const Rotation *to)
+/* Applies the state in the store on this server. */
+static void adopt(Authority *authority, const Rotation *to)
 {
     Error err;
     log_info("CA rotation state changed",
@@ -300,7 +308,7 @@ static void take_over(Authority *authority, const Rotation *to)
         return;
     }
     authority->options.events.changed(authority->options.events.context);
-    look_later(authority);
+    schedule_check(authority);
 }
 
 /* A state that this server cannot follow changes nothing here: its present CAs keep working. */
@@ -333,7 +341,7 @@ static void follow(Authority *authority)
     }
     to.unknown = value_missing(); /* its memory belongs to the arena */
     if (!is_same(&to, &authority->rotation)) {
-        take_over(authority, &to);
+        adopt(authority, &to);
     }
 }
 
@@ -353,10 +361,10 @@ static void moved(void *context, Change *change, const Error *err)
     authority->writing = false;
     if (!authority->freed && err == NULL) {
         authority->revision = change_written(change);
-        take_over(authority, &move->to);
+        adopt(authority, &move->to);
     } else if (!authority->freed) {
         log_warning("cannot continue the CA rotation for now", LOG_C("error", err->text));
-        look_later(authority);
+        schedule_check(authority);
         follow(authority);
     }
     if (move->done != NULL) {
@@ -395,7 +403,7 @@ static void write_move(Authority *authority, const Move *wanted,
                  &change);
 }
 
-/* --- Looking who is ready -------------------------------------------------------------------- */
+/* --- Readiness of nodes ---------------------------------------------------------------------- */
 
 /* A server has its own certificates, in addition to those of its agent, if there is one. */
 static void add_own(const Authority *authority, RotationNode *node, bool has_agent)
@@ -460,7 +468,7 @@ static bool counts(const Authority *authority, const NodeTrust *one)
     return record->is_server || is_unread || !is_out;
 }
 
-static void keep_waits(Authority *authority, const RotationPlan *plan)
+static void save_waits(Authority *authority, const RotationPlan *plan)
 {
     arena_reset(&authority->looked);
     RotationWait *waits = ARENA_ARRAY(&authority->looked, RotationWait, plan->wait_count + 1);
@@ -481,7 +489,7 @@ static bool list_trust(const Authority *authority, Arena *arena, TrustListing *o
            trust_list(arena, &authority->options.at, out, &err);
 }
 
-static void look_runs(void *context)
+static void check_progress(void *context)
 {
     Authority *authority = context;
     AUTO_CLEAR(Arena) arena;
@@ -492,7 +500,7 @@ static void look_runs(void *context)
         return;
     }
     if (authority->rotation.state == ROTATION_STEADY || !list_trust(authority, &arena, &listing)) {
-        look_later(authority);
+        schedule_check(authority);
         return;
     }
     RotationNode *nodes = ARENA_ARRAY(&arena, RotationNode, listing.count);
@@ -505,16 +513,16 @@ static void look_runs(void *context)
     authority->node_count = count;
     rotation_plan(&arena, &authority->rotation, nodes, count,
                   loop_wall_ms(authority->options.at.loop), &plan);
-    keep_waits(authority, &plan);
+    save_waits(authority, &plan);
     if (plan.moves && authority->fence != NULL) {
         write_move(authority, &(Move){ .to = plan.next, .fence = authority->fence }, decide_move,
                    moved);
     } else {
-        look_later(authority);
+        schedule_check(authority);
     }
 }
 
-void authority_look(Authority *authority)
+void authority_check(Authority *authority)
 {
     if (authority->rotation.state != ROTATION_STEADY) {
         loop_timer_start(&authority->look, 0);
@@ -526,7 +534,7 @@ void authority_lead(Authority *authority, const StoreCompare *fence)
     authority->fence = fence;
 }
 
-/* --- What operators ask for ------------------------------------------------------------------ */
+/* --- Requests of operators ------------------------------------------------------------------- */
 
 static bool check_free(const Authority *authority, Error *err)
 {
@@ -564,13 +572,13 @@ void authority_begin(Authority *authority, ClusterDone *done, void *context)
                moved);
 }
 
-void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
+void authority_revert(Authority *authority, ClusterDone *done, void *context)
 {
     Rotation to;
     Error err;
     if (!check_free(authority, &err) ||
-        !rotation_turn_back(&authority->rotation, loop_wall_ms(authority->options.at.loop), &to,
-                            &err)) {
+        !rotation_revert(&authority->rotation, loop_wall_ms(authority->options.at.loop), &to,
+                         &err)) {
         done(context, &err);
         return;
     }
@@ -578,15 +586,15 @@ void authority_turn_back(Authority *authority, ClusterDone *done, void *context)
                moved);
 }
 
-typedef struct Leaving {
+typedef struct Exclusion {
     char node[NODE_NAME_MAX + 1];
     ClusterDone *done;
     void *context;
-} Leaving;
+} Exclusion;
 
-static bool decide_leave(void *context, Change *change, Error *err)
+static bool decide_exclude(void *context, Change *change, Error *err)
 {
-    const Leaving *leaving = context;
+    const Exclusion *leaving = context;
     Arena *arena = change_arena(change);
     NodeRecord node;
     if (!change_has(change, 0)) {
@@ -600,18 +608,18 @@ static bool decide_leave(void *context, Change *change, Error *err)
                          "'%s' is a server; the rotation cannot continue without it",
                          leaving->node);
     }
-    change_put(change, change_key(change, 1), without_record(arena), 0);
+    change_put(change, change_key(change, 1), excluded_record(arena), 0);
     return true;
 }
 
-static void left(void *context, Change *change, const Error *err)
+static void excluded(void *context, Change *change, const Error *err)
 {
-    Leaving *leaving = context;
+    Exclusion *leaving = context;
     leaving->done(leaving->context, err);
     free(leaving);
 }
 
-void authority_leave(Authority *authority, Str node, ClusterDone *done, void *context)
+void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context)
 {
     const ClusterStore *at = &authority->options.at;
     AUTO_CLEAR(Arena) arena;
@@ -626,28 +634,28 @@ void authority_leave(Authority *authority, Str node, ClusterDone *done, void *co
         done(context, &err);
         return;
     }
-    Leaving *leaving = calloc(1, sizeof *leaving);
+    Exclusion *leaving = calloc(1, sizeof *leaving);
     Change *change;
     if (leaving == NULL) {
         memory_exhausted(sizeof *leaving);
     }
-    *leaving = (Leaving){ .done = done, .context = context };
+    *leaving = (Exclusion){ .done = done, .context = context };
     memcpy(leaving->node, node.data, node.len);
     Str keys[] = { cluster_key_node(&arena, at->prefix, node),
-                   cluster_key_without(&arena, at->prefix, node) };
+                   cluster_key_rotation_excluded(&arena, at->prefix, node) };
     change_start(&(ChangeSpec){ .at = *at,
                                 .keys = keys,
                                 .key_count = COUNT_OF(keys),
-                                .decide = decide_leave,
-                                .done = left,
+                                .decide = decide_exclude,
+                                .done = excluded,
                                 .context = leaving },
                  &change);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* Only the record says which of two CAs signs and which are trusted. With a single CA there
- * is no choice: it works, writes nothing, and cannot be rotated until the record is repaired. */
+/* Only the record defines which of two CAs signs and which are trusted. With a single CA there is
+ * no choice: it works, writes nothing, and cannot be rotated until the record is repaired. */
 static bool start_unreadable(Authority *authority, const Rotation *steady, Error *err)
 {
     const Credential *next = &authority->files->items[FILE_NEXT];
@@ -680,8 +688,7 @@ static bool decide_start(void *context, Change *change, Error *err)
     if (unused && !ca_files_suffice(authority->files, &stored)) {
         /* No certificate was issued by it: a rotation can start again with another CA. */
         log_warning("next CA lost; CA rotation aborted");
-        if (!rotation_turn_back(&stored, loop_wall_ms(authority->options.at.loop), &move->to,
-                                err)) {
+        if (!rotation_revert(&stored, loop_wall_ms(authority->options.at.loop), &move->to, err)) {
             return false;
         }
     }
@@ -711,7 +718,7 @@ static void started(void *context, Change *change, const Error *err)
         events->failed(events->context, err);
         return;
     }
-    look_later(authority);
+    schedule_check(authority);
     authority->is_started = true;
     events->ready(events->context);
     follow(authority);
@@ -723,7 +730,7 @@ bool authority_open(const AuthorityOptions *options, Authority **out, Error *err
     authority->options = *options;
     arena_init(&authority->keys, ARENA_UNLIMITED);
     arena_init(&authority->looked, ARENA_UNLIMITED);
-    loop_timer_init(&authority->look, options->at.loop, look_runs, authority);
+    loop_timer_init(&authority->look, options->at.loop, check_progress, authority);
     authority->rotation_key = cluster_key_rotation(&authority->keys, options->at.prefix);
     authority->trust_key = cluster_key_trust(&authority->keys, options->at.prefix);
     if (!ca_files_read(options->directory, &authority->files, err)) {

@@ -1,5 +1,5 @@
 /* The cluster's certificate authority on this server: the CA files, which CA signs, which are
- * trusted, and the rotation from one CA to the next. Loop thread.
+ * trusted, and the rotation from one CA to the next. Loop thread only.
  *
  * pki/rotation.h decides the order of the moves; this module keeps files and store consistent:
  *
@@ -10,8 +10,8 @@
  *
  * What another server writes is applied as soon as the state has it (cluster/state.h).
  *
- * So after a crash at any point the store says how far it was, and a file that the store does
- * not name is unused. */
+ * So after a crash at any point the store has the progress, and a file that the store does not name
+ * is unused. */
 #pragma once
 
 #include "cluster/ca_set.h"
@@ -22,7 +22,7 @@
 typedef struct Authority Authority;
 
 typedef struct AuthorityEvents {
-    void (*ready)(void *context);   /* once: the CAs are known */
+    void (*ready)(void *context);   /* called once: the CAs are loaded */
     void (*changed)(void *context); /* the signing CA or the trusted CAs have changed */
     /* A fatal error: it cannot continue. */
     void (*failed)(void *context, const Error *err);
@@ -39,8 +39,8 @@ typedef struct AuthorityOptions {
     AuthorityEvents events;
 } AuthorityOptions;
 
-/* What the options point to is borrowed until the store is closed.
- * Fails if files cannot be read. Only `failed` may be called within. */
+/* The options must be valid until the store is closed. Fails if files cannot be read. Only `failed`
+ * may be called within. */
 MUST_CHECK bool authority_open(const AuthorityOptions *options, Authority **out, Error *err);
 void authority_free(Authority *authority); /* before the state and the store; NULL is allowed */
 DEFINE_AUTO(Authority, authority_free)
@@ -58,8 +58,8 @@ MUST_CHECK bool authority_save(const Authority *authority, Error *err);
 /* --- Rotation -------------------------------------------------------------------------------- */
 
 const Rotation *authority_rotation(const Authority *authority);
-/* Why the stored record cannot be read and how to repair it, or which CA it names that
- * is missing here. The CAs of this server work, but cannot be rotated. NULL: no problem. */
+/* Why the stored record cannot be read and how to repair it, or which CA it names that is missing
+ * here. The CAs of this server work, but cannot be rotated. NULL if there is no problem. */
 const char *authority_unreadable(const Authority *authority);
 /* The nodes that the rotation waits for, as of the last check. */
 const RotationWait *authority_waits(const Authority *authority, uint32_t *count);
@@ -67,12 +67,12 @@ const RotationWait *authority_waits(const Authority *authority, uint32_t *count)
 /* Creates the next CA and starts. `done` is called once. ERROR_CONFLICT during a rotation. */
 void authority_begin(Authority *authority, ClusterDone *done, void *context);
 /* Back to the previous CA: ERROR_CONFLICT if it is too late, or no rotation is in progress. */
-void authority_turn_back(Authority *authority, ClusterDone *done, void *context);
+void authority_revert(Authority *authority, ClusterDone *done, void *context);
 /* The rotation in progress no longer waits for this node, which is locked out when it
  * returns later. ERROR_NOT_FOUND, or ERROR_CONFLICT for a server or without a rotation. */
-void authority_leave(Authority *authority, Str node, ClusterDone *done, void *context);
-/* The leader advances the rotation: `fence` is borrowed until this is called with
- * NULL, the initial value. Requests of operators are executed by any server. */
+void authority_exclude(Authority *authority, Str node, ClusterDone *done, void *context);
+/* The leader advances the rotation: `fence` must be valid until this is called with NULL, the
+ * initial value. Requests of operators are executed by any server. */
 void authority_lead(Authority *authority, const StoreCompare *fence);
-/* Something that it waits for may have happened. */
-void authority_look(Authority *authority);
+/* Checks progress now: something that it waits for may have happened. */
+void authority_check(Authority *authority);

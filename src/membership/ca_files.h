@@ -1,4 +1,4 @@
-/* The CA files of a server, as of the time they were read. Pure except for reading them. */
+/* The CA files of a server, as of when they were read. Pure except for reading them. */
 #pragma once
 
 #include "pki/credential.h"
@@ -15,15 +15,16 @@ enum {
 
 typedef struct CaFiles {
     Arena arena;
-    Credential items[FILE_COUNT]; /* without a key: there is no such file */
+    Credential items[FILE_COUNT]; /* without a key: no such file */
 } CaFiles;
 
 MUST_CHECK bool ca_files_read(const Directory *directory, CaFiles **out, Error *err);
 void ca_files_free(CaFiles *files); /* NULL is allowed */
 DEFINE_AUTO(CaFiles, ca_files_free)
 
-const Credential *ca_files_find(const CaFiles *files, const Pin *pin); /* NULL: not there */
-/* The CAs that are trusted in a state, in an order that stays while both are. All are there. */
+const Credential *ca_files_find(const CaFiles *files, const Pin *pin); /* NULL if not found */
+/* The CAs that are trusted in a state, in an order that is stable while both are. All must
+ * exist. */
 CertificateSet ca_files_trusted(const CaFiles *files, Arena *arena, const Rotation *rotation);
-/* Whether those are there. */
+/* Whether those exist. */
 bool ca_files_suffice(const CaFiles *files, const Rotation *rotation);

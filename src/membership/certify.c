@@ -1,3 +1,6 @@
+/* Issuing node certificates outside of joining, and the steps that joining shares with it. A
+ * certificate is signed while deciding, but only sent once the transaction with its serial number
+ * has succeeded. */
 #include "membership/certify.h"
 
 #include <stdio.h>
@@ -11,7 +14,7 @@
 #include "pki/revocation.h"
 #include "pki/trust_notice.h"
 
-/* --- Pieces that joining has in common ------------------------------------------------------- */
+/* --- Shared with joining --------------------------------------------------------------------- */
 
 bool certify_refuse_removed(const char *name, Error *err)
 {
@@ -52,7 +55,7 @@ void certify_write(Change *change, const CertifySettings *settings, const NodeRe
     trust_report_make(certified->own, settings->cas->trusted, now_ms, &report);
     trust_report_print(&report, &said);
     change_put(change, cluster_key_trust_of(arena, prefix, name), buf_str(&said), 0);
-    change_delete(change, cluster_key_without(arena, prefix, name));
+    change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
 }
 
 bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_there,
@@ -78,7 +81,7 @@ bool certify_claim_name(Change *change, RevocationList *list, Str key, bool was_
     return true;
 }
 
-/* --- Requests of this file ------------------------------------------------------------------- */
+/* --- Requests -------------------------------------------------------------------------------- */
 
 enum {
     SEEN_NODE,
@@ -88,61 +91,64 @@ enum {
     SEEN_COUNT
 };
 
-typedef struct Wish {
+typedef struct CertifyRequest {
     const CertifySettings *settings;
     char name[NODE_NAME_MAX + 1];
-    char serial[SERIAL_TEXT + 1]; /* empty: the machine is to be admitted */
+    char serial[SERIAL_TEXT + 1]; /* empty: a machine to admit */
     P256Public key;
     Certified certified;
     CertifyDone *done;
     void *context;
-} Wish;
+} CertifyRequest;
 
-static bool decide_renew(Wish *wish, Change *change, const RevocationList *revoked, int64_t now_ms,
-                         Error *err)
+static bool decide_renew(CertifyRequest *request, Change *change, const RevocationList *revoked,
+                         int64_t now_ms, Error *err)
 {
     Arena *arena = change_arena(change);
     NodeRecord node;
     if (!change_has(change, SEEN_NODE)) {
-        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster", wish->name);
+        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster", request->name);
     }
-    if (!revocation_check(revoked, str_from_c(wish->name), str_from_c(wish->serial), err) ||
+    if (!revocation_check(revoked, str_from_c(request->name), str_from_c(request->serial), err) ||
         !node_record_read(arena, change_value(change, SEEN_NODE), &node, err)) {
         return false;
     }
-    if (strlen(wish->serial) != SERIAL_OURS ||
-        strncmp(wish->serial, node.enrolment, ENROLMENT_TEXT) != 0) {
+    if (strlen(request->serial) != SERIAL_OURS ||
+        strncmp(request->serial, node.enrolment, ENROLMENT_TEXT) != 0) {
         return error_set(err, ERROR_DENIED,
-                         "'%s' has joined again since this certificate was issued", wish->name);
+                         "'%s' has joined again since this certificate was issued", request->name);
     }
-    if (!certify_issue(arena, wish->settings, &wish->key, now_ms, &node, &wish->certified, err)) {
+    if (!certify_issue(arena, request->settings, &request->key, now_ms, &node, &request->certified,
+                       err)) {
         return false;
     }
-    /* What the node trusts then it says itself, when it has installed it. */
+    /* The node reports itself what it trusts, once it has installed the certificate. */
     Buf record = buf_make_in(arena, BUF_UNLIMITED);
     node_record_print(&node, &record);
     change_put(change, change_key(change, SEEN_NODE), buf_str(&record), 0);
     return true;
 }
 
-static bool decide_admit(Wish *wish, Change *change, RevocationList *revoked, int64_t now_ms,
-                         Error *err)
+static bool decide_admit(CertifyRequest *request, Change *change, RevocationList *revoked,
+                         int64_t now_ms, Error *err)
 {
     Arena *arena = change_arena(change);
     NodeRecord node = { .joined_ms = now_ms, .labels = value_missing() };
     if (change_has(change, SEEN_NODE)) {
         return error_set(err, ERROR_CONFLICT,
-                         "node '%s' already exists; remove it, or choose another name", wish->name);
+                         "node '%s' already exists; remove it, or choose another name",
+                         request->name);
     }
     if (change_has(change, SEEN_REMOVED)) {
-        return certify_refuse_removed(wish->name, err);
+        return certify_refuse_removed(request->name, err);
     }
-    snprintf(node.name, sizeof node.name, "%s", wish->name);
+    snprintf(node.name, sizeof node.name, "%s", request->name);
     if (!enrolment_make(node.enrolment, err) ||
-        !certify_issue(arena, wish->settings, &wish->key, now_ms, &node, &wish->certified, err)) {
+        !certify_issue(arena, request->settings, &request->key, now_ms, &node, &request->certified,
+                       err)) {
         return false;
     }
-    certify_write(change, wish->settings, &node, &wish->certified, now_ms);
+    certify_write(change, request->settings, &node, &request->certified, now_ms);
     if (change_has(change, SEEN_JOINING)) {
         change_delete(change, change_key(change, SEEN_JOINING));
     }
@@ -152,10 +158,10 @@ static bool decide_admit(Wish *wish, Change *change, RevocationList *revoked, in
 
 static bool decide(void *context, Change *change, Error *err)
 {
-    Wish *wish = context;
+    CertifyRequest *request = context;
     RevocationList revoked = { 0 };
-    int64_t now_ms = loop_wall_ms(wish->settings->at.loop);
-    if (wish->settings->cas == NULL) {
+    int64_t now_ms = loop_wall_ms(request->settings->at.loop);
+    if (request->settings->cas == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
     if (change_has(change, SEEN_REVOCATIONS) &&
@@ -163,15 +169,15 @@ static bool decide(void *context, Change *change, Error *err)
                          err)) {
         return false;
     }
-    return wish->serial[0] == '\0' ? decide_admit(wish, change, &revoked, now_ms, err)
-                                   : decide_renew(wish, change, &revoked, now_ms, err);
+    return request->serial[0] == '\0' ? decide_admit(request, change, &revoked, now_ms, err)
+                                      : decide_renew(request, change, &revoked, now_ms, err);
 }
 
 static void decided(void *context, Change *change, const Error *err)
 {
-    Wish *wish = context;
-    wish->done(wish->context, err == NULL ? &wish->certified : NULL, err);
-    free(wish);
+    CertifyRequest *request = context;
+    request->done(request->context, err == NULL ? &request->certified : NULL, err);
+    free(request);
 }
 
 static void start(const CertifySettings *settings, Str name, Str serial, Str csr, CertifyDone *done,
@@ -185,13 +191,13 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
         done(context, NULL, &err);
         return;
     }
-    Wish *wish = memory_new(sizeof *wish);
-    wish->settings = settings;
-    wish->key = key;
-    wish->done = done;
-    wish->context = context;
-    snprintf(wish->name, sizeof wish->name, "%" STR_FMT, STR_ARG(name));
-    snprintf(wish->serial, sizeof wish->serial, "%" STR_FMT, STR_ARG(serial));
+    CertifyRequest *request = memory_new(sizeof *request);
+    request->settings = settings;
+    request->key = key;
+    request->done = done;
+    request->context = context;
+    snprintf(request->name, sizeof request->name, "%" STR_FMT, STR_ARG(name));
+    snprintf(request->serial, sizeof request->serial, "%" STR_FMT, STR_ARG(serial));
     Str prefix = settings->at.prefix;
     Str keys[SEEN_COUNT] = {
         [SEEN_NODE] = cluster_key_node(&arena, prefix, name),
@@ -205,7 +211,7 @@ static void start(const CertifySettings *settings, Str name, Str serial, Str csr
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
                                 .done = decided,
-                                .context = wish },
+                                .context = request },
                  &change);
 }
 

@@ -4,108 +4,106 @@
 
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/cluster_read.h"
+#include "cluster/state.h"
 #include "membership/node_record.h"
 
-typedef struct Reading {
+typedef struct FactsRead {
     ClusterStore at;
     Arena arena;
     StoreOp op;
-    Str all; /* what their keys begin with */
+    Str all; /* common prefix of their keys */
     FactsListed *listed;
     FactsGot *got; /* NULL: a page is read */
     void *context;
-} Reading;
+} FactsRead;
 
-static Reading *reading_new(const ClusterStore *at)
+static FactsRead *facts_read_new(const ClusterStore *at)
 {
-    Reading *reading = memory_new(sizeof *reading);
-    arena_init(&reading->arena, ARENA_UNLIMITED);
-    reading->at = *at;
-    reading->at.prefix = arena_copy(&reading->arena, at->prefix);
-    reading->all = key_make_prefix(&reading->arena, at->prefix, KEY_FACTS, NULL, 0);
-    return reading;
+    FactsRead *read = memory_new(sizeof *read);
+    arena_init(&read->arena, ARENA_UNLIMITED);
+    read->at = *at;
+    read->at.prefix = arena_copy(&read->arena, at->prefix);
+    read->all = key_make_prefix(&read->arena, at->prefix, KEY_FACTS, NULL, 0);
+    return read;
 }
 
-static void reading_end(Reading *reading, const FactsPage *page, const Error *err)
+static void facts_read_end(FactsRead *read, const FactsPage *page, const Error *err)
 {
-    if (reading->got != NULL) {
-        reading->got(reading->context, err == NULL && page->count > 0 ? &page->items[0] : NULL,
-                     err);
+    if (read->got != NULL) {
+        read->got(read->context, err == NULL && page->count > 0 ? &page->items[0] : NULL, err);
     } else {
-        reading->listed(reading->context, page, err);
+        read->listed(read->context, page, err);
     }
-    arena_clear(&reading->arena);
-    free(reading);
+    arena_clear(&read->arena);
+    free(read);
 }
 
-static void ask(Reading *reading);
+static void read_next(FactsRead *read);
 
-static void facts_came(void *context, const StoreReply *reply, const Error *err)
+static void on_facts(void *context, const StoreReply *reply, const Error *err)
 {
-    Reading *reading = context;
-    if (err != NULL && err->kind == ERROR_NOT_FOUND && reading->op.revision > 0) {
-        reading->op.revision = 0; /* it was compacted */
-        ask(reading);
+    FactsRead *read = context;
+    if (err != NULL && err->kind == ERROR_NOT_FOUND && read->op.revision > 0) {
+        read->op.revision = 0; /* it was compacted */
+        read_next(read);
         return;
     }
     if (err != NULL) {
-        reading_end(reading, NULL, err);
+        facts_read_end(read, NULL, err);
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
-    NodeFacts *items = ARENA_ARRAY(&reading->arena, NodeFacts, range->kv_count);
+    NodeFacts *items = ARENA_ARRAY(&read->arena, NodeFacts, range->kv_count);
     FactsPage page = { .items = items,
-                       .revision =
-                           reading->op.revision > 0 ? reading->op.revision : reply->revision };
+                       .revision = read->op.revision > 0 ? read->op.revision : reply->revision };
     for (uint32_t i = 0; i < range->kv_count; i++) {
         const StoreKv *kv = &range->kvs[i];
         KeyKind kind;
         Str parts[KEYS_PARTS_MAX];
         Error ignored;
-        if (key_parse(&reading->arena, reading->at.prefix, kv->key, &kind, parts) &&
-            kind == KEY_FACTS && node_name_check(parts[0], &ignored)) {
+        if (key_parse(&read->arena, read->at.prefix, kv->key, &kind, parts) && kind == KEY_FACTS &&
+            node_name_check(parts[0], &ignored)) {
             items[page.count++] = (NodeFacts){ parts[0], kv->value, kv->mod_revision };
         }
     }
     if (range->more && range->kv_count > 0) {
-        page.next = str_from_offset(range->kvs[range->kv_count - 1].key, reading->all.len);
+        page.next = str_from_offset(range->kvs[range->kv_count - 1].key, read->all.len);
     }
-    reading_end(reading, &page, NULL);
+    facts_read_end(read, &page, NULL);
 }
 
-static void ask(Reading *reading)
+static void read_next(FactsRead *read)
 {
     Error err;
-    if (!cluster_read(&reading->at, &reading->op, 1, facts_came, reading, &err)) {
-        reading_end(reading, NULL, &err);
+    if (!cluster_read(&read->at, &read->op, 1, on_facts, read, &err)) {
+        facts_read_end(read, NULL, &err);
     }
 }
 
 void facts_list(const ClusterStore *at, const FactsQuery *query, FactsListed *done, void *context)
 {
-    Reading *reading = reading_new(at);
-    Arena *arena = &reading->arena;
-    Str all = reading->all;
-    /* Behind the last one is the first key that follows it. */
-    reading->op = (StoreOp){
+    FactsRead *read = facts_read_new(at);
+    Arena *arena = &read->arena;
+    Str all = read->all;
+    /* Starts at the first key after the last one. */
+    read->op = (StoreOp){
         .kind = STORE_RANGE,
         .key = query->after.len == 0 ? all : arena_join(arena, all, query->after, STR("\0")),
         .end = store_prefix_end(arena, all),
         .limit = query->limit,
         .revision = query->revision,
     };
-    reading->listed = done;
-    reading->context = context;
-    ask(reading);
+    read->listed = done;
+    read->context = context;
+    read_next(read);
 }
 
 void facts_get(const ClusterStore *at, Str node, FactsGot *done, void *context)
 {
-    Reading *reading = reading_new(at);
-    reading->op = (StoreOp){ .kind = STORE_RANGE,
-                             .key = cluster_key_facts(&reading->arena, at->prefix, node) };
-    reading->got = done;
-    reading->context = context;
-    ask(reading);
+    FactsRead *read = facts_read_new(at);
+    read->op =
+        (StoreOp){ .kind = STORE_RANGE, .key = cluster_key_facts(&read->arena, at->prefix, node) };
+    read->got = done;
+    read->context = context;
+    read_next(read);
 }

@@ -8,10 +8,10 @@
 #include "lang/json.h"
 
 enum {
-    /* Of one expression about one node, of which one request looks at thousands. */
+    /* Limits of one expression for one node; a request evaluates thousands. */
     STEPS_MAX = 2000,
     MEMORY_MAX = 64 << 10, /* bytes */
-    BEGIN_STEPS = 50       /* what it takes to begin with an expression, about */
+    BEGIN_STEPS = 50       /* approximate cost of starting an expression */
 };
 
 struct FactsSelector {
@@ -20,7 +20,7 @@ struct FactsSelector {
     Sources sources;
     Rendered rendered;
     const Selector *selector;
-    /* Of the node that is looked at: */
+    /* The node being evaluated: */
     Arena *arena;
     Value scope;
     Problems problems;
@@ -37,7 +37,7 @@ static DynamicOutcome evaluate(void *context, const Dynamic *expression, Value *
     return outcome;
 }
 
-/* False when an expression could not be evaluated. */
+/* Returns false if an expression could not be evaluated. */
 static bool match(FactsSelector *selector, Arena *arena, SelectorSubject subject, Value server,
                   bool *out)
 {
@@ -51,8 +51,8 @@ static bool match(FactsSelector *selector, Arena *arena, SelectorSubject subject
     return selector_match(selector->selector, &subject, out);
 }
 
-/* An expression is tried on a node that has all facts: what fails there is a mistake in it. Only one that
- * is behind another is not reached by that. */
+/* An expression is evaluated for a node that has all facts: a failure there is a mistake in it.
+ * Only parts that are short-circuited are not reached. */
 static bool try_on_sample(FactsSelector *selector, Str text, Arena *arena, Problems *problems)
 {
     bool ignored;
@@ -83,7 +83,7 @@ bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **o
                      SELECTOR_TEXT_MAX);
         return false;
     }
-    /* What has no expression in it is told its mistakes as everywhere. */
+    /* Mistakes in a selector without expressions are reported as everywhere else. */
     const Selector *plain;
     if (str_find(text, STR("server"), 0) == STR_NOT_FOUND &&
         !object_selector_parse_as(arena, name, text, &plain, problems)) {
@@ -110,7 +110,7 @@ bool facts_selector_parse(Str text, FactsSelector **out, Error *err)
     arena_init(&arena, ARENA_UNLIMITED);
     problems_init(&problems, &arena);
     return facts_selector_parse_as(&arena, STR("selector"), text, out, &problems) ||
-           object_selector_tell(&problems, err);
+           object_selector_error(&problems, err);
 }
 
 void facts_selector_free(FactsSelector *selector)
@@ -128,7 +128,7 @@ const Selector *facts_selector_plain(const FactsSelector *selector)
     return selector->selector;
 }
 
-bool facts_selector_asks(const FactsSelector *selector)
+bool facts_selector_uses_facts(const FactsSelector *selector)
 {
     return selector_has_expression(selector->selector);
 }

@@ -1,6 +1,5 @@
-/* Selectors (model/selector.h) of nodes by names, labels and what they say of themselves, as
- * `role=web and server.os == 'debian'`. An expression sees `server`, with the facts of
- * cluster/facts_digest.h. */
+/* Selectors (model/selector.h) of nodes by names, labels and reported facts, such as `role=web and
+ * server.os == 'debian'`. Expressions see `server`, with the facts of cluster/facts_digest.h. */
 #pragma once
 
 #include "base/error.h"
@@ -8,21 +7,22 @@
 
 typedef struct FactsSelector FactsSelector;
 
-/* Keeps a copy of the text. Fails with ERROR_INVALID, also for an expression about what is not there. */
+/* Copies the text. Fails with ERROR_INVALID, also for an expression that uses an unknown fact. */
 MUST_CHECK bool facts_selector_parse(Str text, FactsSelector **out, Error *err);
-/* The same with problems at places of a source of this name that has nothing but the selector; these are
- * in the arena. */
+/* The same, adding problems with locations in a source of this name that consists of the selector;
+ * they are allocated in the arena. */
 MUST_CHECK bool facts_selector_parse_as(Arena *arena, Str name, Str text, FactsSelector **out,
                                         Problems *problems);
 void facts_selector_free(FactsSelector *selector); /* NULL is allowed */
 DEFINE_AUTO(FactsSelector, facts_selector_free)
 
-/* Of names and labels: as long as this one. */
+/* Of names and labels; valid as long as this one. */
 const Selector *facts_selector_plain(const FactsSelector *selector);
-/* Whether it asks about facts at all. */
-bool facts_selector_asks(const FactsSelector *selector);
-/* `labels` are a map of texts, or anything else: none. `digest` is empty for a node that has sent none. An
- * expression about a fact that the node does not have selects nothing, also behind `!`. */
+/* Whether it refers to facts at all. */
+bool facts_selector_uses_facts(const FactsSelector *selector);
+/* `labels` must be a map of strings; anything else counts as no labels. `digest` is empty for a
+ * node without facts. An expression about a fact that the node does not have matches nothing, even
+ * after `!`. */
 bool facts_selector_matches(FactsSelector *selector, Str name, Value labels, Str digest);
-/* How much work its expressions were so far, in steps of templates. */
+/* Total cost of its expressions so far, in template steps. */
 uint64_t facts_selector_steps(const FactsSelector *selector);

@@ -83,7 +83,7 @@ bool node_state_load_record(const char *state_dir, Arena *arena, NodeRecord *out
     const char *path = arena_copy_c(arena, arena_format(arena, "%s/" AGENT_DIRECTORY, state_dir));
     if (!directory_open(path, &agent, err)) {
         if (err->kind == ERROR_DENIED && !file_exists(path)) {
-            err->kind = ERROR_NOT_FOUND; /* nothing speaks for an agent */
+            err->kind = ERROR_NOT_FOUND; /* no trace of an agent */
         }
         return false;
     }

@@ -1,3 +1,7 @@
+/* Deleting the data of removed nodes. One walk reads all keys in pages and deletes those that
+ * contain one of the removed names; when the walk finds none left, the marks are deleted, which
+ * frees the names. Every write compares the leader's fence and the marks, so a delayed write cannot
+ * hit a new node of the same name. */
 #include "membership/node_sweep.h"
 
 #include <stdlib.h>
@@ -10,18 +14,19 @@
 #include "cluster/state.h"
 
 enum {
-    PAGE_MAX = STORE_OPS_MAX,      /* keys of one step, all of which may have to go */
-    NAMES_MAX = STORE_OPS_MAX - 1, /* of one walk; their marks are compared, and the fence */
+    PAGE_MAX = STORE_OPS_MAX,      /* keys per step, all of which may have to be deleted */
+    NAMES_MAX = STORE_OPS_MAX - 1, /* per walk; their marks and the fence are compared */
     RETRY_MS = 5000,               /* after a failure of the store */
 };
 
-/* A walk through all keys. It ends with an answer of the store, when the sweep may be gone. */
+/* A walk through all keys. It ends with a response of the store, when the sweep may be freed
+ * already. */
 typedef struct Walk {
-    NodeSweep *sweep; /* NULL: it is */
+    NodeSweep *sweep; /* NULL once it is */
     Arena names_arena, arena;
     StrMap names;
     StoreCompare compares[1 + NAMES_MAX]; /* the fence, and the mark of each name */
-    Str next;                             /* where the next page begins; empty: there is none */
+    Str next;                             /* start of the next page; empty: no more pages */
     int64_t deleted;
 } Walk;
 
@@ -29,13 +34,13 @@ struct NodeSweep {
     ClusterStore at;
     StoreCompare fence;
     Arena arena;
-    StateView view; /* of who is removed */
+    StateView view; /* of removed nodes */
     Walk *walk;
-    bool is_told; /* of one more, in what the state tells at present */
-    bool again;   /* more was removed since it began */
+    bool is_told; /* another one, in the changes being reported */
+    bool again;   /* more nodes were removed since it started */
     bool is_over; /* the fence did not hold */
-    /* Of the election and of the last write: names are taken from a state that knows it, because one that
-     * was free before may be given again. */
+    /* Of the election and of the last write: names are only taken from a state that includes it,
+     * because a name that was freed before may be in use again. */
     int64_t revision;
     LoopTimer retry;
 };
@@ -65,8 +70,8 @@ static void walk_end(Walk *walk, bool is_done)
 
 /* --- Steps ----------------------------------------------------------------------------------- */
 
-/* Every change of the store, with the fence, and as long as the names have the marks that were seen: one
- * whose answer was lost may take effect late, when the name is free and was given again. */
+/* All writes compare the fence and the marks of the names: a write whose response was lost may take
+ * effect late, when a name is free and in use again. */
 static void write_ops(Walk *walk, const StoreOp *ops, uint32_t count, StoreDone *done)
 {
     const StoreOp look = { .kind = STORE_RANGE, .key = walk->sweep->fence.key, .keys_only = true };
@@ -88,7 +93,7 @@ static bool has_fence(const NodeSweep *sweep, const StoreOpReply *found)
                                 : found->kvs[0].create_revision == sweep->fence.number;
 }
 
-/* Whether it goes on. */
+/* Whether to continue. */
 static bool is_written(const Walk *walk, const StoreReply *reply, const Error *err)
 {
     if (err == NULL && walk->sweep != NULL) {
@@ -103,7 +108,7 @@ static void finished(void *context, const StoreReply *reply, const Error *err)
     walk_end(context, is_written(context, reply, err));
 }
 
-/* Nothing else is left of them: the names are free. */
+/* No other key is left: frees the names. */
 static void free_names(Walk *walk)
 {
     StoreOp ops[STORE_OPS_MAX];
@@ -140,7 +145,7 @@ static bool is_left(Walk *walk, Str key)
            str_map_has(&walk->names, parts[part]);
 }
 
-static void page_came(void *context, const StoreReply *reply, const Error *err)
+static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
     Walk *walk = context;
     if (err != NULL || walk->sweep == NULL) {
@@ -180,7 +185,7 @@ static void step(Walk *walk)
                    .keys_only = true,
                    .limit = PAGE_MAX };
     Error err;
-    if (!store_op(at->store, &op, page_came, walk, &err)) {
+    if (!store_op(at->store, &op, on_page, walk, &err)) {
         walk_end(walk, false);
     }
 }
@@ -191,7 +196,7 @@ static void names_known(void *context)
 {
     Walk *walk = context;
     const NodeSweep *sweep = walk->sweep;
-    /* A name that was freed may have been given again: by a state that is behind nothing is deleted. */
+    /* A freed name may be in use again: nothing is deleted based on an outdated state. */
     if (sweep == NULL || state_age(sweep->at.state).is_behind ||
         state_age(sweep->at.state).revision < sweep->revision) {
         walk_end(walk, false);
@@ -213,7 +218,7 @@ static void names_known(void *context)
         walk_end(walk, true);
         return;
     }
-    walk->sweep->again = walk->names.count == NAMES_MAX; /* perhaps there are more */
+    walk->sweep->again = walk->names.count == NAMES_MAX; /* there may be more */
     walk->next = arena_join(&walk->arena, sweep->at.prefix, STR("/"), STR_EMPTY);
     step(walk);
 }
@@ -230,7 +235,7 @@ static void start(NodeSweep *sweep)
     state_wait(sweep->at.state, sweep->revision, names_known, walk);
 }
 
-static void poke(NodeSweep *sweep)
+static void start_if_idle(NodeSweep *sweep)
 {
     if (sweep->walk != NULL) {
         sweep->again = true;
@@ -252,16 +257,16 @@ static void removed_settled(void *context)
     bool is_told = sweep->is_told;
     sweep->is_told = false;
     if (is_told) {
-        poke(sweep);
+        start_if_idle(sweep);
     }
 }
 
 static void retry_runs(void *context)
 {
-    poke(context);
+    start_if_idle(context);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence)
 {

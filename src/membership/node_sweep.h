@@ -1,22 +1,22 @@
-/* Deletes the data of removed nodes: every key that contains the name of one, in small steps.
- * Loop thread.
+/* Deletes the data of removed nodes: every key that contains the name of one, in small steps. Loop
+ * thread only.
  *
- * Removing a node (nodes_remove) deletes its record and a few more keys, and writes
- * removed/<node> in the same transaction. While that key exists, no machine can join under the
- * name; it is deleted when no other key is left, so that the next node of that name inherits
- * nothing. The leader does this; the next leader continues if one was killed or deposed. */
+ * Removing a node (nodes_remove) deletes its record and a few more keys, and writes removed/<node>
+ * in the same transaction. While that key exists, no machine can join under the name; it is deleted
+ * when no other key is left, so that the next node of that name inherits nothing. The leader does
+ * this; the next leader continues if one was killed or deposed. */
 #pragma once
 
 #include "cluster/cluster_store.h"
 
 typedef struct NodeSweep NodeSweep;
 
-/* Begins with what is to be done, and goes on with every node that is removed, until the fence does not
- * hold: what a former leader has seen as left may belong to a new node of the same name. All is copied but
- * the state, which must know what the store has. */
+/* Starts with existing marks, and continues with every removed node until the fence does not hold:
+ * what a former leader considers leftover may belong to a new node of the same name. Everything is
+ * copied except the state, which must be up to date with the store. */
 NodeSweep *node_sweep_new(const ClusterStore *at, const StoreCompare *fence);
 void node_sweep_free(NodeSweep *sweep); /* before the state and the store; NULL is allowed */
 DEFINE_AUTO(NodeSweep, node_sweep_free)
 
-/* Whether nothing is under way. */
+/* Whether nothing is in progress. */
 bool node_sweep_is_idle(const NodeSweep *sweep);

@@ -1,4 +1,4 @@
-/* Reading nodes: those of the roster, then the machines that ask. */
+/* Reading nodes: those of the roster, then pending machines. */
 #include "membership/nodes.h"
 
 #include "base/bug.h"
@@ -15,9 +15,9 @@ enum {
 #define AFTER_NODES   STR("nodes/")
 #define AFTER_WAITING STR("waiting/")
 
-/* --- Names that nothing has ------------------------------------------------------------------- */
+/* --- Unknown names --------------------------------------------------------------------------- */
 
-/* The names of both kinds are the last part of their keys. */
+/* In both kinds, the name is the last part of the key. */
 static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t part,
                         Suggest *suggest)
 {
@@ -30,7 +30,7 @@ static void offer_names(const State *state, Str prefix, KeyKind kind, uint32_t p
     }
 }
 
-bool nodes_unknown(const ClusterStore *at, Str name, Error *err)
+bool nodes_not_found(const ClusterStore *at, Str name, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     Str near;
@@ -58,7 +58,7 @@ bool node_record_is_revoked(const NodeRecord *record, const RevocationList *list
            !revocation_check(list, str_from_c(record->name), str_from_c(record->serial), &why);
 }
 
-/* What lists show of "eden.session/1". */
+/* The fields of "eden.session/1" that lists show. */
 typedef struct Budget {
     int64_t stored, limited_ms;
     char limit[sizeof(((NodeEntry *)NULL)->limit)];
@@ -93,30 +93,30 @@ void node_entry_read_session(NodeEntry *entry, Str session)
     }
 }
 
-bool joining_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
-                        JoiningEntry *out)
+bool pending_entry_read(Arena *arena, Str name, const StateEntry *from, int64_t now_ms,
+                        PendingEntry *out)
 {
     Error err;
-    *out = (JoiningEntry){ .revision = from->mod_revision, .error = STR_EMPTY };
-    if (joining_record_read(arena, from->value, &out->record, &err) &&
+    *out = (PendingEntry){ .revision = from->mod_revision, .error = STR_EMPTY };
+    if (pending_record_read(arena, from->value, &out->record, &err) &&
         (str_eq_c(name, out->record.name) ||
          error_set(&err, ERROR_INVALID, "the record has a different name, '%s'",
                    out->record.name))) {
-        joining_record_prune(&out->record, now_ms);
+        pending_record_prune(&out->record, now_ms);
         return out->record.count > 0;
     }
-    out->record = (JoiningRecord){ 0 };
+    out->record = (PendingRecord){ 0 };
     memcpy(out->record.name, name.data, name.len < NODE_NAME_MAX ? name.len : NODE_NAME_MAX);
     out->error = arena_format(arena, "%" STR_FMT ": %s", STR_ARG(from->key), err.text);
     return true;
 }
 
-static const JoiningEntry *find_asking(Arena *arena, const ClusterStore *at, Str name)
+static const PendingEntry *find_asking(Arena *arena, const ClusterStore *at, Str name)
 {
     const StateEntry *joining = state_find(at->state, cluster_key_joining(arena, at->prefix, name));
-    JoiningEntry *entry = ARENA_NEW(arena, JoiningEntry);
+    PendingEntry *entry = ARENA_NEW(arena, PendingEntry);
     bool asks =
-        joining != NULL && joining_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
+        joining != NULL && pending_entry_read(arena, name, joining, loop_wall_ms(at->loop), entry);
     return asks ? entry : NULL;
 }
 
@@ -138,7 +138,7 @@ static bool is_known(const ClusterStore *at, Error *err)
            error_set(err, ERROR_UNAVAILABLE, "the server has not read the store yet");
 }
 
-/* --- One of them ----------------------------------------------------------------------------- */
+/* --- Single nodes ---------------------------------------------------------------------------- */
 
 bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, Error *err)
 {
@@ -146,13 +146,13 @@ bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, E
     if (!node_name_check(name, err) || !is_known(at, err)) {
         return false;
     }
-    const RosterNode *node = roster_look(at->roster, name);
+    const RosterNode *node = roster_find_any(at->roster, name);
     out->is_member = node != NULL;
     if (node != NULL) {
         out->node = entry_of(at, node);
     }
     out->node.asking = find_asking(arena, at, name);
-    return node != NULL || out->node.asking != NULL || nodes_unknown(at, name, err);
+    return node != NULL || out->node.asking != NULL || nodes_not_found(at, name, err);
 }
 
 /* --- Pages ----------------------------------------------------------------------------------- */
@@ -160,10 +160,10 @@ bool nodes_show(Arena *arena, const ClusterStore *at, Str name, NodeView *out, E
 typedef struct Listing {
     Arena *arena;
     const ClusterStore *at;
-    uint32_t limit; /* UINT32_MAX: all */
+    uint32_t limit; /* UINT32_MAX: no limit */
     const Selector *selector;
     VEC(NodeEntry) nodes;
-    VEC(JoiningEntry) waiting;
+    VEC(PendingEntry) waiting;
     Str next;
 } Listing;
 
@@ -172,7 +172,7 @@ static bool is_full(const Listing *listing)
     return listing->nodes.len + listing->waiting.len == listing->limit;
 }
 
-/* False: the page is full before all of them are on it. */
+/* Returns false if the page is full before all of them are on it. */
 static bool list_nodes(Listing *listing, Str after)
 {
     const ClusterStore *at = listing->at;
@@ -194,7 +194,7 @@ static bool list_nodes(Listing *listing, Str after)
     return true;
 }
 
-/* Those that are nodes too were listed as such. */
+/* Those that are nodes too were already listed. */
 static void list_waiting(Listing *listing, Str after)
 {
     Arena *arena = listing->arena;
@@ -203,11 +203,11 @@ static void list_waiting(Listing *listing, Str after)
     StateRange range = state_range(at->state, cluster_key_joining_all(arena, at->prefix), behind);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         Str name = entry->parts[1];
-        JoiningEntry one;
+        PendingEntry one;
         Error err;
-        if (!node_name_check(name, &err) || roster_look(at->roster, name) != NULL ||
+        if (!node_name_check(name, &err) || roster_find_any(at->roster, name) != NULL ||
             !object_selector_matches(listing->selector, name, value_missing()) ||
-            !joining_entry_read(arena, name, entry, loop_wall_ms(at->loop), &one)) {
+            !pending_entry_read(arena, name, entry, loop_wall_ms(at->loop), &one)) {
             continue;
         }
         if (is_full(listing)) {

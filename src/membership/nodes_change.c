@@ -1,4 +1,4 @@
-/* What is changed of nodes, each in one transaction. */
+/* Changes of nodes, each in one transaction. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "membership/nodes.h"
 #include "pki/ca.h"
 
-/* What is read, for every change. */
+/* Indexes of the keys that every change reads. */
 enum {
     SEEN_NODE,
     SEEN_JOINING,
@@ -23,12 +23,12 @@ typedef bool Decide(const NodeChange *wanted, Change *change, Error *err);
 struct NodeChange {
     ClusterStore at;
     char name[NODE_NAME_MAX + 1];
-    Arena arena; /* of what is wanted */
+    Arena arena; /* of the request */
     Str key;
     Value labels, annotations;
     int64_t revision; /* that the record must still have; 0: any */
     Decide *decide;
-    bool may_be_unknown; /* there need be nothing of the name */
+    bool may_be_unknown; /* the name may be unknown */
     ClusterDone *done;
     void *context;
 };
@@ -45,7 +45,7 @@ static bool decide(void *context, Change *change, Error *err)
     NodeChange *wanted = context;
     if (!wanted->may_be_unknown && !change_has(change, SEEN_NODE) &&
         !change_has(change, SEEN_JOINING)) {
-        return nodes_unknown(&wanted->at, str_from_c(wanted->name), err);
+        return nodes_not_found(&wanted->at, str_from_c(wanted->name), err);
     }
     return wanted->decide(wanted, change, err);
 }
@@ -55,7 +55,7 @@ static void decided(void *context, Change *change, const Error *err)
     node_change_end(context, err);
 }
 
-/* NULL when the name is none, which `done` has been told then. */
+/* NULL if the name is invalid, which was passed to `done` already. */
 static NodeChange *node_change_new(const ClusterStore *at, Str name, Decide *decide_it,
                                    ClusterDone *done, void *context)
 {
@@ -102,9 +102,9 @@ static bool read_node(Change *change, NodeRecord *out, Error *err)
            error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_NODE)));
 }
 
-static bool read_joining(Change *change, JoiningRecord *out, Error *err)
+static bool read_joining(Change *change, PendingRecord *out, Error *err)
 {
-    return joining_record_read(change_arena(change), change_value(change, SEEN_JOINING), out,
+    return pending_record_read(change_arena(change), change_value(change, SEEN_JOINING), out,
                                err) ||
            error_wrap(err, "%" STR_FMT, STR_ARG(change_key(change, SEEN_JOINING)));
 }
@@ -115,7 +115,7 @@ static bool check_revision(const NodeChange *wanted, const Change *change, Error
            error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
 }
 
-/* --- What people say of a node ---------------------------------------------------------------- */
+/* --- Labels and annotations ------------------------------------------------------------------ */
 
 static bool texts_equal(const Map *left, const Map *right)
 {
@@ -161,7 +161,7 @@ static bool decide_set(const NodeChange *wanted, Change *change, Error *err)
     return true;
 }
 
-void nodes_set(const ClusterStore *at, Str name, const NodeWish *wish, ClusterDone *done,
+void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, ClusterDone *done,
                void *context)
 {
     NodeChange *wanted = node_change_new(at, name, decide_set, done, context);
@@ -190,13 +190,13 @@ static bool check_key(Str key, Error *err)
         ok = ascii_hex_value(digits.data[i]) >= 0 && digits.data[i] == ascii_lower(digits.data[i]);
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "invalid key: give the pin that 'eden join' shows on the machine, or at "
-                           "least its first %d digits",
+                           "invalid key: specify the pin that 'eden join' shows on the machine, or "
+                           "at least its first %d digits",
                            NODE_PIN_DIGITS_MIN);
 }
 
-/* The keys that ask, as the end of a message. */
-static Str keys_text(Arena *arena, const JoiningRecord *joining)
+/* The pending keys, for the end of a message. */
+static Str keys_text(Arena *arena, const PendingRecord *joining)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < joining->count; i++) {
@@ -207,8 +207,8 @@ static Str keys_text(Arena *arena, const JoiningRecord *joining)
     return buf_str(&text);
 }
 
-/* The key that is meant. Digits that two of them begin with were chosen by somebody. */
-static bool find_key(const NodeChange *wanted, Change *change, const JoiningRecord *joining,
+/* Finds the specified key. Digits that two keys start with were forged by someone. */
+static bool find_key(const NodeChange *wanted, Change *change, const PendingRecord *joining,
                      Pin *out, Error *err)
 {
     Str digits = digits_of(wanted->key);
@@ -228,25 +228,26 @@ static bool find_key(const NodeChange *wanted, Change *change, const JoiningReco
         Str whole = arena_join(change_arena(change), PIN_PREFIX, digits, STR_EMPTY);
         return pin_parse(whole, out, err);
     }
-    return error_set(err, ERROR_CONFLICT,
-                     "%s requests to join as '%s' with such a key; pending: %" STR_FMT
-                     "; compare with what 'eden join' shows on the machine, and give the whole key",
-                     found == 0 ? "no machine" : "more than one machine", wanted->name,
-                     STR_ARG(keys_text(change_arena(change), joining)));
+    return error_set(
+        err, ERROR_CONFLICT,
+        "%s requests to join as '%s' with such a key; pending: %" STR_FMT
+        "; compare with what 'eden join' shows on the machine, and specify the full key",
+        found == 0 ? "no machine" : "more than one machine", wanted->name,
+        STR_ARG(keys_text(change_arena(change), joining)));
 }
 
 static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
 {
-    JoiningRecord *joining = ARENA_NEW(change_arena(change), JoiningRecord);
+    PendingRecord *joining = ARENA_NEW(change_arena(change), PendingRecord);
     NodeRecord node;
     Pin key;
     int64_t now = loop_wall_ms(wanted->at.loop);
-    *joining = (JoiningRecord){ 0 };
+    *joining = (PendingRecord){ 0 };
     memcpy(joining->name, wanted->name, sizeof joining->name);
     if (change_has(change, SEEN_JOINING) && !read_joining(change, joining, err)) {
         return false;
     }
-    joining_record_prune(joining, now);
+    pending_record_prune(joining, now);
     if (change_has(change, SEEN_NODE) && joining->count == 0) {
         return error_set(err, ERROR_CONFLICT, "'%s' is already a node, and no machine is pending",
                          wanted->name);
@@ -265,8 +266,8 @@ static bool decide_approve(const NodeChange *wanted, Change *change, Error *err)
         }
     }
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    joining_record_approve(joining, &key, now);
-    joining_record_print(joining, &text);
+    pending_record_approve(joining, &key, now);
+    pending_record_print(joining, &text);
     change_put(change, change_key(change, SEEN_JOINING), buf_str(&text), 0);
     return true;
 }
@@ -308,7 +309,7 @@ void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *con
 
 /* --- Removing -------------------------------------------------------------------------------- */
 
-/* When the last certificate of its name has expired. None lives longer than a CA does. */
+/* When the last certificate of its name has expired, at most the lifetime of a CA. */
 static int64_t certified_until_ms(const NodeChange *wanted, Change *change)
 {
     NodeRecord node;
@@ -351,12 +352,13 @@ static bool decide_remove(const NodeChange *wanted, Change *change, Error *err)
             change_delete(change, change_key(change, gone[i]));
         }
     }
-    /* Who gets the name next inherits nothing: what else is left goes in small steps (node_sweep.h). */
+    /* The next node of this name inherits nothing: remaining data is deleted in small steps
+     * (node_sweep.h). */
     Arena *arena = change_arena(change);
     Str name = str_from_c(wanted->name), prefix = wanted->at.prefix;
     change_delete(change, cluster_key_session(arena, prefix, name));
     change_delete(change, cluster_key_trust_of(arena, prefix, name));
-    change_delete(change, cluster_key_without(arena, prefix, name));
+    change_delete(change, cluster_key_rotation_excluded(arena, prefix, name));
     change_delete(change, cluster_key_silent(arena, prefix, name));
     change_delete_all(change, cluster_key_logs(arena, prefix, name));
     change_delete_all(change, cluster_key_orders(arena, prefix, name));

@@ -1,4 +1,4 @@
-/* Since when nodes are silent. */
+/* Recording since when nodes are silent. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -9,19 +9,19 @@
 #include "rpc/session_server.h"
 
 enum {
-    AT_ONCE = 100 /* transactions, when all nodes are looked at */
+    AT_ONCE = 100 /* concurrent transactions when all nodes are checked */
 };
 
-/* --- One ------------------------------------------------------------------------------------- */
+/* --- One node -------------------------------------------------------------------------------- */
 
-typedef struct Noting {
+typedef struct SilenceNote {
     ClusterDone *done;
     void *context;
-} Noting;
+} SilenceNote;
 
 static void noted(void *context, const StoreReply *reply, const Error *err)
 {
-    Noting *noting = context;
+    SilenceNote *noting = context;
     noting->done(noting->context, err);
     free(noting);
 }
@@ -31,7 +31,7 @@ void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str na
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    /* It was heard of last when its lease began anew. */
+    /* It was last heard from when its lease was renewed. */
     Liveness silent = { .since_ms = loop_wall_ms(at->loop) - (int64_t)SESSION_LEASE_S * 1000 };
     Buf value = buf_make_in(&arena, BUF_UNLIMITED);
     record_print(&silent_format, &silent, &value);
@@ -47,34 +47,34 @@ void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str na
                      .compare_count = COUNT_OF(compares),
                      .success = &put,
                      .success_count = 1 };
-    Noting *noting = memory_new(sizeof *noting);
+    SilenceNote *noting = memory_new(sizeof *noting);
     Error err;
-    *noting = (Noting){ done, context };
+    *noting = (SilenceNote){ done, context };
     if (!store_txn(at->store, &txn, noted, noting, &err)) {
         noted(noting, NULL, &err);
     }
 }
 
-/* --- All ------------------------------------------------------------------------------------- */
+/* --- All nodes ------------------------------------------------------------------------------- */
 
-typedef struct NotingAll {
+typedef struct SilenceScan {
     ClusterStore at;
     Arena own;
     StoreCompare fence;
-    char after[NODE_NAME_MAX + 1]; /* the last one that was looked at */
-    uint32_t waits;                /* answers that are to come, and one while more are asked for */
-    bool is_over;                  /* all were looked at, or the store failed */
-} NotingAll;
+    char after[NODE_NAME_MAX + 1]; /* the last node that was checked */
+    uint32_t waits;                /* pending calls, plus one while starting more */
+    bool is_over;                  /* all were checked, or the store failed */
+} SilenceScan;
 
-static void note_some(NotingAll *all);
+static void note_next(SilenceScan *all);
 
-static void one_ended(NotingAll *all)
+static void one_ended(SilenceScan *all)
 {
     if (--all->waits > 0) {
         return;
     }
     if (!all->is_over) {
-        note_some(all);
+        note_next(all);
         return;
     }
     arena_clear(&all->own);
@@ -83,7 +83,7 @@ static void one_ended(NotingAll *all)
 
 static void one_noted(void *context, const Error *err)
 {
-    NotingAll *all = context;
+    SilenceScan *all = context;
     if (err != NULL) {
         log_warning("cannot record when a node became silent", LOG_C("error", err->text));
         all->is_over = true;
@@ -91,8 +91,8 @@ static void one_noted(void *context, const Error *err)
     one_ended(all);
 }
 
-/* What is noted of a node that had a session afterwards is of an earlier silence. */
-static bool is_to_be_noted(const RosterNode *node)
+/* A record from before the node's last session is about an earlier silence. */
+static bool needs_note(const RosterNode *node)
 {
     bool is_noted =
         node->session == NULL ||
@@ -100,24 +100,24 @@ static bool is_to_be_noted(const RosterNode *node)
     return !node->is_alive && !is_noted;
 }
 
-/* As far as the state knows: else nothing is written, for the fence does not hold. */
-static bool has_led(const NotingAll *all)
+/* According to the state; otherwise nothing is written, because the fence does not hold. */
+static bool was_led(const SilenceScan *all)
 {
     const StateEntry *leader = state_find(all->at.state, all->fence.key);
     return leader != NULL && leader->create_revision > all->fence.number;
 }
 
-static void note_some(NotingAll *all)
+static void note_next(SilenceScan *all)
 {
     AUTO_CLEAR(Arena) arena;
     const RosterNode *node;
     arena_init(&arena, ARENA_UNLIMITED);
-    all->is_over = has_led(all);
+    all->is_over = was_led(all);
     RosterRange range = roster_range(all->at.roster, &arena, NULL, str_from_c(all->after));
     all->waits = 1;
     while (!all->is_over && all->waits <= AT_ONCE && (node = roster_next(&range)) != NULL) {
         memcpy(all->after, node->record.name, sizeof all->after);
-        if (is_to_be_noted(node)) {
+        if (needs_note(node)) {
             all->waits++;
             nodes_note_silent(&all->at, &all->fence, str_from_c(node->record.name), one_noted, all);
         }
@@ -128,11 +128,11 @@ static void note_some(NotingAll *all)
 
 void nodes_note_all_silent(const ClusterStore *at, const StoreCompare *fence)
 {
-    NotingAll *all = memory_new(sizeof *all);
+    SilenceScan *all = memory_new(sizeof *all);
     arena_init(&all->own, ARENA_UNLIMITED);
     all->at = *at;
     all->at.prefix = arena_copy(&all->own, at->prefix);
     all->fence = *fence;
     all->fence.key = arena_copy(&all->own, fence->key);
-    note_some(all);
+    note_next(all);
 }

@@ -7,14 +7,14 @@
 #include "pki/ca.h"
 
 enum {
-    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be set meanwhile */
+    LOOK_MAX_MS = 10 * 60 * 1000, /* the clock may be changed meanwhile */
 };
 
 typedef struct Own {
     Arena arena;
     Credential credential;
     uint32_t failures;
-    int64_t retry_ms; /* by the loop; 0: nothing failed */
+    int64_t retry_ms; /* loop time; 0: no failure */
 } Own;
 
 struct OwnCertificates {
@@ -47,7 +47,7 @@ bool own_are_from(const OwnCertificates *own, const Pin *ca)
            certificate_names_issuer(certificate_of(own, OWN_KIND_SERVING), ca);
 }
 
-/* --- Renewing -------------------------------------------------------------------------------- */
+/* --- Renewal --------------------------------------------------------------------------------- */
 
 static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const P256Public *key,
                   Certificate *out, Error *err)
@@ -72,7 +72,7 @@ static bool issue(const OwnCertificates *own, OwnKind kind, Arena *arena, const 
     return ca_issue_node(arena, ca, &grant, out, err);
 }
 
-/* On the disk first, so that whatever is shown to others is there after a crash. */
+/* Saved first, so that a certificate that peers have seen still exists after a crash. */
 static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
 {
     Own *item = &own->items[kind];
@@ -99,8 +99,8 @@ static bool renew(OwnCertificates *own, OwnKind kind, Error *err)
     return true;
 }
 
-/* Milliseconds until the next look at this one. */
-static int64_t look_at(OwnCertificates *own, OwnKind kind)
+/* Milliseconds until the next check of this one. */
+static int64_t check_one(OwnCertificates *own, OwnKind kind)
 {
     Own *item = &own->items[kind];
     RenewalPlan plan = own_plan(own, kind);
@@ -109,7 +109,7 @@ static int64_t look_at(OwnCertificates *own, OwnKind kind)
     if (plan.state == RENEWAL_WAIT) {
         return plan.at_ms - now_ms;
     }
-    /* Good from a moment to come: the clock was ahead when it was made. Another one is good now. */
+    /* Not valid yet: the clock was ahead when it was created. A new one is valid now. */
     if (item->retry_ms > loop_now_ms(own->options.loop)) {
         return item->retry_ms - loop_now_ms(own->options.loop);
     }
@@ -130,13 +130,13 @@ static void timer_runs(void *context)
     OwnCertificates *own = context;
     int64_t wait_ms = LOOK_MAX_MS;
     for (OwnKind kind = 0; kind < OWN_KINDS; kind++) {
-        int64_t one = look_at(own, kind);
+        int64_t one = check_one(own, kind);
         wait_ms = one < wait_ms ? one : wait_ms;
     }
     loop_timer_start(&own->timer, wait_ms > 0 ? wait_ms : 1);
 }
 
-void own_certificates_look(OwnCertificates *own)
+void own_certificates_check(OwnCertificates *own)
 {
     loop_timer_start(&own->timer, 0);
 }
@@ -147,14 +147,14 @@ bool own_renew(OwnCertificates *own, OwnKind kind, Error *err)
         return false;
     }
     own->options.changed(own->options.context, kind);
-    own_certificates_look(own);
+    own_certificates_check(own);
     return true;
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* The CA is here, and nobody knows the keys of these. */
-static bool tell_remedy(Error *err)
+/* The CA is here, so lost keys can be replaced. */
+static bool add_remedy(Error *err)
 {
     char what[sizeof err->text];
     memcpy(what, err->text, sizeof what);
@@ -176,7 +176,7 @@ bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Err
         Own *item = &own->items[kind];
         ok = credential_load(options->directory, file_names[kind], &item->arena, &item->credential,
                              err) ||
-             tell_remedy(err);
+             add_remedy(err);
     }
     if (ok && !certificate_of(own, OWN_KIND_NODE)->has_identity) {
         ok = error_set(err, ERROR_INVALID, "%s/" OWN_NODE " is not a node certificate",

@@ -1,9 +1,9 @@
-/* The certificates of a server itself: the node certificate, for
- * port 1337, and the API certificate. They are renewed at two thirds
- * of their lifetime, and as soon as another CA signs. Loop thread.
+/* The certificates of a server itself: the node certificate, for port 1337, and the API
+ * certificate. They are renewed at two thirds of their lifetime, and as soon as another CA signs.
+ * Loop thread only.
  *
- * The server has the CA, so a certificate that expired while it was
- * off is renewed as well. Each renewal generates a new key. */
+ * The server has the CA, so a certificate that expired while it was off is renewed as well. Each
+ * renewal generates a new key. */
 #pragma once
 
 #include "cluster/ca_set.h"
@@ -24,15 +24,15 @@ typedef enum OwnKind {
 typedef struct OwnOptions {
     Loop *loop;
     const Directory *directory;
-    const CaSet *cas; /* by whom */
+    const CaSet *cas; /* the issuing CA */
     const Str *names; /* of the API */
     uint32_t name_count;
-    int64_t node_life_ms, serving_life_ms;        /* 0: as the CA has it */
-    void (*changed)(void *context, OwnKind kind); /* also from within own_renew */
+    int64_t node_life_ms, serving_life_ms;        /* 0: the CA's default */
+    void (*changed)(void *context, OwnKind kind); /* may be called within own_renew */
     void *context;
 } OwnOptions;
 
-/* What the options point to is borrowed. Fails for files that it cannot read. */
+/* The options must outlive it. Fails for unreadable files. */
 MUST_CHECK bool own_certificates_open(const OwnOptions *options, OwnCertificates **out, Error *err);
 void own_certificates_free(OwnCertificates *own); /* NULL is allowed */
 DEFINE_AUTO(OwnCertificates, own_certificates_free)
@@ -42,7 +42,7 @@ const Credential *own_credential(const OwnCertificates *own, OwnKind kind);
 /* When it is renewed next. */
 RenewalPlan own_plan(const OwnCertificates *own, OwnKind kind);
 bool own_are_from(const OwnCertificates *own, const Pin *ca);
-/* The CAs have changed: those that are not from the one that signs are renewed. */
-void own_certificates_look(OwnCertificates *own);
-/* At once, whatever its age. */
+/* Call it when the CAs have changed: certificates that are not from the signing CA are renewed. */
+void own_certificates_check(OwnCertificates *own);
+/* Immediately, whatever its age. */
 MUST_CHECK bool own_renew(OwnCertificates *own, OwnKind kind, Error *err);

@@ -1,3 +1,6 @@
+/* Revocation: one certificate is added to the list by its serial number; all certificates of a node
+ * are invalidated by a new enrolment, since a serial number starts with the enrolment of its
+ * node. */
 #include "membership/revoke.h"
 
 #include <stdio.h>
@@ -17,22 +20,22 @@ enum {
     SEEN_COUNT
 };
 
-typedef struct Revoking {
+typedef struct Revocation {
     ClusterStore at;
     char name[NODE_NAME_MAX + 1];
     char serial[SERIAL_TEXT + 1]; /* empty: all of the node's */
     ClusterDone *done;
     void *context;
-} Revoking;
+} Revocation;
 
-static void revoking_end(void *context, const Error *err)
+static void revocation_end(void *context, const Error *err)
 {
-    Revoking *revoking = context;
-    revoking->done(revoking->context, err);
-    free(revoking);
+    Revocation *revocation = context;
+    revocation->done(revocation->context, err);
+    free(revocation);
 }
 
-/* A new enrolment that nobody has a certificate of: none of before counts any more. */
+/* A new enrolment without certificates invalidates all earlier ones. */
 static bool change_enrolment(Change *change, NodeRecord *node, RevocationList *list,
                              int64_t until_ms, Error *err)
 {
@@ -48,8 +51,7 @@ static bool change_enrolment(Change *change, NodeRecord *node, RevocationList *l
     return true;
 }
 
-/* The record of the node stays as it was, and is written all the same: who watches the node or its
- * certificate learns of it by that. */
+/* The record of the node is written unchanged, to notify watches of the node or its certificate. */
 static bool add_serial(Change *change, Str serial, RevocationList *list, int64_t until_ms,
                        Error *err)
 {
@@ -59,13 +61,13 @@ static bool add_serial(Change *change, Str serial, RevocationList *list, int64_t
 
 static bool decide(void *context, Change *change, Error *err)
 {
-    Revoking *revoking = context;
+    Revocation *revocation = context;
     Arena *arena = change_arena(change);
     NodeRecord node;
     RevocationList list = { 0 };
-    int64_t now_ms = loop_wall_ms(revoking->at.loop);
+    int64_t now_ms = loop_wall_ms(revocation->at.loop);
     if (!change_has(change, SEEN_NODE)) {
-        return nodes_unknown(&revoking->at, str_from_c(revoking->name), err);
+        return nodes_not_found(&revocation->at, str_from_c(revocation->name), err);
     }
     if (!node_record_read(arena, change_value(change, SEEN_NODE), &node, err) ||
         (change_has(change, SEEN_REVOCATIONS) &&
@@ -78,13 +80,13 @@ static bool decide(void *context, Change *change, Error *err)
                          "rotate the CA",
                          node.name);
     }
-    /* Of the one in question only the newest expiry of the node is known. */
+    /* The expiration of this certificate is unknown, only the newest one of the node. */
     int64_t until_ms =
         node.not_after_ms > now_ms + NODE_LIFE_MS ? node.not_after_ms : now_ms + NODE_LIFE_MS;
     revocation_prune(&list, now_ms);
-    bool ok = revoking->serial[0] == '\0'
+    bool ok = revocation->serial[0] == '\0'
                   ? change_enrolment(change, &node, &list, until_ms, err)
-                  : add_serial(change, str_from_c(revoking->serial), &list, until_ms, err);
+                  : add_serial(change, str_from_c(revocation->serial), &list, until_ms, err);
     if (!ok) {
         return false;
     }
@@ -96,36 +98,36 @@ static bool decide(void *context, Change *change, Error *err)
 
 static void decided(void *context, Change *change, const Error *err)
 {
-    revoking_end(context, err);
+    revocation_end(context, err);
 }
 
-static void start(Revoking *revoking)
+static void start(Revocation *revocation)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str prefix = revoking->at.prefix;
+    Str prefix = revocation->at.prefix;
     Str keys[SEEN_COUNT] = {
-        [SEEN_NODE] = cluster_key_node(&arena, prefix, str_from_c(revoking->name)),
+        [SEEN_NODE] = cluster_key_node(&arena, prefix, str_from_c(revocation->name)),
         [SEEN_REVOCATIONS] = cluster_key_revocations(&arena, prefix),
     };
     Change *change;
     change_start(&(ChangeSpec){ .urgent = true,
-                                .at = revoking->at,
+                                .at = revocation->at,
                                 .keys = keys,
                                 .key_count = SEEN_COUNT,
                                 .decide = decide,
                                 .done = decided,
-                                .context = revoking },
+                                .context = revocation },
                  &change);
 }
 
-static Revoking *revoking_new(const ClusterStore *at, ClusterDone *done, void *context)
+static Revocation *revocation_new(const ClusterStore *at, ClusterDone *done, void *context)
 {
-    Revoking *revoking = memory_new(sizeof *revoking);
-    revoking->at = *at;
-    revoking->done = done;
-    revoking->context = context;
-    return revoking;
+    Revocation *revocation = memory_new(sizeof *revocation);
+    revocation->at = *at;
+    revocation->done = done;
+    revocation->context = context;
+    return revocation;
 }
 
 void revoke_node(const ClusterStore *at, Str name, ClusterDone *done, void *context)
@@ -135,25 +137,25 @@ void revoke_node(const ClusterStore *at, Str name, ClusterDone *done, void *cont
         done(context, &err);
         return;
     }
-    Revoking *revoking = revoking_new(at, done, context);
-    memcpy(revoking->name, name.data, name.len);
-    start(revoking);
+    Revocation *revocation = revocation_new(at, done, context);
+    memcpy(revocation->name, name.data, name.len);
+    start(revocation);
 }
 
-/* Whose it is says its first half. */
-static bool find_owner(Revoking *revoking, Error *err)
+/* Its first half identifies the node. */
+static bool find_owner(Revocation *revocation, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     NodesListing listing;
-    Str unread = STR_EMPTY; /* it may be that of such a node */
+    Str unread = STR_EMPTY; /* it may belong to such a node */
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!nodes_list_all(&arena, &revoking->at, &listing, err)) {
+    if (!nodes_list_all(&arena, &revocation->at, &listing, err)) {
         return false;
     }
     for (uint32_t i = 0; i < listing.node_count; i++) {
         const RosterNode *node = listing.nodes[i].node;
-        if (strncmp(node->record.enrolment, revoking->serial, ENROLMENT_TEXT) == 0) {
-            memcpy(revoking->name, node->record.name, sizeof revoking->name);
+        if (strncmp(node->record.enrolment, revocation->serial, ENROLMENT_TEXT) == 0) {
+            memcpy(revocation->name, node->record.name, sizeof revocation->name);
             return true;
         }
         unread = node->error.len > 0 ? node->error : unread;
@@ -163,7 +165,7 @@ static bool find_owner(Revoking *revoking, Error *err)
     }
     return error_set(err, ERROR_NOT_FOUND,
                      "no node has a certificate with serial number %s; 'eden pki list' shows them",
-                     revoking->serial);
+                     revocation->serial);
 }
 
 void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *context)
@@ -175,11 +177,11 @@ void revoke_serial(const ClusterStore *at, Str serial, ClusterDone *done, void *
         done(context, &err);
         return;
     }
-    Revoking *revoking = revoking_new(at, done, context);
-    memcpy(revoking->serial, serial.data, serial.len);
-    if (find_owner(revoking, &err)) {
-        start(revoking);
+    Revocation *revocation = revocation_new(at, done, context);
+    memcpy(revocation->serial, serial.data, serial.len);
+    if (find_owner(revocation, &err)) {
+        start(revocation);
     } else {
-        revoking_end(revoking, &err);
+        revocation_end(revocation, &err);
     }
 }

@@ -1,3 +1,7 @@
+/* The view of nodes: three ordered indexes (name, certificate serial, label) over parsed records. A
+ * record is parsed once, when it changes, into memory that belongs to its member. Liveness,
+ * sessions and facts have separate keys, which may arrive before or after the record, so a new
+ * member looks them up in the state. */
 #include "membership/roster.h"
 
 #include <stddef.h>
@@ -11,21 +15,21 @@
 #include "membership/liveness.h"
 
 enum {
-    CHUNK_HEADER = 64 /* of an arena, at most */
+    CHUNK_HEADER = 64 /* maximum, of an arena chunk */
 };
 
 typedef struct Member {
     Str by_name;
-    Str by_serial; /* serial, a space and name: two records may claim the same */
+    Str by_serial; /* serial, a space and the name: two records may have the same serial */
     RosterNode node;
-    Arena own;            /* labels, annotations and what is unknown; or the error */
+    Arena own;            /* labels, annotations and unknown fields; or the error */
     struct Label *labels; /* in the index */
     const StateEntry *alive;
     char name[NODE_NAME_MAX + 1];
     char serial_and_name[SERIAL_TEXT + 1 + NODE_NAME_MAX + 1];
 } Member;
 
-/* An entry of the index of labels: which nodes have one. */
+/* An entry of the label index. */
 typedef struct Label {
     Str key;            /* label_key(): name, value, node */
     struct Label *next; /* of the same node */
@@ -40,12 +44,12 @@ struct Roster {
     Str prefix;
     Str revocations; /* key */
     Ordered names;
-    Ordered serials; /* of those that have one */
+    Ordered serials; /* of nodes that have one */
     Ordered labels;
     uint32_t alive, unreadable;
     Arena list; /* of the revocations */
     RevocationList revoked;
-    bool has_news; /* since the last time that was told */
+    bool has_news; /* since the last notification */
     bool is_attached;
 };
 
@@ -61,7 +65,7 @@ static Member *find_member(const Roster *roster, Str name)
     return ordered_find(&roster->names, name);
 }
 
-/* No label has a byte 0 in it. */
+/* Labels never contain a NUL. */
 static Str label_key(Arena *arena, Str name, Str value, Str node)
 {
     Buf key = buf_make_in(arena, BUF_UNLIMITED);
@@ -104,10 +108,10 @@ static bool is_readable(const Member *member)
     return member->node.error.len == 0;
 }
 
-/* What is counted of a member comes and goes with it. */
+/* Adds or removes a member from the counters. */
 static void count_member(Roster *roster, const Member *member, bool is_there)
 {
-    uint32_t one = is_there ? 1 : UINT32_MAX; /* one less */
+    uint32_t one = is_there ? 1 : UINT32_MAX; /* adding this decrements */
     roster->unreadable += is_readable(member) ? 0 : one;
     roster->alive += is_readable(member) && member->node.is_alive ? one : 0;
 }
@@ -129,7 +133,7 @@ static void forget_member(Roster *roster, Str name)
     }
 }
 
-/* What cannot be read tells nothing; that the key is there does. */
+/* An unreadable record has no details, but the key exists. */
 static void read_liveness(Member *member)
 {
     RosterNode *node = &member->node;
@@ -149,14 +153,14 @@ static void read_liveness(Member *member)
     }
 }
 
-static const StateEntry *look(const Roster *roster, Str (*key)(Arena *, Str, Str), Str name)
+static const StateEntry *find_entry(const Roster *roster, Str (*key)(Arena *, Str, Str), Str name)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     return state_find(roster->state, key(&arena, roster->prefix, name));
 }
 
-static void take_facts(RosterNode *node, const StateEntry *entry)
+static void set_facts(RosterNode *node, const StateEntry *entry)
 {
     node->has_facts = entry != NULL;
     node->facts = entry == NULL ? STR_EMPTY : entry->value;
@@ -171,17 +175,17 @@ static Member *add_member(Roster *roster, Str name)
     member->by_name = str_from(member->name, name.len);
     arena_init(&member->own, ARENA_UNLIMITED);
     (void)ordered_put(&roster->names, &member->by_name);
-    member->alive = look(roster, cluster_key_alive, name);
-    node->silence = look(roster, cluster_key_silent, name);
-    node->session = look(roster, cluster_key_session, name);
-    take_facts(node, look(roster, cluster_key_facts, name));
+    member->alive = find_entry(roster, cluster_key_alive, name);
+    node->silence = find_entry(roster, cluster_key_silent, name);
+    node->session = find_entry(roster, cluster_key_session, name);
+    set_facts(node, find_entry(roster, cluster_key_facts, name));
     read_liveness(member);
     count_member(roster, member, true);
     return member;
 }
 
-/* In exactly as much memory as it takes: there may be a hundred thousand. */
-static void keep_texts(Member *member, const NodeRecord *record)
+/* Uses exactly as much memory as needed, because there may be a hundred thousand nodes. */
+static void store_texts(Member *member, const NodeRecord *record)
 {
     const Value from[] = { record->labels, record->annotations, record->unknown };
     Value *to[] = { &member->node.record.labels, &member->node.record.annotations,
@@ -198,7 +202,7 @@ static void keep_texts(Member *member, const NodeRecord *record)
     }
 }
 
-static void keep_error(Member *member, const StateEntry *entry, const Error *err)
+static void store_error(Member *member, const StateEntry *entry, const Error *err)
 {
     NodeRecord *record = &member->node.record;
     *record = (NodeRecord){ .labels = value_missing(),
@@ -211,7 +215,7 @@ static void keep_error(Member *member, const StateEntry *entry, const Error *err
         arena_format(&member->own, "%" STR_FMT ": %s", STR_ARG(entry->key), err->text);
 }
 
-/* Pages go on behind the name of the last one: it has to be that of the key. */
+/* Pages continue after the name of the last entry, so it must be that of the key. */
 static bool read_record(Arena *arena, const StateEntry *entry, NodeRecord *out, Error *err)
 {
     return node_record_read(arena, entry->value, out, err) &&
@@ -219,14 +223,14 @@ static bool read_record(Arena *arena, const StateEntry *entry, NodeRecord *out, 
             error_set(err, ERROR_INVALID, "the record has a different name, '%s'", out->name));
 }
 
-static void take_node(Roster *roster, const StateEntry *entry)
+static void update_node(Roster *roster, const StateEntry *entry)
 {
     AUTO_CLEAR(Arena) arena;
     NodeRecord record;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     if (!node_name_check(entry->parts[0], &err)) {
-        return; /* what is called otherwise is no node, and no page can go on behind it */
+        return; /* an invalid name is not a node, and no page could continue after it */
     }
     Member *member = find_member(roster, entry->parts[0]);
     if (member == NULL) {
@@ -241,10 +245,10 @@ static void take_node(Roster *roster, const StateEntry *entry)
     drop_labels(roster, member);
     if (read_record(&arena, entry, &record, &err)) {
         node->record = record;
-        keep_texts(member, &record);
+        store_texts(member, &record);
         index_labels(roster, member);
     } else {
-        keep_error(member, entry, &err);
+        store_error(member, entry, &err);
     }
     count_member(roster, member, true);
     if (node->record.serial[0] != '\0') {
@@ -255,8 +259,8 @@ static void take_node(Roster *roster, const StateEntry *entry)
     }
 }
 
-/* Of a node that goes, its own key comes before the others. */
-static void take_other(Roster *roster, const StateEntry *now, const StateEntry *before)
+/* When a node is removed, its own key is deleted before the others. */
+static void update_other(Roster *roster, const StateEntry *now, const StateEntry *before)
 {
     const StateEntry *one = now != NULL ? now : before;
     Member *member = find_member(roster, one->parts[0]);
@@ -264,7 +268,7 @@ static void take_other(Roster *roster, const StateEntry *now, const StateEntry *
         return;
     }
     switch (one->kind) {
-    case KEY_FACTS: take_facts(&member->node, now); return;
+    case KEY_FACTS: set_facts(&member->node, now); return;
     case KEY_SESSION: member->node.session = now; return;
     case KEY_NODE_SILENT: member->node.silence = now; break;
     default: member->alive = now; break;
@@ -280,10 +284,9 @@ static void take_other(Roster *roster, const StateEntry *now, const StateEntry *
 
 /* --- Revocations ----------------------------------------------------------------------------- */
 
-/* A list that cannot be read, or has nothing in it, must not pass for an empty one: no certificate is
- * accepted then. The server goes on, for operators on its own machine. `entry` is NULL where there is no
- * list. */
-static void take_revocations(Roster *roster, const StateEntry *entry)
+/* An unreadable or damaged list must not be mistaken for an empty one: no certificate is accepted
+ * then. The server continues to run, for local operators. `entry` is NULL if there is no list. */
+static void update_revocations(Roster *roster, const StateEntry *entry)
 {
     bool was_unreadable = roster->revoked.is_unreadable;
     Error err;
@@ -301,7 +304,7 @@ static void take_revocations(Roster *roster, const StateEntry *entry)
     }
 }
 
-/* --- Following ------------------------------------------------------------------------------- */
+/* --- State view ------------------------------------------------------------------------------ */
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
 {
@@ -310,15 +313,15 @@ static void changed(void *context, const StateEntry *now, const StateEntry *befo
     if (one->kind == KEY_NODE) {
         roster->has_news = true;
         if (now != NULL) {
-            take_node(roster, now);
+            update_node(roster, now);
         } else {
             forget_member(roster, one->parts[0]);
         }
     } else if (one->kind != KEY_INTERNAL) {
-        take_other(roster, now, before);
+        update_other(roster, now, before);
     } else if (str_eq(one->key, roster->revocations)) {
         roster->has_news = true;
-        take_revocations(roster, now);
+        update_revocations(roster, now);
     }
 }
 
@@ -359,7 +362,7 @@ void roster_free(Roster *roster)
     }
     state_detach(roster->state, &roster->view);
     Member *member;
-    for (OrderedPlace at = { 0 }; (member = ordered_next(&roster->names, &at)) != NULL;) {
+    for (OrderedCursor at = { 0 }; (member = ordered_next(&roster->names, &at)) != NULL;) {
         drop_labels(roster, member);
         member_free(member);
     }
@@ -371,7 +374,7 @@ void roster_free(Roster *roster)
     free(roster);
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Lookup ---------------------------------------------------------------------------------- */
 
 const RosterNode *roster_find(const Roster *roster, Str name)
 {
@@ -379,7 +382,7 @@ const RosterNode *roster_find(const Roster *roster, Str name)
     return member == NULL || !is_readable(member) ? NULL : &member->node;
 }
 
-const RosterNode *roster_look(const Roster *roster, Str name)
+const RosterNode *roster_find_any(const Roster *roster, Str name)
 {
     const Member *member = find_member(roster, name);
     return member == NULL ? NULL : &member->node;
@@ -387,7 +390,7 @@ const RosterNode *roster_look(const Roster *roster, Str name)
 
 const RosterNode *roster_find_serial(const Roster *roster, Str serial)
 {
-    OrderedPlace at = ordered_from(&roster->serials, serial);
+    OrderedCursor at = ordered_from(&roster->serials, serial);
     const Member *member = member_of_serial(ordered_next(&roster->serials, &at));
     bool found = member != NULL && str_eq_c(serial, member->node.record.serial);
     return found ? &member->node : NULL;
@@ -403,10 +406,10 @@ uint32_t roster_alive(const Roster *roster)
     return roster->alive;
 }
 
-/* The place behind `key`, or the first that comes after it. */
-static OrderedPlace place_behind(const Ordered *ordered, Str key)
+/* The position after `key`. */
+static OrderedCursor position_after(const Ordered *ordered, Str key)
 {
-    OrderedPlace place = ordered_from(ordered, key), next = place;
+    OrderedCursor place = ordered_from(ordered, key), next = place;
     const Str *found = ordered_next(ordered, &next);
     return found != NULL && str_eq(*found, key) ? next : place;
 }
@@ -417,9 +420,9 @@ RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *sel
     Str name, value;
     if (selector != NULL && selector_label(selector, &name, &value)) {
         range.label = label_key(arena, name, value, STR_EMPTY);
-        range.place = place_behind(&roster->labels, label_key(arena, name, value, after));
+        range.place = position_after(&roster->labels, label_key(arena, name, value, after));
     } else {
-        range.place = place_behind(&roster->names, after);
+        range.place = position_after(&roster->names, after);
     }
     return range;
 }

@@ -1,6 +1,6 @@
-/* The nodes of the cluster, parsed once when their records change: members, liveness,
- * and revocations. Used by listeners at every handshake and call, and for lists of
- * nodes, without waiting. A view of the state (cluster/state.h). Loop thread. */
+/* The nodes of the cluster, parsed once when their records change: members, liveness, and
+ * revocations. Used by listeners at every handshake and call, and for lists of nodes, without
+ * waiting. A view of the state (cluster/state.h). Loop thread only. */
 #pragma once
 
 #include "cluster/state.h"
@@ -13,47 +13,47 @@ enum {
 };
 
 typedef struct RosterNode {
-    NodeRecord record;         /* only a name when it cannot be read */
+    NodeRecord record;         /* only a name if unreadable */
     int64_t revision;          /* of the record's last change */
-    Str error;                 /* why it cannot be read; empty: it can */
+    Str error;                 /* why it is unreadable; otherwise empty */
     bool is_alive;             /* it has a session with a server */
-    int64_t since_ms;          /* of that, or of its silence; 0: that is not known */
-    const StateEntry *silence; /* since when it is silent; may be of an earlier time; or NULL */
-    char version[NODE_VERSION_MAX + 1]; /* of eden, as it says itself while alive */
-    const StateEntry *session;          /* what its servers keep of it; NULL: it had none yet */
+    int64_t since_ms;          /* start of the session or silence; 0: unknown */
+    const StateEntry *silence; /* record of its silence, which may be an earlier one; or NULL */
+    char version[NODE_VERSION_MAX + 1]; /* of eden, reported by the node while alive */
+    const StateEntry *session;          /* its session record; NULL if it never had one */
     bool has_facts;
-    Str facts; /* those that are kept (cluster/facts_digest.h); empty: none */
+    Str facts; /* digest (cluster/facts_digest.h); empty: none */
 } RosterNode;
 
 typedef struct RosterEvents {
-    void (*changed)(void *context); /* a node came, went, or is revoked */
+    void (*changed)(void *context); /* a node was added, removed or revoked */
     void *context;
-    /* A node's session is over, and it has not come back in time. May be NULL. */
+    /* A node's session has ended, and it has not returned in time. May be NULL. */
     void (*silent)(void *context, const RosterNode *node);
 } RosterEvents;
 
-/* Nothing is called within. */
+/* No callback runs within. */
 Roster *roster_new(State *state, Str prefix, const RosterEvents *events);
 void roster_free(Roster *roster); /* before the state; NULL is allowed */
 DEFINE_AUTO(Roster, roster_free)
 
-/* NULL: no such node, or its record cannot be read: better one node out than a stranger in. Valid until
- * the loop's next turn. */
+/* NULL if there is no such node or its record is unreadable: better to lock out a node than to
+ * admit a stranger. Valid until the next iteration of the loop. */
 const RosterNode *roster_find(const Roster *roster, Str name);
-/* The same also of one that cannot be read. */
-const RosterNode *roster_look(const Roster *roster, Str name);
-/* The same by the serial number of the certificate that it got last. */
+/* The same, including unreadable ones. */
+const RosterNode *roster_find_any(const Roster *roster, Str name);
+/* By the serial number of its last certificate. */
 const RosterNode *roster_find_serial(const Roster *roster, Str serial);
-uint32_t roster_count(const Roster *roster); /* whose records can be read, and */
-uint32_t roster_alive(const Roster *roster); /* of them */
+uint32_t roster_count(const Roster *roster); /* number of readable records, and */
+uint32_t roster_alive(const Roster *roster); /* of nodes with a session among them */
 
-/* Those that a selector matches (NULL: all), in the order of their names, also those that cannot be read,
- * from the one behind `after` on. Valid as long as the arena, and until the loop's next turn. */
+/* Nodes that match a selector (NULL: all), sorted by name, including unreadable ones, starting
+ * after `after`. Valid as long as the arena, and until the next iteration of the loop. */
 typedef struct RosterRange {
     const Roster *roster;
     const Selector *selector;
-    Str label; /* what their entries in the index begin with; empty: all nodes are looked at */
-    OrderedPlace place;
+    Str label; /* prefix of their index entries; empty: all nodes are scanned */
+    OrderedCursor place;
 } RosterRange;
 
 RosterRange roster_range(const Roster *roster, Arena *arena, const Selector *selector, Str after);

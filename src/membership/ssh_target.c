@@ -1,3 +1,5 @@
+/* Parsing of SSH targets and host keys, and the command line for ssh. Every option that could make
+ * ssh prompt, read user settings, forward or remember something is disabled explicitly. */
 #include "membership/ssh_target.h"
 
 #include <stdio.h>
@@ -12,7 +14,7 @@ enum {
     EXIT_SSH = 255        /* of ssh itself */
 };
 
-/* --- Where and as whom ----------------------------------------------------------------------- */
+/* --- Target ---------------------------------------------------------------------------------- */
 
 static bool is_user(Str user)
 {
@@ -41,7 +43,7 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
         memset(target.user, 0, sizeof target.user);
         memcpy(target.user, user.data, user.len);
     }
-    /* The text of that error repeats what was given, which is for people to see. */
+    /* That error quotes its input, so it must be printable. */
     AUTO_CLEAR(Buf) shown = buf_make(ADDRESS_HOST_MAX + ADDRESS_TEXT_MAX);
     visible_put(&shown, str_slice(host, 0, ADDRESS_HOST_MAX));
     if (host.len > ADDRESS_HOST_MAX || !str_eq(host, buf_str(&shown)) ||
@@ -55,7 +57,7 @@ bool ssh_target_parse(Str text, SshTarget *out, Error *err)
     return true;
 }
 
-/* --- By which keys --------------------------------------------------------------------------- */
+/* --- Host keys ------------------------------------------------------------------------------- */
 
 /* Types of host keys, and the names of signatures that ssh accepts for each. */
 static const struct {
@@ -78,8 +80,8 @@ static const char *algorithms_of(Str type)
     return NULL;
 }
 
-/* "host key" as ssh-keyscan prints it: the host is not looked at, since it was not asked for. What
- * starts with '@' says something about the key. */
+/* Accepts "host key" as printed by ssh-keyscan. The host is ignored. A line that starts with '@' is
+ * a marker of known_hosts. */
 static Str skip_host(Str line)
 {
     Str rest = line;
@@ -138,7 +140,7 @@ bool ssh_trust_learned(Arena *arena, Str known_hosts, SshKey *out, Error *err)
     return true;
 }
 
-Str ssh_trust_words(Arena *arena, const SshTrust *trust)
+Str ssh_trust_text(Arena *arena, const SshTrust *trust)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     char fingerprint[SSH_FINGERPRINT_TEXT + 1];
@@ -151,12 +153,12 @@ Str ssh_trust_words(Arena *arena, const SshTrust *trust)
     return buf_str(&text);
 }
 
-/* --- The command line ------------------------------------------------------------------------ */
+/* --- Command line ---------------------------------------------------------------------------- */
 
 #define REMOTE         "eden join --answer"
 #define REMOTE_BY_SUDO "sudo -n " REMOTE
 
-/* Nothing is asked, kept, forwarded or taken from anybody's settings. */
+/* No prompts, no saved state, no forwarding, and no settings of users. */
 static const char *const options[] = {
     "BatchMode=yes",
     "CanonicalizeHostname=no",
@@ -174,7 +176,7 @@ static const char *const options[] = {
     ("HostKeyAlias=" SSH_HOST_ALIAS),
     "IdentitiesOnly=yes",
     "IdentityAgent=none",
-    "LogLevel=INFO", /* with less it does not tell why it does not go on */
+    "LogLevel=INFO", /* a lower level hides why it failed */
     "PasswordAuthentication=no",
     "PermitLocalCommand=no",
     "PreferredAuthentications=publickey",
@@ -192,8 +194,8 @@ static void push_option(Arena *arena, Words *argv, const char *name, const char 
     VEC_PUSH(arena, argv, arena_format(arena, "%s=%s%c", name, value, '\0').data);
 }
 
-/* Only those: a machine that has lost the known key shows another one of the same type, and both can
- * be told. */
+/* Only the types of known keys: a machine that has lost its key presents another one of the same
+ * type, and both can be reported. */
 static void push_algorithms(Arena *arena, Words *argv, const SshTrust *trust)
 {
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
@@ -211,7 +213,7 @@ static bool is_root(const SshTarget *target)
 }
 
 const char *const *ssh_target_argv(Arena *arena, const SshTarget *target, const SshTrust *trust,
-                                   const SshPlaces *places)
+                                   const SshFiles *places)
 {
     Words argv = { 0 };
     char number[16];
@@ -249,14 +251,14 @@ Str ssh_authorized_line(Arena *arena, Str public_line, bool by_sudo)
                         by_sudo ? REMOTE_BY_SUDO : REMOTE, STR_ARG(public_line));
 }
 
-/* --- What went wrong ------------------------------------------------------------------------- */
+/* --- Errors ---------------------------------------------------------------------------------- */
 
-static bool says(Str said, const char *text)
+static bool contains_text(Str said, const char *text)
 {
     return str_find(said, str_from_c(text), 0) != STR_NOT_FOUND;
 }
 
-/* The first fingerprint in what ssh said; empty: there is none. */
+/* The first fingerprint in the output of ssh; empty if there is none. */
 static Str find_fingerprint(Str said)
 {
     size_t at = str_find(said, STR("SHA256:"), 0);
@@ -272,10 +274,10 @@ static Str find_fingerprint(Str said)
 static bool explain_host_key(Arena *arena, const SshTarget *target, const SshTrust *trust, Str said,
                              Error *err)
 {
-    Str shown = find_fingerprint(said), known = ssh_trust_words(arena, trust);
+    Str shown = find_fingerprint(said), known = ssh_trust_text(arena, trust);
     return error_set(err, ERROR_DENIED,
-                     "%s has the host key %" STR_FMT ", but expected was %" STR_FMT
-                     ": it is another machine, or a man in the middle",
+                     "%s has the host key %" STR_FMT ", but %" STR_FMT
+                     " was expected: it is another machine, or a man in the middle",
                      target->address.host, STR_ARG(shown.len > 0 ? shown : STR("of another type")),
                      STR_ARG(known.len > 0 ? known : STR("none")));
 }
@@ -287,12 +289,12 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
     Buf shown = buf_make_in(arena, BUF_UNLIMITED);
     visible_put(&shown, process_words(arena, said));
     Str words = shown.len > 0 ? buf_str(&shown) : STR("no output");
-    if (exit_code == EXIT_SSH &&
-        (says(said, "IDENTIFICATION HAS CHANGED") || says(said, "Host key verification failed") ||
-         says(said, "no matching host key type"))) {
+    if (exit_code == EXIT_SSH && (contains_text(said, "IDENTIFICATION HAS CHANGED") ||
+                                  contains_text(said, "Host key verification failed") ||
+                                  contains_text(said, "no matching host key type"))) {
         return explain_host_key(arena, target, trust, said, err);
     }
-    if (exit_code == EXIT_SSH && says(said, "Permission denied")) {
+    if (exit_code == EXIT_SSH && contains_text(said, "Permission denied")) {
         return error_set(err, ERROR_DENIED,
                          "%s rejected the SSH key of this server for user %s; add the line printed "
                          "by 'eden nodes ssh-key' to ~%s/.ssh/authorized_keys there",
@@ -307,7 +309,7 @@ bool ssh_explain(Arena *arena, const SshTarget *target, const SshTrust *trust, i
                          "eden not found on %s, or not in the PATH: %" STR_FMT, host,
                          STR_ARG(words));
     }
-    if (says(said, "sudo:")) {
+    if (contains_text(said, "sudo:")) {
         return error_set(err, ERROR_DENIED,
                          "%s may not run 'eden join --answer' with sudo on %s: %" STR_FMT,
                          target->user, host, STR_ARG(words));

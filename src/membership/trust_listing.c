@@ -16,7 +16,7 @@ bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *
     for (uint32_t i = 0; i < listing.node_count; i++) {
         const RosterNode *node = listing.nodes[i].node;
         Str name = str_from_c(node->record.name);
-        Str left = cluster_key_without(arena, at->prefix, name);
+        Str left = cluster_key_rotation_excluded(arena, at->prefix, name);
         const StateEntry *report =
             state_find(at->state, cluster_key_trust_of(arena, at->prefix, name));
         Error unread;

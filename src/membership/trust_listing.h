@@ -1,4 +1,4 @@
-/* The nodes with their trust reports, from the state. Loop thread. */
+/* The nodes with their trust reports, from the state. Loop thread only. */
 #pragma once
 
 #include "membership/nodes.h"
@@ -6,17 +6,17 @@
 
 typedef struct NodeTrust {
     const RosterNode *node;
-    bool has_report; /* it has said something, or was told when it joined: */
+    bool has_report; /* it has reported, or received certificates when it joined: */
     TrustReport report;
-    bool is_left;    /* the rotation of the CA does not wait for it */
-    bool is_revoked; /* so is the certificate that it got last */
+    bool is_left;    /* the CA rotation does not wait for it */
+    bool is_revoked; /* its last certificate is revoked */
 } NodeTrust;
 
 typedef struct TrustListing {
-    const NodeTrust *nodes; /* in the order of their names */
+    const NodeTrust *nodes; /* sorted by name */
     uint32_t count;
 } TrustListing;
 
-/* As the functions of membership/nodes.h that read. A report that cannot be read is none; a list of
- * revocations that cannot be read is ERROR_INVALID. */
+/* See the reading functions of membership/nodes.h. An unreadable report counts as none; an
+ * unreadable revocation list is ERROR_INVALID. */
 MUST_CHECK bool trust_list(Arena *arena, const ClusterStore *at, TrustListing *out, Error *err);

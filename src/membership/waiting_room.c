@@ -5,18 +5,18 @@
 #include "base/memory.h"
 
 enum {
-    ROWS_MAX = 2 * WAITING_MAX /* with those that a listing had before this server's limit */
+    ROWS_MAX = 2 * WAITING_MAX /* includes rows that existed before this server's limit */
 };
 
-typedef struct RoomPlace {
+typedef struct RoomSlot {
     WaitingRow row;
-    bool is_stale; /* not seen since the listing began */
-} RoomPlace;
+    bool is_stale; /* not seen since the listing started */
+} RoomSlot;
 
 struct WaitingRoom {
     Rate join_total, row_total;
     RateTable join_sources, row_sources;
-    RoomPlace places[ROWS_MAX];
+    RoomSlot places[ROWS_MAX];
     uint32_t count;
 };
 
@@ -30,14 +30,14 @@ void waiting_room_free(WaitingRoom *room)
     free(room);
 }
 
-bool waiting_room_may_ask(WaitingRoom *room, uint64_t origin, int64_t now_ms)
+bool waiting_room_allows(WaitingRoom *room, uint64_t origin, int64_t now_ms)
 {
-    /* Its own share first: a loud source does not take from that of all. */
+    /* Its own share first, so that a noisy source does not use up the total. */
     return rate_table_take(&room->join_sources, origin, JOIN_SOURCE_LIMIT, now_ms, 1) &&
            rate_take(&room->join_total, JOIN_TOTAL_LIMIT, now_ms, 1);
 }
 
-static RoomPlace *find(WaitingRoom *room, const char *name, const Pin *key)
+static RoomSlot *find(WaitingRoom *room, const char *name, const Pin *key)
 {
     for (uint32_t i = 0; i < room->count; i++) {
         const WaitingRow *row = &room->places[i].row;
@@ -66,8 +66,8 @@ static int by_origin_and_age(const void *a, const void *b)
     return x->asked_ms < y->asked_ms ? -1 : x->asked_ms > y->asked_ms;
 }
 
-/* The oldest row of the source that has most; of several such sources the oldest of all. */
-static const WaitingRow *find_loudest(const WaitingRoom *room)
+/* The oldest row of the source with the most rows; among equal sources the oldest of all. */
+static const WaitingRow *find_noisiest(const WaitingRoom *room)
 {
     const WaitingRow *sorted[ROWS_MAX], *chosen = NULL;
     uint32_t most = 0;
@@ -104,7 +104,7 @@ WaitingPlace waiting_room_place(WaitingRoom *room, const WaitingRow *row, int64_
                                 WaitingRow *victim)
 {
     if (find(room, row->name, &row->key) != NULL) {
-        return WAITING_KNOWN;
+        return WAITING_EXISTING;
     }
     if (!rate_table_take(&room->row_sources, row->origin, ROW_SOURCE_LIMIT, now_ms, 1) ||
         !rate_take(&room->row_total, ROW_TOTAL_LIMIT, now_ms, 1)) {
@@ -114,7 +114,7 @@ WaitingPlace waiting_room_place(WaitingRoom *room, const WaitingRow *row, int64_
     if (rows_of(room, row->origin) >= WAITING_SOURCE_MAX) {
         gone = find_oldest(room, row->origin);
     } else if (room->count >= WAITING_MAX) {
-        gone = find_loudest(room);
+        gone = find_noisiest(room);
     }
     if (gone == NULL) {
         return WAITING_FREE;
@@ -125,10 +125,10 @@ WaitingPlace waiting_room_place(WaitingRoom *room, const WaitingRow *row, int64_
 
 void waiting_room_note(WaitingRoom *room, const WaitingRow *row)
 {
-    RoomPlace *place = find(room, row->name, &row->key);
+    RoomSlot *place = find(room, row->name, &row->key);
     if (place == NULL && room->count < ROWS_MAX) {
         place = &room->places[room->count++];
-        *place = (RoomPlace){ .row = *row };
+        *place = (RoomSlot){ .row = *row };
     }
     if (place != NULL) {
         place->is_stale = false;
@@ -141,7 +141,7 @@ void waiting_room_note(WaitingRoom *room, const WaitingRow *row)
 
 void waiting_room_forget(WaitingRoom *room, const char *name, const Pin *key)
 {
-    RoomPlace *place = find(room, name, key);
+    RoomSlot *place = find(room, name, key);
     if (place != NULL) {
         *place = room->places[--room->count];
     }

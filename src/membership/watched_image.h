@@ -1,5 +1,5 @@
-/* What a node has received from one watch of its session, as its agent keeps
- * it on disk: keys and values at one revision ("eden.watched/1"). Pure. */
+/* What a node has received from one watch of its session, as its agent stores it on disk: keys and
+ * values at one revision ("eden.watched/1"). Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,25 +17,25 @@ enum {
 
 typedef struct WatchedEntry {
     Str key, value;
-    bool deleted; /* of a change that is gathered */
+    bool deleted; /* of a pending change */
 } WatchedEntry;
 
-/* In an arena of its own. */
+/* Allocated in its own arena. */
 typedef struct WatchedImage {
     Arena arena;
     Str store;
     int64_t revision;
     VEC(WatchedEntry) entries;
-    Value unknown; /* what a newer agent kept beside that */
+    Value unknown; /* fields that a newer agent wrote */
 } WatchedImage;
 
 void watched_image_init(WatchedImage *image);
-void watched_image_clear(WatchedImage *image); /* as after init */
+void watched_image_clear(WatchedImage *image); /* to the state after init */
 DEFINE_AUTO_CLEAR(WatchedImage, watched_image_clear)
 
-WatchedEntry *watched_image_find(const WatchedImage *image, Str key); /* NULL: not there */
+WatchedEntry *watched_image_find(const WatchedImage *image, Str key); /* NULL if not found */
 void watched_image_add(WatchedImage *image, const WatchedEntry *entry);
 
 void watched_image_print(const WatchedImage *image, Buf *out);
-/* Into an empty image. Fails with ERROR_INVALID. */
+/* `out` must be empty. Fails with ERROR_INVALID. */
 MUST_CHECK bool watched_image_read(Str text, WatchedImage *out, Error *err);

@@ -1,9 +1,9 @@
-/* Parameters of an action as a site gives them: known, given once, of the right kind. */
-#include "base/json_text.h"
+/* Parses the parameters of an action: each must be known, occur once and have the right type. */
+#include "base/json_out.h"
 #include "model/foreign.h"
 #include "model/parse.h"
 
-/* Collections of Ansible name their modules in full. */
+/* Ansible collections qualify module names. */
 static Str foreign_action(const SiteLoad *load, Str name)
 {
     static const char *const collections[] = { "ansible.builtin.", "ansible.legacy.",
@@ -27,15 +27,15 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
         return true;
     }
     if (out->module != NULL && out->module->refused != NULL) {
-        site_problem(load, "E0324", name, "the module '%s' cannot be used: %s", out->module->name,
+        site_problem(load, "E0324", name, "module '%s' cannot be used: %s", out->module->name,
                      out->module->refused);
         return false;
     }
     bool bare = out->module != NULL && str_find(text, STR("."), 0) == STR_NOT_FOUND;
     Problem *problem =
-        bare ? site_problem(load, "E0305", name, "'%s' is a module; an action of it must follow",
+        bare ? site_problem(load, "E0305", name, "'%s' is a module; add the name of an action",
                             out->module->name)
-             : site_problem(load, "E0305", name, "there is no action '%" STR_FMT "'",
+             : site_problem(load, "E0305", name, "unknown action '%" STR_FMT "'",
                             STR_ARG(str_slice(text, 0, 100)));
     Str near;
     problem->hint = foreign_action(load, text);
@@ -51,8 +51,8 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
     } else if (out->module != NULL) {
         Buf hint = buf_make_in(load->problems->arena, PROBLEM_MESSAGE_MAX);
         for (const Action *action = out->module->actions; action->name != NULL; action++) {
-            buf_put_format(&hint, "%s%s.%s", hint.len == 0 ? "there is " : ", ", out->module->name,
-                           action->name);
+            buf_put_format(&hint, "%s%s.%s", hint.len == 0 ? "available: " : ", ",
+                           out->module->name, action->name);
         }
         problem->hint = buf_str(&hint);
     }
@@ -62,7 +62,7 @@ bool action_call_find(const SiteLoad *load, Value name, ActionCall *out)
 
 /* --- Values --------------------------------------------------------------------------------- */
 
-/* A file of the site that a parameter names must be there. */
+/* A file of the site that a parameter refers to must exist. */
 static bool is_below(Str path, const char *folder, Str *below)
 {
     size_t len = strlen(folder);
@@ -85,7 +85,7 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
     Str name = STR_EMPTY;
     if (!site_text(load, given, &name) || !document_is_name(name)) {
         Problem *problem = site_problem(load, "E0308", given,
-                                        "'%s' must be the path of a file below %s/ of the site",
+                                        "'%s' must be the path of a file below %s/ in the site",
                                         spec->name, folder);
         Str hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
         problem->hint = hint.len > 0 ? hint : foreign_value(load, call, spec, name);
@@ -96,16 +96,16 @@ static bool check_site_file(const SiteLoad *load, const ActionCall *call, const 
         return true;
     }
     Problem *problem = site_problem(load, "E0301", given,
-                                    "there is no file '%" STR_FMT "' in the site", STR_ARG(path));
+                                    "file '%" STR_FMT "' not found in the site", STR_ARG(path));
     Str below;
     problem->hint = foreign_word(load->modules, FOREIGN_VALUE, str_from_c(folder), name);
     if (problem->hint.len > 0) {
         return false;
     }
     if (is_below(name, folder, &below) && load->reader.exists(load->reader.context, name)) {
-        problem->hint = arena_format(load->problems->arena,
-                                     "paths start below %s/ already: write '%" STR_FMT "'", folder,
-                                     STR_ARG(below));
+        problem->hint =
+            arena_format(load->problems->arena, "paths are relative to %s/: write '%" STR_FMT "'",
+                         folder, STR_ARG(below));
         site_fix(load, problem, given, below);
     } else if (load->reader.list != NULL) {
         List *paths = list_new(load->arena, 16);
@@ -159,7 +159,7 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
     }
     Error err;
     if (param_convert(load->arena, load->sources, spec, given, out, &err)) {
-        /* 0644 and 'no' mean here what they mean elsewhere. */
+        /* 0644 and 'no' have the same meaning as in other parameters. */
         const char *known = spec->kind == PARAM_MODE   ? "E0132"
                             : spec->kind == PARAM_BOOL ? "E0131"
                                                        : NULL;
@@ -184,7 +184,7 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
     return false;
 }
 
-/* Fallbacks are written in rows, by us: one that does not fit is a bug. */
+/* Defaults are written in our own tables: an invalid one is a bug. */
 static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
 {
     Value out = value_missing();
@@ -192,7 +192,7 @@ static Value fallback_of(const SiteLoad *load, const ParamSpec *spec)
     if (spec->fallback != NULL &&
         !param_convert(load->arena, NULL, spec, value_string(str_from_c(spec->fallback)), &out,
                        &err)) {
-        BUG("fallback of '%s': %s", spec->name, err.text);
+        BUG("default of '%s': %s", spec->name, err.text);
     }
     return out;
 }
@@ -242,7 +242,7 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
 {
     Str name;
     if (!site_text(load, entry->key, &name)) {
-        site_problem(load, "E0306", entry->key, "the name of a parameter is text, not %s",
+        site_problem(load, "E0306", entry->key, "the name of a parameter must be a string, not %s",
                      site_kind_words(entry->key));
         return false;
     }
@@ -254,16 +254,15 @@ static bool read_parameter(const SiteLoad *load, const FieldSet *others, ActionC
         if (call->action != NULL) {
             unknown_parameter(load, others, call, entry->key, name);
         }
-        Dynamic ignored; /* what is in it may be wrong as well */
+        Dynamic ignored; /* checks its content anyway */
         return site_compile(load, entry->value, &ignored) && call->action == NULL;
     }
     if (entry->value.kind == VALUE_NULL) {
         return true;
     }
     if ((call->params_set & (UINT64_C(1) << index)) != 0) {
-        Problem *problem =
-            site_problem(load, "E0310", entry->key, "the parameter '%s' is given twice",
-                         call->action->params[index].name);
+        Problem *problem = site_problem(load, "E0310", entry->key, "parameter '%s' is given twice",
+                                        call->action->params[index].name);
         site_hint_other(load, problem, call->params[index]->value);
         return false;
     }
@@ -297,19 +296,17 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
             continue;
         }
         if (item.kind != VALUE_MAP) {
-            Problem *problem = site_problem(load, "E0303", item,
-                                            "an entry of 'parameters' is a map with one key, not "
-                                            "%s",
-                                            site_kind_words(item));
+            Problem *problem = site_problem(
+                load, "E0303", item, "an entry of 'parameters' must be a map with one key, not %s",
+                site_kind_words(item));
             problem->hint = STR("write 'NAME: VALUE'");
             ok = false;
         } else if (item.map->len > 1) {
-            Problem *problem = site_problem(load, "E0303", item.map->entries[1].key,
-                                            "an entry of 'parameters' is a map with one key, this "
-                                            "has %u",
-                                            item.map->len);
+            Problem *problem = site_problem(
+                load, "E0303", item.map->entries[1].key,
+                "an entry of 'parameters' must be a map with one key, not %u", item.map->len);
             bool braces = str_starts(value_original(load->sources, item), STR("{"));
-            problem->hint = braces ? STR("put '}, {' before it, in place of the comma")
+            problem->hint = braces ? STR("put '}, {' before it instead of the comma")
                                    : STR("put a '-' before it");
             ok = false;
             (void)read_entries(load, others, call, values, item.map);
@@ -320,7 +317,7 @@ static bool read_list(const SiteLoad *load, const FieldSet *others, ActionCall *
     return ok;
 }
 
-/* A text as YAML has it inside of brackets. */
+/* Prints a string as YAML requires it inside brackets. */
 static void put_flow_text(Buf *out, Str text)
 {
     bool plain = text.len > 0 && !ascii_is_digit(text.data[0]);
@@ -339,7 +336,7 @@ static bool takes_list(ParamKind kind)
     return kind == PARAM_STRINGS || kind == PARAM_VERSIONS || kind == PARAM_COMMAND;
 }
 
-/* The parameter that the action is about: a required one, its name, or its ids. */
+/* The main parameter of the action: the required one, its name, or its IDs. */
 static const ParamSpec *main_parameter(const ActionCall *call, bool list)
 {
     const char *ids = action_id_params(call->module, call->action);
@@ -353,8 +350,8 @@ static const ParamSpec *main_parameter(const ActionCall *call, bool list)
     return NULL;
 }
 
-/* Texts in place of the parameters are what the action is about: "pkg.installed: nginx",
- * "pkg.installed: [nginx, vim]". Returns how they are written, empty when that is not known. */
+/* Strings given instead of parameters are usually the value of the main one: "pkg.installed:
+ * nginx", "pkg.installed: [nginx, vim]". Returns the correct form, empty if it is unknown. */
 static Str meant_parameters(const SiteLoad *load, const ActionCall *call, Value given, bool list)
 {
     enum {
@@ -406,7 +403,7 @@ static void hint_at_parameters(const SiteLoad *load, const ActionCall *call, Val
     if (meant.len > 0) {
         problem->hint =
             arena_format(arena, "write '%" STR_FMT "'%s", STR_ARG(meant),
-                         given.list->len > 1 ? ", and a step for each of the others" : "");
+                         given.list->len > 1 ? ", and one step for each of the others" : "");
     }
 }
 
@@ -427,9 +424,8 @@ bool action_call_params(const SiteLoad *load, Value given, const FieldSet *other
     } else if (given.kind != VALUE_NULL && !value_is_missing(given)) {
         Problem *problem =
             site_problem(load, "E0303", given,
-                         "parameters are a map, or a list of maps with one key "
-                         "each, not %s",
-                         given.kind == VALUE_LIST ? "a list of texts" : site_kind_words(given));
+                         "parameters must be a map, or a list of maps with one key each, not %s",
+                         given.kind == VALUE_LIST ? "a list of strings" : site_kind_words(given));
         hint_at_parameters(load, call, given, problem);
         call->params_unread = true;
         ok = false;

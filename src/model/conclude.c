@@ -5,7 +5,7 @@
 DEFINE_ENUM_NAMES(Answer, answer, [ANSWER_YES] = "yes", [ANSWER_NO] = "no",
                   [ANSWER_UNKNOWN] = "unknown", [ANSWER_FAILED] = "failed")
 
-/* Whether one more try is allowed after `tries` that failed. */
+/* Whether another attempt is allowed after `tries` failed ones. */
 static bool may_retry(const Retry *retry, int64_t tries)
 {
     return retry->given && (retry->limit == 0 || tries <= retry->limit);
@@ -37,7 +37,7 @@ Verdict conclude_result(Answer answer, const Retry *retry, int64_t asked, bool p
     case ANSWER_NO: break;
     }
     if (planning) {
-        return VERDICT_GO_ON; /* the action has not run: what it will leave is not known */
+        return VERDICT_GO_ON; /* the action has not run, so its result is unknown */
     }
     return answer == ANSWER_NO && may_retry(retry, asked) ? VERDICT_PARK : VERDICT_FAIL;
 }
@@ -70,7 +70,7 @@ void conclude_observed(StepStatus *status, WorkPhase phase, Observed seen, bool 
 void conclude_well(StepStatus *status, WorkPhase phase)
 {
     if (phase == PHASE_REACT) {
-        /* What had been ok before has changed now. */
+        /* It was ok before and has changed now. */
         if (status->changed && status->result == RESULT_OK) {
             status->result = RESULT_CHANGED;
         }

@@ -1,5 +1,6 @@
-/* What follows for a step from what was observed of it: what its conditions answered and what its
- * action found or did. Pure: the run and its replay come to the same because both ask here. */
+/* What observations mean for a step: the values of its conditions, and what its action found or
+ * did. Pure. Both a run and its replay use these functions, so they come to the same
+ * conclusions. */
 #pragma once
 
 #include "model/decide.h"
@@ -7,8 +8,8 @@
 typedef enum Answer {
     ANSWER_YES,
     ANSWER_NO,
-    ANSWER_UNKNOWN, /* it needs a result that is not there */
-    ANSWER_FAILED,  /* it cannot be evaluated */
+    ANSWER_UNKNOWN, /* depends on a result that is not available */
+    ANSWER_FAILED,  /* evaluation failed */
 } Answer;
 const char *answer_name(Answer answer);
 bool answer_from_name(Str name, Answer *out);
@@ -18,33 +19,34 @@ typedef enum Verdict {
     VERDICT_SKIP,
     VERDICT_WAIT,    /* in a plan: the step would wait */
     VERDICT_UNKNOWN, /* in a plan */
-    VERDICT_PARK,    /* it is asked again later */
+    VERDICT_PARK,    /* evaluated again later */
     VERDICT_FAIL,
 } Verdict;
 
-/* `asked`: how often the answer was no, this one included. `retry` tells how often it may be. */
+/* `asked`: number of evaluations that were false, including this one. `retry` has the limit. */
 Verdict conclude_when(Answer answer, const Retry *retry, int64_t asked, bool planning);
-/* Of `success` and `continue`. */
+/* For `success` and `continue`. */
 Verdict conclude_result(Answer answer, const Retry *retry, int64_t asked, bool planning);
-/* Whether an action is repeated, because it failed or because `until` does not hold; `tries` counts
- * this one. VERDICT_GO_ON, VERDICT_PARK or VERDICT_FAIL. */
+/* Whether an action is repeated, because it failed or because `until` is false; `tries` includes
+ * this one. Returns VERDICT_GO_ON, VERDICT_PARK or VERDICT_FAIL. */
 Verdict conclude_repeat(bool failed, Answer until, const Retry *retry, int64_t tries);
 
-/* What an action said, in the end. */
+/* The final outcome of an action. */
 typedef struct Observed {
     bool changed; /* or would change */
-    bool unknown; /* whether it would change something cannot be told */
+    bool unknown; /* unknown whether it would change something */
     bool failed;
     bool reacted;
-    bool leaves; /* asks for a restart of the machine: it goes on after that */
+    bool leaves; /* requests a reboot of the machine, after which the run continues */
 } Observed;
 
-/* Takes what was observed into the status. The result itself follows at the end. */
+/* Stores what was observed in the status. The result itself is set at the end. */
 void conclude_observed(StepStatus *status, WorkPhase phase, Observed seen, bool planning);
 
-/* The ends of a work. The result of a step that ended before is left alone by its reaction. */
+/* The possible ends of a work item. A reaction does not change the result of a step that finished
+ * before it. */
 void conclude_well(StepStatus *status, WorkPhase phase);
 void conclude_failed(StepStatus *status, WorkPhase phase);
 void conclude_without(StepStatus *status, WorkPhase phase, StepResult result);
-/* What a decision other than DECIDE_RUN comes to. */
+/* The result of a decision other than DECIDE_RUN. */
 StepResult conclude_decision(DecisionKind kind);

@@ -1,19 +1,43 @@
 #include "model/contradiction.h"
 
 #include "base/vec.h"
+#include "lang/edit/data_path.h"
 #include "lang/json.h"
+#include "lang/pattern.h"
 #include "model/document_place.h"
 
-/* What one step decides about one thing. */
+/* What one step decides about one resource. */
 typedef struct Decided {
     uint32_t step;
     int param; /* -1: the action itself */
-    Str thing; /* for people: "/etc/motd" */
+    Str thing; /* displayed name: "/etc/motd" */
     Str aspect;
     Str value;
 } Decided;
 
 typedef VEC(Decided) DecidedVec;
+
+/* A resource that a step requires. */
+typedef struct Needed {
+    uint32_t step;
+    Str thing;
+    bool is_directory; /* a file is not sufficient */
+} Needed;
+
+typedef VEC(Needed) NeededVec;
+
+/* A line that a step wants in a file, or does not want in it. */
+typedef struct LineWish {
+    uint32_t step;
+    Str line, match; /* data is NULL if not given */
+    bool absent;
+} LineWish;
+
+enum {
+    LINES_COMPARED = 200 /* per file; compared pairwise */
+};
+
+typedef VEC(LineWish) LineWishVec;
 
 typedef struct Reading {
     Arena *arena;
@@ -22,15 +46,20 @@ typedef struct Reading {
     const Value *values;
     bool resolved;
     DecidedVec found;
+    NeededVec needs;
+    Str line_path; /* the file that `line` refers to; empty: none */
+    LineWish line;
 } Reading;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
 {
     contradictions->arena = arena;
     str_map_init(&contradictions->decided, arena);
+    str_map_init(&contradictions->needed, arena);
+    str_map_init(&contradictions->lines, arena);
 }
 
-/* --- Reading a row --------------------------------------------------------------------------- */
+/* --- Parsing a row --------------------------------------------------------------------------- */
 
 static Value value_of(const Reading *reading, Str param)
 {
@@ -48,7 +77,7 @@ static Str value_text(Arena *arena, Value value)
     return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
 }
 
-/* Of "a|b" the first that is given; false: none is known. */
+/* The first parameter in "a|b" that has a value; false if none is known. */
 static bool first_given(const Reading *reading, Str names, Value *out)
 {
     Str name;
@@ -61,8 +90,8 @@ static bool first_given(const Reading *reading, Str names, Value *out)
     return false;
 }
 
-/* Whether the value stands among those behind '!' of "state!restarted|reloaded", which decide
- * nothing that lasts. */
+/* Whether the value is among those after '!' in "state!restarted|reloaded", which have no lasting
+ * effect. */
 static bool is_passing(Str exceptions, Value value)
 {
     Str one;
@@ -74,8 +103,8 @@ static bool is_passing(Str exceptions, Value value)
     return false;
 }
 
-/* "!content" of a parameter: while that is false, nobody decides the content. "?kind": while it is
- * given, nobody decides the kind. */
+/* "!content" of a parameter: while it is false, the content is not decided. "?kind": while it has a
+ * value, the kind is not decided. */
 static bool is_left_open(const Reading *reading, Str aspect)
 {
     const ParamSpec *params = reading->action->params;
@@ -101,7 +130,28 @@ static void put(Reading *reading, Str thing, Str aspect, int param, Str value)
                         .value = value });
 }
 
-/* At load only what is written alike can be compared: a template with a template. */
+static void need(Reading *reading, Str thing, bool is_directory)
+{
+    VEC_PUSH(
+        reading->arena, &reading->needs,
+        (Needed){ .step = reading->step->index, .thing = thing, .is_directory = is_directory });
+}
+
+static Str thing_name(Arena *arena, Str class, Str name)
+{
+    return arena_format(arena, "%" STR_FMT " '%" STR_FMT "'", STR_ARG(class), STR_ARG(name));
+}
+
+/* The parent directories must remain directories. */
+static void need_parents(Reading *reading, Str path)
+{
+    for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
+        path = str_slice(path, 0, slash);
+        need(reading, thing_name(reading->arena, STR("path"), path), true);
+    }
+}
+
+/* At load time only values in the same form can be compared: a template with a template. */
 static Str comparable_aspect(const Reading *reading, const ParamSpec *spec, Str aspect, Value value)
 {
     bool is_file = spec->kind == PARAM_SITE_FILE || spec->kind == PARAM_SITE_TEMPLATE;
@@ -109,14 +159,31 @@ static Str comparable_aspect(const Reading *reading, const ParamSpec *spec, Str 
         return arena_format(reading->arena, "%" STR_FMT "%s%s", STR_ARG(aspect),
                             is_file ? " of " : "", is_file ? spec->name : "");
     }
-    if (str_eq(aspect, STR("address"))) { /* a host has one of each family */
+    if (str_eq(aspect, STR("address"))) { /* a host has one address of each family */
         bool six = str_find(value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
         return six ? STR("IPv6 address") : STR("IPv4 address");
     }
     return aspect;
 }
 
-static void read_params(Reading *reading, Str part)
+/* Owner and mode of a file do not depend on the part that a step edits. */
+static bool is_of_whole(Str aspect)
+{
+    return str_eq(aspect, STR("owner")) || str_eq(aspect, STR("group")) ||
+           str_eq(aspect, STR("mode"));
+}
+
+/* "content@copy": the origin of the content, in addition to the content itself. */
+static void put_content(Reading *reading, Str thing, int param, Str origin)
+{
+    put(reading, thing, STR("origin of its content"), param, origin);
+    if (str_eq(origin, STR("copy"))) {
+        put(reading, thing, STR("file to copy"), param,
+            value_text(reading->arena, reading->values[param]));
+    }
+}
+
+static void read_params(Reading *reading, Str thing, Str part)
 {
     const ParamSpec *params = reading->action->params;
     for (int i = 0; params[i].name != NULL; i++) {
@@ -131,20 +198,29 @@ static void read_params(Reading *reading, Str part)
             exceptions = str_from_offset(aspect, mark + 1);
             aspect = str_slice(aspect, 0, mark);
         }
+        size_t at = str_find(aspect, STR("@"), 0);
+        if (at != STR_NOT_FOUND) {
+            put_content(reading, thing, i, str_from_offset(aspect, at + 1));
+            continue;
+        }
         if (!is_left_open(reading, aspect) && !is_passing(exceptions, value)) {
-            put(reading, part, comparable_aspect(reading, &params[i], aspect, value), i,
+            if (reading->action->part == NULL && str_eq(aspect, STR("content"))) {
+                put_content(reading, thing, i, STR("site"));
+            }
+            put(reading, is_of_whole(aspect) ? thing : part,
+                comparable_aspect(reading, &params[i], aspect, value), i,
                 value_text(reading->arena, value));
         }
     }
 }
 
-/* "state=absent version=latest". */
-static void read_wants(Reading *reading, Str thing)
+/* Parses "state=absent version=latest". */
+static void read_wants(Reading *reading, Str thing, Str name)
 {
     Str rest = reading->action->wants == NULL ? STR_EMPTY : str_from_c(reading->action->wants);
     Value state = value_of(reading, STR("state"));
     if (value_is_string(state) && str_eq(value_str(state), STR("absent"))) {
-        return; /* a part is to be gone: that says nothing about the whole */
+        return; /* a part is absent, which does not affect the whole */
     }
     Str pair;
     while (rest.len > 0 && str_split_next(&rest, ' ', &pair)) {
@@ -153,31 +229,86 @@ static void read_wants(Reading *reading, Str thing)
         if (!is_left_open(reading, aspect)) {
             put(reading, thing, aspect, -1, str_from_offset(pair, equals + 1));
         }
+        if (str_eq(aspect, STR("kind")) && !str_eq(pair, STR("kind=absent"))) {
+            need_parents(reading, name);
+        }
+        if (str_eq(pair, STR("state=mounted"))) {
+            need(reading, thing_name(reading->arena, STR("path"), name), false);
+            need_parents(reading, name);
+        }
     }
 }
 
-/* One resource: what the action wants of the whole, and its parameters of the part they name. */
-static void read_thing(Reading *reading, Str class, Str name)
+/* Normalized name of the part, so that different spellings compare equal. */
+static Str part_name(const Reading *reading, Value value)
+{
+    DataPath path;
+    Error ignored;
+    if (reading->action->part_kind == PART_DATA_PATH &&
+        data_path_parse(reading->arena, value, &path, &ignored)) {
+        List *keys = list_new(reading->arena, path.len + 1);
+        bool has_dot = false; /* a dot in a key: as a string it would be two keys */
+        for (uint32_t i = 0; i < path.len; i++) {
+            Str key = value_text(reading->arena, path.steps[i].key);
+            has_dot = has_dot || str_find(key, STR("."), 0) != STR_NOT_FOUND;
+            list_push(reading->arena, keys, path.steps[i].key);
+        }
+        return has_dot ? value_text(reading->arena, value_list(keys))
+                       : data_path_text(reading->arena, &path, path.len);
+    }
+    return value_text(reading->arena, value);
+}
+
+static Str text_of(const Reading *reading, Str param)
+{
+    Value value = value_of(reading, param);
+    return value_is_string(value) ? value_str(value) : (Str){ 0 };
+}
+
+static void read_line(Reading *reading, Str path)
+{
+    Str state = text_of(reading, STR("state"));
+    reading->line_path = path;
+    reading->line = (LineWish){ .step = reading->step->index,
+                                .line = text_of(reading, STR("line")),
+                                .match = text_of(reading, STR("match")),
+                                .absent = str_eq(state, STR("absent")) };
+}
+
+static Str plain_name(Arena *arena, Str class, Str name)
 {
     if (str_eq(class, STR("unit")) && str_find(name, STR("."), 0) == STR_NOT_FOUND) {
-        name = arena_join(reading->arena, name, STR(".service"), STR_EMPTY);
+        return arena_join(arena, name, STR(".service"), STR_EMPTY);
     }
-    Str thing =
-        arena_format(reading->arena, "%" STR_FMT " '%" STR_FMT "'", STR_ARG(class), STR_ARG(name));
-    read_wants(reading, thing);
+    if (str_eq(class, STR("path")) && name.len > 1 && str_ends(name, STR("/"))) {
+        return str_slice(name, 0, name.len - 1);
+    }
+    return name;
+}
+
+/* One resource: what the action wants of the whole, and its parameters of the part that they
+ * name. */
+static void read_thing(Reading *reading, Str class, Str name)
+{
+    name = plain_name(reading->arena, class, name);
+    Str thing = thing_name(reading->arena, class, name);
+    read_wants(reading, thing, name);
+    if (reading->action->part_kind == PART_LINE) {
+        read_line(reading, name);
+    }
     Str names = reading->action->part == NULL ? STR_EMPTY : str_from_c(reading->action->part), one;
     Str part = thing;
     while (names.len > 0 && str_split_next(&names, ' ', &one)) {
         Value value;
         bool given = first_given(reading, one, &value);
         part = arena_format(reading->arena, "%" STR_FMT ", %" STR_FMT, STR_ARG(part),
-                            STR_ARG(given ? value_text(reading->arena, value) : STR("-")));
+                            STR_ARG(given ? part_name(reading, value) : STR("-")));
     }
-    read_params(reading, part);
+    read_params(reading, thing, part);
 }
 
-/* `thing` is "path name": a class, and the parameter that names it; several names of packages and
- * their versions may be one value. "timezone": there is one. */
+/* `thing` is "path name": a class, and the parameter that names the resource; one value may contain
+ * several package names with versions. "timezone": there is only one. */
 static void read_row(Reading *reading)
 {
     Str rest = str_from_c(reading->action->thing), class;
@@ -199,10 +330,31 @@ static void read_row(Reading *reading)
         Str key = value_text(reading->arena, entry->key);
         read_thing(reading, class, key);
         if (value_is_string(entry->value)) {
-            Str thing = arena_format(reading->arena, "%" STR_FMT " '%" STR_FMT "'", STR_ARG(class),
-                                     STR_ARG(key));
-            put(reading, thing, STR("version"), action_param_index(reading->action, STR("pkgs")),
-                value_str(entry->value));
+            put(reading, thing_name(reading->arena, class, key), STR("version"),
+                action_param_index(reading->action, STR("pkgs")), value_str(entry->value));
+        }
+    }
+}
+
+/* From its claims: the files that it writes as a whole, and the accounts that it requires. A
+ * command may have a guard that checks for them. */
+static void read_claims(Reading *reading)
+{
+    const List *claims = reading->step->claims;
+    for (uint32_t i = 0; claims != NULL && i < claims->len; i++) {
+        Str claim = value_str(claims->items[i]), class, name = claim;
+        bool needs = str_starts(claim, STR("needs:"));
+        name = needs ? str_from_offset(claim, STR("needs:").len) : name;
+        (void)str_split_next(&name, ':', &class);
+        bool is_account = str_eq(class, STR("user")) || str_eq(class, STR("group"));
+        if (needs && is_account && !reading->action->repeats) {
+            need(reading, thing_name(reading->arena, class, name), false);
+        } else if (reading->action->writes_claims && str_eq(class, STR("path"))) {
+            Str thing = thing_name(reading->arena, class, name);
+            put(reading, thing, STR("kind"), -1, STR("file"));
+            put(reading, thing, STR("origin of its content"), -1,
+                str_from_c(reading->step->spec->module->name));
+            need_parents(reading, name);
         }
     }
 }
@@ -215,7 +367,7 @@ static bool is_number(Str text)
     return str_to_i64(text, &number);
 }
 
-/* Whom something belongs to may be said by name or by number. */
+/* An owner may be given by name or by ID. */
 static bool can_compare(const Decided *a, const Decided *b)
 {
     bool people = str_eq(a->aspect, STR("owner")) || str_eq(a->aspect, STR("group"));
@@ -242,17 +394,22 @@ static void tell(const Graph *graph, const Decided *first, const Decided *second
     Problem *problem =
         plain ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
                                  place_of(graph, second),
-                                 "%" STR_FMT " cannot be '%" STR_FMT "' here: in step '%" STR_FMT
-                                 "' it is '%" STR_FMT "'",
+                                 "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
+                                 "' sets it to '%" STR_FMT "'",
                                  STR_ARG(second->thing), STR_ARG(second->value), STR_ARG(id),
                                  STR_ARG(first->value))
               : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
                                  place_of(graph, second),
-                                 "%" STR_FMT " cannot have another %" STR_FMT
+                                 "%" STR_FMT " cannot have a different %" STR_FMT
                                  " here than in step '%" STR_FMT "'",
                                  STR_ARG(second->thing), STR_ARG(second->aspect), STR_ARG(id));
     problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
                      where->line);
+}
+
+static bool is_alternative(RequisiteKind kind)
+{
+    return kind == REQUISITE_ONFAIL || kind == REQUISITE_ONCHANGES || kind == REQUISITE_PREREQ;
 }
 
 bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
@@ -261,10 +418,14 @@ bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
     if (spec->action->thing == NULL) {
         return false;
     }
+    for (uint32_t i = 0; i < spec->requisite_count; i++) {
+        if (is_alternative(spec->requisites[i].kind)) {
+            return false;
+        }
+    }
     Edges edges = graph_edges(graph, step);
     for (uint32_t i = 0; i < edges.count; i++) {
-        RequisiteKind kind = edges.items[i].kind;
-        if (kind == REQUISITE_ONFAIL || kind == REQUISITE_ONCHANGES || kind == REQUISITE_PREREQ) {
+        if (is_alternative(edges.items[i].kind)) {
             return false;
         }
     }
@@ -272,14 +433,183 @@ bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
                        spec->run->target_count == 0 && graph_step(graph, step)->untargeted == 0);
 }
 
+/* Without a node, jobs may apply to different nodes. */
+static bool may_meet(const Graph *graph, uint32_t a, uint32_t b)
+{
+    bool same_job = graph_step(graph, a)->spec->job == graph_step(graph, b)->spec->job;
+    return a != b && (same_job || !graph->steps.without_node);
+}
+
 static bool contradicts(const Graph *graph, const Decided *first, const Decided *second)
 {
-    bool same_job =
-        graph_step(graph, first->step)->spec->job == graph_step(graph, second->step)->spec->job;
-    return first->step != second->step && can_compare(first, second) &&
-           !str_eq(first->value, second->value) &&
-           (same_job || !graph->steps.without_node); /* jobs may be for different nodes */
+    return may_meet(graph, first->step, second->step) && can_compare(first, second) &&
+           !str_eq(first->value, second->value);
 }
+
+/* --- Requirements of other steps -------------------------------------------------------------- */
+
+static bool rules_out(const Needed *needed, const Decided *decided)
+{
+    bool is_state = str_eq(decided->aspect, STR("kind")) || str_eq(decided->aspect, STR("state"));
+    return is_state && (str_eq(decided->value, STR("absent")) ||
+                        (needed->is_directory && str_eq(decided->value, STR("file"))));
+}
+
+static void note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
+{
+    Problems ignored;
+    problems_init(&ignored, problems->arena);
+    const Problem *where = document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
+                                            graph_step(graph, other)->spec->action_place, "other");
+    problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
+                     where->line);
+}
+
+/* `needs_it`: the second step is the one that requires the resource. */
+static void tell_need(const Graph *graph, const Needed *needed, const Decided *decided,
+                      bool needs_it, Problems *problems)
+{
+    uint32_t here = needs_it ? needed->step : decided->step;
+    uint32_t other = needs_it ? decided->step : needed->step;
+    const char *as = needed->is_directory ? " as a directory" : "";
+    Str id = graph_step(graph, other)->id;
+    Value place = graph_step(graph, here)->spec->action_place;
+    Problem *problem =
+        needs_it
+            ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+                               "%" STR_FMT " is required%s here, but step '%" STR_FMT
+                               "' sets it to '%" STR_FMT "'",
+                               STR_ARG(needed->thing), as, STR_ARG(id), STR_ARG(decided->value))
+            : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+                               "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
+                               "' requires it%s",
+                               STR_ARG(decided->thing), STR_ARG(decided->value), STR_ARG(id), as);
+    note_other(graph, other, problem, problems);
+}
+
+static void keep_need(Contradictions *contradictions, const Needed *needed)
+{
+    Arena *arena = contradictions->arena;
+    Needed *known = str_map_find(&contradictions->needed, needed->thing);
+    if (known == NULL) {
+        Needed *kept = ARENA_NEW(arena, Needed);
+        *kept = *needed;
+        kept->thing = arena_copy(arena, needed->thing);
+        str_map_put(&contradictions->needed, kept->thing, kept);
+    } else if (needed->is_directory && !known->is_directory) {
+        known->step = needed->step;
+        known->is_directory = true;
+    }
+}
+
+static Decided *find_decided(const Contradictions *contradictions, Arena *scratch, Str thing,
+                             Str aspect)
+{
+    return str_map_find(&contradictions->decided, arena_format(scratch, "%" STR_FMT "\n%" STR_FMT,
+                                                               STR_ARG(thing), STR_ARG(aspect)));
+}
+
+/* Compares each requirement with earlier decisions, and vice versa. */
+static bool check_needs(Contradictions *contradictions, const Graph *graph, const Reading *reading,
+                        Problems *problems)
+{
+    for (uint32_t i = 0; i < reading->needs.len; i++) {
+        const Needed *needed = &reading->needs.items[i];
+        Str aspect = str_starts(needed->thing, STR("path ")) ? STR("kind") : STR("state");
+        const Decided *decided =
+            find_decided(contradictions, reading->arena, needed->thing, aspect);
+        if (decided != NULL && rules_out(needed, decided) &&
+            may_meet(graph, decided->step, needed->step)) {
+            tell_need(graph, needed, decided, true, problems);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < reading->found.len; i++) {
+        const Decided *decided = &reading->found.items[i];
+        const Needed *needed = str_map_find(&contradictions->needed, decided->thing);
+        if (needed != NULL && rules_out(needed, decided) &&
+            may_meet(graph, needed->step, decided->step)) {
+            tell_need(graph, needed, decided, false, problems);
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < reading->needs.len; i++) {
+        keep_need(contradictions, &reading->needs.items[i]);
+    }
+    return true;
+}
+
+/* --- Lines of one file ------------------------------------------------------------------------ */
+
+static bool finds(const LineWish *by, Str line)
+{
+    AUTO(Pattern) *pattern = NULL;
+    bool found = false;
+    Error ignored;
+    if (line.data == NULL) {
+        return false;
+    }
+    if (by->match.data == NULL) {
+        return by->absent && by->line.data != NULL && str_eq(by->line, line);
+    }
+    return pattern_new(by->match, &pattern, &ignored) &&
+           pattern_find(pattern, line, &found, &ignored) && found;
+}
+
+/* Whether each run would remove the line of one of them because of the other. */
+static bool lines_contradict(const LineWish *a, const LineWish *b)
+{
+    if (a->absent || b->absent) {
+        const LineWish *gone = a->absent ? a : b, *kept = a->absent ? b : a;
+        return a->absent != b->absent && finds(gone, kept->line);
+    }
+    if (a->line.data == NULL || b->line.data == NULL || str_eq(a->line, b->line)) {
+        return false;
+    }
+    bool a_takes = finds(a, b->line), b_takes = finds(b, a->line);
+    return (a_takes && b_takes) || (a_takes && b->match.data == NULL) ||
+           (b_takes && a->match.data == NULL);
+}
+
+static bool check_lines(Contradictions *contradictions, const Graph *graph, const Reading *reading,
+                        Problems *problems)
+{
+    if (reading->line_path.len == 0) {
+        return true;
+    }
+    Arena *arena = contradictions->arena;
+    const LineWish *now = &reading->line;
+    LineWishVec *known = str_map_find(&contradictions->lines, reading->line_path);
+    for (uint32_t i = 0; known != NULL && i < known->len; i++) {
+        const LineWish *other = &known->items[i];
+        if (other->step == now->step) {
+            return true; /* a retry */
+        }
+        if (may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
+            Str id = graph_step(graph, other->step)->id;
+            Problem *problem = document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
+                                                graph_step(graph, now->step)->spec->action_place,
+                                                "path '%" STR_FMT "': this step and step '%" STR_FMT
+                                                "' undo each other's change",
+                                                STR_ARG(reading->line_path), STR_ARG(id));
+            note_other(graph, other->step, problem, problems);
+            return false;
+        }
+    }
+    if (known == NULL) {
+        known = ARENA_NEW(arena, LineWishVec);
+        str_map_put(&contradictions->lines, arena_copy(arena, reading->line_path), known);
+    }
+    if (known->len < LINES_COMPARED) {
+        LineWish kept = *now;
+        kept.line = now->line.data == NULL ? now->line : arena_copy(arena, now->line);
+        kept.match = now->match.data == NULL ? now->match : arena_copy(arena, now->match);
+        VEC_PUSH(arena, known, kept);
+    }
+    return true;
+}
+
+/* --- Public API ------------------------------------------------------------------------------- */
 
 static void keep(Contradictions *contradictions, Str key, const Decided *decided)
 {
@@ -293,7 +623,7 @@ static void keep(Contradictions *contradictions, Str key, const Decided *decided
     str_map_put(&contradictions->decided, arena_copy(arena, key), kept);
 }
 
-/* A step that is tried again says the same again, perhaps for ever: only what is new is kept. */
+/* A step that is retried adds the same values again, possibly forever: only new ones are stored. */
 bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint32_t step,
                         const Value *values, bool resolved, Problems *problems)
 {
@@ -306,6 +636,7 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
                         .values = values,
                         .resolved = resolved };
     read_row(&reading);
+    read_claims(&reading);
     bool ok = true;
     for (uint32_t i = 0; i < reading.found.len; i++) {
         const Decided *now = &reading.found.items[i];
@@ -321,7 +652,8 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
             ok = false; /* the others follow from it */
         }
     }
-    return ok;
+    return ok && check_needs(contradictions, graph, &reading, problems) &&
+           check_lines(contradictions, graph, &reading, problems);
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

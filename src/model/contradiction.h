@@ -1,9 +1,11 @@
-/* Steps that want different things of one resource: each run would undo what the other did.
+/* Detects steps that want different states of one resource, so that each run would undo what the
+ * other step did.
  *
- * Rows say what their steps decide (model/module.h): `thing` names the resource, or a part of one,
- * `wants` and the `decides` of parameters its aspects. Two steps contradict each other when both
- * decide the same aspect of the same thing, and not alike. Steps that may be alternatives, or are
- * meant to follow each other, do not count: see contradiction_counts. */
+ * Rows declare what their steps decide (model/module.h): `thing` names the resource, or a part of
+ * one, `wants` and the `decides` of parameters its aspects. Two steps contradict each other if both
+ * decide the same aspect of the same resource differently, or if one removes what the other
+ * requires: a parent directory of its path, the owner of its file. Steps that may be alternatives,
+ * or are intended to follow each other, do not count: see contradiction_counts. */
 #pragma once
 
 #include "base/str_map.h"
@@ -11,22 +13,24 @@
 
 typedef struct Contradictions {
     Arena *arena;
-    StrMap decided; /* thing and aspect to who decided it first */
+    StrMap decided; /* resource and aspect to the first step that decided it */
+    StrMap needed;  /* resource to the first step that requires it */
+    StrMap lines;   /* path to the lines that steps want in the file */
 } Contradictions;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena);
 
-/* Whether a step is looked at. One with onfail, onchanges or prereq never is. `running`: it does run;
- * otherwise only one that certainly will: without a condition, of itself or of its job, and without
- * a target. */
+/* Whether a step is compared. One with onfail, onchanges or prereq never is. `running`: it does
+ * run; otherwise only a step that certainly will run: without a condition, of itself or of its job,
+ * and without a target. */
 bool contradiction_counts(const Graph *graph, uint32_t step, bool running);
 
-/* Adds what a step decides; `values` are its parameters in the order of the row, missing where they
- * are not known yet. `resolved`: files and templates have become their content. False: a step that
- * was added before wants something else, and that was told. */
+/* Adds what a step decides; `values` are its parameters in the order of the row, missing if they
+ * are unknown. `resolved`: files and templates have been replaced with their content. Returns
+ * false, with a problem, if a step added before wants something else. */
 MUST_CHECK bool contradictions_add(Contradictions *contradictions, const Graph *graph,
                                    uint32_t step, const Value *values, bool resolved,
                                    Problems *problems);
 
-/* All of it for the steps of a graph, with what is known at load. */
+/* Does this for all steps of a graph, with the values known at load time. */
 MUST_CHECK bool contradictions_check(const Graph *graph, Problems *problems);

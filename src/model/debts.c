@@ -83,7 +83,7 @@ void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Deb
     book->run = arena_copy(book->arena, run);
     book->boot = arena_copy(book->arena, boot);
     book->open = true;
-    /* A step may have thousands of edges: looking for each among the others would take forever. */
+    /* A step may have thousands of edges: a linear search for each would be quadratic. */
     bool fresh = debt_book_count(book) == 0;
     Str home = count > 0 ? arena_copy(book->arena, edges[0].home) : STR_EMPTY;
     Str site = count > 0 ? arena_copy(book->arena, edges[0].site) : STR_EMPTY;
@@ -113,7 +113,7 @@ void debt_book_act(DebtBook *book, Str cause, int64_t at_ms)
     }
 }
 
-/* What is an edge of the open run stays, because its cause may change something once more. */
+/* An edge of the current run stays, because its cause may change something again. */
 static void settle(Debt *debt)
 {
     debt->state = DEBT_SETTLED;
@@ -124,7 +124,7 @@ void debt_book_done(DebtBook *book, Str cause, bool changed)
 {
     for (Debt *debt = str_map_find(&book->by_cause, cause); debt != NULL; debt = debt->next_cause) {
         if (debt->ended || debt->state == DEBT_OWED) {
-            continue; /* what an earlier change owes does not end because this one was none */
+            continue; /* an earlier change stays owed although this one changed nothing */
         }
         if (changed) {
             debt->state = DEBT_OWED;
@@ -137,9 +137,9 @@ void debt_book_done(DebtBook *book, Str cause, bool changed)
 void debt_book_pay(DebtBook *book, Str step)
 {
     for (Debt *debt = str_map_find(&book->by_step, step); debt != NULL; debt = debt->next_owed) {
-        /* A change that is being made now comes after the reaction. */
+        /* The change in progress happens after the reaction. */
         if (!debt->ended && debt->state != DEBT_POSSIBLE) {
-            debt->paid = true; /* also one that is not known to be owed: records may be lost */
+            debt->paid = true; /* even if it is not recorded as owed: records may be lost */
             settle(debt);
         }
     }
@@ -223,7 +223,7 @@ uint32_t debt_book_count(const DebtBook *book)
     return count;
 }
 
-/* A step may claim several things; the first unit is the one that its reaction restarts. */
+/* A step may claim several resources; the first unit is the one that its reaction restarts. */
 static Str unit_of(const Step *step)
 {
     for (uint32_t i = 0; step->claims != NULL && i < step->claims->len; i++) {
@@ -235,7 +235,7 @@ static Str unit_of(const Step *step)
     return STR_EMPTY;
 }
 
-/* Where there is no reaction, only onchanges has something to owe: running. */
+/* Without a reaction, only onchanges can owe something: running the step. */
 static bool can_owe(const Step *step, RequisiteKind kind)
 {
     return debt_kind_name(kind) != NULL &&
@@ -276,7 +276,7 @@ DebtVerdict debt_judge(const Debt *debt, const DebtView *view)
         return DEBT_LEFT_SITE;
     }
     if (debt->unit.len > 0) {
-        /* Whatever runs now was started after the machine was. */
+        /* After a reboot, everything that runs has been restarted. */
         bool rebooted = debt->boot.len > 0 && view->boot.len > 0 && !str_eq(debt->boot, view->boot);
         if (rebooted || view->unit_started_ms > debt->at_ms) {
             return DEBT_RESTARTED;
@@ -291,7 +291,7 @@ Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict)
     case DEBT_LEFT_SITE:
         return arena_format(arena, "'%" STR_FMT "' is no longer in the site", STR_ARG(debt->step));
     case DEBT_RESTARTED:
-        return arena_format(arena, "'%" STR_FMT "' was restarted since", STR_ARG(debt->unit));
+        return arena_format(arena, "'%" STR_FMT "' has been restarted since", STR_ARG(debt->unit));
     case DEBT_STANDS: break;
     }
     return arena_format(arena, "'%" STR_FMT "' owes its reaction to '%" STR_FMT "'",

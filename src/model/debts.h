@@ -1,21 +1,21 @@
-/* Debts: reactions that a change owes and that did not happen yet.
+/* Debts: reactions to changes that have not happened yet ("owed actions" for users).
  *
  * When step C changes something and step S watches it, listens to it or runs on its changes, S owes
- * its reaction until it reacted. If the run ends before that (a crash, a failure in between), the
- * debt stands, and the next run pays it: nothing owed is lost.
+ * its reaction until it has reacted. If the run ends before that (a crash, a failure in between),
+ * the debt remains, and the next run pays it: no owed reaction is lost.
  *
- * The book is what a journal amounts to. It is fed with what happened, in order, by the run that
- * writes the journal and by the next one that reads it; both come to the same state:
+ * The book is the state that a journal represents. It is fed with events in order, both by the run
+ * that writes the journal and by the next one that reads it, and both get the same state:
  *
  *     begin   all edges that could become debts are noted
  *     act     C is about to change something: its edges are possible debts
  *     done    C has changed something (its edges are owed) or has not (they are not)
- *     pay     S reacted, or was told that it need not
- *     end     the run is over; what was only noted is gone
+ *     pay     S has reacted, or does not need to
+ *     end     the run is over; edges that were only noted are dropped
  *
- * A run that did not end is recovered: an effect without outcome counts as a change. After a power
- * failure even that is not known, because the last records may be lost, so that everything noted
- * counts; and what was paid is owed again, because the last effects may be lost too. */
+ * A run that did not end is recovered: an effect without a recorded outcome counts as a change.
+ * After a power failure even that is uncertain, because the last records may be lost: every noted
+ * edge counts as owed, and paid debts are owed again, because the last effects may be lost too. */
 #pragma once
 
 #include "base/str_map.h"
@@ -24,26 +24,26 @@
 #include "model/graph.h"
 
 typedef enum DebtState {
-    DEBT_NOTED,    /* an edge of the open run; nothing has happened */
-    DEBT_POSSIBLE, /* the change is being made */
+    DEBT_NOTED,    /* an edge of the current run; nothing has happened */
+    DEBT_POSSIBLE, /* the change is in progress */
     DEBT_OWED,
-    DEBT_SETTLED, /* paid, or there was no change; the cause may change something again */
+    DEBT_SETTLED, /* paid, or nothing changed; the cause may change something again */
 } DebtState;
 
 typedef struct Debt Debt;
 struct Debt {
-    Str step;           /* the id of who owes its reaction */
-    Str cause;          /* the id of the step that changed something */
+    Str step;           /* ID of the step that owes its reaction */
+    Str cause;          /* ID of the step that changed something */
     RequisiteKind kind; /* REQUISITE_WATCH, REQUISITE_ONCHANGES or REQUISITE_LISTEN */
-    Str unit;           /* the unit that the reaction restarts, "ssh"; empty: it is none */
-    Str site;      /* the name of the site that has both; empty: not known, or a file of steps */
-    Str home;      /* where that lies; empty: not known */
-    Str run;       /* in which the change was made */
-    Str boot;      /* during which the change was made */
-    int64_t at_ms; /* when it was made, or the run began */
+    Str unit;           /* the unit that the reaction restarts, "ssh"; empty if it restarts none */
+    Str site;           /* name of the site of both steps; empty: unknown, or a file of steps */
+    Str home;           /* path of the site; empty: unknown */
+    Str run;            /* run in which the change was made */
+    Str boot;           /* boot ID at the time of the change */
+    int64_t at_ms;      /* time of the change, or start of the run */
     DebtState state;
-    bool edge;        /* of the open run, and not only left from an earlier one */
-    bool paid;        /* during the open run: before its end the disk may not have the reaction */
+    bool edge;        /* an edge of the current run, not only left from an earlier one */
+    bool paid;        /* paid in the current run: until its end the reaction may not be on disk */
     bool ended;       /* no longer in the book */
     Debt *next_owed;  /* of the same step */
     Debt *next_cause; /* of the same cause */
@@ -51,61 +51,61 @@ struct Debt {
 
 typedef struct DebtBook {
     Arena *arena;
-    StrMap by_step;  /* to the first Debt of a step */
-    StrMap by_cause; /* to the first Debt of a cause */
-    VEC(Debt *) all; /* in the order of their making; ended ones too */
-    Str run, boot;   /* of the run that is open; empty: none is */
+    StrMap by_step;  /* step to its first Debt */
+    StrMap by_cause; /* cause to its first Debt */
+    VEC(Debt *) all; /* in order of creation, including those that have ended */
+    Str run, boot;   /* of the current run; empty: none */
     bool open;
 } DebtBook;
 
-/* "watch", "onchanges", "listen"; NULL for the kinds that owe nothing. */
+/* "watch", "onchanges", "listen"; NULL for other kinds, which owe nothing. */
 const char *debt_kind_name(RequisiteKind kind);
 bool debt_kind_from_name(Str name, RequisiteKind *out);
 
 void debt_book_init(DebtBook *book, Arena *arena);
 
-/* Strings are copied. `edges`, all of one site, are taken as noted; those that are owed already
- * stay so. */
+/* Copies the strings. `edges`, all of one site, become noted; those that are owed already stay
+ * owed. */
 void debt_book_begin(DebtBook *book, Str run, Str boot, int64_t at_ms, const Debt *edges,
                      uint32_t count);
 void debt_book_act(DebtBook *book, Str cause, int64_t at_ms);
 void debt_book_done(DebtBook *book, Str cause, bool changed);
 void debt_book_pay(DebtBook *book, Str step);
 void debt_book_end(DebtBook *book);
-/* A debt that is known to stand: how a shortened journal starts. */
+/* Adds a debt that is known to be owed: the start of a compacted journal. */
 void debt_book_owe(DebtBook *book, const Debt *debt);
-/* For a run that did not end; does nothing otherwise. */
+/* For a run that did not end; otherwise does nothing. */
 void debt_book_recover(DebtBook *book, Str boot);
 
-/* What `step` owes: 1 << REQUISITE_WATCH and so on, as StepStatus has it. */
+/* Kinds that `step` owes: 1 << REQUISITE_WATCH and so on, as in StepStatus. */
 uint16_t debt_book_kinds(const DebtBook *book, Str step);
-/* Walks the debts that are owed, and possible ones when asked for; NULL at the end. */
+/* Iterates over owed debts, and with `possible` also over possible ones; NULL at the end. */
 const Debt *debt_book_next(const DebtBook *book, uint32_t *at, bool possible);
-uint32_t debt_book_count(const DebtBook *book); /* owed ones */
+uint32_t debt_book_count(const DebtBook *book); /* number of owed ones */
 
-/* --- Where debts come from, and where they end --------------------------------------------- */
+/* --- Creating and ending debts ------------------------------------------------------------- */
 
-/* Every edge of the graph that can become a debt; `home` is where its site lies. */
+/* Every edge of the graph that can become a debt; `home` is the path of its site. */
 void debts_of_graph(Arena *arena, const Graph *graph, Str site, Str home, Debt **out,
                     uint32_t *count);
-/* Whether it belongs to the site of that name at that place. Of old debts only the place is known. */
+/* Whether it belongs to the site with that name at that path. Old debts have only the path. */
 bool debt_is_of(const Debt *debt, Str site, Str home);
 
 typedef enum DebtVerdict {
     DEBT_STANDS,
-    DEBT_LEFT_SITE, /* its step is no longer there */
-    DEBT_RESTARTED, /* the unit has been started since, by whomever */
+    DEBT_LEFT_SITE, /* its step no longer exists */
+    DEBT_RESTARTED, /* the unit has been started since, by any means */
 } DebtVerdict;
 
-/* What is known of the step that owes. */
+/* Information about the step that owes. */
 typedef struct DebtView {
-    bool in_site; /* its site still has the step, whether or not it is part of this run */
-    Str boot;     /* the running one */
-    int64_t unit_started_ms; /* when the unit was started last; 0: not known */
+    bool in_site; /* its site still contains the step, whether or not it is part of this run */
+    Str boot;     /* current boot ID */
+    int64_t unit_started_ms; /* last start of the unit; 0: unknown */
 } DebtView;
 
 DebtVerdict debt_judge(const Debt *debt, const DebtView *view);
-/* "the unit 'ssh' was restarted since": the notice with which it ends. */
+/* The reason why it ended: "the unit 'ssh' has been restarted since". */
 Str debt_notice(Arena *arena, const Debt *debt, DebtVerdict verdict);
 
 /* {"step","kind","cause","unit","site","run","since","state"}, for -o json. */

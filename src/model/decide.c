@@ -34,15 +34,15 @@ enum {
     TRIGGERS = 1 << REQUISITE_WATCH | 1 << REQUISITE_ONCHANGES | 1 << REQUISITE_LISTEN
 };
 
-/* What the targets of one kind come to. A kind in two forms (require and require_any) is two of
- * these. Each points to the first edge that is so. */
+/* Summary of the targets of one kind. A kind with two forms (require and require_any) has two of
+ * these. Pointers are to the first such edge. */
 typedef struct Group {
     uint32_t count;
-    uint32_t met; /* targets that allow it: went well, changed, failed, as the kind asks */
+    uint32_t met; /* targets that allow it: successful, changed or failed, depending on the kind */
     uint32_t unknowns;
     const Edge *fired;
     const Edge *bad;     /* failed or blocked */
-    const Edge *waiting; /* or without a result */
+    const Edge *waiting; /* waiting, or no result yet */
     const Edge *unknown;
     const Edge *last;
 } Group;
@@ -63,18 +63,18 @@ typedef struct Decider {
     Group groups[REQUISITE_KINDS][FORMS];
     const Edge *before_bad; /* a step that has this one as prereq, and failed or is blocked */
     const Edge *before_waiting;
-    uint16_t fired;  /* triggers of which a target changed, whatever became of it then */
-    uint16_t failed; /* those of them whose changed target then failed */
+    uint16_t fired;  /* triggers with a changed target, even if that failed afterwards */
+    uint16_t failed; /* those whose changed target failed afterwards */
     Decision decision;
 } Decider;
 
-/* Without a reaction, watch is require, and listen nothing. */
+/* Without a reaction, watch is require, and listen does nothing. */
 static bool has_reaction(const Graph *graph, uint32_t step)
 {
     return graph_step(graph, step)->spec->action->react != NULL;
 }
 
-/* What a target counts as. Only where a check is decided may it have none yet. */
+/* The result that counts for a target. Only when deciding about a check may it be missing. */
 static StepResult seen(const StepStatus *status)
 {
     return status->result != RESULT_PENDING ? status->result : status->pending;
@@ -93,7 +93,7 @@ static void group_add(Decider *decider, const Edge *edge)
     bool prereq = edge->kind == REQUISITE_PREREQ;
     StepResult result = prereq ? status->pending : seen(status);
     if (result == RESULT_PENDING && decider->work.phase == PHASE_CHECK) {
-        return; /* it can only come later */
+        return; /* it can only run later */
     }
     Group *group = &decider->groups[edge->kind][edge->any   ? FORM_ANY
                                                 : edge->all ? FORM_ALL
@@ -113,7 +113,7 @@ static void group_add(Decider *decider, const Edge *edge)
         group->unknowns++;
         met = edge->kind == REQUISITE_REQUIRE ||
               (edge->kind == REQUISITE_WATCH && !has_reaction(decider->graph, edge->from));
-        /* Where this is no plan, what may change counts as what will. */
+        /* Outside of a plan, a possible change counts as a change. */
         fires = prereq && !decider->planning;
         break;
     case RESULT_FAILED:
@@ -176,7 +176,7 @@ static const char *has_result(StepResult result)
     case RESULT_FAILED: return "failed";
     case RESULT_BLOCKED: return "is blocked";
     case RESULT_SKIPPED: return "was skipped";
-    case RESULT_UNKNOWN: return "not known before the run";
+    case RESULT_UNKNOWN: return "is not known before the run";
     case RESULT_WAITING: return "is waiting";
     case RESULT_CHANGED: return "changed";
     case RESULT_OK: return "did not change";
@@ -195,7 +195,7 @@ static const char *verb(const Edge *edge)
     return edge->origin == EDGE_RESULT ? "uses the result of" : "requires";
 }
 
-/* "requires 'a', which failed" */
+/* Formats "requires 'a', which failed". */
 static Str tell_target(const Decider *decider, const Edge *edge)
 {
     const StepStatus *status = &decider->statuses[edge->to];
@@ -212,7 +212,7 @@ static Str tell_before(const Decider *decider, const Edge *edge)
                         has_result(decider->statuses[edge->from].result));
 }
 
-/* Blocked: a kind that needs all of its targets has a bad one, or one that needs some has none. */
+/* Blocked: a kind that needs all targets has a bad one, or one that needs some has none. */
 static bool decide_block(Decider *decider)
 {
     static const uint8_t kinds[] = { REQUISITE_REQUIRE, REQUISITE_WATCH, REQUISITE_PREREQ };
@@ -259,7 +259,7 @@ static bool decide_wait(Decider *decider)
     return false;
 }
 
-/* Whether the trigger of this kind and form has gone off. */
+/* Whether the trigger of this kind and form has fired. */
 static bool is_fired(const Group *group, int form)
 {
     return form == FORM_ALL ? group->met == group->count : group->fired != NULL;
@@ -276,7 +276,7 @@ static Str tell_skip(const Decider *decider, RequisiteKind kind, const Group *gr
                        : kind == REQUISITE_ONFAIL  ? "failed"
                                                    : "is going to change";
     if (group->count > 1) {
-        return arena_format(decider->arena, "%s of the %u steps that it has under '%s' %s",
+        return arena_format(decider->arena, "%s of the %u steps under '%s' %s",
                             kind == REQUISITE_ONFAIL && group->fired ? "not all" : "none",
                             group->count, requisite_kind_name(kind), what);
     }
@@ -292,7 +292,7 @@ static Str tell_skip(const Decider *decider, RequisiteKind kind, const Group *gr
     return arena_format(decider->arena, "'%" STR_FMT "' %s", STR_ARG(name), has_result(result));
 }
 
-/* Whether the step has this kind, and all of it means steps that this node does not have. */
+/* Whether the step has this kind, and all its targets are steps that this node does not have. */
 static bool is_untargeted(const Decider *decider, RequisiteKind kind)
 {
     const Step *step = graph_step(decider->graph, decider->work.step);
@@ -301,7 +301,7 @@ static bool is_untargeted(const Decider *decider, RequisiteKind kind)
            groups[FORM_ANY].count == 0 && groups[FORM_ALL].count == 0;
 }
 
-/* Skipped: a trigger did not go off, and no unknown target could still be its cause. */
+/* Skipped: a trigger has not fired, and no unknown target could still fire it. */
 static bool decide_skip(Decider *decider)
 {
     static const uint8_t kinds[] = { REQUISITE_ONCHANGES, REQUISITE_ONFAIL, REQUISITE_PREREQ };
@@ -310,7 +310,7 @@ static bool decide_skip(Decider *decider)
         if (is_untargeted(decider, kind) && !is_owed(decider, kind)) {
             return answer(decider, DECIDE_SKIP, NULL,
                           arena_format(decider->arena,
-                                       "nothing that it has under '%s' is on this node",
+                                       "none of the steps under '%s' are on this node",
                                        requisite_kind_name(kind)));
         }
     }
@@ -344,9 +344,9 @@ static bool decide_unknown(Decider *decider)
                 continue;
             }
             Str name = call(decider, group->unknown->to);
-            return answer(
-                decider, DECIDE_UNKNOWN, group->unknown,
-                arena_format(decider->arena, "depends on what '%" STR_FMT "' does", STR_ARG(name)));
+            return answer(decider, DECIDE_UNKNOWN, group->unknown,
+                          arena_format(decider->arena, "depends on the result of '%" STR_FMT "'",
+                                       STR_ARG(name)));
         }
     }
     return false;
@@ -380,8 +380,8 @@ static void decide_run(Decider *decider)
     }
 }
 
-/* The reaction at the end belongs to a step that could have run: one that failed may be mended by
- * it, one that is blocked must not be touched, one that chose not to run is left in peace. */
+/* A reaction at the end requires a step that could have run: a failed step may be fixed by it, a
+ * blocked one must not be touched, and a skipped one is left alone. */
 static bool may_react(StepResult own)
 {
     return own == RESULT_OK || own == RESULT_CHANGED || own == RESULT_FAILED ||
@@ -390,7 +390,7 @@ static bool may_react(StepResult own)
 
 typedef struct Listen {
     const Edge *fired;
-    const Edge *failed; /* it changed, and then failed */
+    const Edge *failed; /* it changed, and failed afterwards */
     bool unknown, owed;
 } Listen;
 
@@ -438,7 +438,7 @@ static Decision decide_reaction(const Graph *graph, uint32_t step, const StepSta
     } else if (listen.owed) {
         decision.reason = STR("owed from an earlier run");
     } else {
-        decision.reason = STR("nothing that it listens to changed");
+        decision.reason = STR("nothing that it listens to has changed");
     }
     return decision;
 }
@@ -476,7 +476,7 @@ Decision decide(const Graph *graph, Work work, const StepStatus *statuses, bool 
                                   decider.groups[REQUISITE_WATCH][FORM_ANY].fired != NULL ||
                                   is_owed(&decider, REQUISITE_WATCH));
     }
-    /* What is skipped chose so, unless its cause did change and then failed. */
+    /* A skipped step owes nothing, unless its cause changed and failed afterwards. */
     bool skipped = decider.decision.kind == DECIDE_SKIP;
     decider.decision.owes =
         (skipped ? decider.failed : decider.fired) | (statuses[work.step].owed & TRIGGERS);

@@ -28,7 +28,7 @@ static bool is_hex(char c)
     return ascii_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* 5acfcdce-be46-4f34-81be-9fd6980c2224 */
+/* Matches 5acfcdce-be46-4f34-81be-9fd6980c2224. */
 static bool is_uuid(Str text)
 {
     static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -46,7 +46,7 @@ static bool check_uuid(const SiteLoad *load, Value given)
     }
     site_problem(load, "E0303", given, "'uuid' must be a UUID, not '%" STR_FMT "'",
                  STR_ARG(str_slice(value_str(given), 0, 100)))
-        ->hint = STR("leave the key out: a server sets it");
+        ->hint = STR("remove the key: it is set by a server");
     return false;
 }
 
@@ -68,7 +68,7 @@ static bool is_wrapped(DocumentKind kind, const Map *map)
                                  : has_metadata || has_spec;
 }
 
-/* Takes the wrapping off. */
+/* Removes the `metadata` and `spec` wrapper. */
 static bool document_unwrap(const SiteLoad *load, DocumentKind kind, Value root, Value *out)
 {
     static const Field fields[] = {
@@ -105,7 +105,7 @@ bool document_is_name(Str name)
     return true;
 }
 
-/* The nearest file of the same folder, for a name that has none. */
+/* Suggests the nearest file name in the same directory. */
 static void suggest_file(const SiteLoad *load, Problem *problem, Str path, Value named_at)
 {
     size_t slash = str_find(path, STR("/"), 0);
@@ -140,7 +140,7 @@ static Str shown_path(const SiteLoad *load, Str path)
                         str_ends(root, STR("/")) ? "" : "/", STR_ARG(path));
 }
 
-/* "jobs/web.yml" of jobs/web.yaml; empty when it is no YAML. */
+/* "jobs/web.yml" for jobs/web.yaml; empty if it is not YAML. */
 static Str twin_of(const SiteLoad *load, Str path)
 {
     return str_ends(path, STR(".yaml"))
@@ -159,12 +159,11 @@ bool document_has_twin(const SiteLoad *load, Str path)
 static Problem *not_read(const SiteLoad *load, Str path, Value named_at, const Error *err)
 {
     bool named = named_at.source != SOURCE_NONE;
-    Problem *problem =
-        err->kind == ERROR_NOT_FOUND
-            ? site_problem(load, "E0301", named_at, "there is no file '%" STR_FMT "'",
-                           STR_ARG(shown_path(load, path)))
-            : site_problem(load, "E0301", named_at, "cannot read '%" STR_FMT "': %s",
-                           STR_ARG(shown_path(load, path)), err->text);
+    Problem *problem = err->kind == ERROR_NOT_FOUND
+                           ? site_problem(load, "E0301", named_at, "file '%" STR_FMT "' not found",
+                                          STR_ARG(shown_path(load, path)))
+                           : site_problem(load, "E0301", named_at, "cannot read '%" STR_FMT "': %s",
+                                          STR_ARG(shown_path(load, path)), err->text);
     if (!named) {
         problem->file = shown_path(load, path);
     }
@@ -202,14 +201,14 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
     }
     if (document_has_twin(load, path)) {
         Problem *problem = site_problem(
-            load, "E0301", named_at, "there are both '%" STR_FMT "' and '%" STR_FMT "'",
+            load, "E0301", named_at, "both '%" STR_FMT "' and '%" STR_FMT "' exist",
             STR_ARG(shown_path(load, path)), STR_ARG(shown_path(load, twin_of(load, path))));
-        problem->hint = STR("remove one of them; files of a site end in '.yaml'");
+        problem->hint = STR("remove one of them; file names of a site end with '.yaml'");
         return false;
     }
     uint16_t source = sources_add(load->sources, shown_path(load, path), text);
     if (source == SOURCE_NONE) {
-        site_problem(load, "E0301", named_at, "these are too many files for one site");
+        site_problem(load, "E0301", named_at, "the site has too many files");
         return false;
     }
     YamlOptions options = yaml_options_default;
@@ -234,6 +233,6 @@ bool document_check_template(const SiteLoad *load, Str name)
         told->template_name = shown_path(load, path);
     }
     document_add_fault(&found, load->sources, &fault, value_null());
-    problems_take_new(load->problems, &found);
+    problems_add_new(load->problems, &found);
     return false;
 }

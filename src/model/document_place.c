@@ -16,7 +16,7 @@ Problem *document_problem(Problems *problems, const Sources *sources, Severity s
                            value.start, value.span, "%s", message);
 }
 
-/* What is plain in YAML and quoted nowhere. */
+/* Whether YAML needs no quotes for it anywhere. */
 static bool is_plain_word(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -41,7 +41,7 @@ void document_fix(Arena *arena, Problem *problem, const Sources *sources, Value 
                    text);
 }
 
-/* Bytes of the escape at the start of `text`, in double quotes. */
+/* Length of the escape sequence at the start of `text`, in double quotes. */
 static size_t escape_length(Str text)
 {
     switch (text.len > 1 ? text.data[1] : 0) {
@@ -52,8 +52,8 @@ static size_t escape_length(Str text)
     }
 }
 
-/* Walks the spelling and the text side by side. Where they differ, one of them has white space
- * that the other lacks (indentation, folded lines), or the spelling has an escape. */
+/* Walks the spelling and the string in parallel. Where they differ, one of them has white space
+ * that the other lacks (indentation, folded lines), or the spelling has an escape sequence. */
 uint32_t document_offset(const Sources *sources, Value string, size_t at)
 {
     Str text = value_str(string);
@@ -98,8 +98,8 @@ uint32_t document_offset(const Sources *sources, Value string, size_t at)
     return string.start + (uint32_t)(s < spelled.len ? s : spelled.len);
 }
 
-/* Where the template's text starts within that of the document: a lone `{{ }}` is compiled
- * without its braces. */
+/* Offset of the template in the string of the document: a single `{{ }}` is compiled without its
+ * braces. */
 static bool template_start(Value document, Str template_text, size_t *out)
 {
     if (!value_is_string(document)) {
@@ -109,7 +109,7 @@ static bool template_start(Value document, Str template_text, size_t *out)
     return *out != STR_NOT_FOUND;
 }
 
-/* The line of the document that line `line` of the template stands on. */
+/* The line of the document that corresponds to line `line` of the template. */
 static uint32_t document_line(const Sources *sources, Value document, size_t start, uint32_t line)
 {
     Str text = value_str(document);
@@ -123,7 +123,8 @@ static uint32_t document_line(const Sources *sources, Value document, size_t sta
         line--;
     }
     const Source *source = sources_get(sources, document.source);
-    return source == NULL ? 0 : source_place(source, document_offset(sources, document, at)).line;
+    return source == NULL ? 0
+                          : source_location(source, document_offset(sources, document, at)).line;
 }
 
 static void add_origins(Problems *problems, const Sources *sources, Problem *problem,
@@ -138,7 +139,7 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
         if (source != NULL && value_is_string(at) && str_eq(origin->template_name, source->name)) {
             line = document_line(sources, at, 0, line);
         }
-        /* What calls itself is told once. */
+        /* A recursive call is shown once. */
         if (line == last && str_eq(origin->template_name, last_name)) {
             continue;
         }
@@ -149,7 +150,7 @@ static void add_origins(Problems *problems, const Sources *sources, Problem *pro
     }
 }
 
-/* Where the template stands in its document as it is: a quote that is escaped there would have to be
+/* Only if the template is in its document verbatim: otherwise an escaped quote would have to be
  * escaped in the fix too. */
 static void add_fix(Arena *arena, Problem *problem, const Fault *fault, const Source *source,
                     uint32_t offset, uint32_t span)
@@ -165,7 +166,8 @@ static void add_fix(Arena *arena, Problem *problem, const Fault *fault, const So
     problem_fix_at(arena, problem, source, offset, span, text);
 }
 
-/* The label that server.labels.role and server.labels['role'] miss; empty when that is not it. */
+/* The label that server.labels.role and server.labels['role'] refer to, if it is missing; otherwise
+ * empty. */
 static Str missing_label(const Fault *fault)
 {
     static const Str owners[] = { STR("server.labels"), STR("server.metadata.labels"),
@@ -225,7 +227,7 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
     }
     Problem *problem = problems_add(
         problems, fault_class_code(fault->class), source, offset, span,
-        fault->class == FAULT_NOT_FOUND ? "there is no template '%" STR_FMT "'" : "%" STR_FMT,
+        fault->class == FAULT_NOT_FOUND ? "template '%" STR_FMT "' not found" : "%" STR_FMT,
         STR_ARG(fault->message));
     problem->hint = arena_copy(problems->arena, fault->hint);
     add_fix(problems->arena, problem, fault, source, offset, span);
@@ -237,7 +239,7 @@ static void add_fault(Problems *problems, const Sources *sources, const Fault *f
     if (fault->begins > 0) {
         uint32_t line =
             own ? document_line(sources, document, start, fault->begins) : fault->begins;
-        problem_add_note(problems->arena, problem, STR("it begins"), problem->file, line);
+        problem_add_note(problems->arena, problem, STR("it starts"), problem->file, line);
     }
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         Str note = arena_format(problems->arena, "in item %llu%s%" STR_FMT "%s of the loop",

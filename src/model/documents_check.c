@@ -1,6 +1,6 @@
-/* Documents beside jobs: the cluster's settings, triggers, reactions and macros. They are checked as
- * strictly as the rest, as far as that is possible without a node; who acts on them reads them again.
- * How the files below templates/ are read is set at once. */
+/* Documents other than jobs: settings of the cluster, triggers, reactions and macros. They are
+ * checked as strictly as jobs, as far as possible without a node; the code that uses them parses
+ * them again. Settings for files below templates/ take effect immediately. */
 #include "model/parse.h"
 #include "model/step_params.h"
 
@@ -20,11 +20,10 @@ static bool name_check(const SiteLoad *load, Value name)
         ok = ascii_is_name(text.data[i]) || text.data[i] == '-' || text.data[i] == '.';
     }
     if (!ok) {
-        site_problem(
-            load, "E0325", name,
-            "the name of a site has at most %d letters, digits, '.', '_' and '-', and starts "
-            "with a letter or digit",
-            SITE_NAME_MAX);
+        site_problem(load, "E0325", name,
+                     "the name of a site has at most %d letters, digits, '.', '_' and '-', and "
+                     "starts with a letter or digit",
+                     SITE_NAME_MAX);
     }
     return ok;
 }
@@ -78,7 +77,7 @@ bool config_check(const SiteLoad *load, Value document, Str *name, SiteEntries *
     return site_entries_parse(load, ENTRY_TRIGGERS, events[0], triggers) && ok;
 }
 
-/* What is an event decides what it brings along. */
+/* The event determines its data. */
 static const SiteNames event_names = { .open = true };
 
 static bool trigger_check(const SiteLoad *load, Value given)
@@ -105,7 +104,7 @@ bool triggers_check(const SiteLoad *load, Value document)
         return true;
     }
     if (document.kind != VALUE_MAP) {
-        site_problem(load, "E0303", document, "triggers must be a map of names, not %s",
+        site_problem(load, "E0303", document, "triggers must be a map with names as keys, not %s",
                      site_kind_words(document));
         return false;
     }
@@ -239,7 +238,7 @@ static bool check_action(const SiteLoad *load, Value name, Value parameters)
 static bool check_macro(const SiteLoad *load, const MapEntry *entry)
 {
     if (!value_is_string(entry->key)) {
-        site_problem(load, "E0303", entry->key, "the name of a macro is text, not %s",
+        site_problem(load, "E0303", entry->key, "the name of a macro must be a string, not %s",
                      site_kind_words(entry->key));
         return false;
     }
@@ -258,11 +257,11 @@ static bool check_macro(const SiteLoad *load, const MapEntry *entry)
     bool has_expression = !value_is_missing(given[MACRO_EXPRESSION]);
     if (b.twice || has_action + has_short + has_expression != 1) {
         site_problem(load, "E0304", entry->key,
-                     "a macro has one of 'action', an action as key, or 'expression'");
+                     "a macro needs exactly one of 'action', an action as key, or 'expression'");
         return false;
     }
     if (!has_action && !value_is_missing(given[MACRO_PARAMETERS])) {
-        site_problem(load, "E0302", given[MACRO_PARAMETERS], "'parameters' belong to an 'action'");
+        site_problem(load, "E0302", given[MACRO_PARAMETERS], "'parameters' require an 'action'");
         return false;
     }
     Dynamic compiled;
@@ -280,7 +279,7 @@ bool macros_check(const SiteLoad *outer, Value document)
         return true;
     }
     if (document.kind != VALUE_MAP) {
-        site_problem(load, "E0303", document, "macros must be a map of names, not %s",
+        site_problem(load, "E0303", document, "macros must be a map with names as keys, not %s",
                      site_kind_words(document));
         return false;
     }

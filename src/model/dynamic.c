@@ -34,7 +34,7 @@ bool dynamic_has_template(Str text)
     return false;
 }
 
-/* The text behind an opening quote at `at`: where its partner stands, or the end. */
+/* Position of the closing quote that matches the opening one at `at`, or the end. */
 static size_t skip_quoted(Str text, size_t at)
 {
     char quote = text.data[at++];
@@ -44,8 +44,8 @@ static size_t skip_quoted(Str text, size_t at)
     return at < text.len ? at : text.len;
 }
 
-/* The expression of a text that is nothing but one `{{ expression }}`, white space around it left
- * aside. The first `}}` outside of quotes and brackets must be the end of the text. */
+/* The expression in a string that consists of a single `{{ expression }}`, ignoring surrounding
+ * white space. The first `}}` outside of quotes and brackets must be the end. */
 static bool is_lone_expression(Str text, Str *out)
 {
     text = str_trim(text);
@@ -106,7 +106,7 @@ static bool compile_string(Compiler *c, Value value, Dynamic *out)
 
 static bool compile_value(Compiler *c, Value value, Dynamic *out);
 
-/* A container all of whose children are constant is one itself and keeps no children. */
+/* A container whose children are all constant is constant itself and has no children. */
 static bool compile_children(Compiler *c, Value value, Dynamic *out)
 {
     bool is_map = value.kind == VALUE_MAP;
@@ -147,7 +147,8 @@ bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources,
     return compile_value(&c, value, out);
 }
 
-/* Of '"{{ vars.y }}"', with its quotes, what is between the braces; false if `text` does not start so. */
+/* For '"{{ vars.y }}"', including its quotes, what is between the braces; false if `text` does not
+ * start with that. */
 static bool quoted_braces(Str text, Str *inner, size_t *len)
 {
     if (text.len < 3 || (text.data[0] != '"' && text.data[0] != '\'') ||
@@ -163,7 +164,7 @@ static bool quoted_braces(Str text, Str *inner, size_t *len)
     return true;
 }
 
-/* "vars.x == 1" of "{{ vars.x }} == 1": what is certainly meant. */
+/* Turns "{{ vars.x }} == 1" into "vars.x == 1", which is certainly intended. */
 static Str without_braces(Arena *arena, Str text)
 {
     Buf bare = buf_make_in(arena, BUF_UNLIMITED);
@@ -189,19 +190,19 @@ static Str without_braces(Arena *arena, Str text)
     return buf_str(&bare);
 }
 
-/* An expression with braces inside: no expression, and no template either. */
+/* Braces inside an expression: neither an expression nor a template. */
 static bool tell_braces(const Compiler *c, Value value, Str text)
 {
     if (str_find(text, STR("{{"), 0) == STR_NOT_FOUND) {
         return false;
     }
     Problem *problem = document_problem(c->problems, c->sources, SEVERITY_ERROR, "E0318", value,
-                                        "an expression has no braces: it is one already");
+                                        "an expression must not contain braces");
     const Template *ignored;
     Fault fault;
     Str bare = without_braces(c->problems->arena, text);
     if (!templates_compile_expression(c->templates, STR_EMPTY, bare, &ignored, &fault)) {
-        problem->hint = STR("leave out the '{{' and '}}'");
+        problem->hint = STR("remove the '{{' and '}}'");
         return true;
     }
     problem->hint = arena_format(c->problems->arena, "write: %" STR_FMT, STR_ARG(bare));
@@ -232,8 +233,8 @@ bool dynamic_compile_expression(Arena *arena, Templates *templates, const Source
     Str inner;
     if (is_lone_expression(text, &inner)) {
         Problem *problem = document_problem(problems, sources, SEVERITY_HINT, "E0318", value,
-                                            "this holds an expression anyway");
-        problem->hint = STR("leave out the '{{' and '}}'");
+                                            "braces are not needed: this is an expression already");
+        problem->hint = STR("remove the '{{' and '}}'");
         text = inner;
     }
     if (tell_braces(&c, value, text)) {
@@ -254,10 +255,10 @@ bool dynamic_compile_expression(Arena *arena, Templates *templates, const Source
 
 typedef struct Evaluation {
     Value scope;
-    Render *outer; /* NULL: a render of its own */
+    Render *outer; /* NULL: a separate render */
     Rendered *rendered;
     Arena *arena;
-    /* What to do with a fault: raise it in `outer`, or add it to `problems`. */
+    /* Destination of a fault: raised in `outer`, or added to `problems`. */
     const Sources *sources;
     Problems *problems;
 } Evaluation;
@@ -318,7 +319,7 @@ static DynamicOutcome evaluate_template(const Evaluation *e, const Dynamic *dyna
 
 static DynamicOutcome evaluate_value(const Evaluation *e, const Dynamic *dynamic, Value *out);
 
-/* Goes on behind an unknown or failed child, so that all faults are told. */
+/* Continues after an unknown or failed child, so that all faults are reported. */
 static DynamicOutcome evaluate_children(const Evaluation *e, const Dynamic *dynamic, Value *out)
 {
     bool is_map = dynamic->kind == DYNAMIC_MAP;
@@ -380,7 +381,7 @@ bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope,
     return evaluate_value(&e, dynamic, out) == DYNAMIC_OK;
 }
 
-/* --- What it uses --------------------------------------------------------------------------- */
+/* --- Dependencies --------------------------------------------------------------------------- */
 
 static bool list_holds(const List *names, Str name)
 {

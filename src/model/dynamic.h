@@ -1,8 +1,8 @@
-/* A value of a site that may hold templates: compiled at load, evaluated when needed.
+/* A value of a site that may contain templates: compiled at load time, evaluated when needed.
  *
- * Data can never inject structure: lists and maps are those of the document, and only string
- * values are templates. A string that is exactly one `{{ expression }}` keeps the type of its
- * result; any other becomes text. Keys are never templates. */
+ * Data can never inject structure: lists and maps are those of the document, and only string values
+ * are templates. A string that is exactly one `{{ expression }}` keeps the type of its result; any
+ * other becomes a string. Keys are never templates. */
 #pragma once
 
 #include "base/problems.h"
@@ -13,32 +13,32 @@ typedef struct Dynamic Dynamic;
 typedef struct Render Render;
 
 typedef enum DynamicKind {
-    DYNAMIC_CONSTANT,   /* `value` as it is: no template anywhere in it */
+    DYNAMIC_CONSTANT,   /* `value` contains no template */
     DYNAMIC_EXPRESSION, /* `template` was compiled as an expression */
-    DYNAMIC_TEXT,       /* `template` renders to text */
+    DYNAMIC_TEXT,       /* `template` renders to a string */
     DYNAMIC_LIST,
     DYNAMIC_MAP,
 } DynamicKind;
 
 struct Dynamic {
     DynamicKind kind;
-    Value value; /* as written, with its place; for every kind */
+    Value value; /* as written, with its location; for every kind */
     const Template *template;
-    Dynamic *children; /* of a list or map, as many and in the order of `value` */
+    Dynamic *children; /* of a list or map, in the order of `value` */
 };
 
-/* How templates of a site behave: strict about undefined values, text keeps its trailing newline,
- * and uses of variables are remembered. Whoever makes the Templates adds loader, globals, clock. */
+/* Settings for the templates of a site: strict about undefined values, trailing newlines are
+ * preserved, and uses of variables are recorded. The caller adds loader, globals and clock. */
 TemplateSettings dynamic_template_settings(void);
 
-/* Whether a string is more than text. */
+/* Whether a string contains a template. */
 bool dynamic_has_template(Str text);
-/* Compiles what is in `value`. Faults become problems at their place in the document; what has one
- * is a constant then, so that callers can go on looking for problems. */
+/* Compiles the templates in `value`. Faults become problems at their location in the document, and
+ * the value becomes a constant, so that callers can continue to look for problems. */
 bool dynamic_compile(Arena *arena, Templates *templates, const Sources *sources, Value value,
                      Dynamic *out, Problems *problems);
-/* For `condition:` and `expression:`, which hold a bare expression as text. A boolean or number
- * is a constant; text in `{{ }}` is accepted with a hint. */
+/* For `condition:` and `expression:`, which contain a bare expression as a string. A boolean or
+ * number is a constant; a string in `{{ }}` is accepted with a hint. */
 bool dynamic_compile_expression(Arena *arena, Templates *templates, const Sources *sources,
                                 Value value, Dynamic *out, Problems *problems);
 
@@ -49,24 +49,24 @@ static inline bool dynamic_is_constant(const Dynamic *dynamic)
 
 typedef enum DynamicOutcome {
     DYNAMIC_OK,
-    DYNAMIC_UNKNOWN, /* it needs what only a run can tell (FAULT_UNKNOWN) */
+    DYNAMIC_UNKNOWN, /* depends on values that are known only in a run (FAULT_UNKNOWN) */
     DYNAMIC_FAILED,  /* a problem was added */
 } DynamicOutcome;
 
-/* Evaluates in `scope`, a map. The result lives in `arena`. `rendered` is scratch. */
+/* Evaluates in `scope`, a map. The result is in `arena`. `rendered` is scratch. */
 DynamicOutcome dynamic_evaluate(const Dynamic *dynamic, Value scope, const Sources *sources,
                                 Rendered *rendered, Arena *arena, Value *out, Problems *problems);
 
-/* The same inside of a render that asks (lang/template/inside.h): a failure, unknown ones too, is
+/* The same inside of a render (lang/template/inside.h): failures, including unknown values, are
  * raised there. */
 MUST_CHECK bool dynamic_evaluate_inside(Render *outer, const Dynamic *dynamic, Value scope,
                                         Rendered *rendered, Arena *arena, Value *out);
 
-/* How many children a list or map has; none of any other kind. */
+/* Number of children of a list or map; otherwise 0. */
 uint32_t dynamic_child_count(const Dynamic *dynamic);
 
-/* The literal names under which the templates in it use `steps`: steps['x'], steps.x. Each once,
- * in order. True in `*computed` when an index is not a literal. */
+/* The literal names that its templates use with `steps`: steps['x'], steps.x. Each once, in order.
+ * `*computed` is set if an index is not a literal. */
 void dynamic_steps_used(const Dynamic *dynamic, Arena *arena, List *names, bool *computed);
 /* Whether there is any such use. */
 bool dynamic_uses_steps(const Dynamic *dynamic);

@@ -5,8 +5,8 @@
 #include "model/step_params.h"
 
 enum {
-    NESTING_MAX = 100, /* files of jobs and includes inside one another */
-    WAYS_MAX = 1000    /* ways to the same file under conditions */
+    NESTING_MAX = 100, /* nesting of job files and includes */
+    WAYS_MAX = 1000    /* conditional paths to the same file */
 };
 
 typedef VEC(Step) StepList;
@@ -15,15 +15,15 @@ typedef VEC(const JobGate *) GateList;
 typedef struct Reached Reached;
 typedef VEC(Reached *) ReachedList;
 
-/* A file that the walk has come to. */
+/* A file that the traversal has reached. */
 struct Reached {
     JobFile *file;
-    bool inside; /* the walk is in it now */
-    bool open;   /* a way without conditions leads here */
+    bool inside; /* on the current path */
+    bool open;   /* reachable without conditions */
     uint32_t ways;
     GateList gates;
-    ReachedList inner; /* the files that it names or includes and the node chose */
-    uint32_t mark;     /* of the last search that came by */
+    ReachedList inner; /* the files that it lists or includes and that apply to the node */
+    uint32_t mark;     /* ID of the last search that visited it */
 };
 
 typedef struct Walk {
@@ -41,7 +41,7 @@ typedef struct Walk {
     bool unread;
 } Walk;
 
-/* --- Instances of a step -------------------------------------------------------------------- */
+/* --- Step instances ------------------------------------------------------------------------- */
 
 typedef DynamicOutcome (*Evaluate)(void *context, const Dynamic *dynamic, Value item, Arena *arena,
                                    Value *out, Problems *problems);
@@ -58,15 +58,15 @@ static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Val
     if (by == NULL || dynamic_uses_steps(dynamic)) {
         return DYNAMIC_UNKNOWN;
     }
-    Problems found; /* what was told when the template was read is not told again */
+    Problems found; /* problems reported when the template was read are not reported again */
     problems_init(&found, w->load->problems->arena);
     DynamicOutcome outcome = by(w->expansion->context, dynamic, item, w->arena, out, &found);
-    problems_take_new(w->load->problems, &found);
+    problems_add_new(w->load->problems, &found);
     w->ok = w->ok && outcome != DYNAMIC_FAILED;
     return outcome;
 }
 
-/* What others may depend on is looked at before the run: ids, paths, who owns it. */
+/* Parameters that other steps may depend on are evaluated before the run: IDs, paths, owners. */
 static bool is_early(const ParamSpec *param, const char *id_params)
 {
     Str name = str_from_c(param->name);
@@ -122,7 +122,7 @@ static void add_id(Walk *w, Ids *ids, Str id)
     VEC_PUSH(w->arena, ids, id);
 }
 
-/* As the module sees it and, where that differs, as it is written. */
+/* As the module sees it and, if that differs, as written. */
 static void add_ids(Walk *w, Ids *ids, const Step *step, uint32_t param)
 {
     const Dynamic *given = step->spec->params[param];
@@ -191,8 +191,8 @@ static void add_instance(Walk *w, const StepSpec *spec, Value item, Str key)
 
 /* --- forEach -------------------------------------------------------------------------------- */
 
-/* Scalars are their own key, anything else goes by its position: also a secret, because names are
- * told and kept everywhere. */
+/* A scalar is its own key, other items are identified by their position. So are secrets, because
+ * names are shown and stored everywhere. */
 static Str key_of(Walk *w, Value item, uint32_t position)
 {
     static const ParamSpec as_text = { "item", PARAM_STRING };
@@ -212,7 +212,7 @@ static void add_keyed(Walk *w, const StepSpec *spec, StrMap *keys, Value item, S
         return;
     }
     site_problem(w->load, "E0316", spec->for_each.value,
-                 "'forEach' gives '%" STR_FMT "' twice, and both steps would have the same name",
+                 "'forEach' contains '%" STR_FMT "' twice, so two steps would have the same name",
                  STR_ARG(str_slice(key, 0, 100)));
     w->ok = false;
 }
@@ -242,7 +242,7 @@ static void add_instances(Walk *w, const StepSpec *spec)
     StrMap keys;
     str_map_init(&keys, w->arena);
     uint32_t before = w->steps.len;
-    uint8_t secret = items.flags & VALUE_SECRET; /* what is taken from a secret is one */
+    uint8_t secret = items.flags & VALUE_SECRET; /* elements of a secret are secret */
     if (value_is_sequence(items)) {
         for (uint32_t i = 0; i < items.list->len; i++) {
             Value item = items.list->items[i];
@@ -303,11 +303,11 @@ static void add_inner(Walk *w, Reached *outer, Reached *inner)
     }
 }
 
-/* Whether the node is among those that the selector names. */
+/* Whether the selector matches the node. */
 static bool is_chosen(Walk *w, const Selector *selector)
 {
     if (selector == NULL) {
-        return false; /* told when it was read */
+        return false; /* reported when it was read */
     }
     bool matches = true;
     if (w->expansion->subject != NULL &&
@@ -361,7 +361,7 @@ static void visit_steps(Walk *w, Reached *reached, const JobGate *gate, bool fir
     }
 }
 
-/* The first way adds the steps, later ones only their conditions. */
+/* The first visit adds the steps, later ones only their conditions. */
 static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reached *outer)
 {
     Reached *reached = reach(w, name, named_at);
@@ -371,12 +371,12 @@ static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reache
     }
     add_inner(w, outer, reached);
     if (reached->inside || reached->open) {
-        return; /* whatever holds for this way holds for the other one already */
+        return; /* everything reachable from here has been reached without conditions already */
     }
     if (w->depth >= NESTING_MAX || reached->ways >= WAYS_MAX) {
         site_problem(w->load, "E0323", named_at,
                      w->depth >= NESTING_MAX ? "jobs are nested too deeply here"
-                                             : "too many ways lead to this job");
+                                             : "too many paths lead to this job");
         w->ok = false;
         return;
     }
@@ -404,7 +404,7 @@ static void visit(Walk *w, Str name, Value named_at, const JobGate *gate, Reache
     reached->inside = false;
 }
 
-/* --- All of it ------------------------------------------------------------------------------ */
+/* --- Public API ----------------------------------------------------------------------------- */
 
 static bool has_use(const StepSpec *spec, bool in)
 {
@@ -416,8 +416,8 @@ static bool has_use(const StepSpec *spec, bool in)
     return false;
 }
 
-/* Steps that `use` others get their parameters from the graph, which then looks again; at all of
- * them where a step lends its own to others, because only the graph knows to whom. */
+/* Steps with `use` get their parameters from the graph, which checks them again. If a step lends
+ * its parameters to others, all steps are checked there, because only the graph knows to which. */
 static void check_complete(Walk *w)
 {
     bool lent = false;

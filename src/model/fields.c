@@ -51,7 +51,7 @@ void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
     }
 }
 
-/* 'name:web', which lacks a blank: its key, if that may stand there. */
+/* Splits 'name:web', which lacks a space, if its key is allowed there. */
 static bool split_entry(const SiteLoad *load, const char *key, Str text, Str *found, Str *rest)
 {
     size_t colon = str_find(text, STR(":"), 0);
@@ -99,10 +99,10 @@ const char *site_kind_words(Value v)
 {
     switch ((ValueKind)v.kind) {
     case VALUE_NULL: return "nothing";
-    case VALUE_BOOL: return "true or false";
+    case VALUE_BOOL: return "a boolean";
     case VALUE_INT: return "a number";
-    case VALUE_FLOAT: return "a number with a fraction";
-    case VALUE_STRING: return "text";
+    case VALUE_FLOAT: return "a floating-point number";
+    case VALUE_STRING: return "a string";
     case VALUE_LIST:
     case VALUE_TUPLE: return "a list";
     default: return "a map";
@@ -132,7 +132,7 @@ bool site_has_template(Str text)
 uint32_t site_line(const SiteLoad *load, Value place)
 {
     const Source *source = sources_get(load->sources, place.source);
-    return source == NULL ? 0 : source_place(source, place.start).line;
+    return source == NULL ? 0 : source_location(source, place.start).line;
 }
 
 static bool check_names(const SiteLoad *load, const Dynamic *dynamic)
@@ -189,7 +189,7 @@ static Str known_keys(const SiteLoad *load, const Field *fields)
         keys = arena_format(load->problems->arena, "%" STR_FMT "%s%s", STR_ARG(keys),
                             field[1].name == NULL ? " or " : ", ", field->name);
     }
-    return arena_format(load->problems->arena, "it can have %" STR_FMT, STR_ARG(keys));
+    return arena_format(load->problems->arena, "allowed keys: %" STR_FMT, STR_ARG(keys));
 }
 
 static void suggest_key(const SiteLoad *load, const FieldSet *set, Str name, Value key,
@@ -212,7 +212,7 @@ static void unknown_key(const SiteLoad *load, const FieldSet *set, Value key)
 {
     Str name = STR_EMPTY;
     if (!site_text(load, key, &name)) {
-        site_problem(load, "E0302", key, "a key of %s is text, not %s", set->what,
+        site_problem(load, "E0302", key, "a key of %s must be a string, not %s", set->what,
                      site_kind_words(key));
         return;
     }
@@ -244,7 +244,7 @@ static bool read_text(const SiteLoad *load, const Field *field, Value given, Val
 {
     Str text;
     if (!site_text(load, given, &text)) {
-        return wrong_kind(load, field, given, "text");
+        return wrong_kind(load, field, given, "a string");
     }
     if (str_trim(text).len == 0) {
         site_problem(load, "E0303", given, "'%s' must not be empty", field->name);
@@ -252,8 +252,8 @@ static bool read_text(const SiteLoad *load, const Field *field, Value given, Val
     }
     if (field->kind == FIELD_NAME && site_has_template(text)) {
         Problem *problem =
-            site_problem(load, "E0315", given, "'%s' cannot hold a template", field->name);
-        problem->hint = STR("write a fixed text; parameters may hold templates");
+            site_problem(load, "E0315", given, "'%s' cannot contain a template", field->name);
+        problem->hint = STR("write a literal string; templates are allowed in parameters");
         return false;
     }
     *out = given;
@@ -304,12 +304,12 @@ static bool read_value(const SiteLoad *load, const Field *field, Value given, Va
     case FIELD_NAME: return read_text(load, field, given, out);
     case FIELD_INT:
         if (given.kind == VALUE_INT && given.integer < 0) {
-            site_problem(load, "E0303", given, "'%s' must be a whole number from 0, not %lld",
+            site_problem(load, "E0303", given, "'%s' must be a non-negative integer, not %lld",
                          field->name, (long long)given.integer);
             return false;
         }
         if (given.kind != VALUE_INT) {
-            return wrong_kind(load, field, given, "a whole number from 0");
+            return wrong_kind(load, field, given, "a non-negative integer");
         }
         break;
     case FIELD_BOOL:
@@ -375,7 +375,7 @@ void fields_clear(const Field *fields, Value *out)
     }
 }
 
-/* Complains about required ones that are missing, at `place`. */
+/* Reports missing required keys, at `place`. */
 static bool fields_complete(const SiteLoad *load, const FieldSet *set, Value place,
                             const Value *out)
 {

@@ -4,51 +4,53 @@
 
 typedef struct ForeignRow {
     ForeignPlace place;
-    const char *within;  /* a pattern; NULL: anywhere */
+    const char *within;  /* pattern; NULL: anywhere */
     const char *words;   /* "loop|with_items": patterns */
-    const char *instead; /* what to do */
-    const char *action;  /* which the hint is about: it must exist; NULL: none */
+    const char *instead; /* what to write instead */
+    const char *action;  /* an action that the hint mentions, which must exist; NULL: none */
 } ForeignRow;
 
 #define STEP "a step"
 
 static const ForeignRow rows[] = {
-    /* Keys of a step. Ansible names a module by such a key too. */
+    /* Keys of a step. In Ansible, module names are such keys too. */
     { FOREIGN_KEY, STEP, "when", "write 'conditions: {when: {condition: EXPRESSION}}'" },
     { FOREIGN_KEY, STEP, "unless|onlyif|creates|check_cmd",
       "only commands have guards: write 'conditions: {when: {condition: EXPRESSION}}'" },
-    { FOREIGN_KEY, STEP, "register", "no need: steps['NAME'].StdOut and the like are there" },
+    { FOREIGN_KEY, STEP, "register",
+      "not needed: use steps['NAME'].StdOut and similar attributes" },
     { FOREIGN_KEY, STEP, "loop|with_*|foreach|for_each",
       "write 'forEach: [..]' and use {{ item }}" },
     { FOREIGN_KEY, STEP, "names", "write 'forEach: [..]' and 'name: {{ item }}'" },
     { FOREIGN_KEY, STEP, "notify",
-      "the step that shall follow names this one: 'onchanges', 'watch' or 'listen'" },
+      "the step that should follow refers to this one with 'onchanges', 'watch' or 'listen'" },
     { FOREIGN_KEY, STEP, "become|become_*|sudo|remote_user|runas",
-      "steps run as the user who runs eden; a command has the parameter 'user'" },
-    { FOREIGN_KEY, STEP, "tags", "put such steps into a job of their own and run it by '--job'" },
+      "steps run as the user who runs eden; commands have the parameter 'user'" },
+    { FOREIGN_KEY, STEP, "tags", "put such steps into a separate job and run it with '--job'" },
     { FOREIGN_KEY, STEP, "ignore_errors|failhard",
-      "a failure stops nothing but the steps that require this one" },
+      "a failure only blocks the steps that require this one" },
     { FOREIGN_KEY, STEP, "changed_when",
-      "a command that ran is changed; 'creates', 'unless' and 'onlyif' keep it from running" },
+      "a command that ran counts as changed; use 'creates', 'unless' or 'onlyif' to prevent it "
+      "from running" },
     { FOREIGN_KEY, STEP, "failed_when",
-      "write 'conditions: {success: {condition: EXPRESSION}}', true when all is well" },
+      "write 'conditions: {success: {condition: EXPRESSION}}', which is true on success" },
     { FOREIGN_KEY, STEP, "until|retries|delay|retry",
       "write 'runOptions: {retry: {interval: 5s, limit: 3, until: EXPRESSION}}'" },
     { FOREIGN_KEY, STEP, "async|poll|timeout", "write 'runOptions: {timeout: 5m}'" },
-    { FOREIGN_KEY, STEP, "environment", "a command has the parameter 'env'" },
+    { FOREIGN_KEY, STEP, "environment", "commands have the parameter 'env'" },
     { FOREIGN_KEY, STEP, "vars|defaults",
-      "variables stand in variables/; a template has the parameter 'context'" },
+      "variables are in variables/; templates have the parameter 'context'" },
     { FOREIGN_KEY, STEP, "import_*|include_*|block",
-      "put the steps into a job of their own and name it under 'include'" },
+      "put the steps into a separate job and list it under 'include'" },
     { FOREIGN_KEY, STEP, "args", "write them as parameters of the action: 'cwd', 'creates'" },
     { FOREIGN_KEY, STEP, "delegate_to|run_once|local_action",
       "eden acts on the machine that it runs on" },
 
-    /* Modules of Ansible. */
+    /* Ansible modules. */
     { FOREIGN_TASK, NULL, "copy", "write 'file.managed' with 'source' or 'content'" },
     { FOREIGN_TASK, NULL, "template", "write 'file.managed' with 'template'" },
     { FOREIGN_TASK, NULL, "file", "write 'file.directory', 'file.symlink' or 'file.absent'" },
-    { FOREIGN_TASK, NULL, "shell|command|raw", "write 'cmd.run' with 'cmd'" },
+    { FOREIGN_TASK, NULL, "shell|command|raw|exec", "write 'cmd.run' with 'cmd'" },
     { FOREIGN_TASK, NULL, "script", "write 'cmd.script' with 'source'" },
     { FOREIGN_TASK, NULL, "lineinfile|replace", "write 'file.line' with 'match' and 'line'" },
     { FOREIGN_TASK, NULL, "blockinfile", "write 'file.block' with 'content'" },
@@ -97,12 +99,12 @@ static const ForeignRow rows[] = {
     { FOREIGN_KEY, "macros/base.yaml", "files|base", "write 'macros'" },
     { FOREIGN_KEY, "jobs/base.yaml", "files|base|steps", "write 'jobs'" },
     { FOREIGN_KEY, "a job", "tasks|states", "write 'steps'" },
-    { FOREIGN_KEY, "a job", "hosts", "jobs/base.yaml says which nodes do a job" },
+    { FOREIGN_KEY, "a job", "hosts", "jobs/base.yaml assigns jobs to nodes" },
     { FOREIGN_KEY, "a job", "handlers",
-      "a handler is a step with 'listen' or 'onchanges' and is listed among the others" },
+      "a handler is an ordinary step with 'listen' or 'onchanges'" },
     { FOREIGN_KEY, "a job", "roles|imports|includes", "write 'include: [JOB]'" },
-    { FOREIGN_KEY, "a job", "vars", "variables stand in variables/" },
-    { FOREIGN_KEY, "a job", "become|gather_facts", "leave it out" },
+    { FOREIGN_KEY, "a job", "vars", "variables are in variables/" },
+    { FOREIGN_KEY, "a job", "become|gather_facts", "remove it" },
     { FOREIGN_KEY, "'retry'", "retries|count|attempts|times", "write 'limit'" },
     { FOREIGN_KEY, "'retry'", "delay|wait", "write 'interval'" },
     { FOREIGN_KEY, "'conditions'", "onlyif|if", "write 'when: {condition: EXPRESSION}'" },
@@ -142,16 +144,16 @@ static const ForeignRow rows[] = {
     { FOREIGN_ACTION, NULL, "service.masked|service.unmasked",
       "write 'service.ensure' with 'masked'", .action = "service.ensure" },
     { FOREIGN_ACTION, NULL, "service.restarted|service.restart",
-      "let 'service.ensure' watch what it depends on, or write 'state: restarted'",
+      "let 'service.ensure' watch its dependencies, or write 'state: restarted'",
       .action = "service.ensure" },
     { FOREIGN_ACTION, NULL, "ssh_auth.*|ssh_key.*|authorized_key.*",
-      "write 'ssh.authorized_key', with 'state: absent' to take one away",
+      "write 'ssh.authorized_key', with 'state: absent' to remove a key",
       .action = "ssh.authorized_key" },
     { FOREIGN_ACTION, NULL, "ssh_known_hosts.*|known_hosts.*", "write 'ssh.known_host'",
       .action = "ssh.known_host" },
     { FOREIGN_ACTION, NULL, "host.present|host.absent|host.only", "write 'host.entry'",
       .action = "host.entry" },
-    { FOREIGN_ACTION, NULL, "ini.*", "write 'ini.option', one step for each option",
+    { FOREIGN_ACTION, NULL, "ini.*", "write 'ini.option', one step per option",
       .action = "ini.option" },
     { FOREIGN_ACTION, NULL, "timezone.system", "write 'timezone.set'", .action = "timezone.set" },
     { FOREIGN_ACTION, NULL, "locale.system", "write 'locale.present' with 'default: true'",
@@ -159,13 +161,13 @@ static const ForeignRow rows[] = {
     { FOREIGN_ACTION, NULL, "network.system", "write 'hostname.set'", .action = "hostname.set" },
     { FOREIGN_ACTION, NULL, "mount.swap|swap.present", "write 'swap.on'", .action = "swap.on" },
     { FOREIGN_ACTION, NULL, "swap.off|swap.absent",
-      "write 'cmd.run' with swapoff, and take the line from /etc/fstab with 'file.line'" },
+      "write 'cmd.run' with swapoff, and remove the line from /etc/fstab with 'file.line'" },
     { FOREIGN_ACTION, NULL, "kmod.present", "write 'kmod.loaded'", .action = "kmod.loaded" },
     { FOREIGN_ACTION, NULL, "iptables.*|nftables.*|firewalld.*|ufw.*", "write 'firewall.rules'",
       .action = "firewall.rules" },
     { FOREIGN_ACTION, NULL, "system.reboot", "write 'machine.reboot' with 'allow: true'",
       .action = "machine.reboot" },
-    { FOREIGN_ACTION, NULL, "cron.file", "write 'cron.present', one step for each job",
+    { FOREIGN_ACTION, NULL, "cron.file", "write 'cron.present', one step per job",
       .action = "cron.present" },
     { FOREIGN_ACTION, NULL, "file.serialize",
       "write 'file.managed' with 'content: \"{{ DATA | to_json }}\"', or to_yaml" },
@@ -174,12 +176,12 @@ static const ForeignRow rows[] = {
 
     { FOREIGN_PARAMETER, "pkg.*", "names|packages", "write 'pkgs'" },
     { FOREIGN_PARAMETER, "pkg.*", "update_cache|cache_valid_time", "write 'refresh'" },
-    { FOREIGN_PARAMETER, "pkg.*", "state",
-      "the action says it: 'pkg.installed', 'pkg.latest' or 'pkg.removed'" },
-    { FOREIGN_PARAMETER, "pkg.*", "hold", "write 'pkg.held', a step of its own" },
+    { FOREIGN_PARAMETER, "pkg.*", "state|ensure",
+      "use the action instead: 'pkg.installed', 'pkg.latest' or 'pkg.removed'" },
+    { FOREIGN_PARAMETER, "pkg.*", "hold", "write a separate step 'pkg.held'" },
     { FOREIGN_PARAMETER, "pkg.*", "install_recommends", "write 'recommends'" },
     { FOREIGN_PARAMETER, "pkg.*", "sources|deb",
-      "packages come from a repository: name one with 'pkgrepo.managed'" },
+      "packages come from a repository: configure it with 'pkgrepo.managed'" },
     { FOREIGN_PARAMETER, "pkg.*", "skip_verify|allow_unauthenticated",
       "'pkgrepo.managed' has 'key_file', and 'trusted' for an unsigned one" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "humanname", "write 'description'" },
@@ -189,79 +191,84 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "pkgrepo.*", "dist", "write 'suites'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "comps", "write 'components'" },
     { FOREIGN_PARAMETER, "pkgrepo.*", "disabled", "write 'enabled'" },
-    { FOREIGN_PARAMETER, "pkgrepo.*", "file|filename", "leave it out: 'name' names its file" },
+    { FOREIGN_PARAMETER, "pkgrepo.*", "file|filename",
+      "remove it: the file is named after 'name'" },
     { FOREIGN_PARAMETER, "user.*", "home_dir|homedir", "write 'home'" },
     { FOREIGN_PARAMETER, "user.*", "optional_groups", "write 'groups'" },
     { FOREIGN_PARAMETER, "user.*", "gid|usergroup|gid_from_name", "write 'group'" },
     { FOREIGN_PARAMETER, "user.*", "comment|gecos", "write 'fullname'" },
     { FOREIGN_PARAMETER, "user.*", "append",
-      "leave it out: groups are only added, unless 'remove_groups: true'" },
-    { FOREIGN_PARAMETER, "user.*", "state", "the action says it: 'user.present', 'user.absent'" },
+      "remove it: groups are only added, unless 'remove_groups: true'" },
+    { FOREIGN_PARAMETER, "user.*", "state",
+      "use the action instead: 'user.present', 'user.absent'" },
     { FOREIGN_PARAMETER, "group.*", "addusers|delusers",
-      "for single users write 'groups' of 'user.present'; 'members' are all there are" },
+      "for single users write 'groups' of 'user.present'; 'members' is the complete list" },
     { FOREIGN_PARAMETER, "group.*", "state",
-      "the action says it: 'group.present', 'group.absent'" },
+      "use the action instead: 'group.present', 'group.absent'" },
     { FOREIGN_PARAMETER, "cron.*", "job|command", "write 'cmd'" },
     { FOREIGN_PARAMETER, "cron.*", "identifier|comment", "write 'name'" },
     { FOREIGN_PARAMETER, "cron.*", "special|special_time", "write 'every'" },
     { FOREIGN_PARAMETER, "cron.*", "dayweek|dow", "write 'weekday'" },
     { FOREIGN_PARAMETER, "cron.*", "daymonth|dom", "write 'day'" },
-    { FOREIGN_PARAMETER, "cron.*", "state", "the action says it: 'cron.present', 'cron.absent'" },
-    { FOREIGN_PARAMETER, "cron.*", "cron_file", "leave it out: each job has a file of its own" },
+    { FOREIGN_PARAMETER, "cron.*", "state",
+      "use the action instead: 'cron.present', 'cron.absent'" },
+    { FOREIGN_PARAMETER, "cron.*", "cron_file", "remove it: each job has its own file" },
     { FOREIGN_PARAMETER, "mount.*", "opts", "write 'options'" },
     { FOREIGN_PARAMETER, "mount.*", "fstype", "write 'type'" },
     { FOREIGN_PARAMETER, "mount.*", "src", "write 'device'" },
     { FOREIGN_PARAMETER, "mount.*", "path", "write 'name'" },
     { FOREIGN_PARAMETER, "mount.*", "pass_num|passno", "write 'pass'" },
-    { FOREIGN_PARAMETER, "mount.*", "mkmnt", "leave it out: the directory is made" },
+    { FOREIGN_PARAMETER, "mount.*", "mkmnt", "remove it: the directory is created automatically" },
     { FOREIGN_PARAMETER, "mount.*", "state",
-      "the action says it: 'mount.mounted', 'mount.unmounted'" },
+      "use the action instead: 'mount.mounted', 'mount.unmounted'" },
     { FOREIGN_PARAMETER, "sysctl.*", "config|sysctl_file", "write 'file'" },
-    { FOREIGN_PARAMETER, "sysctl.*", "sysctl_set|reload", "leave it out: it is put in force" },
+    { FOREIGN_PARAMETER, "sysctl.*", "sysctl_set|reload",
+      "remove it: the setting takes effect immediately" },
     { FOREIGN_PARAMETER, "git.*", "dest|target", "write 'name'" },
     { FOREIGN_PARAMETER, "git.*", "version|branch|revision", "write 'rev'" },
     { FOREIGN_PARAMETER, "git.*", "key_file|identity", "write 'key'" },
-    { FOREIGN_PARAMETER, "git.*", "accept_hostkey", "write 'ssh.known_host', a step of its own" },
+    { FOREIGN_PARAMETER, "git.*", "accept_hostkey", "write a separate step 'ssh.known_host'" },
     { FOREIGN_PARAMETER, "archive.*", "dest", "write 'name'" },
     { FOREIGN_PARAMETER, "archive.*", "src", "write 'source'" },
     { FOREIGN_PARAMETER, "archive.*", "strip_components", "write 'strip'" },
     { FOREIGN_PARAMETER, "archive.*", "source_hash|checksum", "write 'digest'" },
-    { FOREIGN_PARAMETER, "archive.*", "remote_src", "leave it out" },
-    { FOREIGN_PARAMETER, "service.*", "daemon_reload", "leave it out: it is done when needed" },
+    { FOREIGN_PARAMETER, "archive.*", "remote_src", "remove it" },
+    { FOREIGN_PARAMETER, "service.*", "daemon_reload",
+      "remove it: this happens automatically when needed" },
     { FOREIGN_PARAMETER, "ssh.authorized_key", "enc", "write 'type'" },
     { FOREIGN_PARAMETER, "ssh.authorized_key", "source|keyfile",
-      "write 'key', with what is in the file" },
+      "write 'key', with the content of the file" },
     { FOREIGN_PARAMETER, "ini.*", "dest|path", "write 'name'" },
 
     { FOREIGN_VALUE, "service.ensure.state", "running|present|enabled|up|start",
       "write 'started'; 'enabled: true' is for the next boot" },
     { FOREIGN_VALUE, NULL, "salt://*|puppet://*",
-      "write the path below files/ or templates/ alone" },
+      "write only the path below files/ or templates/" },
     { FOREIGN_VALUE, NULL, "http://*|https://*",
-      "download it with 'http.download' in a step before, and name that file here",
+      "download it with 'http.download' in an earlier step, and use the path of that file here",
       .action = "http.download" },
     { FOREIGN_VALUE, NULL, "ftp://*",
-      "download it in a step before, 'cmd.run' with curl and 'creates', and name that file here" },
+      "download it in an earlier step, 'cmd.run' with curl and 'creates', and use the path of that "
+      "file here" },
     { FOREIGN_VALUE, "templates", "jinja|mako|genshi|wempy",
-      "every template is one of Jinja: name the file here instead of under 'source'" },
+      "templates are always Jinja: write the path of the file here instead of under 'source'" },
     { FOREIGN_VALUE, "service.ensure.state", "dead|absent|down|stop", "write 'stopped'" },
     { FOREIGN_VALUE, "archive.extracted.site_file", "/*",
-      "for a file of the machine write 'source' in place of 'site_file'" },
+      "for a file on the machine write 'source' instead of 'site_file'" },
     { FOREIGN_VALUE, "archive.extracted.source", "*",
-      "for a file of the site write 'site_file' in place of 'source'" },
+      "for a file of the site write 'site_file' instead of 'source'" },
     { FOREIGN_VALUE, "file.copy.source", "*",
-      "for a file of the site write 'file.managed' in place of 'file.copy'" },
+      "for a file of the site write 'file.managed' instead of 'file.copy'" },
     { FOREIGN_VALUE, "file.managed.source", "/*",
-      "for a file of the machine write 'file.copy' in place of 'file.managed'",
+      "for a file on the machine write 'file.copy' instead of 'file.managed'",
       .action = "file.copy" },
 
     { FOREIGN_PARAMETER, "file.*", "user|uid", "write 'owner'" },
     { FOREIGN_PARAMETER, "file.*", "gid", "write 'group'" },
     { FOREIGN_PARAMETER, "file.directory", "dir_mode", "write 'mode'" },
     { FOREIGN_PARAMETER, "file.*", "dir_mode",
-      "directories are steps of their own: 'file.directory' with 'mode'" },
-    { FOREIGN_PARAMETER, "file.*", "makedirs",
-      "write 'parents', which is true unless said otherwise" },
+      "directories are separate steps: 'file.directory' with 'mode'" },
+    { FOREIGN_PARAMETER, "file.*", "makedirs", "write 'parents', which defaults to true" },
     { FOREIGN_PARAMETER, "file.symlink", "path|dest|link", "write 'name'" },
     { FOREIGN_PARAMETER, "file.symlink", "src|source", "write 'target'" },
     { FOREIGN_PARAMETER, "file.*", "path|dest|file|filename", "write 'name'" },
@@ -278,7 +285,7 @@ static const ForeignRow rows[] = {
     { FOREIGN_PARAMETER, "cmd.*", "executable", "write 'shell'" },
     { FOREIGN_PARAMETER, "cmd.*", "environment", "write 'env'" },
 
-    /* Variables that other tools have. */
+    /* Variables of other tools. */
     { FOREIGN_NAME, NULL, "inventory_hostname|ansible_host|grains.id|opts.id|trusted.certname",
       "write 'eden.node'" },
     { FOREIGN_NAME, NULL,
@@ -319,30 +326,30 @@ static const ForeignRow rows[] = {
     { FOREIGN_NAME, NULL, "hostvars|ansible_play_hosts|play_hosts", "write 'servervars'" },
     { FOREIGN_NAME, NULL, "group_names|grains.role|grains.roles", "write 'server.labels'" },
     { FOREIGN_NAME, NULL, "groups|groups.*",
-      "nodes are found by their labels: \"eden.servers_get_by_label('role=web')\"" },
+      "nodes are found by label: \"eden.servers_get_by_label('role=web')\"" },
     { FOREIGN_NAME, NULL, "ansible_*|ansible_facts|grains|grains.*|facts|facts.*|trusted",
-      "facts are below 'server'; 'eden facts' lists them" },
+      "facts are in 'server'; 'eden facts' lists them" },
     { FOREIGN_NAME, NULL, "pillar|Values", "write 'vars'" },
     { FOREIGN_NAME, NULL, "salt|salt.*|__salt__|__salt__.*",
-      "'vars' has the variables; a macro in macros/ asks the machine" },
+      "variables are in 'vars'; a macro in macros/ can query the machine" },
     { FOREIGN_NAME, NULL, "lookup|query|q",
-      "a macro asks the machine, files of the site are named by 'source' and 'template'" },
+      "use a macro to query the machine; refer to files of the site with 'source' and 'template'" },
     { FOREIGN_NAME, NULL, "omit",
       "a parameter without a value counts as absent: write '{{ NAME | default(none) }}'" },
     { FOREIGN_NAME, NULL, "playbook_dir|role_path|role_name|sls|slspath|tpldir|saltenv",
-      "files of the site are named from files/ and templates/" },
+      "paths of files in the site are relative to files/ and templates/" },
     { FOREIGN_NAME, NULL, "Release|Release.*|Chart|Chart.*|Capabilities|Capabilities.*",
-      "variables are below 'vars', facts below 'server'" },
+      "variables are in 'vars', facts in 'server'" },
 
-    { FOREIGN_OPTION, NULL, "check|dry-run|dryrun|noop|test|simulate|what-if",
-      "'eden plan' does that" },
-    { FOREIGN_OPTION, NULL, "syntax-check", "'eden validate' does that" },
-    { FOREIGN_OPTION, NULL, "list-tasks", "'eden graph' does that" },
-    { FOREIGN_OPTION, NULL, "tags|step|start-at-task|only", "'--job' runs one job" },
+    { FOREIGN_OPTION, NULL, "check|dry-run|dryrun|noop|test|simulate|what-if", "use 'eden plan'" },
+    { FOREIGN_OPTION, NULL, "syntax-check", "use 'eden validate'" },
+    { FOREIGN_OPTION, NULL, "list-tasks", "use 'eden graph'" },
+    { FOREIGN_OPTION, NULL, "tags|step|start-at-task|only", "use '--job' to run one job" },
     { FOREIGN_OPTION, NULL, "extra-vars", "write '-D KEY=VALUE' or '-v FILE'" },
     { FOREIGN_OPTION, NULL, "forks", "write '--workers'" },
     { FOREIGN_OPTION, NULL, "become", "steps run as the user who runs eden" },
-    { FOREIGN_OPTION, NULL, "inventory|limit", "eden acts on this machine: '--node', '--label'" },
+    { FOREIGN_OPTION, NULL, "inventory|limit",
+      "eden acts on this machine: use '--node' and '--label'" },
 };
 
 static bool matches(const ForeignRow *row, ForeignPlace place, Str within, Str word)
@@ -383,7 +390,7 @@ Str hint_replacement(Str hint)
                : STR_EMPTY;
 }
 
-/* "pkg.installed": of a module and an action. */
+/* Whether it has the form MODULE.ACTION, such as "pkg.installed". */
 static bool is_function(Str key)
 {
     size_t dot = str_find(key, STR("."), 0);
@@ -391,7 +398,7 @@ static bool is_function(Str key)
            str_find(key, STR("/"), 0) == STR_NOT_FOUND;
 }
 
-/* {nginx: {pkg.installed: []}} */
+/* Matches {nginx: {pkg.installed: []}}. */
 static bool is_state(Value value)
 {
     for (uint32_t i = 0; value.kind == VALUE_MAP && i < value.map->len; i++) {
@@ -422,16 +429,15 @@ Str foreign_document(Value document)
     if (document.kind == VALUE_LIST && document.list->len > 0) {
         Value first = document.list->items[0];
         if (value_get(first, STR("hosts")) != NULL) {
-            return STR("this is a playbook: put its tasks below 'steps:', or let a step "
-                       "'ansible.playbook' run it as it is");
+            return STR("this is a playbook: put its tasks below 'steps:', or run it unchanged with "
+                       "a step 'ansible.playbook'");
         }
-        return is_task(first) ? STR("these are tasks of Ansible: put them below 'steps:'")
-                              : STR_EMPTY;
+        return is_task(first) ? STR("these are Ansible tasks: put them below 'steps:'") : STR_EMPTY;
     }
     for (uint32_t i = 0; document.kind == VALUE_MAP && i < document.map->len; i++) {
         if (is_state(document.map->entries[i].value)) {
-            return STR("these are states of Salt: write '- name: ID' and the function beneath it, "
-                       "below 'steps:'");
+            return STR("these are Salt states: write '- name: ID' and the function below it, under "
+                       "'steps:'");
         }
     }
     return STR_EMPTY;

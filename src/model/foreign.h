@@ -1,24 +1,24 @@
-/* Words that users bring along from Ansible, Salt and Puppet, and what to write instead: asked
- * before "did you mean", because a name that is spelled alike seldom means the same. */
+/* Words that users know from Ansible, Salt and Puppet, and what to write instead. Consulted before
+ * "did you mean", because a similarly spelled name seldom has the same meaning. */
 #pragma once
 
 #include "model/module.h"
 
 typedef enum ForeignPlace {
-    FOREIGN_KEY,       /* of a map; `within` says which, such as "a step" */
-    FOREIGN_TASK,      /* a module of Ansible, which is a key of its tasks; `within` is empty */
+    FOREIGN_KEY,       /* key of a map; `within` is the kind of map, such as "a step" */
+    FOREIGN_TASK,      /* an Ansible module, which is a key of its tasks; `within` is empty */
     FOREIGN_ACTION,    /* "file.append"; `within` is empty */
     FOREIGN_PARAMETER, /* `within` is the action, "file.managed" */
-    FOREIGN_VALUE,     /* of a parameter; `within` is "service.ensure.state" */
-    FOREIGN_NAME,      /* of a variable in templates, "grains.id"; `within` is empty */
-    FOREIGN_OPTION,    /* of the command line, without dashes; `within` is empty */
+    FOREIGN_VALUE,     /* value of a parameter; `within` is "service.ensure.state" */
+    FOREIGN_NAME,      /* variable in templates, "grains.id"; `within` is empty */
+    FOREIGN_OPTION,    /* command-line option without dashes; `within` is empty */
 } ForeignPlace;
 
-/* What to write instead; empty when the word is not known here, or when what it stands for is not
- * in the table of modules (NULL: not asked). */
+/* What to write instead; empty if the word is unknown, or if the suggested action is not in the
+ * table of modules (NULL: not checked). */
 Str foreign_word(ModuleTable table, ForeignPlace place, Str within, Str word);
-/* What stands in a hint "write 'X'"; empty for any other hint. */
+/* The X in a hint "write 'X'"; empty for other hints. */
 Str hint_replacement(Str hint);
-/* What to do with a document that is a playbook, a list of tasks or a file of states; empty when it
- * is none of them. */
+/* A hint for a document that is a playbook, a list of tasks or a file of states; otherwise
+ * empty. */
 Str foreign_document(Value document);

@@ -15,8 +15,8 @@ const char *edge_origin_name(EdgeOrigin origin)
     return enum_names_get(origin_names, COUNT_OF(origin_names), (size_t)origin, "EdgeOrigin");
 }
 
-/* By `from`, keeping the order of each step's edges, and the first of equal ones alone. Returns
- * where each step's start. */
+/* Sorts by `from`, preserving the order of each step's edges, and removes duplicates. Returns the
+ * offset of each step's edges. */
 static uint32_t *sort_edges(Arena *arena, EdgeVec *edges, uint32_t step_count)
 {
     uint32_t *start = arena_alloc_zero(arena, ((size_t)step_count + 2) * sizeof *start);
@@ -30,8 +30,8 @@ static uint32_t *sort_edges(Arena *arena, EdgeVec *edges, uint32_t step_count)
     for (uint32_t i = 0; i < edges->len; i++) {
         sorted[start[edges->items[i].from + 1]++] = edges->items[i];
     }
-    /* Now start[i] is where step i's begin. Of what was seen last under each target, one bit for
-     * each kind with its forms says whether it is there already. */
+    /* Now start[i] is the offset of step i. For each target, a bit per kind and form records
+     * whether such an edge has been seen. */
     uint32_t *seen_by = ARENA_ARRAY(arena, uint32_t, step_count);
     uint32_t *seen = ARENA_ARRAY(arena, uint32_t, step_count);
     memset(seen_by, 0xff, step_count * sizeof *seen_by);
@@ -60,14 +60,15 @@ static uint32_t *sort_edges(Arena *arena, EdgeVec *edges, uint32_t step_count)
     return start;
 }
 
-_Static_assert(REQUISITE_KINDS * 4 <= 32, "sort_edges has a bit for each kind and form");
+_Static_assert(REQUISITE_KINDS * 4 <= 32, "sort_edges needs a bit for each kind and form");
 
 static void sort_hard(GraphBuilder *builder)
 {
     builder->hard_start = sort_edges(builder->scratch, &builder->hard, builder->graph->steps.count);
 }
 
-/* Whether the vertices of an edge's two ends are in one knot, in any of their pairs. */
+/* Whether the vertices of an edge's two ends are in the same strongly connected component, for any
+ * of their pairs. */
 static bool in_knot(const Graph *graph, const uint32_t *knot, const Edge *edge)
 {
     uint32_t from_check = graph->check_of[edge->from];
@@ -87,8 +88,8 @@ static uint32_t *positions(Arena *arena, const uint32_t *order, uint32_t count)
     return position;
 }
 
-/* Claims follow the file, requisites may not: where the two meet in a circle, the requisites (and
- * the claims that are not part of it) give the order, and all claims follow that one. */
+/* Claims follow file order, requisites may not: if the two form a cycle, the requisites (and the
+ * claims that are not part of it) determine the order, and all claims follow that order. */
 static Net bend_claims(GraphBuilder *builder, const Net *knotted)
 {
     Graph *graph = builder->graph;
@@ -120,8 +121,8 @@ static Net add_claims(GraphBuilder *builder, Net net)
     return bend_claims(builder, &with);
 }
 
-/* Claims say in which order steps run; the checks of some come earlier, and a resource may change
- * in between. When one worker would look at it, everybody does. */
+/* Claims determine the order of steps; some checks come earlier, and a resource may change in
+ * between. A check sees the resource as it would with one worker, in every mode. */
 static Net add_checks(GraphBuilder *builder, Net net)
 {
     Graph *graph = builder->graph;
@@ -165,7 +166,7 @@ static void keep_edges(GraphBuilder *builder)
     graph->in_start = in.start;
 }
 
-/* Once for each step as written: instances of forEach would say the same. */
+/* Once for each step as written: instances of forEach would repeat it. */
 static bool verify_params(GraphBuilder *builder)
 {
     const Steps *steps = &builder->graph->steps;
@@ -193,6 +194,9 @@ static bool build(GraphBuilder *builder)
     graph_set_vertices(builder->arena, graph, builder->hard.items, builder->hard.len);
     Net net = graph_make_net(builder, &builder->soft, NULL, NULL);
     if (!graph_check_cycles(builder, &net) || builder->problems->errors > errors) {
+        keep_edges(builder);
+        (void)!verify_params(builder);
+        (void)!contradictions_check(graph, builder->problems);
         return false;
     }
     net = add_checks(builder, add_claims(builder, net));
@@ -201,7 +205,8 @@ static bool build(GraphBuilder *builder)
     graph->next_start = net.start;
     graph->order = graph_order_net(builder->arena, graph, &net);
     graph->position = positions(builder->arena, graph->order, graph->vertex_count);
-    return verify_params(builder) && contradictions_check(graph, builder->problems) &&
+    bool verified = verify_params(builder);
+    return contradictions_check(graph, builder->problems) && verified &&
            builder->problems->errors == errors;
 }
 
@@ -234,21 +239,21 @@ void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Pr
         return;
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        /* A parameter may be lent by a step that is broken. */
+        /* A parameter may be lent by a broken step. */
         if (!str_eq(found.items[i].code, STR("E0307"))) {
-            problems_take(problems, &found.items[i]);
+            problems_add_copy(problems, &found.items[i]);
         }
     }
 }
 
-/* --- From its parts --------------------------------------------------------------------------- */
+/* --- Restoring a graph ------------------------------------------------------------------------ */
 
-/* For a run that was recorded, where nothing is resolved again. Parts come from a file that may be damaged:
- * every number is checked before it is used as an index. */
+/* For a recorded run, in which nothing is resolved again. The parts come from a file that may be
+ * corrupted, so every number is checked before it is used as an index. */
 
 static bool invalid(Error *err, const char *what, uint32_t at)
 {
-    return error_set(err, ERROR_INVALID, "the graph is damaged: %s %u", what, at);
+    return error_set(err, ERROR_INVALID, "the graph is corrupted: %s %u", what, at);
 }
 
 static bool take_edges(Arena *arena, const GraphParts *parts, Graph *graph, Error *err)
@@ -288,14 +293,14 @@ static bool take_order(Arena *arena, const GraphParts *parts, Graph *graph, Erro
     for (uint32_t i = 0; i < count; i++) {
         uint32_t vertex = parts->order[i];
         if (vertex >= count || graph->position[vertex] != VERTEX_NONE) {
-            return invalid(err, "place in the order", i + 1);
+            return invalid(err, "position in the order", i + 1);
         }
         graph->position[vertex] = i;
     }
     return true;
 }
 
-/* What waits comes later: so no circle can be in it. */
+/* A waiting vertex comes later in the order, so there can be no cycle. */
 static bool take_next(const GraphParts *parts, Graph *graph, Error *err)
 {
     graph->next = parts->next;
@@ -304,7 +309,7 @@ static bool take_next(const GraphParts *parts, Graph *graph, Error *err)
         for (uint32_t j = parts->next_start[i]; j < parts->next_start[i + 1]; j++) {
             uint32_t waiter = parts->next[j];
             if (waiter >= graph->vertex_count || graph->position[waiter] <= graph->position[i]) {
-                return invalid(err, "what waits for vertex", i + 1);
+                return invalid(err, "successor of vertex", i + 1);
             }
         }
     }
@@ -329,7 +334,7 @@ bool graph_restore(Arena *arena, const GraphParts *parts, Graph **out, Error *er
     return true;
 }
 
-/* --- Looking at it ---------------------------------------------------------------------------- */
+/* --- Accessors -------------------------------------------------------------------------------- */
 
 Edges graph_edges(const Graph *graph, uint32_t step)
 {

@@ -1,29 +1,30 @@
-/* The steps of a run and what they wait for.
+/* The steps of a run and their dependencies.
  *
  * graph_build resolves every requisite to edges between steps, adds the implicit ones, applies
- * `use`, refuses what cannot be resolved or ordered, and puts everything in order. It is pure: the
- * same steps give the same edges in the same order, always. All problems are told at once.
+ * `use`, rejects what cannot be resolved or ordered, and orders everything. It is pure: the same
+ * steps give the same edges in the same order, always. All problems are reported at once.
  *
- * Deciding from results whether a step runs is decide.h's work, handing steps out schedule.h's. */
+ * decide.h decides from results whether a step runs, schedule.h hands out steps. */
 #pragma once
 
 #include "base/problems.h"
 #include "model/step.h"
 
-/* Where an edge comes from. */
+/* The origin of an edge. */
 typedef enum EdgeOrigin {
     EDGE_WRITTEN,    /* a requisite of `from` */
     EDGE_WRITTEN_IN, /* a requisite of `to` in its reversed form: require_in ... */
     EDGE_RESULT,     /* a parameter of `from` uses steps['x'], or `from: [{file: x}]` */
     EDGE_CONDITION,  /* a condition of `from` uses steps['x'] */
     EDGE_CLAIM,      /* both claim the same resource */
-    EDGE_NEED,       /* `to` makes what `from` needs: its parent directory, its owner, its group;
-                        or the other way round when `to` must not change it before */
+    /* `to` creates what `from` needs: its parent directory, its owner, its group; or the reverse if
+     * `to` must not change it before */
+    EDGE_NEED,
 } EdgeOrigin;
 const char *edge_origin_name(EdgeOrigin origin);
 
-/* `from` depends on `to`: A `require` B is {from A, to B}. So it is with `prereq` too, where `from`
- * nevertheless runs before `to`: what it waits for is the check of `to`. */
+/* `from` depends on `to`: A `require` B is {from A, to B}. This also applies to `prereq`, although
+ * `from` runs before `to` then: it waits for the check of `to`. */
 typedef struct Edge {
     uint32_t from; /* indices into the steps of the graph */
     uint32_t to;
@@ -31,10 +32,10 @@ typedef struct Edge {
     uint8_t origin; /* EdgeOrigin */
     bool any, all;  /* require_any, watch_any, onfail_all ... */
     Str detail;     /* the reference as written, the step's name in steps['x'], or the resource */
-    const Value *place; /* the reference, or the step that the implicit edge comes from */
+    const Value *place; /* the reference, or the step that causes the implicit edge */
 } Edge;
 
-/* What is ordered: a step's run and, for the target of a prereq, its check before that. */
+/* What is ordered: the run of a step and, for the target of a prereq, its preceding check. */
 typedef struct Vertex {
     uint32_t step;
     bool check;
@@ -45,7 +46,7 @@ enum {
     GRAPH_EDGES_MAX = 1 << 21,
 };
 
-/* A slice of an array of vertices or edges by number. */
+/* A slice of an array of vertex or edge indices. */
 typedef struct Numbers {
     const uint32_t *items;
     uint32_t count;
@@ -56,36 +57,36 @@ typedef struct Edges {
     uint32_t count;
 } Edges;
 
-/* Read only, and reached by the functions below. */
+/* Read-only; use the functions below. */
 typedef struct Graph {
-    Steps steps;            /* as given, with the parameters that `use` brought */
-    const Sources *sources; /* for places in messages */
-    Edge *edges;            /* by `from`; of one step: written ones first, in their order */
+    Steps steps;            /* as given, with the parameters from `use` */
+    const Sources *sources; /* for locations in messages */
+    Edge *edges;            /* by `from`; for each step: explicit ones first, in their order */
     uint32_t edge_count;
-    uint32_t *edge_start; /* of each step's edges; one more than steps */
-    uint32_t *in_edges;   /* numbers of edges, by `to` and then by `from` */
+    uint32_t *edge_start; /* offsets of each step's edges; one more than steps */
+    uint32_t *in_edges;   /* indices of edges, by `to` and then by `from` */
     uint32_t *in_start;
     Vertex *vertices; /* the first `steps.count` are the runs, in the order of steps */
     uint32_t vertex_count;
     uint32_t *check_of; /* by step: its check vertex, or VERTEX_NONE */
-    uint32_t *next;     /* vertices that wait for a vertex; one with two reasons is there twice */
+    uint32_t *next;     /* vertices that wait for a vertex; one with two reasons occurs twice */
     uint32_t *next_start;
-    uint32_t *order;    /* all vertices, as mode `ansible` takes them */
-    uint32_t *position; /* the reverse: of each vertex in `order` */
-    uint32_t *rank;     /* of each step: its place by `order` and file, before requisites */
+    uint32_t *order;    /* all vertices, in the order of mode `ansible` */
+    uint32_t *position; /* the inverse: position of each vertex in `order` */
+    uint32_t *rank;     /* of each step: its position by `order` and file, before requisites */
 } Graph;
 
-/* False when there were errors; `*out` is NULL then. `steps` and what hangs on it must outlive the
- * graph; steps themselves are copied. Warnings do not fail it. */
+/* Returns false if there were errors; `*out` is NULL then. `steps` and everything it points to must
+ * outlive the graph; the steps themselves are copied. Warnings do not cause failure. */
 MUST_CHECK bool graph_build(Arena *arena, const Steps *steps, const Sources *sources, Graph **out,
                             Problems *problems);
-/* What is wrong between steps of which some are broken themselves: only what holds whatever these
- * turn out to be. Nothing where a file of jobs could not be read at all. */
+/* Reports problems between steps of which some are broken themselves: only those that do not depend
+ * on how the broken ones are fixed. Nothing if a job file could not be read at all. */
 void graph_problems(Arena *arena, const Steps *steps, const Sources *sources, Problems *problems);
 
-/* What a graph that was built consists of, to be put together again without resolving anything:
- * edges by `from`, and for each vertex what waits for it. Kept by reference. `rank` and `sources`
- * of the graph stay empty: it can be decided with, not printed. */
+/* The parts of a built graph, to restore it without resolving anything: edges by `from`, and for
+ * each vertex its successors. Stored by reference. `rank` and `sources` of the graph stay empty: it
+ * can be used for decisions, but not printed. */
 typedef struct GraphParts {
     Steps steps;
     Edge *edges;
@@ -97,11 +98,11 @@ typedef struct GraphParts {
     uint32_t order_count;
 } GraphParts;
 
-/* Fails with ERROR_INVALID when the parts do not belong together. */
+/* Fails with ERROR_INVALID if the parts are inconsistent. */
 MUST_CHECK bool graph_restore(Arena *arena, const GraphParts *parts, Graph **out, Error *err);
 
-/* The edges of `step` to what it depends on, and (as numbers for graph_edge) those of the steps
- * that depend on it. */
+/* The edges of `step` to its dependencies, and (as indices for graph_edge) those of the steps that
+ * depend on it. */
 Edges graph_edges(const Graph *graph, uint32_t step);
 Numbers graph_edges_to(const Graph *graph, uint32_t step);
 static inline const Edge *graph_edge(const Graph *graph, uint32_t number)
@@ -115,14 +116,15 @@ static inline const Step *graph_step(const Graph *graph, uint32_t step)
 /* The vertices that wait for this one. */
 Numbers graph_next(const Graph *graph, uint32_t vertex);
 
-/* The step called `name`: its id "job#name", or its name when no other has it. False: none, or
- * several. For the command line. */
+/* Finds a step by its ID "job#name", or by its name if that is unique. False: none, or several. For
+ * the command line. */
 bool graph_find(const Graph *graph, Str name, uint32_t *out);
-/* How to call `step` in a message about `near`: by name when both are of one job, else by id. */
+/* How to refer to `step` in a message about `near`: by name if both are in the same job, otherwise
+ * by ID. */
 Str graph_call(const Graph *graph, uint32_t step, uint32_t near);
 
-/* For each vertex, the cost of the longest chain that starts with it, in milliseconds. */
+/* For each vertex, the cost of the longest chain that starts there, in milliseconds. */
 uint64_t *graph_chain_costs(const Graph *graph, Arena *arena);
-/* The longest chain of runs that wait for each other, first to last, weighed by what actions say
- * of their cost. Steps beside it can run meanwhile. */
+/* The longest chain of runs that wait for each other, first to last, weighted by the cost that
+ * actions declare. Other steps can run in parallel. */
 Numbers graph_critical_path(const Graph *graph, Arena *arena);

@@ -1,9 +1,9 @@
-/* Order between steps that share a resource without saying so.
+/* Orders steps that share a resource without an explicit requisite.
  *
- * Steps that claim the same name form a chain in file order. A step that needs a resource (its
- * owner, its group, the directories above its path) follows the one that claims it, wherever that
- * stands; with regard to further claims of that resource it keeps file order. Taking a resource
- * away ("drops:") is no reason to come before those that need it. */
+ * Steps that claim the same resource form a chain in file order. A step that needs a resource (its
+ * owner, its group, its parent directories) follows the step that claims it, wherever that is; with
+ * regard to further claims of that resource it keeps file order. Removing a resource ("drops:") is
+ * no reason to run before those that need it. */
 #include <stdlib.h>
 
 #include "base/search.h"
@@ -11,11 +11,11 @@
 #include "model/graph_builder.h"
 
 enum {
-    PARENTS_MAX = 64 /* directories above a path that are looked at */
+    PARENTS_MAX = 64 /* maximum number of parent directories of a path */
 };
 
 typedef struct Claimant {
-    uint32_t at; /* place in the order; the claims of one resource are sorted by it */
+    uint32_t at; /* position in the order, by which the claims of a resource are sorted */
     uint32_t step;
     bool drops;
 } Claimant;
@@ -41,7 +41,7 @@ static Claim claim_parse(Value value)
         claim.drops = true;
         claim.resource = str_from_offset(claim.resource, 6);
     } else if (str_starts(claim.resource, STR("brings:"))) {
-        claim.brings = true; /* no order follows from it */
+        claim.brings = true; /* implies no order */
     }
     /* "path:/" keeps its slash, "path:/srv/" does not. */
     while (str_starts(claim.resource, STR("path:")) && claim.resource.len > 6 &&
@@ -51,7 +51,7 @@ static Claim claim_parse(Value value)
     return claim;
 }
 
-/* "path:/srv/www" to "path:/srv", "path:/srv" to "path:/"; false for others. */
+/* "path:/srv/www" to "path:/srv", "path:/srv" to "path:/"; false for other resources. */
 static bool parent_of(Str resource, Str *parent)
 {
     if (!str_starts(resource, STR("path:/")) || resource.len <= 6) {
@@ -126,9 +126,9 @@ static void add_need(GraphBuilder *builder, uint32_t step, uint32_t at, const Re
     uint32_t before = SEARCH(resource->claims.len, i, claims[i].at < at);
     uint32_t after = before;
     if (after < resource->claims.len && claims[after].step == step) {
-        after++; /* a step that claims what it needs stands between the others */
+        after++; /* a step that claims what it needs is between the others */
     } else if (hoist && after == resource->made && after < resource->claims.len) {
-        before = ++after; /* nothing before the step makes what it needs, and the next one does */
+        before = ++after; /* nothing before the step creates what it needs, but the next one does */
     }
     if (before > 0) {
         push_soft(builder, step, claims[before - 1].step, EDGE_NEED, resource->name);
@@ -159,7 +159,7 @@ static void add_needs(GraphBuilder *builder, const StrMap *resources, const Step
     }
 }
 
-/* All that is claimed, and whether anything may be needed. */
+/* Collects all claims; returns whether any step may need something. */
 static bool collect(GraphBuilder *builder, const uint32_t *at, StrMap *resources)
 {
     const Steps *steps = &builder->graph->steps;
@@ -199,7 +199,7 @@ void graph_add_claims(GraphBuilder *builder, const uint32_t *at, bool hoist)
     }
 }
 
-/* A check looks at the resource between two that change it. */
+/* A check sees the resource between two steps that change it. */
 static void order_check(GraphBuilder *builder, const Resource *resource, uint32_t check,
                         const uint32_t *position, PairVec *pairs)
 {

@@ -1,19 +1,19 @@
-/* Telling of requisites that go round in a circle, with the whole way. */
+/* Reports cycles of requisites, with the complete path. */
 #include "model/graph_builder.h"
 
 enum {
-    WAY_START_MAX = 1100, /* bytes of the way that are shown when it is too long for a message */
+    WAY_START_MAX = 1100, /* bytes shown of a path that is too long for a message */
     WAY_END_MAX = 500
 };
 
-/* One step of the way: `from` waits for `to`. */
+/* One hop of the path: `from` waits for `to`. */
 typedef struct Hop {
     uint32_t from, to;
     const Edge *edge; /* reversed: from `to` to `from`, a prereq seen from its target */
     bool reversed;
 } Hop;
 
-/* The kinds are given as a set of 1 << RequisiteKind. */
+/* The kinds are a set of 1 << RequisiteKind. */
 static const Edge *find_edge(const GraphBuilder *builder, uint32_t from, uint32_t to,
                              unsigned kinds)
 {
@@ -64,7 +64,7 @@ static void print_hop(const GraphBuilder *builder, const Hop *hop, bool one_job,
     buf_put_format(out, "'%" STR_FMT "'", STR_ARG(name));
 }
 
-/* All of it, or its two ends when it is too long for a message. */
+/* The complete path, or both of its ends if it is too long for a message. */
 static Str print_way(const GraphBuilder *builder, const Hop *hops, uint32_t count)
 {
     Arena *arena = builder->scratch;
@@ -100,7 +100,7 @@ static Str print_way(const GraphBuilder *builder, const Hop *hops, uint32_t coun
     return buf_str(&start);
 }
 
-/* "the 'require' in line 9", or what else makes the step wait. */
+/* "the 'require' in line 9", or another reason why the step waits. */
 static void put_place(const GraphBuilder *builder, const Hop *hop, const Source *own, Buf *out)
 {
     const Edge *edge = hop->edge;
@@ -112,14 +112,14 @@ static void put_place(const GraphBuilder *builder, const Hop *hop, const Source 
     }
     const Source *source = sources_get(builder->graph->sources, edge->place->source);
     if (source == own && source != NULL) {
-        buf_put_format(out, " in line %u", source_place(source, edge->place->start).line);
+        buf_put_format(out, " in line %u", source_location(source, edge->place->start).line);
     } else if (source != NULL) {
         buf_put_format(out, " at %" STR_FMT ":%u", STR_ARG(source->name),
-                       source_place(source, edge->place->start).line);
+                       source_location(source, edge->place->start).line);
     }
 }
 
-/* What can go in the stead of the first one. */
+/* Alternatives to removing the first one. */
 static Str ways_out(const GraphBuilder *builder, const Hop *hops, uint32_t count, const Source *own)
 {
     enum {
@@ -141,7 +141,7 @@ static Str ways_out(const GraphBuilder *builder, const Hop *hops, uint32_t count
         buf_put_c(&hint, i + 1 == found ? " or " : ", ");
         put_place(builder, others[i], own, &hint);
     }
-    buf_put_c(&hint, found > SHOWN_MAX ? " or another one on the way" : "");
+    buf_put_c(&hint, found > SHOWN_MAX ? " or another one in the cycle" : "");
     return buf_str(&hint);
 }
 
@@ -156,7 +156,7 @@ static void tell(GraphBuilder *builder, const char *code, const char *what, cons
     problem->hint = ways_out(builder, hops, count, source);
 }
 
-/* The smallest member of each knot with more than one, or that waits for itself. */
+/* The smallest member of each component with more than one member, or that waits for itself. */
 static uint32_t knot_heads(const Net *net, Arena *arena, uint32_t **heads)
 {
     uint32_t *knot, *sizes;
@@ -197,12 +197,12 @@ bool graph_check_cycles(GraphBuilder *builder, const Net *net)
             Vertex from = builder->graph->vertices[circle[j]];
             Vertex to = builder->graph->vertices[circle[(j + 1) % len]];
             told[from.step] = true;
-            /* From a step's run to its own check is no step of the way. */
+            /* The edge from a step's run to its own check is not shown. */
             if (from.step != to.step || len == 1) {
                 hops[hop_count++] = make_hop(builder, from.step, to.step, to.check);
             }
         }
-        tell(builder, "E0403", "requisites form a circle", hops, hop_count);
+        tell(builder, "E0403", "circular requisites", hops, hop_count);
     }
     return false;
 }
@@ -234,7 +234,7 @@ bool graph_check_use_cycles(GraphBuilder *builder)
             hops[j] = (Hop){ .from = circle[j], .to = circle[(j + 1) % len] };
             hops[j].edge = find_edge(builder, hops[j].from, hops[j].to, 1u << REQUISITE_USE);
         }
-        tell(builder, "E0404", "'use' forms a circle", hops, len);
+        tell(builder, "E0404", "circular 'use'", hops, len);
     }
     return false;
 }

@@ -1,17 +1,18 @@
-/* Edges that nobody wrote as a requisite: a step that uses the result of another comes after it.
+/* Implicit edges: a step that uses the result of another one runs after it.
  *
- * In a parameter the other must also have gone well, unless the step is there for its failure. In
- * a condition only the order counts: conditions are asked to find out how something went. */
+ * If a parameter uses the result, the other step must also have succeeded, unless the step handles
+ * its failure. For a condition only the order matters: conditions are evaluated to find out how
+ * something went. */
 #include "model/graph_builder.h"
 
 typedef struct Use {
     Reference reference;
     const Value *place;
     bool in_condition;
-    bool self_allowed; /* asked after the action, when the own result is there too */
+    bool self_allowed; /* evaluated after the action, when its own result is available */
 } Use;
 
-/* Of a StepSpec; the instances of a forEach share it. */
+/* Uses of a StepSpec, shared by the instances of a forEach. */
 typedef struct Uses {
     const StepSpec *spec;
     VEC(Use) items;
@@ -36,7 +37,7 @@ static void add_used(Arena *arena, const Dynamic *dynamic, Use use, Uses *uses)
     }
 }
 
-/* from: [{file: STEP}]; an entry with a template in it needs a requisite. */
+/* from: [{file: STEP}]; an entry that contains a template needs a requisite. */
 static void add_published(Arena *arena, const Dynamic *dynamic, Uses *uses)
 {
     Value value = dynamic->value;
@@ -91,7 +92,7 @@ static void uses_of(Arena *arena, const StepSpec *spec, Uses *uses)
     }
 }
 
-/* Marks in `named` the steps that each step has under `onfail`, one step after the other. */
+/* Marks in `named` the `onfail` targets of each step, step by step. */
 static uint32_t mark_onfail(const EdgeVec *edges, uint32_t at, uint32_t step, uint32_t *named,
                             bool *any)
 {
@@ -133,7 +134,7 @@ static bool add_use(GraphBuilder *builder, const Step *step, const Use *use,
 void graph_add_implicit(GraphBuilder *builder)
 {
     const Steps *steps = &builder->graph->steps;
-    EdgeVec written = builder->hard; /* sorted; what is added goes behind it */
+    EdgeVec written = builder->hard; /* sorted; new edges are appended to the original */
     uint32_t *onfail_of = ARENA_ARRAY(builder->scratch, uint32_t, steps->count);
     memset(onfail_of, 0xff, steps->count * sizeof *onfail_of);
     Uses uses = { 0 };
@@ -142,7 +143,7 @@ void graph_add_implicit(GraphBuilder *builder)
         const Step *step = &steps->items[i];
         bool any;
         uint32_t first = at;
-        /* Pushing may move builder->hard, but what `written` points to stays in the arena. */
+        /* Pushing may move builder->hard, but `written` still points to valid memory in the arena. */
         at = mark_onfail(&written, first, i, onfail_of, &any);
         if (uses.spec != step->spec) {
             uses_of(builder->scratch, step->spec, &uses);
@@ -155,7 +156,7 @@ void graph_add_implicit(GraphBuilder *builder)
                 place->start, place->span,
                 "'%" STR_FMT "' computes the name of the step whose result it uses",
                 STR_ARG(step->name));
-            problem->hint = STR("say by a requisite which steps come before it");
+            problem->hint = STR("add a requisite that names the steps that must run before it");
         }
         for (uint32_t j = 0; j < uses.items.len; j++) {
             if (!add_use(builder, step, &uses.items.items[j], onfail_of)) {

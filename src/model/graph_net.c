@@ -25,7 +25,7 @@ Net net_make(Arena *arena, uint32_t count, const NetPair *pairs, uint32_t pair_c
     for (uint32_t i = 0; i < count; i++) {
         net.start[i + 1] += net.start[i];
     }
-    /* Filling moves each start to its end, which is where the one behind it starts. */
+    /* Filling moves each start to its end, which is the start of the next one. */
     for (uint32_t i = 0; i < pair_count; i++) {
         net.next[net.start[pairs[i].target]++] = pairs[i].waiter;
     }
@@ -68,15 +68,16 @@ bool net_sort(const Net *net, Arena *arena, uint32_t **sorted)
     return queued == net->count;
 }
 
-/* Tarjan's algorithm; `at` remembers for each how far its waiters are walked through. */
+/* Tarjan's algorithm; `at` is the number of successors already visited for each vertex. */
 uint32_t net_knots(const Net *net, Arena *arena, uint32_t **out_knot, uint32_t **sizes)
 {
     uint32_t *knot = numbers_new(arena, net->count, NOT_SEEN);
     uint32_t *number = numbers_new(arena, net->count, NOT_SEEN); /* order of discovery */
-    uint32_t *lowest = ARENA_ARRAY(arena, uint32_t, net->count); /* that it reaches */
+    uint32_t *lowest = ARENA_ARRAY(arena, uint32_t, net->count); /* lowest number that it reaches */
     uint32_t *at = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t *path = ARENA_ARRAY(arena, uint32_t, net->count);
-    uint32_t *open = ARENA_ARRAY(arena, uint32_t, net->count); /* seen, knot not known yet */
+    /* visited, component not determined yet */
+    uint32_t *open = ARENA_ARRAY(arena, uint32_t, net->count);
     uint32_t path_len = 0, open_len = 0, seen = 0, knots = 0;
     *sizes = numbers_new(arena, net->count, 0);
 

@@ -1,12 +1,12 @@
-/* Numbered things and what waits for them, in two flat arrays. All walks are loops: a chain of any
- * length takes no stack. */
+/* A dependency graph of integers, in two flat arrays. All traversals are iterative: a chain of any
+ * length needs no stack. */
 #pragma once
 
 #include "base/arena.h"
 
 typedef struct Net {
     uint32_t count;
-    uint32_t *start; /* of what waits for each, in `next`; one more than `count` */
+    uint32_t *start; /* offsets of each vertex's successors in `next`; one more than `count` */
     uint32_t *next;
 } Net;
 
@@ -16,20 +16,20 @@ typedef struct NetPair {
     uint32_t waiter;
 } NetPair;
 
-/* The waiters of each target stand in the order of the pairs. */
+/* The waiters of each target are in the order of the pairs. */
 Net net_make(Arena *arena, uint32_t count, const NetPair *pairs, uint32_t pair_count);
 
-/* For each, how many it waits for; a pair that is there twice counts twice. */
+/* Number of dependencies of each; duplicate pairs count twice. */
 uint32_t *net_waits(const Net *net, Arena *arena);
 
-/* True when nothing waits for itself in the end. `*sorted` then holds all, targets before their
- * waiters; NULL when it is not wanted. */
+/* Returns true if there is no cycle. `*sorted` (may be NULL) then has all, targets before their
+ * waiters. */
 bool net_sort(const Net *net, Arena *arena, uint32_t **sorted);
 
-/* Gives each the number of its knot: those that wait for each other in a circle have the same.
- * `*sizes` holds how many each knot has; returns how many knots there are. */
+/* Strongly connected components: assigns each vertex the number of its component. `*sizes` has the
+ * size of each component; returns their number. */
 uint32_t net_knots(const Net *net, Arena *arena, uint32_t **knot, uint32_t **sizes);
 
-/* A shortest circle from `first` to itself: each of `*circle` waits for the one behind it, and
- * the last for `first`. `first` must be in one. Returns its length. */
+/* A shortest cycle from `first` to itself: each of `*circle` waits for the next one, and the last
+ * one for `first`. `first` must be in a cycle. Returns its length. */
 uint32_t net_circle(const Net *net, uint32_t first, Arena *arena, uint32_t **circle);

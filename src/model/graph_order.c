@@ -1,16 +1,16 @@
-/* The order of a run: what waits for what, the order in which one worker takes it, and the chain that
- * takes longest.
+/* The order of a run: dependencies between vertices, the order for one worker, and the critical
+ * path.
  *
- * Requisites are between steps, order is between what is done with them. A step that is the target
- * of a prereq is checked before it runs, and what has it as prereq stands in between:
+ * Requisites are between steps, but order is between their phases. The target of a prereq is
+ * checked before it runs, and the steps that have it as prereq are in between:
  *
  *     B's other requisites  ->  check of B  ->  A (prereq B)  ->  B
  *
- * The check waits for everything that B's run waits for, except what can only come later: A
- * itself, when B requires it too, and other targets of A, of which then the check counts.
+ * The check waits for everything that B's run waits for, except what can only come later: A itself,
+ * if B requires it too, and other targets of A, for which the check counts then.
  *
- * The order is that of requisites first, then `order`, then the file. What others wait for comes as early
- * as the first of them would. */
+ * The order is determined by requisites first, then by `order`, then by the file. Dependencies come
+ * as early as the first step that waits for them would. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -23,8 +23,8 @@
 typedef struct NetMaker {
     GraphBuilder *builder;
     PairVec pairs;
-    const uint32_t *position;     /* of vertices; NULL: not wanted */
-    const uint32_t *prereq_start; /* of the steps that have each step as prereq */
+    const uint32_t *position;     /* of vertices; NULL: not used */
+    const uint32_t *prereq_start; /* offsets of the steps that have each step as prereq */
     const uint32_t *prereq_items;
 } NetMaker;
 
@@ -114,7 +114,7 @@ static void push_edge(NetMaker *maker, const Edge *edge)
     }
 }
 
-/* For each step, those that have it as prereq. */
+/* Collects, for each step, the steps that have it as prereq. */
 static void find_prereqs(NetMaker *maker)
 {
     GraphBuilder *builder = maker->builder;
@@ -193,15 +193,15 @@ uint32_t *graph_rank_steps(Arena *arena, const Steps *steps)
     return rank;
 }
 
-/* A check stands right before its run when nothing says otherwise. */
+/* By default, a check is immediately before its run. */
 static uint32_t vertex_rank(const Graph *graph, uint32_t vertex)
 {
     Vertex v = graph->vertices[vertex];
     return graph->rank[v.step] * 2 + (v.check ? 0 : 1);
 }
 
-/* What others wait for comes as early as the first of them would: a step written first pulls what
- * it requires before it, instead of waiting until the file comes to that. */
+/* Dependencies come as early as the first step that waits for them would: a step at the start of
+ * the file pulls what it requires before it, instead of waiting until the file reaches that. */
 uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
 {
     uint32_t *sorted;
@@ -241,9 +241,9 @@ uint32_t *graph_order_net(Arena *arena, const Graph *graph, const Net *net)
     return order;
 }
 
-/* --- Chains by what they cost ----------------------------------------------------------------- */
+/* --- Critical path ---------------------------------------------------------------------------- */
 
-/* Even what costs nothing counts a little, so that a long chain of it is longer than a short one. */
+/* Even free steps count a little, so that a long chain of them is longer than a short one. */
 static uint64_t vertex_cost(const Graph *graph, uint32_t vertex)
 {
     return (uint64_t)graph_step(graph, graph->vertices[vertex].step)->spec->action->cost_ms + 1;
@@ -281,7 +281,7 @@ Numbers graph_critical_path(const Graph *graph, Arena *arena)
         if (!graph->vertices[here].check) {
             steps[count++] = graph->vertices[here].step;
         }
-        /* The first in order of those that are as long as what is left. */
+        /* The first in order whose chain is as long as the remaining cost. */
         uint64_t left = costs[here] - vertex_cost(graph, here);
         Numbers next = graph_next(graph, here);
         uint32_t best = VERTEX_NONE;

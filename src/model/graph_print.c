@@ -3,14 +3,14 @@
 #include <stdlib.h>
 
 #include "base/enum_names.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 
 DEFINE_ENUM_NAMES(GraphFormat, graph_format, [GRAPH_TREE] = "tree", [GRAPH_DOT] = "dot",
                   [GRAPH_SVG] = "svg", [GRAPH_JSON] = "json")
 
-/* Of each step: whether it is on the critical path. */
+/* For each step, whether it is on the critical path. */
 static bool *critical_marks(const Graph *graph, Arena *arena)
 {
     bool *marks = arena_alloc_zero(arena, graph->steps.count);
@@ -21,7 +21,7 @@ static bool *critical_marks(const Graph *graph, Arena *arena)
     return marks;
 }
 
-/* Whether the arrow of an edge starts at `from`: only that of a prereq does. */
+/* Whether the arrow of an edge starts at `from`, as only that of a prereq does. */
 static bool edge_points_on(const Edge *edge)
 {
     return edge->kind == REQUISITE_PREREQ;
@@ -49,7 +49,7 @@ static void put_why(Buf *out, const Edge *edge)
     case EDGE_WRITTEN: return;
     case EDGE_WRITTEN_IN: buf_put_c(out, "  (written there)"); return;
     case EDGE_RESULT: buf_put_c(out, "  (uses its result)"); return;
-    case EDGE_CONDITION: buf_put_c(out, "  (asks for its result in a condition)"); return;
+    case EDGE_CONDITION: buf_put_c(out, "  (its condition uses the result)"); return;
     case EDGE_CLAIM: buf_put_c(out, "  (both manage "); break;
     case EDGE_NEED: buf_put_c(out, "  (needs "); break;
     }
@@ -57,11 +57,11 @@ static void put_why(Buf *out, const Edge *edge)
     buf_put_char(out, ')');
 }
 
-/* Where things are written; the lines of each source are counted once. */
+/* Locations of steps and requisites; the lines of each source are counted once. */
 typedef struct Places {
     const Sources *sources;
     Arena *arena;
-    SourceLines *lines; /* by source; NULL: places are not wanted */
+    SourceLines *lines; /* by source; NULL: no locations */
     bool *has_lines;
 } Places;
 
@@ -103,7 +103,7 @@ static void print_tree(const Graph *graph, bool with_places, Arena *arena, Buf *
         if (vertex.check) {
             buf_put_c(out, "      check ");
             visible_put(out, step->id);
-            buf_put_c(out, ", for what has it as prereq\n");
+            buf_put_c(out, ", before steps that have it as prereq\n");
             continue;
         }
         buf_put_format(out, "%4u %s", ++number, critical[vertex.step] ? "* " : "  ");
@@ -266,22 +266,22 @@ static void print_json(const Graph *graph, Arena *arena, Buf *out)
 
 /* --- SVG -------------------------------------------------------------------------------------- */
 
-/* A picture without other tools: columns from left to right, each step right of all that it waits
- * for, within a column near the middle of those. */
+/* Layered drawing without external tools: columns from left to right, each step to the right of its
+ * dependencies, and within a column near their middle. */
 
 enum {
     BOX_HEIGHT = 26,
     ROW = 40,
-    GAP = 90, /* between columns: room for the arrows */
+    GAP = 90, /* between columns, for the arrows */
     MARGIN = 20,
-    LETTER = 7, /* width of one in the font below */
+    LETTER = 7, /* width of a character in the font below */
     LETTERS_MAX = 42,
 };
 
 typedef struct Box {
     uint32_t step;
     uint32_t column;
-    double wish; /* the row where it would like to be */
+    double wish; /* preferred row */
     uint32_t row;
     uint32_t x, y, width;
 } Box;
@@ -292,7 +292,7 @@ typedef struct Drawing {
     Box **sorted;
     uint32_t *column_width;
     uint32_t columns;
-    uint32_t rows; /* of the highest column */
+    uint32_t rows; /* height of the highest column */
     uint32_t width, height;
 } Drawing;
 
@@ -314,7 +314,7 @@ static int compare_boxes(const void *a, const void *b)
     return x->step < y->step ? -1 : 1;
 }
 
-/* In order, so that the columns of all that a step waits for are known. */
+/* In order, so that the columns of all dependencies are known. */
 static void set_columns(Drawing *drawing, Arena *arena)
 {
     const Graph *graph = drawing->graph;
@@ -322,7 +322,7 @@ static void set_columns(Drawing *drawing, Arena *arena)
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
         uint32_t vertex = graph->order[i];
         Vertex v = graph->vertices[vertex];
-        /* A check has no box: what waits for it waits for the same as it does. */
+        /* A check has no box: steps that wait for it are placed like its other successors. */
         uint32_t behind = column[vertex] + (v.check ? 0 : 1);
         Numbers next = graph_next(graph, vertex);
         for (uint32_t j = 0; j < next.count; j++) {
@@ -337,7 +337,7 @@ static void set_columns(Drawing *drawing, Arena *arena)
     }
 }
 
-/* Column by column: the mean row of those that its arrows come from. */
+/* Column by column: the mean row of the predecessors. */
 static void set_rows(Drawing *drawing)
 {
     const Graph *graph = drawing->graph;
@@ -484,7 +484,8 @@ static void print_svg(const Graph *graph, Arena *arena, Buf *out)
     set_rows(&drawing);
     set_places(&drawing, arena);
 
-    /* The next of each step on the critical path; its own number at the end of it and elsewhere. */
+    /* The successor of each step on the critical path; its own index at the end of it and for other
+     * steps. */
     uint32_t *critical_next = ARENA_ARRAY(arena, uint32_t, graph->steps.count);
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         critical_next[i] = i;
@@ -515,7 +516,7 @@ static void print_svg(const Graph *graph, Arena *arena, Buf *out)
     buf_put_c(out, "</svg>\n");
 }
 
-/* --- All of them ------------------------------------------------------------------------------ */
+/* --- Public API ------------------------------------------------------------------------------- */
 
 void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out)
 {

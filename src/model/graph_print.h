@@ -1,11 +1,11 @@
-/* A graph as text for people and programs. */
+/* Prints a graph for people and programs. */
 #pragma once
 
 #include "base/buf.h"
 #include "model/graph.h"
 
 typedef enum GraphFormat {
-    GRAPH_TREE, /* the order of the run, and below each step what it depends on */
+    GRAPH_TREE, /* the order of the run, and below each step its dependencies */
     GRAPH_DOT,  /* for Graphviz */
     GRAPH_SVG,
     GRAPH_JSON,
@@ -13,9 +13,8 @@ typedef enum GraphFormat {
 const char *graph_format_name(GraphFormat format);
 bool graph_format_from_name(Str name, GraphFormat *out);
 
-/* Ends with a line end. Arrows point from what comes first to what comes later; the critical path
- * is marked. `with_places`, a tree says where each step and requisite is written. `arena` is
- * scratch. JSON:
+/* Ends with a newline. Arrows point from earlier to later steps; the critical path is marked.
+ * `with_places`: a tree includes the location of each step and requisite. `arena` is scratch. JSON:
  *
  *     {"format":"eden.graph/1",
  *      "steps":[{"id","index","name","job","action","run_order","critical":bool}],
@@ -23,5 +22,5 @@ bool graph_format_from_name(Str name, GraphFormat *out);
  *      "order":[{"id","phase":"check"|"run"}],
  *      "critical_path":[id]}
  *
- * where `from` depends on `to`, steps stand in file order, and index and run_order count from 1. */
+ * where `from` depends on `to`, steps are in file order, and index and run_order start at 1. */
 void graph_print(const Graph *graph, GraphFormat format, bool with_places, Arena *arena, Buf *out);

@@ -1,4 +1,4 @@
-/* From references to edges. */
+/* Resolves references to edges. */
 #include "base/glob.h"
 #include "model/document_place.h"
 #include "model/graph_builder.h"
@@ -10,7 +10,7 @@ bool graph_builder_push(GraphBuilder *builder, EdgeVec *edges, Edge edge)
             problems_add(builder->problems, "E0405",
                          sources_get(builder->graph->sources, edge.place->source),
                          edge.place->start, edge.place->span,
-                         "the requisites come to more than %d pairs of steps", GRAPH_EDGES_MAX);
+                         "the requisites expand to more than %d pairs of steps", GRAPH_EDGES_MAX);
         }
         builder->too_many = true;
         return false;
@@ -37,8 +37,8 @@ static Str reference_text(const Reference *reference, Arena *arena)
     return arena_format(arena, "step named '%" STR_FMT "'", STR_ARG(reference->pattern));
 }
 
-/* A step of that module whose id is not known: without a node that of '/etc/{{ item }}.conf', at load
- * that of "{{ macros['path'] }}". It may be what was meant. */
+/* A step of that module with an unknown ID: without a node such as '/etc/{{ item }}.conf', at load
+ * time such as "{{ macros['path'] }}". It may be the target. */
 static const Step *step_without_id(const GraphBuilder *builder, const Reference *reference)
 {
     const Steps *steps = &builder->graph->steps;
@@ -52,7 +52,7 @@ static const Step *step_without_id(const GraphBuilder *builder, const Reference 
     return NULL;
 }
 
-/* Whether it means a step whose forEach gives nothing on this node. */
+/* Whether it refers to a step whose forEach is empty on this node. */
 static bool means_idle_step(const GraphBuilder *builder, uint32_t step, const Reference *reference)
 {
     const Steps *steps = &builder->graph->steps;
@@ -81,7 +81,7 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
                          const Value *place)
 {
     if (builder->graph->steps.broken && reference->kind == REFERENCE_MODULE) {
-        return; /* a step whose action or parameters are wrong may be the one */
+        return; /* a step with an invalid action or parameters may be the target */
     }
     Problem *problem = problems_add(builder->problems, "E0401", source_of(builder, place),
                                     place->start, place->span, "no %" STR_FMT " in this run",
@@ -92,11 +92,12 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
     if (!step_index_suggest(builder->index, step, reference, &nearest, &near)) {
         const Step *late = step_without_id(builder, reference);
         problem->hint =
-            late == NULL ? STR_EMPTY
-                         : arena_format(arena,
-                                        "if it is step '%" STR_FMT
-                                        "', refer to it by name: its id is known only when it runs",
-                                        STR_ARG(late->name));
+            late == NULL
+                ? STR_EMPTY
+                : arena_format(arena,
+                               "if you mean step '%" STR_FMT
+                               "', refer to it by name: its ID is not known before it runs",
+                               STR_ARG(late->name));
         return;
     }
     const StepSpec *spec = near == UINT32_MAX ? NULL : graph_step(builder->graph, near)->spec;
@@ -105,11 +106,11 @@ static void tell_missing(GraphBuilder *builder, uint32_t step, const Reference *
     if (source != NULL) {
         bool named = spec->name_place.source == spec->place.source;
         const Value *shown = named ? &spec->name_place : &spec->place;
-        unsigned line = source_place(source, shown->start).line;
+        unsigned line = source_location(source, shown->start).line;
         where = source == source_of(builder, place)
                     ? arena_format(arena, "line %u", line)
                     : arena_format(arena, "%" STR_FMT ":%u", STR_ARG(source->name), line);
-        if (!str_eq(nearest, spec->name)) { /* an id: the line is that of the name */
+        if (!str_eq(nearest, spec->name)) { /* an ID: the line is that of the name */
             where = arena_format(arena, "step '%" STR_FMT "', %" STR_FMT, STR_ARG(spec->name),
                                  STR_ARG(where));
         }
@@ -144,7 +145,7 @@ static void tell_ambiguous(GraphBuilder *builder, const Reference *reference, co
         "%u jobs have a step named '%" STR_FMT "': %" STR_FMT "%s", jobs,
         STR_ARG(reference->pattern), STR_ARG(buf_str(&list)), jobs > SHOWN ? " ..." : "");
     problem->hint =
-        arena_format(builder->problems->arena, "name the job too: '%" STR_FMT "#%" STR_FMT "'",
+        arena_format(builder->problems->arena, "specify the job: '%" STR_FMT "#%" STR_FMT "'",
                      STR_ARG(first->spec->job->name), STR_ARG(reference->pattern));
 }
 

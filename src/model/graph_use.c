@@ -1,5 +1,5 @@
-/* `use`: parameters of another step, where this one does not say otherwise. Never its id, never
- * its requisites, and never what that one got by `use` itself. */
+/* `use`: copies parameters of another step that this one does not set. Never its ID, never its
+ * requisites, and never what the other step got from `use` itself. */
 #include "model/graph_builder.h"
 #include "model/step_params.h"
 
@@ -35,8 +35,8 @@ static UseCopy copy_make(Arena *arena, Step *step)
     return copy;
 }
 
-/* Values that the load found are taken over where the parameter is of the same kind there; others
- * are made from the template when the step runs. */
+/* Values known at load time are copied if the parameter has the same type there; others are
+ * evaluated from the template when the step runs. */
 static void take_param(UseCopy *copy, const Step *from, uint32_t there, uint32_t here)
 {
     const ParamSpec *a = &from->spec->action->params[there];
@@ -67,8 +67,8 @@ static void take_params(UseCopy *copy, const Step *from)
     }
 }
 
-/* Where steps lend parameters to others (use_in), nobody has looked yet whether the rest lacks
- * some: see expand.c. Steps that got any were looked at. */
+/* If steps lend parameters to others (use_in), missing parameters have not been checked yet: see
+ * expand.c. Steps that got any have been checked. */
 static void check_others(GraphBuilder *builder, const Step *before)
 {
     const Steps *steps = &builder->graph->steps;
@@ -87,7 +87,7 @@ void graph_apply_use(GraphBuilder *builder)
 {
     Step *steps = builder->graph->steps.items;
     const EdgeVec *edges = &builder->hard;
-    /* What is copied is what was written, so the steps as they were stay at hand. */
+    /* Copies what was written, so the original steps are preserved. */
     Step *before = NULL;
     for (uint32_t i = 0; i < edges->len;) {
         uint32_t from = edges->items[i].from;

@@ -1,4 +1,4 @@
-/* A file below jobs/: steps, or further jobs. */
+/* A file below jobs/: steps, or a list of jobs. */
 #include "base/str_map.h"
 #include "model/foreign.h"
 #include "model/parse.h"
@@ -26,7 +26,7 @@ static bool include_add(const SiteLoad *load, Value name, uint32_t before, Inclu
     if (!value_is_string(name) || !document_is_name(value_str(name)) ||
         site_has_template(value_str(name))) {
         site_problem(load, "E0303", name,
-                     "'include' takes the names of jobs, without templates and '.yaml'");
+                     "'include' requires names of jobs, without templates and '.yaml'");
         return false;
     }
     VEC_PUSH(load->arena, out,
@@ -46,7 +46,7 @@ static bool includes_parse(const SiteLoad *load, Value given, uint32_t before, I
     return ok;
 }
 
-/* `- include: NAME` among the steps; false in `*is_include` when it is a step. */
+/* Parses `- include: NAME` among the steps; `*is_include` is false if it is a step. */
 static bool take_include(const SiteLoad *load, Value step, uint32_t before, Includes *out,
                          bool *is_include)
 {
@@ -57,13 +57,13 @@ static bool take_include(const SiteLoad *load, Value step, uint32_t before, Incl
     }
     if (step.map->len > 1) {
         site_problem(load, "E0302", step.map->entries[0].key,
-                     "an entry with 'include' has no other keys");
+                     "an entry with 'include' cannot have other keys");
         return false;
     }
     return includes_parse(load, *given, before, out);
 }
 
-/* Names must differ within a file, because references are made of them. */
+/* Names must be unique within a file, because references use them. */
 static bool check_name(const SiteLoad *load, StrMap *names, const StepSpec *spec)
 {
     const StepSpec *other = str_map_find(names, spec->name);
@@ -76,7 +76,7 @@ static bool check_name(const SiteLoad *load, StrMap *names, const StepSpec *spec
     }
     Problem *problem =
         site_problem(load, "E0309", spec->name_place,
-                     "two steps of this file are called '%" STR_FMT "'", STR_ARG(spec->name));
+                     "duplicate step name '%" STR_FMT "' in this file", STR_ARG(spec->name));
     site_hint_other(load, problem, other->name_place);
     return false;
 }
@@ -111,19 +111,18 @@ static bool steps_parse(const SiteLoad *load, Value given, const RunOptions *bas
     return ok;
 }
 
-/* At the key that comes second. */
+/* Reports it at the second key. */
 static void tell_both(const SiteLoad *load, const Map *document)
 {
     Value steps = map_find_str(document, STR("steps"))->key;
     Value jobs = map_find_str(document, STR("jobs"))->key;
     bool steps_first = steps.start < jobs.start;
     Problem *problem = site_problem(load, "E0322", steps_first ? jobs : steps,
-                                    "a job holds either 'steps' or 'jobs', not both");
-    problem->hint =
-        arena_format(load->problems->arena,
-                     "'%s' is in line %u; put the steps into a file of their own "
-                     "and name it among the jobs",
-                     steps_first ? "steps" : "jobs", site_line(load, steps_first ? steps : jobs));
+                                    "a job contains either 'steps' or 'jobs', not both");
+    problem->hint = arena_format(
+        load->problems->arena,
+        "'%s' is in line %u; move the steps to a separate file and list it among the jobs",
+        steps_first ? "steps" : "jobs", site_line(load, steps_first ? steps : jobs));
 }
 
 bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, JobFile *out)
@@ -142,7 +141,7 @@ bool job_file_parse(const SiteLoad *load, Str name, Str path, Value document, Jo
     if (value_get(document, STR("steps")) == NULL && value_get(document, STR("jobs")) == NULL) {
         Str foreign = foreign_document(document);
         if (foreign.len > 0) {
-            site_problem(load, "E0303", document, "a job must have 'steps' or 'jobs'")->hint =
+            site_problem(load, "E0303", document, "a job must contain 'steps' or 'jobs'")->hint =
                 foreign;
             out->unread = true;
             return false;

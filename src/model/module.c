@@ -64,8 +64,8 @@ const Module *module_table_find_module(ModuleTable table, Str name)
     return NULL;
 }
 
-/* Within a module that exists only the action counts: a long name of the module would allow so many
- * errors that "append" is near to "absent". */
+/* Within an existing module only the action is compared: a long module name would allow so many
+ * edits that "append" is close to "absent". */
 static bool suggest_within(const Module *module, Str name, Arena *arena, Str *out)
 {
     Str near;
@@ -142,16 +142,16 @@ bool id_params_hold(const char *id_params, Str name)
 }
 
 static const char *const kind_names[] = {
-    [PARAM_STRING] = "text",
+    [PARAM_STRING] = "string",
     [PARAM_INT] = "integer",
     [PARAM_BOOL] = "boolean",
     [PARAM_DURATION] = "duration",
     [PARAM_MODE] = "file mode",
     [PARAM_PATH] = "path",
     [PARAM_PLACE] = "path",
-    [PARAM_STRINGS] = "list of texts",
+    [PARAM_STRINGS] = "list of strings",
     [PARAM_MAP] = "map",
-    [PARAM_VERSIONS] = "names, with versions or without",
+    [PARAM_VERSIONS] = "names, with or without versions",
     [PARAM_COMMAND] = "command",
     [PARAM_ANY] = "anything",
     [PARAM_SITE_FILE] = "file of the site",

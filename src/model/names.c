@@ -19,9 +19,9 @@ static bool is_everywhere(Str name)
     return false;
 }
 
-/* --- Telling ----------------------------------------------------------------------------------- */
+/* --- Reporting --------------------------------------------------------------------------------- */
 
-/* A file is shown with its folder. */
+/* A file is shown with its directory. */
 static Str shown_name(const NamesCheck *check, const Template *template, Value document)
 {
     Str name = template_name(template), root = check->root;
@@ -32,7 +32,7 @@ static Str shown_name(const NamesCheck *check, const Template *template, Value d
                         root.len == 0 || str_ends(root, STR("/")) ? "" : "/", STR_ARG(name));
 }
 
-/* `fix` replaces what is underlined; empty: the hint is advice only. */
+/* `fix` replaces the underlined text; empty: the hint is only advice. */
 static void tell(const NamesCheck *check, const NameUse *use, Str message, Str hint, Str fix)
 {
     Fault fault = { .class = FAULT_UNDEFINED,
@@ -45,23 +45,23 @@ static void tell(const NamesCheck *check, const NameUse *use, Str message, Str h
                     .span = use->span,
                     .document = value_null() };
     Source source = { .text = fault.template_text, .first_line = 1 };
-    Place place = source_place(&source, use->offset);
+    LineColumn place = source_location(&source, use->offset);
     fault.line = place.line;
     fault.column = place.column;
     Problems found;
     problems_init(&found, check->problems->arena);
     document_add_fault(&found, check->sources, &fault, use->document);
-    problems_take_new(check->problems, &found);
+    problems_add_new(check->problems, &found);
 }
 
-/* grains.id, grains['id']: up to and with the closing bracket. */
+/* For grains.id and grains['id']: the end, including the closing bracket. */
 static uint32_t end_of_element(const TemplateUse *use, Str text)
 {
     size_t end = use->element_offset + use->element_span;
     return (uint32_t)(end + (end < text.len && text.data[end] == ']'));
 }
 
-/* "ansible_fqdn" of ansible_facts.fqdn and ansible_facts['fqdn']. */
+/* "ansible_fqdn" for ansible_facts.fqdn and ansible_facts['fqdn']. */
 static Str foreign_element(const NamesCheck *check, const TemplateUse *use)
 {
     if (str_eq(use->name, STR("ansible_facts"))) {
@@ -73,7 +73,7 @@ static Str foreign_element(const NamesCheck *check, const TemplateUse *use)
                         STR_ARG(use->element));
 }
 
-/* Whether the name is one of another tool; then it is told with the name here. */
+/* Whether the name belongs to another tool; if so, reports it with the equivalent. */
 static bool tell_foreign(const NamesCheck *check, const Template *template, Value document,
                          const TemplateUse *use)
 {
@@ -102,7 +102,7 @@ static bool tell_foreign(const NamesCheck *check, const Template *template, Valu
 
 /* --- Checking ---------------------------------------------------------------------------------- */
 
-/* Whether the template asks somewhere whether there is such a thing. */
+/* Whether the template tests anywhere if it is defined. */
 static bool is_guarded(const TemplateUses *uses, const TemplateUse *use)
 {
     for (uint32_t i = 0; i < uses->count; i++) {
@@ -142,7 +142,7 @@ static void note_macro(const NamesCheck *check, const Template *template, Value 
     }
 }
 
-/* What is known by another reason than that it is everywhere. */
+/* Whether it is available here in particular, rather than everywhere. */
 static bool is_here(const SiteNames *names, Str name)
 {
     return (names->steps && str_eq(name, STR("steps"))) ||
@@ -150,7 +150,7 @@ static bool is_here(const SiteNames *names, Str name)
            (names->item && str_eq(name, STR("item"))) || global_find(name) != NULL;
 }
 
-/* Names that are somewhere, but not here. */
+/* Reports names that are available elsewhere, but not here. */
 static bool tell_elsewhere(const NamesCheck *check, const Template *template, Value document,
                            const TemplateUse *use)
 {
@@ -161,8 +161,8 @@ static bool tell_elsewhere(const NamesCheck *check, const Template *template, Va
         message =
             arena_format(check->arena, "%s cannot use the results of steps", check->names->here);
     } else if (str_eq(use->name, STR("step")) && check->names->steps) {
-        message = STR("'step' is undefined: only 'success', 'continue' and 'until' see the result "
-                      "of their own step");
+        message = STR("'step' is undefined: only 'success', 'continue' and 'until' can use the "
+                      "result of their own step");
     }
     if (message.len > 0) {
         NameUse place = {
@@ -214,7 +214,49 @@ bool names_check(const NamesCheck *check, const Dynamic *dynamic)
     return ok;
 }
 
-bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given)
+static Str did_you_mean(const NamesCheck *check, Str name)
+{
+    return arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(name));
+}
+
+static bool is_identifier(Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (!ascii_is_name(name.data[i])) {
+            return false;
+        }
+    }
+    return name.len > 0 && !ascii_is_digit(name.data[0]);
+}
+
+/* steps['nobody']; an instance of forEach is 'name[item]'. */
+static bool check_step(const NamesCheck *check, const Template *template, const TemplateUse *use,
+                       const StrMap *steps)
+{
+    Str name = str_slice(use->element, 0, str_find(use->element, STR("["), 0)), near;
+    if (!use->literal || steps == NULL || str_map_has(steps, name)) {
+        return true;
+    }
+    Suggest suggest = suggest_make(use->element);
+    uint32_t at = 0;
+    for (StrMapEntry *entry; (entry = str_map_next(steps, &at)) != NULL;) {
+        suggest_offer(&suggest, entry->key);
+    }
+    bool found = suggest_found(&suggest, &near);
+    bool is_quoted = use->element_span > use->element.len; /* steps.NAME cannot contain spaces */
+    NameUse place = { .offset = use->element_offset,
+                      .span = use->element_span,
+                      .template = template,
+                      .document = value_null() };
+    tell(check, &place,
+         arena_format(check->arena, "step '%" STR_FMT "' not found", STR_ARG(use->element)),
+         found ? did_you_mean(check, near) : STR_EMPTY,
+         found && (is_quoted || is_identifier(near)) ? near : STR_EMPTY);
+    return false;
+}
+
+bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given,
+                      const StrMap *steps)
 {
     bool ok = true;
     const TemplateUses *uses = template_uses(template);
@@ -225,6 +267,8 @@ bool names_check_file(const NamesCheck *check, const Template *template, const S
         }
         if (is_everywhere(use->name)) {
             note_macro(check, template, value_null(), use);
+        } else if (str_eq(use->name, STR("steps")) && !str_map_has(given, use->name)) {
+            ok = check_step(check, template, use, steps) && ok;
         } else if (!str_map_has(given, use->name)) {
             ok = !tell_foreign(check, template, value_null(), use) && ok;
         }
@@ -232,7 +276,7 @@ bool names_check_file(const NamesCheck *check, const Template *template, const S
     return ok;
 }
 
-/* --- When all is read -------------------------------------------------------------------------- */
+/* --- After the whole site is read -------------------------------------------------------------- */
 
 bool names_is_builtin_macro(ModuleTable modules, Str name)
 {
@@ -278,11 +322,6 @@ static void offer_names(const SiteNames *names, Suggest *suggest)
     }
 }
 
-static Str did_you_mean(const NamesCheck *check, Str name)
-{
-    return arena_format(check->arena, "did you mean '%" STR_FMT "'?", STR_ARG(name));
-}
-
 static void tell_macro(const NamesCheck *check, const NameUse *use, const Suggest *suggest)
 {
     Str near, hint = STR_EMPTY, fix = STR_EMPTY;
@@ -291,8 +330,8 @@ static void tell_macro(const NamesCheck *check, const NameUse *use, const Sugges
         fix = near;
     }
     tell(check, use,
-         arena_format(check->arena, "there is no macro '%" STR_FMT "'", STR_ARG(use->name)), hint,
-         fix);
+         arena_format(check->arena, "macro '%" STR_FMT "' is not defined", STR_ARG(use->name)),
+         hint, fix);
 }
 
 static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
@@ -307,7 +346,7 @@ static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest
         hint = did_you_mean(check, near);
     } else {
         hint = arena_format(check->arena,
-                            "a variable is written 'vars.%" STR_FMT "', a text in quotes",
+                            "write 'vars.%" STR_FMT "' for a variable, or quote it as a string",
                             STR_ARG(use->name));
     }
     tell(check, use, arena_format(check->arena, "'%" STR_FMT "' is undefined", STR_ARG(use->name)),

@@ -1,5 +1,5 @@
-/* Names that templates of a site can use. A name that exists nowhere is told when the site is read,
- * and not by the first run that comes by it. */
+/* Names that the templates of a site can use. An undefined name is reported when the site is read,
+ * instead of by the first run that evaluates it. */
 #pragma once
 
 #include "base/str_map.h"
@@ -7,24 +7,25 @@
 #include "model/dynamic.h"
 #include "model/module.h"
 
-/* Where a template stands, which decides what it sees besides vars, server and the like. */
+/* The context of a template, which determines the names that it can use in addition to vars, server
+ * and so on. */
 typedef struct SiteNames {
     bool steps;       /* results of other steps */
     bool step;        /* its own result: `step` */
-    bool item;        /* in forEach */
-    bool open;        /* whoever uses it gives it names of his own: a macro's arguments */
-    const char *here; /* "variables", where there are no steps; for messages */
+    bool item;        /* inside forEach */
+    bool open;        /* the user of the template adds names: arguments of a macro */
+    const char *here; /* "variables", in which there are no steps; for messages */
 } SiteNames;
 
-/* A use of what may be there or not: a macro by its literal name, macros['x'], or a variable. All of
- * the site must be read before one can say. */
+/* The use of a name that may or may not exist: a macro by its literal name, macros['x'], or a
+ * variable. It can be checked only after the whole site is read. */
 typedef struct NameUse {
     bool macro;
     Str name;
     uint32_t offset, span;
     const Template *template;
-    Value document;  /* that the template is the text of */
-    SiteNames names; /* of the place, for "did you mean" */
+    Value document;  /* the string that contains the template */
+    SiteNames names; /* of the context, for "did you mean" */
 } NameUse;
 typedef VEC(NameUse) NameUses;
 
@@ -33,18 +34,19 @@ typedef struct NamesCheck {
     const Sources *sources;
     Problems *problems;
     const SiteNames *names;
-    Str root;       /* put before the names of files of templates, as SiteReader has it */
-    NameUses *open; /* what is to be settled when all of the site is read; NULL: not wanted */
+    Str root;       /* prefix of the names of template files, as in SiteReader */
+    NameUses *open; /* uses to check after the whole site is read; NULL: not collected */
 } NamesCheck;
 
-/* False with problems for names that cannot be there. */
+/* Returns false, with problems, for names that cannot exist. */
 bool names_check(const NamesCheck *check, const Dynamic *dynamic);
-/* The same for a template that is a file: names may come from whoever uses it, so only those are
- * told that certainly belong to another tool and that no `context` of a step has (`given`). */
-bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given);
+/* The same for a template file: its user may add names, so only those are reported that certainly
+ * belong to another tool and that no `context` of a step defines (`given`). */
+bool names_check_file(const NamesCheck *check, const Template *template, const StrMap *given,
+                      const StrMap *steps); /* the names of all steps; NULL: unknown */
 
-/* Whether a macro of that name comes with the program. */
+/* Whether it is a built-in macro. */
 bool names_is_builtin_macro(ModuleTable modules, Str name);
-/* Tells that there is no such macro or name. `macros` and `variables` are those of the site. */
+/* Reports that the macro or name does not exist. `macros` and `variables` are those of the site. */
 void names_tell(const NamesCheck *check, const NameUse *use, ModuleTable modules,
                 const StrMap *macros, const StrMap *variables);

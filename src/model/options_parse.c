@@ -1,4 +1,5 @@
-/* What steps and jobs have beside their action: `conditions`, `retry` and `runOptions`. */
+/* Parses what steps and jobs have in addition to an action: `conditions`, `retry` and
+ * `runOptions`. */
 #include "model/parse.h"
 
 enum {
@@ -7,7 +8,7 @@ enum {
 
 const Condition condition_none = { .given = false };
 
-/* `{interval, limit}`, for run options also `until`. */
+/* `{interval, limit}`, and `until` for run options. */
 static bool retry_parse(const SiteLoad *load, Value given, bool with_until, Retry *out)
 {
     static const Field fields[] = {
@@ -50,9 +51,8 @@ static bool condition_parse(const SiteLoad *load, Value given, Condition *out)
     *out = (Condition){ 0 };
     if (value_is_string(given) || given.kind == VALUE_BOOL) {
         Problem *problem = site_problem(load, "E0303", given,
-                                        "a condition is a map with the key "
-                                        "'condition'");
-        problem->hint = STR("write it as 'condition: ...' on a line of its own");
+                                        "a condition must be a map with the key 'condition'");
+        problem->hint = STR("write it as 'condition: ...' on a separate line");
         return false;
     }
     Value values[2];
@@ -89,7 +89,7 @@ bool conditions_parse(const SiteLoad *load, Value given, Condition *when, Condit
     SiteNames names = load->names == NULL ? (SiteNames){ 0 } : *load->names;
     SiteLoad inner = site_load_naming(load, load->names == NULL ? NULL : &names);
     for (size_t i = 0; i < COUNT_OF(conditions); i++) {
-        names.step = i > 0; /* all but `when` see the own result */
+        names.step = i > 0; /* all except `when` can use their own result */
         if (!value_is_missing(values[i])) {
             ok = condition_parse(&inner, values[i], conditions[i]) && ok;
         }
@@ -109,7 +109,7 @@ static bool percent_parse(const SiteLoad *load, Value given, int64_t *out)
         *out = 0;
     }
     if (*out < 1 || *out > 100) {
-        site_problem(load, "E0303", given, "'percent' must be a whole number from 1 to 100");
+        site_problem(load, "E0303", given, "'percent' must be an integer from 1 to 100");
         return false;
     }
     return true;
@@ -139,14 +139,14 @@ static bool serialize_parse(const SiteLoad *load, Value given, Serialize *out)
     bool has_percent = !value_is_missing(values[PERCENT]);
     if (ok && has_count == has_percent) {
         site_problem(load, "E0304", given,
-                     has_count ? "'serialize' takes either 'count' or 'percent', not both"
-                               : "'serialize' needs 'count' or 'percent'");
+                     has_count ? "'serialize' requires either 'count' or 'percent', not both"
+                               : "'serialize' requires 'count' or 'percent'");
         ok = false;
     }
     if (has_count) {
         out->count = values[COUNT].integer;
         if (out->count == 0) {
-            site_problem(load, "E0303", values[COUNT], "'count' must be a whole number from 1");
+            site_problem(load, "E0303", values[COUNT], "'count' must be a positive integer");
             ok = false;
         }
     }

@@ -1,4 +1,4 @@
-/* What a site wrote, in the form that a parameter's kind promises. */
+/* Converts a value of a site to the form that the type of a parameter requires. */
 #include "base/suggest.h"
 #include "lang/duration.h"
 #include "lang/number.h"
@@ -11,12 +11,12 @@ enum {
 
 typedef struct Conversion {
     Arena *arena;
-    const Sources *sources; /* NULL: spellings are not known */
+    const Sources *sources; /* NULL: original spellings are unknown */
     const ParamSpec *spec;
     Error *err;
 } Conversion;
 
-/* A short form of what was given, for messages. */
+/* The value, shortened for messages. */
 static Str shown(const Conversion *c, Value v)
 {
     if (value_is_secret(v)) {
@@ -47,7 +47,7 @@ static bool refuse(const Conversion *c, const char *wanted, Value given)
                      STR_ARG(shown(c, given)));
 }
 
-/* The same with what was probably meant. */
+/* The same with a suggestion. */
 static bool refuse_but(const Conversion *c, const char *wanted, Value given, Str meant)
 {
     return error_set(c->err, ERROR_INVALID,
@@ -63,7 +63,7 @@ static Value with_mark(Value v, Value given)
     return v;
 }
 
-/* How a number or boolean was written; as this program writes it when that is not known. */
+/* The original spelling of a number or boolean; if it is unknown, the default formatting. */
 static Str spelling(const Conversion *c, Value v)
 {
     Str original = c->sources == NULL ? STR_EMPTY : value_original(c->sources, v);
@@ -80,7 +80,7 @@ static bool is_scalar(Value v)
     return v.kind == VALUE_BOOL || v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
 }
 
-/* Text that the system can take: no zero byte. */
+/* A string without NUL bytes, which system calls accept. */
 static bool to_text(const Conversion *c, Value given, const char *wanted, Value *out)
 {
     if (is_scalar(given)) {
@@ -120,7 +120,7 @@ static bool check_choice(const Conversion *c, Value text)
 
 static bool to_string(const Conversion *c, Value given, Value *out)
 {
-    return to_text(c, given, "text", out) && check_choice(c, *out);
+    return to_text(c, given, "a string", out) && check_choice(c, *out);
 }
 
 static bool to_int(const Conversion *c, Value given, Value *out)
@@ -176,7 +176,7 @@ static bool to_duration(const Conversion *c, Value given, Value *out)
     return true;
 }
 
-/* 0644, "0644", 644, "644" and 0o644 are all the same: nobody means the decimal number. */
+/* 0644, "0644", 644, "644" and 0o644 are all the same: the decimal number is never intended. */
 static bool to_mode(const Conversion *c, Value given, Value *out)
 {
     Str text = given.kind == VALUE_INT  ? spelling(c, given)
@@ -194,7 +194,7 @@ static bool to_mode(const Conversion *c, Value given, Value *out)
     return true;
 }
 
-/* Without empty and "." parts, and with ".." taken back. */
+/* Removes empty and "." components, and resolves "..". */
 static Str clean_path(Arena *arena, Str path)
 {
     char *clean = arena_alloc(arena, path.len + 1);
@@ -278,18 +278,18 @@ static bool to_strings(const Conversion *c, Value given, Value *out)
         *out = with_mark(value_list(texts), given);
         return true;
     }
-    return to_texts(c, given, "a list of texts", out);
+    return to_texts(c, given, "a list of strings", out);
 }
 
 static bool put_entries(const Conversion *c, Map *into, const Map *from)
 {
     for (uint32_t i = 0; i < from->len; i++) {
         Value key;
-        if (!to_text(c, from->entries[i].key, "a map with text as keys", &key)) {
+        if (!to_text(c, from->entries[i].key, "a map with strings as keys", &key)) {
             return false;
         }
         if (map_find(into, key) != NULL) {
-            return error_set(c->err, ERROR_INVALID, "has the key %" STR_FMT " twice",
+            return error_set(c->err, ERROR_INVALID, "has the duplicate key %" STR_FMT,
                              STR_ARG(shown(c, key)));
         }
         map_append(c->arena, into, key, from->entries[i].value);
@@ -338,7 +338,8 @@ static bool put_version(const Conversion *c, Map *into, Value name, Value versio
         return false;
     }
     if (map_find(into, key) != NULL) {
-        return error_set(c->err, ERROR_INVALID, "names %" STR_FMT " twice", STR_ARG(shown(c, key)));
+        return error_set(c->err, ERROR_INVALID, "contains %" STR_FMT " twice",
+                         STR_ARG(shown(c, key)));
     }
     map_append(c->arena, into, key, version);
     return true;
@@ -368,7 +369,7 @@ static bool to_versions(const Conversion *c, Value given, Value *out)
 
 static bool to_command(const Conversion *c, Value given, Value *out)
 {
-    static const char wanted[] = "a command, as text or as a list of texts";
+    static const char wanted[] = "a command, as a string or as a list of strings";
     if (value_is_sequence(given)) {
         if (given.list->len == 0) {
             return error_set(c->err, ERROR_INVALID, "must be %s, not an empty list", wanted);

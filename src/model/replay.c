@@ -1,8 +1,8 @@
-/* A run without a world: where the executor asks a condition or starts an action, the answer is
- * taken from the recorded turn. What comes of it must be what the turn says. */
+/* A run without side effects: where the executor evaluates a condition or starts an action, the
+ * result is taken from the recorded turn. What follows from it must match the record. */
 #include "model/replay.h"
 
-/* As the stages of the executor. */
+/* Same as the stages of the executor. */
 typedef enum Stage {
     STAGE_START,
     STAGE_ACT,
@@ -26,9 +26,9 @@ typedef struct Replayer {
     Arena *arena;
     Schedule *schedule;
     StepState *steps;
-    uint8_t *where; /* of each work: NOT_TAKEN or where its last turn left it */
-    Work started;   /* what was handed out last */
-    Work *joined;   /* what joins it, from the schedule; room for JOIN_MAX */
+    uint8_t *where; /* for each work item: NOT_TAKEN, or the state after its last turn */
+    Work started;   /* work handed out last */
+    Work *joined;   /* work that the schedule joins to it; JOIN_MAX entries */
     uint32_t joined_count, joined_taken;
     Replay result;
 } Replayer;
@@ -57,7 +57,7 @@ static Str work_text(const Replayer *replayer, Work work)
                         STR_ARG(id));
 }
 
-/* The last answer in this turn of a condition; NULL: it was not asked. */
+/* The last evaluation of a condition in this turn; NULL: it was not evaluated. */
 static const Asked *find_asked(const Replayer *replayer, const Turn *turn, ConditionName condition)
 {
     const Asked *asked = &replayer->recording->turns->asked.items[turn->first_asked];
@@ -352,7 +352,7 @@ static bool compare_ends(Replayer *replayer, const Turn *turn, TurnEnd end)
     Str now = end_text(replayer, end, phase, status);
     return differ(replayer, turn->work.step,
                   arena_format(replayer->arena,
-                               "recorded: %" STR_FMT "; what was observed comes to: %" STR_FMT,
+                               "recorded: %" STR_FMT "; what was observed results in: %" STR_FMT,
                                STR_ARG(recorded), STR_ARG(now)));
 }
 
@@ -412,14 +412,14 @@ static void compare_results(Replayer *replayer)
             Str result = end_text(replayer, TURN_ENDED, PHASE_RUN, now);
             differ(replayer, i,
                    arena_format(replayer->arena,
-                                "recorded in the end: %" STR_FMT "; its turns come to: %" STR_FMT,
+                                "recorded at the end: %" STR_FMT "; its turns result in: %" STR_FMT,
                                 STR_ARG(recorded), STR_ARG(result)));
             return;
         }
     }
 }
 
-/* The record ends, the run does not. */
+/* The record ends before the run does. */
 static void differ_at_end(Replayer *replayer)
 {
     Work work = { 0 };

@@ -1,4 +1,5 @@
-/* Decides a run again from what was observed, and compares with what was decided then. Pure. */
+/* Repeats the decisions of a run from what was observed, and compares them with the recorded ones.
+ * Pure. */
 #pragma once
 
 #include "model/turn.h"
@@ -8,16 +9,16 @@ typedef struct Recording {
     OrderMode order;
     uint32_t workers;
     bool planning;
-    const uint16_t *owed; /* by step, as StepStatus.owed; NULL: nothing was */
+    const uint16_t *owed; /* by step, as StepStatus.owed; NULL: nothing was owed */
     const Turns *turns;
-    const StepStatus *results; /* what each step came to in the end: result and changed */
+    const StepStatus *results; /* final state of each step: result and changed */
 } Recording;
 
 typedef struct Replay {
-    uint32_t decisions; /* that were compared, the differing one included */
-    uint32_t turns;     /* that were gone through */
+    uint32_t decisions; /* number compared, including the differing one */
+    uint32_t turns;     /* number processed */
     bool differs;
-    uint32_t step;  /* where; the first difference only */
+    uint32_t step;  /* step of the first difference */
     Str difference; /* "recorded: ...; decided now: ..." */
 } Replay;
 

@@ -17,15 +17,15 @@ typedef struct RequisiteKey {
     const char *name;
     RequisiteKind kind;
     bool any, all, in;
-    StepKey about; /* of the plain forms */
+    StepKey about; /* documentation of the plain forms */
 } RequisiteKey;
 
 static const RequisiteKey keys[] = {
     { "require", REQUISITE_REQUIRE,
-      .about = { .help = "Runs after the target, and only if that went well.",
-                 .text = "Target failed or blocked: this step is blocked. Target ok, changed or "
-                         "skipped: it runs.\n"
-                         "Of several targets all must allow it; require_any needs one.\n",
+      .about = { .help = "Run after the target, and only if it succeeded.",
+                 .text = "If the target failed or is blocked, this step is blocked. If it is ok, "
+                         "changed or skipped, this step\n"
+                         "runs. All of several targets must allow it; require_any needs one.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -35,10 +35,10 @@ static const RequisiteKey keys[] = {
     { "require_any", REQUISITE_REQUIRE, .any = true },
     { "require_in", REQUISITE_REQUIRE, .in = true },
     { "watch", REQUISITE_WATCH,
-      .about = { .help = "Like require, and reacts when the target changed.",
-                 .text = "How it reacts is the business of its action: a command runs again, "
-                         "without asking its guards.\n"
-                         "For an action that cannot react, watch means require.\n",
+      .about = { .help = "Like require, and react if the target changed.",
+                 .text = "The reaction depends on the action: a command runs again, without "
+                         "evaluating its guards. For an\n"
+                         "action without a reaction, watch is the same as require.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -48,7 +48,7 @@ static const RequisiteKey keys[] = {
     { "watch_any", REQUISITE_WATCH, .any = true },
     { "watch_in", REQUISITE_WATCH, .in = true },
     { "prereq", REQUISITE_PREREQ,
-      .about = { .help = "Runs before the target, and only if that is going to change.",
+      .about = { .help = "Run before the target, and only if it is going to change.",
                  .text = "The target is checked first; if it will change, this step runs and then "
                          "the target. If this\n"
                          "step fails, the target is blocked.\n",
@@ -60,9 +60,9 @@ static const RequisiteKey keys[] = {
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n" } },
     { "prereq_in", REQUISITE_PREREQ, .in = true },
     { "onchanges", REQUISITE_ONCHANGES,
-      .about = { .help = "Runs only if the target changed.",
-                 .text = "Target ok, failed or blocked: this step is skipped. Of several targets "
-                         "one change is enough.\n",
+      .about = { .help = "Run only if the target changed.",
+                 .text = "If the target is ok, failed or blocked, this step is skipped. One change "
+                         "among several targets is\nenough.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -72,10 +72,10 @@ static const RequisiteKey keys[] = {
     { "onchanges_any", REQUISITE_ONCHANGES, .any = true },
     { "onchanges_in", REQUISITE_ONCHANGES, .in = true },
     { "onfail", REQUISITE_ONFAIL,
-      .about = { .help = "Runs only if the target failed.",
-                 .text = "Target ok, changed or blocked: this step is skipped. Of several targets "
-                         "one failure is enough;\n"
-                         "onfail_all needs all of them.\n",
+      .about = { .help = "Run only if the target failed.",
+                 .text = "If the target is ok, changed or blocked, this step is skipped. One "
+                         "failure among several targets is\n"
+                         "enough; onfail_all needs all of them.\n",
                  .example = "- name: the new release\n"
                             "  cmd.run: [{cmd: install-release 1.4}]\n"
                             "- name: the old release\n"
@@ -86,9 +86,9 @@ static const RequisiteKey keys[] = {
     { "onfail_all", REQUISITE_ONFAIL, .all = true },
     { "onfail_in", REQUISITE_ONFAIL, .in = true },
     { "listen", REQUISITE_LISTEN,
-      .about = { .help = "Reacts once at the end of the run, if the target changed.",
-                 .text = "It does not put the two in order. However many targets changed, it "
-                         "reacts once.\n",
+      .about = { .help = "React once at the end of the run if the target changed.",
+                 .text = "Does not imply an order of the two. The step reacts once, however many "
+                         "targets changed.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}]\n"
                             "- name: the server\n"
@@ -97,8 +97,8 @@ static const RequisiteKey keys[] = {
                             "    - step: the settings\n" } },
     { "listen_in", REQUISITE_LISTEN, .in = true },
     { "use", REQUISITE_USE,
-      .about = { .help = "Copies the parameters of another step that this one does not give.",
-                 .text = "Nothing else is taken over, and the order stays as it is.\n",
+      .about = { .help = "Copy parameters that this step does not set from another step.",
+                 .text = "Nothing else is copied, and the order is not affected.\n",
                  .example = "- name: the settings\n"
                             "  file.managed: [{name: /etc/web.conf}, {content: x}, {mode: 0640}]\n"
                             "- name: more settings\n"
@@ -115,19 +115,19 @@ bool requisite_key_at(uint32_t index, StepKey *out)
     }
     const RequisiteKey *key = &keys[index], *plain = key;
     while (plain->about.help == NULL) {
-        plain--; /* of the same kind: it stands first */
+        plain--; /* the plain form of the kind comes first */
     }
     *out = plain->about;
     out->name = key->name;
     out->example = key->about.example;
     if (key->in) {
-        out->help =
-            "Like the plain form, written on the target: it names the step that depends on it.";
+        out->help = "Like the plain form, but written on the target: refers to the step that "
+                    "depends on it.";
     } else if (key->any) {
         out->help =
-            "Like the plain form, where one of several targets is enough; all are waited for.";
+            "Like the plain form, but one of several targets is enough; all are waited for.";
     } else if (key->all) {
-        out->help = "Like the plain form, where all targets must have failed.";
+        out->help = "Like the plain form, but all targets must have failed.";
     }
     return true;
 }
@@ -154,7 +154,7 @@ void requisite_keys_offer(Suggest *suggest)
     }
 }
 
-/* `module.action: id`, whether or not there is such an action. */
+/* The module in `module.action: id`, whether or not the action exists. */
 static const Module *module_before_dot(const SiteLoad *load, Str name)
 {
     size_t dot = str_find(name, STR("."), 0);
@@ -165,7 +165,7 @@ static const Module *module_before_dot(const SiteLoad *load, Str name)
 static void unknown_module(const SiteLoad *load, const MapEntry *entry, Str name)
 {
     Problem *problem = site_problem(load, "E0314", entry->key,
-                                    "'%" STR_FMT "' is no module; a reference is 'step: NAME', "
+                                    "unknown module '%" STR_FMT "'; a reference is 'step: NAME', "
                                     "'job: NAME' or 'MODULE: NAME'",
                                     STR_ARG(str_slice(name, 0, 100)));
     Suggest suggest = suggest_make(name);
@@ -179,7 +179,7 @@ static void unknown_module(const SiteLoad *load, const MapEntry *entry, Str name
         Str id = STR("NAME");
         (void)site_text(load, entry->value, &id);
         problem->hint = arena_format(load->problems->arena,
-                                     "name the module, not the action: '%s: %" STR_FMT "'",
+                                     "use the module instead of the action: '%s: %" STR_FMT "'",
                                      module->name, STR_ARG(str_slice(id, 0, 100)));
     } else {
         site_suggest_for(load, problem, entry->key, &suggest);
@@ -191,8 +191,7 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
     Str kind;
     if (!site_text(load, entry->key, &kind)) {
         site_problem(load, "E0312", entry->key,
-                     "a reference starts with 'step', 'job' or the name "
-                     "of a module");
+                     "the key of a reference must be 'step', 'job' or a module");
         return false;
     }
     if (str_eq(kind, STR("step"))) {
@@ -211,13 +210,13 @@ static bool reference_parse(const SiteLoad *load, const MapEntry *entry, Requisi
         bool absent = entry->value.kind == VALUE_NULL;
         bool empty = value_is_string(entry->value);
         site_problem(load, "E0312", absent ? entry->key : entry->value,
-                     "a reference names one step, id or job, not %s",
-                     empty ? "an empty text" : site_kind_words(entry->value))
-            ->hint = STR("write the name of the step that this one needs, or leave the entry out");
+                     "a reference must be the name of a step, ID or job, not %s",
+                     empty ? "an empty string" : site_kind_words(entry->value))
+            ->hint = STR("write the name of the step that this one needs, or remove the entry");
         return false;
     }
     if (site_has_template(out->pattern)) {
-        site_problem(load, "E0315", entry->value, "a reference cannot hold a template");
+        site_problem(load, "E0315", entry->value, "a reference cannot contain a template");
         return false;
     }
     return true;
@@ -227,7 +226,7 @@ static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item
 {
     if (item.kind != VALUE_MAP) {
         Problem *problem =
-            site_problem(load, "E0312", item, "an entry of '%s' is a map with one key, not %s",
+            site_problem(load, "E0312", item, "an entry of '%s' must be a map with one key, not %s",
                          key->name, site_kind_words(item));
         site_hint_entry(load, problem, "step", item, true);
         return false;
@@ -235,7 +234,7 @@ static bool item_parse(const SiteLoad *load, const RequisiteKey *key, Value item
     if (item.map->len != 1) {
         Problem *problem = site_problem(
             load, "E0312", item.map->len > 1 ? item.map->entries[1].key : item,
-            "an entry of '%s' is a map with one key, this has %u", key->name, item.map->len);
+            "an entry of '%s' must be a map with one key, not %u", key->name, item.map->len);
         if (item.map->len > 1) {
             problem->hint = STR("put a '-' before it");
         }

@@ -11,18 +11,18 @@ DEFINE_ENUM_NAMES(
     order_mode, [MODE_ANSIBLE] = "ansible", [MODE_JUSTDOIT] = "justdoit", [MODE_GENIUS] = "genius")
 
 typedef enum VertexState {
-    VERTEX_WAITS, /* for others */
+    VERTEX_WAITS, /* for other vertices */
     VERTEX_READY,
     VERTEX_RUNS,
     VERTEX_PARKED,
     VERTEX_DONE,
 } VertexState;
 
-/* Points that all of some vertices pass before any of some others starts. They take the place of
- * an edge from each to each. */
+/* Barriers: all vertices of one set must finish before any vertex of another set starts. Used
+ * instead of an edge between each pair. */
 typedef enum Barrier {
-    BARRIER_FIRST,   /* `order: first` before the rest */
-    BARRIER_LAST,    /* the rest before `order: last` */
+    BARRIER_FIRST,   /* `order: first` before the others */
+    BARRIER_LAST,    /* the others before `order: last` */
     BARRIER_SOURCES, /* mode genius: repositories before packages */
     BARRIERS
 } Barrier;
@@ -36,19 +36,19 @@ struct Schedule {
     uint32_t workers;
     StepStatus *statuses;
     uint8_t *state;    /* VertexState */
-    uint32_t *waits;   /* of each vertex: how many it still waits for, barriers included */
-    uint8_t *feeds;    /* of each vertex: barriers that wait for it, as bits */
-    bool *holds;       /* a worker */
-    uint32_t *urgency; /* of each vertex, each another one; small goes first */
+    uint32_t *waits;   /* for each vertex: number of vertices and barriers it still waits for */
+    uint8_t *feeds;    /* for each vertex: barriers that wait for it, as bits */
+    bool *holds;       /* occupies a worker */
+    uint32_t *urgency; /* for each vertex, unique; lower runs first */
     uint32_t barrier_waits[BARRIERS];
-    VertexVec gated[BARRIERS]; /* vertices behind each barrier */
-    /* What is ready, by urgency, apart by whether it takes a worker. */
+    VertexVec gated[BARRIERS]; /* vertices after each barrier */
+    /* Ready vertices by urgency, separate for those that need a worker. */
     Heap ready, ready_free;
-    VertexVec passing; /* done, their waiters not told yet */
+    VertexVec passing; /* done, but their successors are not released yet */
     uint32_t done;
     uint32_t running, held;
-    VertexVec listeners; /* steps, in the order in which they react */
-    uint32_t listener;   /* the next to look at */
+    VertexVec listeners; /* steps, in the order of their reactions */
+    uint32_t listener;   /* next candidate */
     bool reacting;
 };
 
@@ -71,7 +71,7 @@ static void make_ready(Schedule *schedule, uint32_t vertex)
               schedule->urgency[vertex], vertex);
 }
 
-/* One thing less that it waits for. A step whose check failed has its result already. */
+/* Decrements its wait count. A step whose check failed has its result already. */
 static void release(Schedule *schedule, uint32_t vertex)
 {
     BUG_IF(schedule->waits[vertex] == 0);
@@ -93,7 +93,7 @@ static void pass_barrier(Schedule *schedule, Barrier barrier)
     }
 }
 
-/* Tells those that wait for `vertex`, and for all that thereby pass at once. */
+/* Releases the successors of `vertex`, and of everything that finishes immediately as a result. */
 static void pass(Schedule *schedule, uint32_t vertex)
 {
     VEC_PUSH(schedule->arena, &schedule->passing, vertex);
@@ -114,9 +114,9 @@ static void pass(Schedule *schedule, uint32_t vertex)
     }
 }
 
-/* --- Before the run ------------------------------------------------------------------------- */
+/* --- Setup ---------------------------------------------------------------------------------- */
 
-/* True for what is marked and for all that it waits for, or (`forward`) that waits for it. */
+/* Extends the marks to all dependencies or, with `forward`, to all dependents. */
 static void spread(const Graph *graph, bool *marked, bool forward)
 {
     for (uint32_t i = 0; i < graph->vertex_count; i++) {
@@ -144,7 +144,7 @@ static void gate(Schedule *schedule, Barrier barrier, uint32_t vertex)
     VEC_PUSH(schedule->arena, &schedule->gated[barrier], vertex);
 }
 
-/* The vertices of steps with this order, or of actions with this stage. */
+/* Marks the vertices of steps with this order, or of actions with this stage. */
 static bool mark_order(const Graph *graph, OrderKind order, bool *marked)
 {
     bool any = false;
@@ -165,16 +165,16 @@ static bool mark_stage(const Graph *graph, ActionStage stage, bool *marked)
     return any;
 }
 
-/* Who waits at which barrier. None of them closes a circle: what a barrier waits for never waits
- * for those behind it, neither by the graph nor by the barriers before. */
+/* Assigns vertices to barriers. None of them closes a cycle: what a barrier waits for never waits
+ * for the vertices after it, neither through the graph nor through earlier barriers. */
 static void set_barriers(Schedule *schedule, Arena *scratch)
 {
     const Graph *graph = schedule->graph;
     uint32_t count = graph->vertex_count;
-    bool *first = arena_alloc_zero(scratch, count); /* with all that they wait for */
+    bool *first = arena_alloc_zero(scratch, count); /* and all their dependencies */
     bool *last = arena_alloc_zero(scratch, count);
-    bool *late = arena_alloc_zero(scratch, count);    /* last, and all that waits for them */
-    bool *sources = arena_alloc_zero(scratch, count); /* with all that they wait for */
+    bool *late = arena_alloc_zero(scratch, count);    /* last, and all their dependents */
+    bool *sources = arena_alloc_zero(scratch, count); /* and all their dependencies */
     if (mark_order(graph, ORDER_FIRST, first)) {
         spread(graph, first, false);
         for (uint32_t i = 0; i < count; i++) {
@@ -223,7 +223,7 @@ static void set_barriers(Schedule *schedule, Arena *scratch)
 }
 
 typedef struct Urgent {
-    uint64_t chain; /* cost of the longest chain from here to an end */
+    uint64_t chain; /* cost of the longest chain from here */
     uint32_t vertex;
     uint32_t position;
 } Urgent;
@@ -270,7 +270,7 @@ static void find_listeners(Schedule *schedule)
     }
 }
 
-/* Once everything ran: moves on to the next step that shall react. */
+/* After everything has run: advances to the next step that reacts. */
 static void find_reaction(Schedule *schedule)
 {
     if (schedule->done < schedule->graph->vertex_count || schedule->running > 0) {
@@ -321,7 +321,7 @@ void schedule_set_owed(Schedule *schedule, uint32_t step, uint16_t owed)
     schedule->statuses[step].owed = owed;
 }
 
-/* --- While it runs -------------------------------------------------------------------------- */
+/* --- During the run ------------------------------------------------------------------------- */
 
 static uint32_t vertex_of(const Schedule *schedule, Work work)
 {
@@ -369,7 +369,7 @@ uint32_t schedule_join(Schedule *schedule, Work first, Work *out)
     if (schedule->mode != MODE_GENIUS || action->merge == NULL || first.phase != PHASE_RUN) {
         return 0;
     }
-    /* Taken off in order of urgency; what does not join goes back. */
+    /* Popped in order of urgency; those that do not join are pushed back. */
     Heap *ready = takes_worker(schedule, first.step) ? &schedule->ready : &schedule->ready_free;
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);

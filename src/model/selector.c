@@ -5,7 +5,7 @@
 #include "model/selector_habit.h"
 
 typedef enum SelectorKind {
-    SELECTOR_NAME, /* a node's name like `pattern` */
+    SELECTOR_NAME, /* node name matches `pattern` */
     SELECTOR_LABEL,
     SELECTOR_EXPRESSION,
     SELECTOR_NOT,
@@ -22,20 +22,20 @@ struct Selector {
     const Selector *left, *right;
 };
 
-/* --- Reading -------------------------------------------------------------------------------- */
+/* --- Parsing -------------------------------------------------------------------------------- */
 
 typedef struct Parser {
     Arena *arena;
     Templates *templates;
     const Sources *sources;
     Problems *problems;
-    Value place; /* the text as a value of its document */
+    Value place; /* the string as a value of its document */
     Str text;
     size_t at;
     uint32_t depth;
 } Parser;
 
-/* Complains about `length` bytes from `at`; returns the problem, for a hint. */
+/* Reports a problem with `length` bytes from `at`; returns it, so that a hint can be added. */
 PRINTF_LIKE(4, 5)
 static Problem *complain(Parser *p, size_t at, size_t length, const char *format, ...)
 {
@@ -56,7 +56,7 @@ static void skip_space(Parser *p)
     }
 }
 
-/* Whether the word stands at `at`, not as a part of a longer one. */
+/* Whether the word is at `at`, not as a part of a longer one. */
 static bool word_at(const Parser *p, size_t at, Str word)
 {
     if (!str_starts(str_from_offset(p->text, at), word)) {
@@ -77,8 +77,8 @@ static bool take_word(Parser *p, Str word)
     return true;
 }
 
-/* A term ends before `and`, `or` or a closing parenthesis that it did not open; quotes and
- * brackets protect these. */
+/* A term ends before `and`, `or` or an unmatched closing parenthesis; inside quotes and brackets
+ * these do not count. */
 static Str take_term(Parser *p)
 {
     size_t start = p->at;
@@ -115,7 +115,7 @@ static Selector *new_selector(Parser *p, SelectorKind kind)
 static const Selector *parse_expression(Parser *p, size_t start, Str term)
 {
     if (p->templates == NULL) {
-        complain(p, start, term.len, "only names and labels can be selected by here")->hint =
+        complain(p, start, term.len, "only names and labels are allowed here")->hint =
             STR("write 'web*' or 'role=web'");
         return NULL;
     }
@@ -138,7 +138,7 @@ static const Selector *parse_label(Parser *p, size_t start, Str term, size_t equ
     selector->label = str_slice(term, 0, equals - negated);
     selector->pattern = str_from_offset(term, equals + 1);
     if (selector->label.len == 0 || glob_is_pattern(selector->label)) {
-        complain(p, start, term.len, "a selector by label starts with the label's name");
+        complain(p, start, term.len, "the name of the label is missing");
         return NULL;
     }
     if (!negated) {
@@ -158,7 +158,7 @@ static void complain_of(Parser *p, size_t start, Str term, const SelectorMistake
     uint32_t from = document_offset(p->sources, p->place, start);
     uint32_t to = document_offset(p->sources, p->place, start + term.len);
     if (mistake->term.len > 0 && source != NULL && to - from == term.len) {
-        /* A star alone begins an alias in YAML. */
+        /* A star at the start is an alias in YAML. */
         bool bare = value_original(p->sources, p->place).len == p->text.len;
         Str text =
             bare ? arena_format(p->arena, "'%" STR_FMT "'", STR_ARG(mistake->term)) : mistake->term;
@@ -174,10 +174,9 @@ static const Selector *parse_term(Parser *p)
     Str term = take_term(p);
     if (term.len == 0) {
         complain(p, start, 1,
-                 start >= p->text.len ? "the selector ends where a name, a label or an "
-                                        "expression must follow"
-                                      : "a name, a label or an expression must stand "
-                                        "here");
+                 start >= p->text.len
+                     ? "the selector is incomplete: a name, a label or an expression is expected"
+                     : "a name, a label or an expression is expected here");
         return NULL;
     }
     SelectorMistake mistake;
@@ -202,12 +201,12 @@ static const Selector *parse_term(Parser *p)
 
 static const Selector *parse_or(Parser *p);
 
-/* Something stands behind all that could be read. */
+/* Reports unparsed input after the selector. */
 static void complain_of_rest(Parser *p)
 {
     SelectorMistake mistake;
     if (p->text.data[p->at] == ')') {
-        complain(p, p->at, 1, "this parenthesis was never opened");
+        complain(p, p->at, 1, "unmatched closing parenthesis");
         return;
     }
     selector_mistake_between(p->arena, str_from_offset(p->text, p->at), &mistake);
@@ -227,7 +226,7 @@ static const Selector *parse_group(Parser *p)
         return NULL;
     }
     if (p->at >= p->text.len) {
-        complain(p, opening, 1, "this parenthesis is never closed")->hint = STR("add ')'");
+        complain(p, opening, 1, "unmatched opening parenthesis")->hint = STR("add ')'");
         return NULL;
     }
     p->at++;
@@ -296,7 +295,8 @@ bool selector_parse(Arena *arena, Templates *templates, const Sources *sources, 
     *out = NULL;
     if (!value_is_string(text)) {
         document_problem(problems, sources, SEVERITY_ERROR, "E0501", text,
-                         "a selector is text, not a %s", value_kind_name((ValueKind)text.kind));
+                         "a selector must be a string, not a %s",
+                         value_kind_name((ValueKind)text.kind));
         return false;
     }
     p.text = value_str(text);
@@ -328,7 +328,7 @@ Str selector_name(const Selector *selector)
     return selector->kind == SELECTOR_NAME ? selector->pattern : STR_EMPTY;
 }
 
-/* Recurses as selector_match does. */
+/* Recurses like selector_match. */
 bool selector_label(const Selector *selector, Str *name, Str *value)
 {
     if (selector->kind == SELECTOR_AND) {
@@ -340,7 +340,7 @@ bool selector_label(const Selector *selector, Str *name, Str *value)
     return selector->kind == SELECTOR_LABEL && !glob_is_pattern(selector->pattern);
 }
 
-/* Recurses as selector_match does. */
+/* Recurses like selector_match. */
 bool selector_has_expression(const Selector *selector)
 {
     switch (selector->kind) {
@@ -366,7 +366,7 @@ static bool has_label(const Selector *selector, const SelectorSubject *subject)
            glob_match(selector->pattern, value_str(entry->value));
 }
 
-/* Recurses at most as deep as the text is long, which SELECTOR_TEXT_MAX bounds. */
+/* Recursion depth is bounded by the length of the text, SELECTOR_TEXT_MAX. */
 bool selector_match(const Selector *selector, const SelectorSubject *subject, bool *out)
 {
     bool right;

@@ -1,15 +1,15 @@
-/* Which nodes something is for. One syntax for base files, targets, the command line and rules:
+/* Selects nodes. One syntax for base files, targets, the command line and rules:
  *
  *     *                               every node
  *     web01   web*.example.com        node names, with wildcards
  *     role=web   role=kubernetes-*    a label's value
- *     kubernetes.io/master=           a label that is there and empty
+ *     kubernetes.io/master=           a label that is present and empty
  *     !role=web                       not
  *     role=web and (dc=fra or dc=ams)
  *     server.os == 'debian'           an expression about the node
  *
- * `and` binds tighter than `or`, `!` (or `not`) tightest. A term is an expression when it is
- * neither a name nor a label: when it holds a space, a quote, a call or a comparison. */
+ * `and` binds tighter than `or`, `!` (or `not`) tightest. A term is an expression if it is neither
+ * a name nor a label: if it contains a space, a quote, a call or a comparison. */
 #pragma once
 
 #include "model/dynamic.h"
@@ -21,8 +21,8 @@ enum {
     SELECTOR_DEPTH_MAX = 64
 };
 
-/* `text` is a string. False with problems at their place in it. Without `templates` (NULL), only names
- * and labels may stand in it, and an expression is a problem. */
+/* `text` is a string. Returns false, with problems located in it. If `templates` is NULL, only
+ * names and labels are allowed, and an expression is a problem. */
 MUST_CHECK bool selector_parse(Arena *arena, Templates *templates, const Sources *sources,
                                Value text, const Selector **out, Problems *problems);
 
@@ -30,20 +30,21 @@ MUST_CHECK bool selector_parse(Arena *arena, Templates *templates, const Sources
 typedef struct SelectorSubject {
     Str name;
     Str fqdn;    /* matched like the name; may be empty */
-    Map *labels; /* texts; NULL: none */
-    /* What an expression says about the node. NULL: expressions match nothing. */
+    Map *labels; /* strings; NULL: none */
+    /* Evaluates an expression about the node. NULL: expressions match nothing. */
     DynamicOutcome (*evaluate)(void *context, const Dynamic *expression, Value *out);
     void *context;
 } SelectorSubject;
 
-/* False when an expression could not be evaluated: a problem was added by `evaluate`. */
+/* Returns false if an expression could not be evaluated: `evaluate` has added a problem. */
 MUST_CHECK bool selector_match(const Selector *selector, const SelectorSubject *subject, bool *out);
 
-/* As it was written. */
+/* The original text. */
 Str selector_text(const Selector *selector);
-/* The name or the pattern of names, when that is all it has; else empty. */
+/* The name or name pattern, if it consists only of that; otherwise empty. */
 Str selector_name(const Selector *selector);
-/* A label with its value that all nodes that match have. False: there is none, or they can have others. */
+/* A label and value that all matching nodes have. Returns false if there is none, or if it is not
+ * certain. */
 bool selector_label(const Selector *selector, Str *name, Str *value);
-/* Whether there is an expression in it. */
+/* Whether it contains an expression. */
 bool selector_has_expression(const Selector *selector);

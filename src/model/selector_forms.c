@@ -3,21 +3,21 @@
 #include <stddef.h>
 
 const SelectorForm selector_forms[] = {
-    { "*", "all of them", false },
-    { "web1", "the one of this name", false },
-    { "web*", "names that begin so; '?' is one character, '[0-9]' one of these", false },
+    { "*", "all nodes", false },
+    { "web1", "the node with this name", false },
+    { "web*", "names with this prefix; '?' is one character, '[0-9]' one of these", false },
     { "role=web", "the label 'role' has the value 'web'", false },
-    { "role=web-*", "a pattern of values", false },
-    { "role=*", "the label is there, whatever its value", false },
-    { "role=", "the label is there and empty", false },
-    { "role!=web", "the label has another value, or is not there; the same as '!role=web'", false },
+    { "role=web-*", "a pattern for the value", false },
+    { "role=*", "the label is present, with any value", false },
+    { "role=", "the label is present and empty", false },
+    { "role!=web", "the label has another value, or is absent; the same as '!role=web'", false },
     { "!web1", "not; 'not web1' is the same", false },
     { "role=web and dc=fra", "both", false },
-    { "role=web or role=db", "one of them; 'and' binds tighter", false },
-    { "role=web and (dc=fra or dc=ams)", "parentheses group", false },
+    { "role=web or role=db", "either of them; 'and' binds tighter", false },
+    { "role=web and (dc=fra or dc=ams)", "parentheses for grouping", false },
     { "server.os == 'debian'",
       "an expression about the node: in sites, and for lists of nodes by the facts that servers "
-      "keep",
+      "store",
       true },
     { NULL, NULL, false },
 };

@@ -1,4 +1,4 @@
-/* The forms that a selector can have, a row each: what `eden help selectors` and the reference show. */
+/* The forms of a selector, one row each, for `eden help selectors` and the reference. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 typedef struct SelectorForm {
     const char *text;   /* "role=web"; NULL ends the table */
     const char *help;   /* one line */
-    bool is_expression; /* only in sites: elsewhere nobody can ask the node */
+    bool is_expression; /* only in sites: elsewhere the node cannot be queried */
 } SelectorForm;
 
 extern const SelectorForm selector_forms[];

@@ -10,7 +10,7 @@ typedef struct Term {
 } Term;
 
 enum {
-    IN_ITEMS_MAX = 8 /* that are written out in a hint */
+    IN_ITEMS_MAX = 8 /* listed in a hint */
 };
 
 bool selector_is_plain(Str text)
@@ -31,7 +31,7 @@ static bool told(SelectorMistake *out, size_t at, size_t length, Str message, St
     return true;
 }
 
-/* The same where `term` is what to write. */
+/* The same if `term` is the replacement. */
 static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t length, Str message,
                       Str term)
 {
@@ -41,7 +41,7 @@ static bool told_term(const Term *of, SelectorMistake *out, size_t at, size_t le
     return true;
 }
 
-/* Up to the first white space from `at` on. */
+/* Up to the first white space after `at`. */
 static Str word_from(Str text, size_t at)
 {
     size_t end = at;
@@ -59,7 +59,7 @@ static size_t skip_space(Str text, size_t at)
     return at;
 }
 
-/* Where the first one stands; behind all of it when there is none. */
+/* Position of the first quote; the length if there is none. */
 static size_t find_quote(Str text)
 {
     size_t at = 0;
@@ -69,7 +69,7 @@ static size_t find_quote(Str text)
     return at;
 }
 
-/* Where one is never closed, what is in others aside. */
+/* Position of an unmatched quote, ignoring quotes inside other quotes. */
 static size_t find_open_quote(Str text)
 {
     size_t at = 0;
@@ -88,7 +88,7 @@ static size_t find_open_quote(Str text)
     return quote == 0 ? STR_NOT_FOUND : at;
 }
 
-/* "write 'role=web'" for the text without its quotes, when that could be meant; else empty. */
+/* "write 'role=web'" for the text without its quotes, if that is plausible; otherwise empty. */
 static Str write_without_quotes(const Term *term)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
@@ -107,8 +107,8 @@ static Str write_without_quotes(const Term *term)
                : STR_EMPTY;
 }
 
-/* Whether an expression may begin with the word: a literal, or a name that is known where nodes are
- * selected. `role == web` compares two names that can never be there. */
+/* Whether an expression may start with the word: a literal, or a name that is defined when nodes
+ * are selected. `role == web` compares two names that are never defined. */
 static bool begins_expression(Str word)
 {
     static const Str names[] = { STR("server"),    STR("Server"), STR("eden"),       STR("vars"),
@@ -131,13 +131,13 @@ static bool begins_expression(Str word)
     return false;
 }
 
-/* --- One habit each: whether the term has it ------------------------------------------------- */
+/* --- Checks for one mistake each ------------------------------------------------------------- */
 
 static bool has_fact(const Term *term, SelectorMistake *out)
 {
     Str text = term->text;
     return text.len > 2 && text.data[0] >= 'A' && text.data[0] <= 'Z' && text.data[1] == '@' &&
-           told(out, 0, 2, STR("a selector has no 'X@'"),
+           told(out, 0, 2, STR("selectors have no 'X@' prefixes"),
                 term->expressions
                     ? STR("write \"server.os == 'debian'\" for a fact, 'role=web' for a label")
                     : STR("write 'role=web' for a label, 'web*' for a name"));
@@ -150,8 +150,8 @@ static bool has_open_quote(const Term *term, SelectorMistake *out)
         return false;
     }
     Str hint = write_without_quotes(term);
-    return told(out, at, 1, STR("this quote is never closed"),
-                hint.len > 0 ? hint : STR("add one at its end"));
+    return told(out, at, 1, STR("unmatched quote"),
+                hint.len > 0 ? hint : STR("add a closing quote"));
 }
 
 static bool has_ampersand(const Term *term, SelectorMistake *out)
@@ -161,14 +161,22 @@ static bool has_ampersand(const Term *term, SelectorMistake *out)
         return false;
     }
     bool twice = str_starts(str_from_offset(term->text, at), STR("&&"));
-    return told(out, at, twice ? 2 : 1, STR("a selector has no '&'"), STR("write 'and'"));
+    Str before = str_slice(term->text, 0, at), behind = str_from_offset(term->text, at + 1);
+    if (before.len > 1 && str_ends(before, STR(":")) && behind.len > 0 && /* of Ansible */
+        selector_is_plain(before) && selector_is_plain(behind)) {
+        return told_term(term, out, at - 1, 2, STR("':&' is not a valid operator"),
+                         arena_format(term->arena, "%" STR_FMT " and %" STR_FMT,
+                                      STR_ARG(str_slice(before, 0, before.len - 1)),
+                                      STR_ARG(behind)));
+    }
+    return told(out, at, twice ? 2 : 1, STR("'&' is not a valid operator"), STR("write 'and'"));
 }
 
 static bool has_bars(const Term *term, SelectorMistake *out)
 {
     size_t at = str_find(term->text, STR("||"), 0);
     return at != STR_NOT_FOUND && find_quote(term->text) > at &&
-           told(out, at, 2, STR("a selector has no '||'"), STR("write 'or'"));
+           told(out, at, 2, STR("'||' is not a valid operator"), STR("write 'or'"));
 }
 
 static bool has_open_bracket(const Term *term, SelectorMistake *out)
@@ -176,10 +184,10 @@ static bool has_open_bracket(const Term *term, SelectorMistake *out)
     size_t at = str_find(term->text, STR("["), 0);
     return selector_is_plain(term->text) && at != STR_NOT_FOUND &&
            str_find(term->text, STR("]"), at) == STR_NOT_FOUND &&
-           told(out, at, 1, STR("this bracket is never closed"), STR("write '[abc]' or '[0-9]'"));
+           told(out, at, 1, STR("unmatched bracket"), STR("write '[abc]' or '[0-9]'"));
 }
 
-/* role='web': no expression either. */
+/* role='web': not an expression either. */
 static bool has_quoted_value(const Term *term, SelectorMistake *out)
 {
     size_t quote = find_quote(term->text);
@@ -194,10 +202,10 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
     Str hint = write_without_quotes(term);
     return (is_value || (quote == 0 && hint.len > 0)) &&
            told(out, quote, term->text.len - quote,
-                STR("names and values of labels have no quotes"), hint);
+                STR("names and values of labels are not quoted"), hint);
 }
 
-/* role == web, and role != 'web' for role!=web. */
+/* Matches role == web, and role != 'web' instead of role!=web. */
 static bool has_double_equals(const Term *term, SelectorMistake *out)
 {
     size_t equal = str_find(term->text, STR("=="), 0), differ = str_find(term->text, STR("!="), 0);
@@ -214,8 +222,8 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     return label.len > 0 && selector_is_plain(label) && selector_is_plain(value) &&
            !str_starts(label, STR("server.")) && (!negated || quoted) &&
            told_term(term, out, at, 2,
-                     negated ? STR("a label, '!=' and its value stand together, without quotes")
-                             : STR("a label and its value have one '=' between them"),
+                     negated ? STR("'!=' must have no spaces around it, and the value no quotes")
+                             : STR("a label is compared with a single '='"),
                      arena_format(term->arena, "%" STR_FMT "%s%" STR_FMT, STR_ARG(label),
                                   negated ? "!=" : "=", STR_ARG(value)));
 }
@@ -225,11 +233,11 @@ static bool has_tilde(const Term *term, SelectorMistake *out)
     size_t at = str_find(term->text, STR("=~"), 0);
     return at != STR_NOT_FOUND && at > 0 &&
            selector_is_plain(str_trim(str_slice(term->text, 0, at))) &&
-           told(out, at, 2, STR("a selector has no '=~'"),
-                STR("write a pattern with '*', '?' or '[abc]', as 'role=web*'"));
+           told(out, at, 2, STR("'=~' is not a valid operator"),
+                STR("write a pattern with '*', '?' or '[abc]', such as 'role=web*'"));
 }
 
-/* "(role=a or role=b)" for "a, b)", which followed "role in ("; empty where that cannot be said. */
+/* "(role=a or role=b)" for "a, b)", which followed "role in ("; empty if that is not possible. */
 static Str write_out(const Term *term, Str label, Str items, bool negated)
 {
     Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
@@ -263,7 +271,8 @@ static bool has_in(const Term *term, SelectorMistake *out)
     }
     size_t open = str_find(term->text, STR("("), at);
     Str items = open == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(term->text, open + 1);
-    Str message = arena_format(term->arena, "a selector has no '%" STR_FMT "'", STR_ARG(word));
+    Str message =
+        arena_format(term->arena, "'%" STR_FMT "' is not a valid operator", STR_ARG(word));
     Str written = write_out(term, label, items, negated);
     return written.len > 0 ? told_term(term, out, at, word.len, message, written)
                            : told(out, at, word.len, message,
@@ -287,7 +296,7 @@ static bool has_spaced_equals(const Term *term, SelectorMistake *out)
     return is_spaced && !(negated && term->expressions) && label.len > 0 && value.len > 0 &&
            selector_is_plain(label) && selector_is_plain(value) &&
            told_term(term, out, at - negated, 1 + (size_t)negated,
-                     STR("no spaces are allowed around the '='"),
+                     STR("spaces around '=' are not allowed"),
                      arena_format(term->arena, "%" STR_FMT "%s=%" STR_FMT, STR_ARG(label),
                                   negated ? "!" : "", STR_ARG(value)));
 }
@@ -301,8 +310,51 @@ static bool has_colon(const Term *term, SelectorMistake *out)
     return label.len > 0 && value.len > 0 && selector_is_plain(term->text) &&
            str_find(value, STR(":"), 0) == STR_NOT_FOUND && ascii_is_name(value.data[0]) &&
            told_term(
-               term, out, at, 1, STR("a label and its value have a '=' between them"),
+               term, out, at, 1, STR("a label and its value are separated by '='"),
                arena_format(term->arena, "%" STR_FMT "=%" STR_FMT, STR_ARG(label), STR_ARG(value)));
+}
+
+/* all:!db, web:!db */
+static bool has_exclusion(const Term *term, SelectorMistake *out)
+{
+    size_t at = str_find(term->text, STR(":!"), 0);
+    if (at == STR_NOT_FOUND || at == 0 || !selector_is_plain(term->text)) {
+        return false;
+    }
+    Str first = str_slice(term->text, 0, at), rest = str_from_offset(term->text, at + 2);
+    bool all = str_eq(first, STR("all")) || str_eq(first, STR("*"));
+    return rest.len > 0 && str_find(rest, STR(":"), 0) == STR_NOT_FOUND &&
+           told_term(term, out, at, 2, STR("':!' is not a valid operator"),
+                     arena_format(term->arena, "%" STR_FMT "%s!%" STR_FMT,
+                                  STR_ARG(all ? STR_EMPTY : first), all ? "" : " and ",
+                                  STR_ARG(rest)));
+}
+
+/* @web of clustershell and of files of Ansible, %web of Puppet and sudo */
+static bool is_group(const Term *term, SelectorMistake *out)
+{
+    if (term->text.len < 2 || (term->text.data[0] != '@' && term->text.data[0] != '%') ||
+        !selector_is_plain(term->text) || str_find(term->text, STR("="), 0) != STR_NOT_FOUND) {
+        return false;
+    }
+    Str name = str_from_offset(term->text, 1);
+    (void)told_term(term, out, 0, term->text.len,
+                    arena_format(term->arena,
+                                 "there are no groups of nodes such as '%" STR_FMT
+                                 "': nodes have labels",
+                                 STR_ARG(term->text)),
+                    arena_format(term->arena, "role=%" STR_FMT, STR_ARG(name)));
+    out->hint = arena_format(term->arena, "write 'role=%" STR_FMT "' if the label is 'role'",
+                             STR_ARG(name));
+    return true;
+}
+
+/* ~web.* */
+static bool is_regex(const Term *term, SelectorMistake *out)
+{
+    return term->text.len > 1 && term->text.data[0] == '~' &&
+           told(out, 0, 1, STR("regular expressions are not supported"),
+                STR("write a pattern with '*', '?' or '[abc]', as 'web*'"));
 }
 
 static bool is_all(const Term *term, SelectorMistake *out)
@@ -322,8 +374,8 @@ static bool has_comma(const Term *term, SelectorMistake *out)
     return at != STR_NOT_FOUND && at < find_quote(term->text) &&
            str_find(term->text, STR("("), 0) == STR_NOT_FOUND &&
            str_find(term->text, STR("["), 0) == STR_NOT_FOUND &&
-           told(out, at, 1, STR("a selector has no commas"),
-                STR("write 'or' or 'and' between its parts"));
+           told(out, at, 1, STR("commas are not allowed in a selector"),
+                STR("write 'or' or 'and' between the terms"));
 }
 
 void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
@@ -337,16 +389,16 @@ void selector_mistake_between(Arena *arena, Str rest, SelectorMistake *out)
         (void)suggest_best(word, joins, COUNT_OF(joins), &near);
     }
     if (near.len > 0) {
-        told(
-            out, 0, word.len,
-            arena_format(arena, "'%" STR_FMT "' is where 'and' or 'or' is expected", STR_ARG(word)),
-            arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
+        told(out, 0, word.len,
+             arena_format(arena, "expected 'and' or 'or' instead of '%" STR_FMT "'", STR_ARG(word)),
+             arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near)));
     } else {
-        told(out, 0, word.len, STR("'and' or 'or' must stand before this"), STR_EMPTY);
+        told(out, 0, word.len, STR("'and' or 'or' is expected before this"), STR_EMPTY);
     }
 }
 
-/* Two parts and nothing good between them. In expressions, only what no expression begins with. */
+/* Two terms without an operator. In expressions, only with a word that cannot start an
+ * expression. */
 static bool has_no_join(const Term *term, SelectorMistake *out)
 {
     Str first = word_from(term->text, 0);
@@ -367,9 +419,11 @@ static bool has_no_join(const Term *term, SelectorMistake *out)
 bool selector_mistake_find(Arena *arena, Str text, bool expressions, SelectorMistake *out)
 {
     static bool (*const habits[])(const Term *term, SelectorMistake *out) = {
-        has_fact,         has_open_quote,    has_ampersand, has_bars, has_open_bracket,
-        has_quoted_value, has_double_equals, has_tilde,     has_in,   has_spaced_equals,
-        has_comma,        has_no_join,       has_colon,     is_all,
+        has_fact,         has_open_quote,    has_ampersand,     has_bars,
+        has_open_bracket, has_quoted_value,  has_double_equals, has_tilde,
+        has_in,           has_spaced_equals, has_comma,         has_no_join,
+        has_exclusion,    is_group,          is_regex,          has_colon,
+        is_all,
     };
     const Term term = { arena, text, expressions };
     for (size_t i = 0; i < COUNT_OF(habits); i++) {

@@ -5,12 +5,12 @@
 #include "model/parse.h"
 
 struct Site {
-    Str name; /* as config.yaml says; empty: it does not */
+    Str name; /* from config.yaml; empty: not set */
     SiteLoad load;
     SiteEntries variables, macros, jobs, triggers;
-    StrMap files;    /* name -> JobFile, NULL when it could not be read */
-    const Str *only; /* the one job of a site that is one file; NULL: a folder */
-    bool failed;     /* something in it is wrong, whoever asked for it */
+    StrMap files;    /* name to JobFile, NULL if it could not be read */
+    const Str *only; /* the job of a site that is a single file; NULL: a directory */
+    bool failed;     /* there was a problem anywhere in it */
     NameUses uses;
 };
 
@@ -53,13 +53,13 @@ static Site *site_new(const SiteLoad *load)
     return site;
 }
 
-/* "nested/web" of jobs/nested/web.yaml. */
+/* "nested/web" for jobs/nested/web.yaml. */
 static Str name_below(Str path, Str folder)
 {
     return str_slice(path, folder.len + 1, path.len - strlen(".yaml"));
 }
 
-/* Some job of the site, for an example. */
+/* Any job of the site, for an example. */
 static Str any_job(const SiteLoad *load)
 {
     List *paths = list_new(load->arena, 16);
@@ -78,7 +78,7 @@ static void tell_no_jobs(const SiteLoad *load)
 {
     Problem *problem = document_missing(load, STR("jobs/base.yaml"), value_missing());
     Arena *arena = load->problems->arena;
-    problem->hint = STR("every site has this file; it says which nodes get which jobs:");
+    problem->hint = STR("every site has this file, which assigns jobs to nodes:");
     Str name = arena_format(arena, "        - name: %" STR_FMT, STR_ARG(any_job(load)));
     const Str lines[] = { STR("    jobs:"), STR("      '*':"), name };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
@@ -107,7 +107,7 @@ static bool base_load(Site *site, EntryKind kind, const char *path, const char *
     return site_entries_parse(&site->load, kind, given[0], out) && ok;
 }
 
-/* config.yaml and the base files, or the one of them at `only`. */
+/* Loads config.yaml and the base files, or only the one at `only`. */
 static bool bases_load(Site *site, const Str *only)
 {
     const struct {
@@ -159,7 +159,7 @@ bool site_load_file(const SiteLoad *given, Str path, Site **out)
     site->only = name;
     Value document;
     JobFile *file = ARENA_NEW(load->arena, JobFile);
-    SiteLoad alone = *load; /* what lies beside a file that was named is none of its business */
+    SiteLoad alone = *load; /* files next to a single file are ignored */
     alone.reader.exists = NULL;
     site->failed = !document_read(&alone, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
     site->failed = value_is_missing(document) ||
@@ -199,15 +199,15 @@ bool site_read(Site *site, Str path, Value named_at, Value *out)
     return ok;
 }
 
-/* --- All of it ------------------------------------------------------------------------------ */
+/* --- Checking everything -------------------------------------------------------------------- */
 
-/* Compiles what templates there are; their values are nobody's business here. */
+/* Compiles the templates; their values do not matter here. */
 static bool check_variables(const SiteLoad *load, Value document)
 {
     static const SiteNames names = { .here = "variables" };
     SiteLoad inner = site_load_naming(load, &names);
     if (document.kind != VALUE_MAP && document.kind != VALUE_NULL) {
-        site_problem(load, "E0303", document, "variables must be a map of names, not %s",
+        site_problem(load, "E0303", document, "variables must be a map with names as keys, not %s",
                      site_kind_words(document));
         return false;
     }
@@ -219,7 +219,7 @@ static const struct Folder {
     const char *name;
     DocumentKind kind;
     bool (*check)(const SiteLoad *load, Value document);
-    bool has_base; /* its base.yaml is of another form, and is checked with the site */
+    bool has_base; /* its base.yaml has another format, and is checked with the site */
 } folders[] = {
     { "variables", DOCUMENT_FREE, check_variables, .has_base = true },
     { "macros", DOCUMENT_FREE, macros_check, .has_base = true },
@@ -235,15 +235,15 @@ static void check_in_folder(Site *site, const struct Folder *folder, Str path)
     site->failed = site->failed || !ok;
 }
 
-/* A file of another ending is never read; true when it is such a one. */
+/* Returns true if the file has another ending, and so is never read. */
 static bool has_other_ending(const SiteLoad *load, Str path)
 {
     if (str_ends(path, STR(".yml"))) {
-        Problem *problem = document_problem(load->problems, load->sources, SEVERITY_WARNING,
-                                            "E0301", value_missing(),
-                                            "'%" STR_FMT "' is not read: files of a site end in "
-                                            "'.yaml'",
-                                            STR_ARG(path));
+        Problem *problem = document_problem(
+            load->problems, load->sources, SEVERITY_WARNING, "E0301", value_missing(),
+            "'%" STR_FMT "' is ignored: file names of a site end with "
+            "'.yaml'",
+            STR_ARG(path));
         problem->hint = STR("rename it");
     }
     return !str_ends(path, STR(".yaml"));
@@ -264,7 +264,8 @@ static void check_folder(Site *site, const struct Folder *folder)
     }
 }
 
-/* The names that steps pass to templates by `context`. False when some of them are not known yet. */
+/* The names that steps pass to templates with `context`. Returns false if some of them are
+ * unknown. */
 static bool collect_contexts(Site *site, StrMap *out)
 {
     uint32_t at = 0;
@@ -289,8 +290,30 @@ static bool collect_contexts(Site *site, StrMap *out)
     return known;
 }
 
-/* Names in a template that can only be those of another tool. */
-static bool check_template_names(Site *site, Str name, const StrMap *given)
+/* The names of all steps, with and without the names of their jobs. Returns false if a job cannot
+ * be read. */
+static bool collect_steps(Site *site, StrMap *out)
+{
+    uint32_t at = 0;
+    bool known = true;
+    for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
+        const JobFile *file = entry->value;
+        known = known && file != NULL;
+        for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
+            Str name = file->job.steps[i].name;
+            str_map_put(out, name, NULL);
+            str_map_put(out,
+                        arena_format(site->load.arena, "%" STR_FMT "#%" STR_FMT,
+                                     STR_ARG(entry->key), STR_ARG(name)),
+                        NULL);
+        }
+    }
+    return known;
+}
+
+/* Reports names in a template that can only belong to another tool, and macros and steps that do
+ * not exist. */
+static bool check_template_names(Site *site, Str name, const StrMap *given, const StrMap *steps)
 {
     static const SiteNames names = { .steps = true, .step = true, .item = true };
     const SiteLoad *load = &site->load;
@@ -300,23 +323,27 @@ static bool check_template_names(Site *site, Str name, const StrMap *given)
                          .sources = load->sources,
                          .problems = load->problems,
                          .names = &names,
-                         .root = load->reader.root };
+                         .root = load->reader.root,
+                         .open = load->name_uses };
     return !templates_get(load->templates, name, &template, &fault) ||
-           names_check_file(&check, template, given);
+           names_check_file(&check, template, given, steps);
 }
 
 static void check_templates(Site *site)
 {
     const SiteLoad *load = &site->load;
     List *paths = list_new(load->arena, 16);
-    StrMap given;
+    StrMap given, steps;
     str_map_init(&given, load->arena);
-    bool known = collect_contexts(site, &given);
+    str_map_init(&steps, load->arena);
+    bool known = collect_contexts(site, &given), steps_known = collect_steps(site, &steps);
     load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
     for (uint32_t i = 0; i < paths->len; i++) {
         Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
         site->failed = !document_check_template(load, name) || site->failed;
-        site->failed = (known && !check_template_names(site, name, &given)) || site->failed;
+        site->failed =
+            (known && !check_template_names(site, name, &given, steps_known ? &steps : NULL)) ||
+            site->failed;
     }
 }
 
@@ -333,7 +360,7 @@ static void check_jobs(Site *site)
     }
 }
 
-/* Jobs that are named by files which no base file leads to. */
+/* Checks jobs in files that no base file refers to. */
 static void check_references(Site *site)
 {
     uint32_t at = 0;
@@ -348,7 +375,7 @@ static void check_references(Site *site)
     }
 }
 
-/* Whether each name of the base files has its file. */
+/* Checks that every name in the base files has its file. */
 static void check_entries(Site *site)
 {
     bool ok = site_entries_exist(&site->load, &site->variables, "variables");
@@ -376,8 +403,8 @@ bool site_check_all(Site *site)
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* The keys of all documents below a folder, whoever gets them. False when one cannot be read: it is
- * told elsewhere, and nothing can be said about what it would have. */
+/* The keys of all documents below a directory, for any node. Returns false if one cannot be read,
+ * which is reported elsewhere: then nothing is known about its keys. */
 static bool collect_keys(const SiteLoad *load, const char *folder, StrMap *out)
 {
     Sources sources;
@@ -458,7 +485,8 @@ bool site_check_names(Site *site)
         }
         NamesCheck check = { .arena = load->arena,
                              .sources = load->sources,
-                             .problems = load->problems };
+                             .problems = load->problems,
+                             .root = load->reader.root };
         names_tell(&check, use, load->modules, &macros, &variables);
         ok = false;
     }

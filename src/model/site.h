@@ -1,53 +1,54 @@
-/* A site as loaded: its base files, and its jobs as far as somebody asked for them.
+/* A loaded site: its base files, and its jobs, which are read on demand.
  *
  *     SiteLoad load = { .arena = .., .reader = .., .problems = .. };
  *     Site *site;
  *     if (!site_load(&load, &site)) ...           base files, or site_load_file for one file
  *     if (!site_expand(site, &expansion, &steps)) ...   (expand.h) jobs of this node, as steps
  *
- * Everything wrong with what was read is told at once: functions go on after a problem and answer
- * false at the end. */
+ * All problems are reported at once: functions continue after a problem and return false at the
+ * end. */
 #pragma once
 
 #include "model/names.h"
 #include "model/selector.h"
 #include "model/step.h"
 
-/* How files of the site are read. Paths are relative to the site, such as "jobs/base.yaml". */
+/* Reads files of the site. Paths are relative to the site, such as "jobs/base.yaml". */
 typedef struct SiteReader {
     void *context;
-    Str root; /* put before paths in messages, as the user would write it; empty: nothing */
-    /* The text lives as long as the site. ERROR_NOT_FOUND when there is no such file. */
+    Str root; /* prefix of paths in messages, as the user would write it; may be empty */
+    /* The text must outlive the site. ERROR_NOT_FOUND if there is no such file. */
     bool (*read)(void *context, Str path, Str *text, Error *err);
-    /* Pushes the paths of all files below a folder, such as "jobs", as strings, sorted; for "did
-     * you mean" and for checking all of a site. NULL: cannot tell. */
+    /* Pushes the paths of all files below a directory, such as "jobs", as strings, sorted; for "did
+     * you mean" and for checking a complete site. NULL: not supported. */
     void (*list)(void *context, Str folder, Arena *arena, List *paths);
-    /* Whether there is such a file. NULL: cannot tell. */
+    /* Whether the file exists. NULL: not supported. */
     bool (*exists)(void *context, Str path);
 } SiteReader;
 
 typedef struct SiteLoad {
-    Arena *arena; /* holds the site and everything in it */
+    Arena *arena; /* contains the site and everything in it */
     Sources *sources;
-    Templates *templates; /* made with dynamic_template_settings() */
+    Templates *templates; /* created with dynamic_template_settings() */
     ModuleTable modules;
     SiteReader reader;
-    bool lint;              /* hints as well */
-    const SiteNames *names; /* what templates can use where the reader is now; NULL: not checked */
-    NameUses *name_uses;    /* set by the site itself */
+    bool lint; /* report hints too */
+    /* names that templates can use in the current context; NULL: not checked */
+    const SiteNames *names;
+    NameUses *name_uses; /* set by the site itself */
     Problems *problems;
 } SiteLoad;
 
-/* One entry of a base file: what nodes that `selector` matches get. */
+/* One entry of a base file: what the nodes matched by `selector` get. */
 typedef struct SiteEntry {
-    const Selector *selector; /* NULL: it could not be read */
+    const Selector *selector; /* NULL: it could not be parsed */
     Str name;
-    Value place; /* of the name */
-    /* Of variables only: files in their stead, relative to variables/. */
+    Value place; /* location of the name */
+    /* For variables only: paths of files instead, relative to variables/. */
     Dynamic *paths;
     uint32_t path_count;
     bool merge_all; /* `merge: all` */
-    /* Of jobs only. */
+    /* For jobs only. */
     Condition when;
 } SiteEntry;
 
@@ -58,23 +59,24 @@ typedef struct SiteEntries {
 
 typedef struct Site Site;
 
-/* Reads config.yaml and the base files of variables, macros and jobs; only the last must exist. */
+/* Reads config.yaml and the base files of variables, macros and jobs; only the last one is
+ * required. */
 MUST_CHECK bool site_load(const SiteLoad *load, Site **out);
-/* One file of steps as a site of one job, chosen by every node. Its job is called like the file
- * without folders and ".yaml". */
+/* A single file of steps, as a site with one job that every node gets. The job is named after the
+ * file, without directory and ".yaml". */
 MUST_CHECK bool site_load_file(const SiteLoad *load, Str path, Site **out);
-/* Reads also every job, variables and macros file that is there, reached or not: for
- * `eden validate`. */
+/* Also reads every existing file of jobs, variables and macros, reachable or not: for `eden
+ * validate`. */
 MUST_CHECK bool site_check_all(Site *site);
 
-/* Reads and checks the one document at `path`, as what it is by its place: "jobs/base.yaml",
- * "reactions/web.yaml", "templates/motd.j2". */
+/* Reads and checks the single document at `path`, whose kind follows from the path:
+ * "jobs/base.yaml", "reactions/web.yaml", "templates/motd.j2". */
 MUST_CHECK bool site_check_document(const SiteLoad *load, Str path, Site **out);
-/* Tells of macros and names that the documents read so far use and that exist nowhere in the site. A
- * macro that exists for other nodes only is left to the run. */
+/* Reports macros and names that are used by the documents read so far and are defined nowhere in
+ * the site. A macro that is defined only for other nodes is left to the run. */
 MUST_CHECK bool site_check_names(Site *site);
 
-/* As config.yaml says; empty: it does not, or there is none. */
+/* From config.yaml; empty: not set, or there is none. */
 Str site_name(const Site *site);
 const SiteLoad *site_loaded_with(const Site *site);
 /* In the order of their base files: variables/base.yaml, macros/base.yaml, jobs/base.yaml. */
@@ -82,7 +84,7 @@ const SiteEntries *site_variables(const Site *site);
 const SiteEntries *site_macros(const Site *site);
 const SiteEntries *site_jobs(const Site *site);
 
-/* Reads one document of the site, bare or wrapped: `*out` is what is in it, null when the file is
- * empty. A missing file is a problem at `named_at`, the place that names it (missing: no place).
- * For variables and macros files. */
+/* Reads a document of the site, bare or wrapped: `*out` is its content, null if the file is empty.
+ * A missing file is a problem at `named_at`, the location that refers to it (missing: none). For
+ * files of variables and macros. */
 MUST_CHECK bool site_read(Site *site, Str path, Value named_at, Value *out);

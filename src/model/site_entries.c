@@ -1,11 +1,11 @@
-/* Base files: for which nodes, what. */
+/* Base files: assign files and jobs to nodes. */
 #include "model/parse.h"
 
 typedef VEC(SiteEntry) EntryList;
 
 enum {
     ENTRY_NAME,
-    ENTRY_FIRST, /* what the others mean depends on the kind */
+    ENTRY_FIRST, /* the others depend on the kind */
     ENTRY_SECOND,
     ENTRY_FIELDS
 };
@@ -44,7 +44,7 @@ static bool paths_parse(const SiteLoad *load, const List *given, SiteEntry *out)
     bool ok = true;
     for (uint32_t i = 0; i < given->len; i++) {
         if (!value_is_string(given->items[i])) {
-            site_problem(load, "E0303", given->items[i], "a path must be text, not %s",
+            site_problem(load, "E0303", given->items[i], "a path must be a string, not %s",
                          site_kind_words(given->items[i]));
             ok = false;
             continue;
@@ -61,7 +61,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
     FieldSet set = { .what = kinds[kind].what, .fields = kinds[kind].fields };
     if (value_is_string(given)) {
         Problem *problem =
-            site_problem(load, "E0303", given, "%s must be a map, not text", kinds[kind].what);
+            site_problem(load, "E0303", given, "%s must be a map, not a string", kinds[kind].what);
         site_hint_entry(load, problem, "name", given, true);
         return false;
     }
@@ -74,7 +74,7 @@ static bool entry_parse(const SiteLoad *load, EntryKind kind, Value given, const
                         .place = values[ENTRY_NAME] };
     if (!document_is_name(entry.name)) {
         site_problem(load, "E0303", entry.place,
-                     "a name is the path of a file without '.yaml', and leads nowhere else");
+                     "a name must be the path of a file below this directory, without '.yaml'");
         return false;
     }
     if (kind == ENTRY_JOBS && !value_is_missing(values[ENTRY_FIRST])) {
@@ -99,8 +99,9 @@ static bool list_parse(const SiteLoad *load, EntryKind kind, Value given, const 
         return true;
     }
     if (given.kind != VALUE_LIST) {
-        Problem *problem = site_problem(load, "E0303", given, "a selector needs a list, not %s",
-                                        site_kind_words(given));
+        Problem *problem =
+            site_problem(load, "E0303", given, "the value of a selector must be a list, not %s",
+                         site_kind_words(given));
         site_hint_entry(load, problem, "name", given, false);
         return false;
     }

@@ -1,5 +1,5 @@
-/* Steps as a site writes them (StepSpec), and as a run has them (Step): one for each item of
- * forEach, numbered in file order. */
+/* Steps as written in a site (StepSpec), and as part of a run (Step): one for each item of forEach,
+ * numbered in file order. */
 #pragma once
 
 #include "base/source.h"
@@ -16,7 +16,7 @@ typedef enum RequisiteKind {
     REQUISITE_ONFAIL,
     REQUISITE_LISTEN,
     REQUISITE_USE,
-    REQUISITE_ORDER, /* implicit: after the target, whatever became of it; users cannot write it */
+    REQUISITE_ORDER, /* implicit: after the target, whatever its result; users cannot write it */
     REQUISITE_KINDS
 } RequisiteKind;
 const char *requisite_kind_name(RequisiteKind kind);
@@ -27,28 +27,28 @@ typedef enum ReferenceKind {
     REFERENCE_MODULE, /* MODULE: NAME or id */
 } ReferenceKind;
 
-/* One entry under a requisite key. `any` and `all` as the key says: require_any, onfail_all;
- * `in` for the reversed forms, where this step is the target. */
+/* One entry under a requisite key. `any` and `all` according to the key: require_any, onfail_all;
+ * `in` for the reversed forms, in which this step is the target. */
 typedef struct Requisite {
     RequisiteKind kind;
     bool any, all, in;
     ReferenceKind reference;
     Str module;  /* of REFERENCE_MODULE */
-    Str pattern; /* a name, an id, or a glob of these: *, ?, [abc]; * also matches '/' */
+    Str pattern; /* name, ID, or a glob for these: *, ?, [abc]; * also matches '/' */
     Value place; /* the reference as written */
 } Requisite;
 
 typedef enum OrderKind {
     ORDER_FIRST,
-    ORDER_NUMBER, /* before steps without order */
+    ORDER_NUMBER, /* before steps without an order */
     ORDER_NONE,
     ORDER_LAST,
 } OrderKind;
 
 typedef struct Retry {
     int64_t interval_ms;
-    int64_t limit; /* further tries; 0: for ever */
-    Dynamic until; /* of runOptions.retry only; kind DYNAMIC_CONSTANT and null when absent */
+    int64_t limit; /* further attempts; 0: no limit */
+    Dynamic until; /* for runOptions.retry only; kind DYNAMIC_CONSTANT and null if absent */
     bool given;
 } Retry;
 
@@ -57,11 +57,11 @@ typedef struct Condition {
     Dynamic test;
     Retry retry;
 } Condition;
-extern const Condition condition_none; /* not given */
+extern const Condition condition_none; /* absent */
 
 typedef struct Serialize {
     bool given;
-    int64_t count; /* 0 when `percent` is given */
+    int64_t count; /* 0 if `percent` is given */
     int64_t percent;
     bool fail_after_all_ran;
     int64_t max_failures; /* -1: not given */
@@ -74,8 +74,8 @@ typedef struct RunOptions {
     Serialize serialize;
     const Selector **targets; /* `target.hosts`: any of them */
     uint32_t target_count;    /* 0: every node */
-    int64_t target_limit;     /* 0: none */
-    int64_t timeout_ms;       /* 0: none */
+    int64_t target_limit;     /* 0: no limit */
+    int64_t timeout_ms;       /* 0: no limit */
     Retry retry;
 } RunOptions;
 
@@ -83,94 +83,98 @@ typedef struct Job Job;
 
 typedef struct StepSpec {
     const Job *job;
-    uint32_t number; /* in its file, from 0 */
-    Str name;        /* as written or made from action and id; templates in it are not allowed */
-    Value place;     /* the whole step; for messages */
+    uint32_t number; /* index in its file */
+    Str name;        /* as written, or derived from action and ID; without templates */
+    Value place;     /* location of the step, for messages */
     Value name_place;
     Value action_place;
     const Module *module;
     const Action *action;
-    const Dynamic **params; /* by position in the action's row; NULL where not given */
+    const Dynamic **params; /* by index in the action's row; NULL if not given */
     uint64_t params_set;    /* bit i: params[i] is given */
-    bool params_unread; /* they have no form, and a problem says so: what is missing is not known */
-    /* By position: what needs no run, converted: constants and the row's fallbacks. Missing where
-     * a template must be evaluated, and where there is neither. The resolved kinds as written. */
+    bool params_unread;     /* invalid, and reported: it is unknown which are missing */
+    /* By index: converted values that do not depend on the run: constants and the row's defaults.
+     * Missing if a template must be evaluated, and if there is neither. Resolved types as
+     * written. */
     const Value *values;
-    /* Never NULL. Most steps say nothing here, so what says nothing is shared. */
+    /* Never NULL. Most steps have none, so absent ones are shared. */
     const Condition *when, *success, *proceed; /* `proceed` is written `continue` */
     const RunOptions *run;
     Requisite *requisites;
     uint32_t requisite_count;
     OrderKind order;
     int64_t order_number;
-    Dynamic for_each; /* null constant when absent, missing when it was wrong */
+    Dynamic for_each; /* null constant if absent, missing if invalid */
     bool has_for_each;
-    bool secret; /* what it gives is */
+    bool secret; /* its output is secret */
 } StepSpec;
 
-/* The condition with which a base file or a file of jobs names a job, and those under which that
+/* The condition with which a base file or a job file includes a job, and those under which that
  * file itself was reached. */
 typedef struct JobGate {
-    Condition when; /* may be not given */
+    Condition when; /* may be absent */
     const struct JobGate *outer;
 } JobGate;
 
-/* A job whose steps stand before step number `before` of the one that includes it. */
+/* A job whose steps come before step number `before` of the job that includes it. */
 typedef struct JobInclude {
     Str name;
     Value place;
     uint32_t before;
 } JobInclude;
 
-/* A file of steps, reached by the run once. */
+/* A file of steps, which a run contains once. */
 struct Job {
     Str name; /* "kubeadm/kubernetes-master" */
-    Str path; /* of the file, for messages */
+    Str path; /* path of the file, for messages */
     StepSpec *steps;
     uint32_t step_count;
     JobInclude *includes;
     uint32_t include_count;
-    /* The ways by which the run came here: its steps may run when all conditions of one of them
-     * hold. Ways without any condition are not in the list, and make it empty. */
+    /* The paths that lead to this job: its steps may run if all conditions of one path are true. If
+     * there is a path without conditions, the list is empty. */
     const JobGate **gates;
     uint32_t gate_count;
 };
 
-/* A file of jobs (`jobs:`): what `job: NAME` means when NAME is such a file. */
+/* A file of jobs (`jobs:`): the target of `job: NAME` if NAME is such a file. */
 typedef struct JobGroup {
     Str name;
-    const Job **jobs; /* all of this run that it leads to, each once */
+    const Job **jobs; /* all jobs of this run that it leads to, each once */
     uint32_t job_count;
 } JobGroup;
 
 /* A step of a run. */
 typedef struct Step {
-    uint32_t index; /* in the run, from 0, in file order */
+    uint32_t index; /* index in the run, in file order */
     const StepSpec *spec;
     Str id;     /* "job#name", with "[key]" for an instance of forEach */
     Str name;   /* without the job, with "[key]" */
-    Value item; /* of forEach; missing when there is none */
-    Str key;    /* of the item; empty when there is none */
-    Str *ids;   /* what the id parameter holds, for MODULE: ID; empty when it needs the run */
+    Value item; /* of forEach; missing if there is none */
+    Str key;    /* of the item; empty if there is none */
+    Str *ids;   /* values of the ID parameter, for MODULE: ID; empty if they depend on the run */
     uint32_t id_count;
-    List *claims; /* resources, as the action names them; NULL: none */
-    /* As spec->values, with what could be evaluated at load for this instance: ids, paths, owner
-     * and group. */
+    List *claims; /* resources, as named by the action; NULL: none */
+    /* As spec->values, with what could be evaluated at load time for this instance: IDs, paths,
+     * owner and group. */
     const Value *values;
-    uint16_t untargeted; /* requisites that mean nobody: 1 << REQUISITE_ONCHANGES and so on */
+    /* requisites whose targets are not on this node: 1 << REQUISITE_ONCHANGES and so on */
+    uint16_t untargeted;
 } Step;
 
 typedef struct Steps {
     Step *items;
     uint32_t count;
-    const Job **jobs; /* reached, also those without steps, in order */
+    const Job **jobs; /* in order, including those without steps */
     uint32_t job_count;
     const JobGroup *groups;
     uint32_t group_count;
-    const StepSpec **idle; /* whose forEach gives nothing: known by name, and nobody */
+    /* steps whose forEach is empty: their names are known, but they have no instances */
+    const StepSpec **idle;
     uint32_t idle_count;
     bool
-        without_node; /* templates in ids stayed as they are: such a step may be anybody's target */
-    bool unread;      /* a file of jobs could not be read, so that there may be more */
-    bool broken; /* of something that is wrong: there for finding more of it, never to be run */
+        /* templates in IDs were not evaluated: such a step may be the target of anything */
+        without_node;
+    bool unread; /* a job file could not be read, so there may be more */
+    bool broken; /* parts of it are invalid: only for finding more problems, never run */
 } Steps;

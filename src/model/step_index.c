@@ -9,12 +9,12 @@ enum {
     NONE = UINT32_MAX
 };
 
-/* Steps under one key, as a list through `hits`. */
+/* Steps with one key, as a linked list in `hits`. */
 typedef struct Entry {
-    const Job *job; /* NULL: of all jobs */
-    Str text;       /* name or id */
+    const Job *job; /* NULL: all jobs */
+    Str text;       /* name or ID */
     uint32_t hash;
-    uint32_t first, last; /* in `hits` */
+    uint32_t first, last; /* indices in `hits` */
 } Entry;
 
 typedef struct Hit {
@@ -30,14 +30,14 @@ typedef struct JobSteps {
 
 struct StepIndex {
     const Steps *steps;
-    uint32_t *slots; /* position in `entries` + 1; 0 is free */
+    uint32_t *slots; /* index in `entries` + 1; 0: free */
     uint32_t mask;
     VEC(Entry) entries;
     VEC(Hit) hits;
     StepVec all;
-    StrMap jobs; /* name to JobSteps, groups of jobs too */
-    /* What globs came to, to StepVec. Many steps may have the same one, and looking through all
-     * steps for each of them would take the square of their number. */
+    StrMap jobs; /* name to JobSteps, including groups of jobs */
+    /* Cached results of globs, as StepVec. Many steps may use the same glob, and scanning all steps
+     * for each would be quadratic. */
     StrMap *globs;
     VEC(const Module *) modules;
 };
@@ -47,7 +47,7 @@ static uint32_t key_hash(const Job *job, Str text)
     return (uint32_t)hash_u64(hash_str(text) + (uint64_t)(uintptr_t)job);
 }
 
-/* The slot of the key, or the free one where it would go. */
+/* The slot of the key, or the free one to insert it. */
 static uint32_t *slot_find(const StepIndex *index, const Job *job, Str text, uint32_t hash)
 {
     for (uint32_t at = hash;; at++) {
@@ -80,7 +80,7 @@ static void add_key(StepIndex *index, Arena *arena, const Job *job, Str text, ui
     }
     Entry *entry = &index->entries.items[*slot - 1];
     if (entry->last != NONE && index->hits.items[entry->last].step == step) {
-        return; /* its name is its id, or it names a package twice */
+        return; /* its name is its ID, or it lists a package twice */
     }
     uint32_t hit = index->hits.len;
     VEC_PUSH(arena, &index->hits, (Hit){ .step = step, .next = NONE, .by_name = by_name });
@@ -92,7 +92,7 @@ static void add_key(StepIndex *index, Arena *arena, const Job *job, Str text, ui
     entry->last = hit;
 }
 
-/* In its own job and in the run. */
+/* Under its own job and globally. */
 static void add_text(StepIndex *index, Arena *arena, const Step *step, Str text, bool by_name)
 {
     add_key(index, arena, step->spec->job, text, step->index, by_name);
@@ -187,7 +187,7 @@ StepIndex *step_index_new(Arena *arena, const Steps *steps)
     return index;
 }
 
-/* "file" or "file.managed" to the module and, in the second form, the action. */
+/* Splits "file" or "file.managed" into module and optional action. */
 static const Module *module_find(const StepIndex *index, Str name, Str *action)
 {
     size_t dot = str_find(name, STR("."), 0);
@@ -209,7 +209,7 @@ typedef struct Search {
     Str action;           /* empty: any */
     Str pattern;
     StepVec *found;
-    bool by_id; /* one of them was found by its id */
+    bool by_id; /* one of them was found by its ID */
 } Search;
 
 static bool module_fits(const Search *search, const Step *step)
@@ -247,7 +247,7 @@ static bool glob_fits(const Search *search, const Step *step, Str pattern)
     return false;
 }
 
-/* All that fit, whoever asks. */
+/* All matches, regardless of the step that refers to them. */
 static const StepVec *match_glob(const Search *search, const StepVec *among, Str pattern)
 {
     StrMap *globs = search->index->globs;
@@ -278,7 +278,7 @@ static void take_glob(Search *search, const StepVec *among, Str pattern)
     }
 }
 
-/* "job#name": the job is named, so nothing else is searched. A name may hold '#' as well. */
+/* "job#name": only that job is searched. A name may contain '#' as well. */
 static void take_qualified(Search *search, bool glob)
 {
     size_t at = str_find(search->pattern, STR("#"), 0);
@@ -323,7 +323,7 @@ static FindResult find_job(const StepIndex *index, uint32_t step, Str pattern, A
     return any || exact != NULL ? FIND_OK : FIND_NOTHING;
 }
 
-/* A step that means an id which it has too means the others that have it. */
+/* A step that refers to an ID that it has itself refers to the others with that ID. */
 static void drop_self(Search *search)
 {
     StepVec *found = search->found;
@@ -370,7 +370,7 @@ FindResult step_index_find(const StepIndex *index, uint32_t step, const Referenc
     }
     const Job *own = search.asker->spec->job;
     bool glob = !reference->literal && glob_is_pattern(search.pattern);
-    /* A name as written comes first: a step may well be called "install [web]". */
+    /* Literal names take precedence: a step may be called "install [web]". */
     take_exact(&search, own, search.pattern);
     if (found->len == 0 && glob) {
         take_glob(&search, &((JobSteps *)str_map_find(&index->jobs, own->name))->steps,
@@ -382,7 +382,7 @@ FindResult step_index_find(const StepIndex *index, uint32_t step, const Referenc
     }
     take_exact(&search, NULL, search.pattern);
     if (found->len > 0) {
-        /* An id means all that have it; a name that several jobs use means none of them. */
+        /* An ID matches all steps that have it; a name that several jobs use is ambiguous. */
         return !search.by_id && of_several_jobs(&search) ? FIND_AMBIGUOUS : FIND_OK;
     }
     take_qualified(&search, glob);
@@ -392,7 +392,7 @@ FindResult step_index_find(const StepIndex *index, uint32_t step, const Referenc
     return found->len > 0 ? FIND_OK : FIND_NOTHING;
 }
 
-/* Offers the names, or ids, of the steps of `job` or, when it is NULL, of all. */
+/* Offers the names, or IDs, of the steps of `job` (NULL: all). */
 static void offer_steps(const StepIndex *index, const Job *job, const Module *module,
                         Suggest *suggest)
 {

@@ -1,4 +1,4 @@
-/* What can stand on a step, for help and `eden explain`: from the rows that the parser reads by. */
+/* The keys of a step, for help and `eden explain`: from the tables that the parser uses. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ typedef struct StepKey {
     const char *example; /* steps in YAML; may be NULL; the tests load it */
 } StepKey;
 
-/* Walks all of them, requisites behind the others; false at the end. Starts with `*at` 0. */
+/* Iterates over all of them, requisites last; false at the end. `*at` is 0 at the start. */
 bool step_key_next(uint32_t *at, StepKey *out);
 
 /* Whether a key is one of require, watch_in, onfail_all ... */

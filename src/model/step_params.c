@@ -3,7 +3,7 @@
 #include "model/document_place.h"
 
 enum {
-    CLAIMS_EXPECTED = 3 /* of a step: itself, its owner, its group */
+    CLAIMS_EXPECTED = 3 /* of a typical step: itself, its owner, its group */
 };
 
 static bool is_set(uint64_t set, uint32_t index)
@@ -39,7 +39,7 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
         Value value;
         DynamicOutcome of_param = evaluate(context, spec->params[i], &value);
         if (of_param == DYNAMIC_OK && value.kind == VALUE_NULL) {
-            continue; /* without value it is absent, as in a document */
+            continue; /* without a value it is absent, as in a document */
         }
         if (of_param == DYNAMIC_OK) {
             of_param = convert(spec, i, sources, arena, value, &out[i], problems);
@@ -51,7 +51,7 @@ DynamicOutcome step_params_evaluate(const Step *step, StepEvaluate evaluate, voi
     return outcome;
 }
 
-/* What to add; elsewhere the name of a command is the command. */
+/* What to add; in other tools the name of a command is the command itself. */
 static void hint_at_missing(const StepSpec *spec, uint64_t params_set, uint32_t missing,
                             Problems *problems, Problem *problem)
 {
@@ -63,7 +63,7 @@ static void hint_at_missing(const StepSpec *spec, uint64_t params_set, uint32_t 
         if (is_set(params_set, i) && id_params_hold(ids, str_from_c(params[i].name)) &&
             id_params_hold(ids, str_from_c(params[missing].name))) {
             problem->hint =
-                arena_format(problems->arena, "'%s' only names it: write '%s: ...' (%s)",
+                arena_format(problems->arena, "'%s' is only a name: write '%s: ...' (%s)",
                              params[i].name, params[missing].name, params[missing].help);
         }
     }
@@ -78,7 +78,7 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
         if (spec->action->params[i].required && !is_set(params_set, i)) {
             Problem *problem =
                 document_problem(problems, sources, SEVERITY_ERROR, "E0307", spec->action_place,
-                                 "'%s.%s' needs the parameter '%s'", spec->module->name,
+                                 "'%s.%s' requires the parameter '%s'", spec->module->name,
                                  spec->action->name, spec->action->params[i].name);
             hint_at_missing(spec, params_set, i, problems, problem);
             ok = false;
@@ -87,13 +87,26 @@ bool step_params_complete(const StepSpec *spec, uint64_t params_set, const Sourc
     return ok;
 }
 
+static bool are_all_known(const Step *step)
+{
+    uint32_t count = step->spec->params_unread ? 0 : action_param_count(step->spec->action);
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_set(step->spec->params_set, i) && value_is_missing(step->values[i])) {
+            return false;
+        }
+    }
+    return !step->spec->params_unread;
+}
+
 bool step_params_verify(const Step *step, const Sources *sources, Arena *arena, Problems *problems)
 {
     const StepSpec *spec = step->spec;
+    const Action *action = spec->action;
     const char *at = NULL;
     Error err;
-    if (spec->action->verify == NULL ||
-        spec->action->verify(arena, spec->action, step->values, &at, &err)) {
+    if ((action->verify == NULL || action->verify(arena, action, step->values, &at, &err)) &&
+        (action->verify_all == NULL || !are_all_known(step) ||
+         action->verify_all(arena, action, step->values, &at, &err))) {
         return true;
     }
     int index = at == NULL ? -1 : action_param_index(spec->action, str_from_c(at));

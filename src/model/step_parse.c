@@ -17,35 +17,36 @@ enum {
 
 static const Field step_fields[] = {
     { "name", FIELD_NAME,
-      .about = { .help = "What the step is called.",
-                 .text = "Names differ within a file; JOB#NAME is the step's id. Without a name it "
-                         "is called by its\n"
-                         "action and what that manages. A name holds no templates.\n" } },
+      .about = { .help = "Name of the step.",
+                 .text = "Names must be unique within a file; JOB#NAME is the ID of the step. The "
+                         "default is derived from the\n"
+                         "action and what it manages. A name cannot contain templates.\n" } },
     { "action", FIELD_NAME,
-      .about = { .help = "What the step does, such as 'file.managed'.",
-                 .text = "The short form puts the parameters right below the action: "
-                         "'file.managed: [..]' equals\n"
+      .about = { .help = "Action of the step, such as 'file.managed'.",
+                 .text = "In the short form, the parameters are directly below the action: "
+                         "'file.managed: [..]' is the same as\n"
                          "'action: file.managed' with 'parameters: [..]'. 'eden help actions' "
-                         "lists them.\n",
+                         "lists all actions.\n",
                  .example = "- name: greet\n"
                             "  action: file.managed\n"
                             "  parameters:\n"
                             "    - name: /etc/motd\n"
                             "    - content: Welcome.\n" } },
     { "parameters", FIELD_ANY,
-      .about = { .help = "What the action is given: a map, or a list of one-key maps.",
-                 .text = "Texts may hold templates, which are rendered when the step runs. "
-                         "Requisites may stand\n"
-                         "among the parameters too.\n" } },
+      .about = { .help = "Parameters of the action: a map, or a list of one-key maps.",
+                 .text = "Strings may contain templates, which are rendered when the step runs. "
+                         "Requisites can also be\n"
+                         "written among the parameters.\n" } },
     { "conditions", FIELD_MAP,
-      .about = { .help = "When it runs, and whether it went well: 'when', 'success', 'continue'.",
-                 .text = "Conditions are bare expressions, without braces. 'when' false: skipped; "
-                         "with 'retry' the\n"
-                         "step waits, and fails when the tries are used up. 'success' is asked "
-                         "after the action,\n"
-                         "whose result is 'step'; false: failed. 'continue' holds back the next "
-                         "batch of a\n"
-                         "cluster. 'limit' counts further tries, 0 is for ever.\n",
+      .about = { .help = "Whether the step runs, and whether it succeeded: 'when', 'success', "
+                         "'continue'.",
+                 .text = "Conditions are bare expressions, without braces. If 'when' is false, the "
+                         "step is skipped; with\n"
+                         "'retry' it waits, and fails when the attempts are used up. 'success' is "
+                         "evaluated after the action,\n"
+                         "whose result is 'step'; if it is false, the step has failed. 'continue' "
+                         "delays the next batch of a\n"
+                         "cluster. 'limit' is the number of further attempts, 0 means no limit.\n",
                  .example = "- name: enough room\n"
                             "  cmd.run:\n"
                             "    - cmd: df --output=pcent / | tail -1 | tr -d ' %'\n"
@@ -56,35 +57,35 @@ static const Field step_fields[] = {
                             "    success:\n"
                             "      condition: step.StdOut | int < 80\n" } },
     { "runOptions", FIELD_MAP,
-      .about = { .help = "How it runs: 'timeout', 'retry', and for a cluster 'sync', 'serialize', "
-                         "'target'.",
-                 .text = "'retry' repeats the action itself, until it succeeds and 'until' holds. "
-                         "May also stand\n"
-                         "in the file, for all of its steps.\n",
+      .about = { .help = "How the step runs: 'timeout', 'retry', and for a cluster 'sync', "
+                         "'serialize', 'target'.",
+                 .text = "'retry' repeats the action itself until it succeeds and 'until' is true. "
+                         "These options can also be\n"
+                         "set for all steps of a file.\n",
                  .example = "- name: fetch it\n"
                             "  cmd.run: [{cmd: 'fetch > /srv/data'}]\n"
                             "  runOptions:\n"
                             "    timeout: 5m\n"
                             "    retry: {interval: 10s, limit: 3, until: step.ExitCode == 0}\n" } },
     { "order", FIELD_ANY,
-      .about = { .help =
-                     "'first', 'last', or a number: numbers come before steps without order." } },
+      .about = { .help = "'first', 'last', or a number: numbered steps run before those without an "
+                         "order." } },
     { "forEach", FIELD_ANY,
-      .about = { .help = "Makes several steps of one: one for each item of a list or map.",
-                 .text = "A list gives 'item', a map 'item.key' and 'item.value'. The instances "
-                         "are NAME[KEY], and\n"
-                         "a requisite on NAME means all of them. The list must be known before the "
-                         "run: from\n"
-                         "variables, facts and macros, not from results of steps.\n",
+      .about = { .help = "Create one step for each item of a list or map.",
+                 .text = "Items of a list are 'item'; a map has 'item.key' and 'item.value'. The "
+                         "instances are NAME[KEY], and\n"
+                         "a requisite on NAME refers to all of them. The list must be known before "
+                         "the run: it can use\n"
+                         "variables, facts and macros, but not results of steps.\n",
                  .example = "- name: a folder per shop\n"
                             "  forEach: [books, tea]\n"
                             "  file.directory:\n"
                             "    - name: /srv/{{ item }}\n" } },
     { "secret", FIELD_BOOL,
-      .about = { .help = "Whether what the step gives is secret: its output, result and changes.",
-                 .text = "Reports show (secret) in their place. Later steps can use them, and "
-                         "what they make of\n"
-                         "them is secret too. 'eden help secrets' has more.\n",
+      .about = { .help = "Whether the output, result and changes of the step are secret.",
+                 .text = "Reports show (secret) instead. Later steps can use the values, and "
+                         "whatever they derive from them is\n"
+                         "secret too. See 'eden help secrets'.\n",
                  .example = "- name: token\n"
                             "  secret: true\n"
                             "  cmd.run: [{cmd: vault read -field=token app}]\n"
@@ -93,9 +94,8 @@ static const Field step_fields[] = {
                             "    - name: /etc/app/token\n"
                             "    - content: \"{{ steps['token'].StdOut }}\"\n" } },
     { "metadata", FIELD_MAP,
-      .about = { .help = "Name, labels and annotations, where a step is written with 'spec'." } },
-    { "spec", FIELD_MAP,
-      .about = { .help = "All other keys of the step, where 'metadata' stands beside it." } },
+      .about = { .help = "Name, labels and annotations of a step that has a 'spec'." } },
+    { "spec", FIELD_MAP, .about = { .help = "All other keys of a step that has 'metadata'." } },
     { 0 },
 };
 
@@ -124,7 +124,7 @@ typedef struct Builder {
     bool ok;
 } Builder;
 
-/* Keys that stand on the step or among its parameters. */
+/* Keys that are allowed on the step and among its parameters. */
 static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
 {
     if (!requisite_key_is(name)) {
@@ -136,8 +136,8 @@ static bool take_requisite(Builder *b, const MapEntry *entry, Str name)
 
 static void second_action(Builder *b, Value key, Str hint)
 {
-    Problem *problem =
-        site_problem(b->load, "E0310", key, "a step has one action, this is a second one");
+    Problem *problem = site_problem(b->load, "E0310", key,
+                                    "a step can have only one action; this is a second one");
     problem->hint = hint;
 }
 
@@ -155,7 +155,7 @@ static bool take_step_key(void *context, const MapEntry *entry)
         return false;
     }
     if (!value_is_missing(b->short_action)) {
-        second_action(b, entry->key, STR("make it a step of its own: '- name: ...'"));
+        second_action(b, entry->key, STR("make it a separate step: '- name: ...'"));
         b->ok = false;
         return true;
     }
@@ -190,7 +190,7 @@ static void offer_requisites(void *context, Suggest *suggest)
     requisite_keys_offer(suggest);
 }
 
-/* Parameters that slipped out of their place are the likeliest of unknown keys. */
+/* An unknown key is most likely a misplaced parameter. */
 static Str explain_key(void *context, Str name)
 {
     const Builder *b = context;
@@ -229,7 +229,7 @@ static void read_keys(Builder *b, Value given)
     }
     if (!value_is_missing(name) && !value_is_missing(b->given[STEP_NAME])) {
         site_hint_other(b->load,
-                        site_problem(b->load, "E0310", name, "the step has a name already"),
+                        site_problem(b->load, "E0310", name, "the step already has a name"),
                         b->given[STEP_NAME]);
         b->ok = false;
     } else if (!value_is_missing(name)) {
@@ -237,7 +237,7 @@ static void read_keys(Builder *b, Value given)
     }
 }
 
-/* The action and where its parameters are: `action` and `parameters`, or the short form. */
+/* Finds the action and its parameters: `action` and `parameters`, or the short form. */
 static bool read_action(Builder *b, Value step, ActionCall *call)
 {
     Value name = b->given[STEP_ACTION];
@@ -245,11 +245,12 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     *call = (ActionCall){ 0 };
     if (!value_is_missing(b->short_action)) {
         if (!value_is_missing(name)) {
-            second_action(b, b->short_action, STR("write 'action' and 'parameters', or this form"));
+            second_action(b, b->short_action,
+                          STR("use either 'action' and 'parameters', or this form"));
             b->ok = false;
         } else if (!value_is_missing(parameters)) {
             site_problem(b->load, "E0310", parameters,
-                         "the parameters stand below the action already");
+                         "the parameters are already below the action");
             b->ok = false;
         } else {
             name = b->short_action;
@@ -259,7 +260,7 @@ static bool read_action(Builder *b, Value step, ActionCall *call)
     bool found = false;
     if (value_is_missing(name)) {
         if (b->ok) {
-            Problem *problem = site_problem(b->load, "E0304", step, "a step needs 'action'");
+            Problem *problem = site_problem(b->load, "E0304", step, "a step requires 'action'");
             problem->hint =
                 STR("add a line such as 'action: file.managed'; 'eden explain' lists all actions");
         }
@@ -282,7 +283,7 @@ static bool read_conditions(const SiteLoad *load, Value given, StepSpec *out)
     return conditions_parse(load, given, &conditions[0], &conditions[1], &conditions[2]);
 }
 
-/* In place of those of the file, as far as the step gives them. */
+/* Overrides those of the file that the step sets. */
 static bool read_run_options(const SiteLoad *load, Value given, StepSpec *out)
 {
     if (value_is_missing(given)) {
@@ -309,7 +310,8 @@ static bool read_order(const SiteLoad *load, Value given, StepSpec *out)
         out->order = ORDER_NUMBER;
         out->order_number = given.integer;
     } else {
-        site_problem(load, "E0303", given, "'order' must be first, last or a whole number from 0");
+        site_problem(load, "E0303", given,
+                     "'order' must be 'first', 'last' or a non-negative integer");
         return false;
     }
     return true;
@@ -319,15 +321,14 @@ void for_each_unknown(const SiteLoad *load, Value place)
 {
     Problem *problem =
         site_problem(load, "E0317", place,
-                     "'forEach' must be known before the run, and this uses what only the run can "
-                     "tell");
-    problem->hint = STR("it may use variables, facts and macros, but not the results of steps");
+                     "'forEach' must be known before the run, but this depends on the run");
+    problem->hint = STR("it can use variables, facts and macros, but not the results of steps");
 }
 
 void for_each_of_scalar(const SiteLoad *load, Value place, Value items)
 {
-    Problem *problem = site_problem(load, "E0316", place, "'forEach' takes a list or a map, not %s",
-                                    site_kind_words(items));
+    Problem *problem = site_problem(
+        load, "E0316", place, "'forEach' requires a list or a map, not %s", site_kind_words(items));
     problem->hint = STR("write a list, such as [web, db]");
 }
 
@@ -338,8 +339,8 @@ static bool check_for_each(const SiteLoad *load, const Dynamic *given)
         return false;
     }
     if (given->kind == DYNAMIC_TEXT) {
-        Problem *problem =
-            site_problem(load, "E0316", given->value, "'forEach' takes a list or a map, not text");
+        Problem *problem = site_problem(load, "E0316", given->value,
+                                        "'forEach' requires a list or a map, not a string");
         problem->hint = STR("a single '{{ expression }}' keeps its type");
         return false;
     }
@@ -386,13 +387,13 @@ static bool read_name(const SiteLoad *load, Value given, const ActionCall *call,
             out->name.len = NAME_MAX_BYTES;
             return true;
         }
-        site_problem(load, "E0303", given, "a name has at most %d bytes", NAME_MAX_BYTES);
+        site_problem(load, "E0303", given, "a name can have at most %d bytes", NAME_MAX_BYTES);
         return false;
     }
     return true;
 }
 
-/* watch and listen need a reaction, or they say more than they do. */
+/* watch and listen without a reaction are misleading. */
 static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
 {
     if (spec->action == NULL || spec->action->react != NULL) {
@@ -405,7 +406,7 @@ static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
             Problem *hint = site_hint(
                 load, "E0320", requisite->place, "'%s.%s' does not react to changes: here '%s' %s",
                 spec->module->name, spec->action->name, watch ? "watch" : "listen",
-                watch ? "equals 'require'" : "does nothing");
+                watch ? "is the same as 'require'" : "does nothing");
             if (hint != NULL && watch) {
                 hint->hint = STR("write 'require'");
             }
@@ -413,8 +414,8 @@ static void hint_at_reactions(const SiteLoad *load, const StepSpec *spec)
     }
 }
 
-/* In the place of an action that is not known: such a step never runs, but those that refer to it and
- * its own conditions are looked at nevertheless. */
+/* Placeholder for an unknown action: such a step never runs, but references to it and its
+ * conditions are checked nevertheless. */
 static const ParamSpec no_params[] = { { 0 } };
 static const Action unknown_actions[] = {
     { .name = "unknown", .params = no_params },
@@ -424,7 +425,7 @@ static const Module unknown_module = { .name = "unknown",
                                        .id_param = "name",
                                        .actions = unknown_actions };
 
-/* Asked before its keys are read: it decides what the templates of the others see. */
+/* Checked before parsing its keys: it determines the names that templates can use. */
 static bool has_for_each(Value step)
 {
     const Value *spec = value_get(step, STR("spec"));

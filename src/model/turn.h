@@ -1,5 +1,6 @@
-/* What a run did with its schedule, turn by turn, and what was observed meanwhile: the part of a
- * run that is not in the site. With the graph, it is all that deciding again takes (replay.h). */
+/* Records the decisions of a run, turn by turn, and what was observed: the part of a run that is
+ * not in the site. Together with the graph this is sufficient to repeat all decisions
+ * (replay.h). */
 #pragma once
 
 #include "base/vec.h"
@@ -7,35 +8,35 @@
 #include "model/schedule.h"
 
 typedef enum TurnKind {
-    TURN_START,   /* the schedule handed a work out */
-    TURN_JOIN,    /* the same, to be applied together with the one that was started before it */
-    TURN_FINISH,  /* its action came back later */
+    TURN_START,   /* the schedule handed out work */
+    TURN_JOIN,    /* the same, to be applied together with the previous TURN_START */
+    TURN_FINISH,  /* its action completed */
     TURN_WAKE,    /* it was parked, and is ready again */
-    TURN_GIVE_UP, /* it was parked, and the time was up */
+    TURN_GIVE_UP, /* it was parked, and timed out */
 } TurnKind;
 const char *turn_kind_name(TurnKind kind);
 bool turn_kind_from_name(Str name, TurnKind *out);
 
-/* Where a turn leaves its work. */
+/* State of the work after a turn. */
 typedef enum TurnEnd {
-    TURN_ACTS,  /* a worker has it */
+    TURN_ACTS,  /* running on a worker */
     TURN_WAITS, /* parked or, after waking, ready */
     TURN_ENDED,
 } TurnEnd;
 const char *turn_end_name(TurnEnd end);
 bool turn_end_from_name(Str name, TurnEnd *out);
 
-/* What kept a work from being decided about by its requisites and conditions. */
+/* A reason why requisites and conditions were not considered. */
 typedef enum TurnBar {
     BAR_NONE,
-    BAR_INTERRUPTED, /* the run was to end */
+    BAR_INTERRUPTED, /* the run was interrupted */
     BAR_TARGET,      /* runOptions.target does not include this node */
-    BAR_LEAVING,     /* a step asked for a restart of the machine: the rest follows after that */
+    BAR_LEAVING,     /* a step requested a reboot: the remaining steps run after it */
 } TurnBar;
 const char *turn_bar_name(TurnBar bar);
 bool turn_bar_from_name(Str name, TurnBar *out);
 
-/* The conditions of a step, as a site calls them. */
+/* The conditions of a step, by their names in a site. */
 typedef enum ConditionName {
     CONDITION_WHEN,
     CONDITION_SUCCESS,
@@ -49,13 +50,13 @@ typedef struct Asked {
     ConditionName condition;
     Answer answer;
     Str text;      /* as written */
-    bool retries;  /* it may be asked again, `limit` times */
-    int64_t limit; /* 0: for ever */
+    bool retries;  /* it can be evaluated again, `limit` times */
+    int64_t limit; /* 0: no limit */
 } Asked;
 
 typedef enum TurnParams {
     PARAMS_OK,
-    PARAMS_UNKNOWN, /* one needs what only a run can tell */
+    PARAMS_UNKNOWN, /* one depends on values that are known only in a run */
     PARAMS_FAILED,
 } TurnParams;
 const char *turn_params_name(TurnParams params);
@@ -65,15 +66,15 @@ typedef struct Turn {
     TurnKind kind;
     Work work;
     TurnBar bar;
-    bool decided; /* `decision` is there; its edge is one of the graph's */
+    bool decided; /* `decision` is set; its edge belongs to the graph */
     Decision decision;
     TurnParams params;
-    bool acted; /* `seen` is there */
+    bool acted; /* `seen` is set */
     Observed seen;
-    uint32_t first_asked; /* in Turns.asked: what was asked in this turn, in order */
+    uint32_t first_asked; /* in Turns.asked: evaluations in this turn, in order */
     uint32_t asked_count;
     TurnEnd end;
-    StepStatus status; /* of TURN_ENDED */
+    StepStatus status; /* for TURN_ENDED */
 } Turn;
 
 typedef struct Turns {

@@ -1,13 +1,13 @@
-/* alternatives.*: which of several programs a common name means. */
+/* alternatives.*: which of several programs a generic name refers to. */
 #include "modules/tool.h"
 
 typedef struct AlternativeState {
-    bool known; /* there is such a name, and it can mean `path` */
-    Str value;  /* what it means now */
+    bool known; /* the name exists, and `path` is one of its alternatives */
+    Str value;  /* current alternative */
     bool manual;
 } AlternativeState;
 
-/* "Key: value" lines; those of the first part are about the name itself. */
+/* Parses "Key: value" lines; the first paragraph is about the name itself. */
 static bool read_state(Call *call, Str name, Str path, AlternativeState *out, Error *err)
 {
     Tool tool = { .argv = (const char *const[]){ "update-alternatives", "--query",
@@ -38,7 +38,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
 {
     AlternativeState now;
     Str name = call_str(call, "name"), path = call_str(call, "path");
-    if (!tool_word(name, "an alternative", err)) {
+    if (!tool_check_word(name, "an alternative", err)) {
         return false;
     }
     if (!read_state(call, name, path, &now, err)) {
@@ -46,8 +46,8 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     }
     if (!now.known && !call_lacks(call, "path", "alternative", name)) {
         return error_set(err, ERROR_NOT_FOUND,
-                         "'%" STR_FMT "' is not among the alternatives for '%" STR_FMT
-                         "'; packages add them",
+                         "'%" STR_FMT "' is not an alternative for '%" STR_FMT
+                         "'; packages add alternatives",
                          STR_ARG(path), STR_ARG(name));
     }
     outcome->state = path;
@@ -66,9 +66,9 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
 
 static bool set_apply(Call *call, Outcome *outcome, Error *err)
 {
-    if (!TOOL_DO(call, NULL, err, "update-alternatives", "--set",
-                 arena_copy_c(call->arena, call_str(call, "name")),
-                 arena_copy_c(call->arena, call_str(call, "path")))) {
+    if (!TOOL_RUN(call, NULL, err, "update-alternatives", "--set",
+                  arena_copy_c(call->arena, call_str(call, "name")),
+                  arena_copy_c(call->arena, call_str(call, "path")))) {
         return false;
     }
     outcome->changed = true;
@@ -76,18 +76,19 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the common name, such as editor",
+    { "name", PARAM_STRING, .required = true, .help = "generic name, such as editor",
       .claims = "alternative" },
-    { "path", PARAM_PATH, .decides = "path", .required = true,
-      .help = "the program that it shall mean", .claims = "needs:path" },
+    { "path", PARAM_PATH, .decides = "path", .required = true, .help = "path of the program to use",
+      .claims = "needs:path" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "set", "Ensure which program a common name means.", set_params, set_check, set_apply,
+    { "set", "Ensure which program a generic name refers to.", set_params, set_check, set_apply,
       .cost_ms = 20, .thing = "alternative name",
-      .text = "With update-alternatives, which keeps the choice when packages come and go.\n",
-      .example = "- name: a pager that everybody knows\n"
+      .text = "Uses update-alternatives, which preserves the choice when packages are installed "
+              "and\nremoved.\n",
+      .example = "- name: use less as the pager\n"
                  "  alternatives.set:\n"
                  "    - name: pager\n"
                  "    - path: /usr/bin/less\n" },
@@ -96,7 +97,7 @@ static const Action actions[] = {
 
 const Module modules_alternatives = {
     .name = "alternatives",
-    .help = "Programs behind common names.",
+    .help = "Programs behind generic names.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,9 +1,9 @@
-/* ansible.*: playbooks of Ansible, for what is not written as steps yet.
+/* ansible.*: Ansible playbooks, for what has not been converted to steps yet.
  *
- * The check is a run with --check --diff. Ansible's core has no machine-readable output, so it is given
- * a callback plugin that appends each result to a file. Danger: Ansible runs plugins from the playbook's
- * directory, from the user's home and from what ansible.cfg names, all as root; what others could have
- * put there is refused or not used. */
+ * check runs the playbook with --check --diff. Ansible's core has no machine-readable output, so a
+ * callback plugin appends each result to a file. Danger: Ansible runs plugins from the playbook's
+ * directory, from the user's home directory and from paths in ansible.cfg, all as root. Locations
+ * that other users can write to are refused or not used. */
 #include "lang/json.h"
 #include "modules/foreign_report.h"
 #include "modules/foreign_tool.h"
@@ -21,8 +21,8 @@ static const ForeignTool ansible = {
     "localhost ansible_connection=local " \
     "ansible_python_interpreter=\"{{ ansible_playbook_python }}\"\n"
 
-/* The plugin: a line of JSON for each result of a task, in the file that EDEN_REPORT names. Results of
- * tasks with no_log are censored before it gets them. */
+/* The callback plugin: writes a line of JSON for each result of a task to the file named by
+ * EDEN_REPORT. Ansible censors the results of tasks with no_log before it passes them on. */
 static const char ansible_callback[] =
     "import json\n"
     "import os\n"
@@ -53,7 +53,7 @@ static const char ansible_callback[] =
     "        diffs = [self._get_diff(part['diff']) for part in parts\n"
     "                 if part.get('diff') and part.get('changed')]\n"
     "        diff = ''.join(text for text in diffs if text)\n"
-    "        if len(diff) > 200000:  # whole lines: half a secret would not be found\n"
+    "        if len(diff) > 200000:  # cut at a line: part of a secret would not be redacted\n"
     "            diff = diff[:200000].rpartition('\\n')[0] + '\\n'\n"
     "        line = {\n"
     "            'status': status,\n"
@@ -82,15 +82,15 @@ static const char ansible_callback[] =
     "    def v2_runner_on_unreachable(self, result):\n"
     "        self.note('unreachable', result)\n";
 
-static bool check_words(const Call *call, Error *err)
+static bool check_params(const Call *call, Error *err)
 {
     Str limit = call_str(call, "limit"), inventory = call_str(call, "inventory");
-    return (limit.len == 0 || tool_word(limit, "a limit", err)) &&
-           (inventory.len == 0 || tool_word(inventory, "an inventory", err));
+    return (limit.len == 0 || tool_check_word(limit, "a limit", err)) &&
+           (inventory.len == 0 || tool_check_word(inventory, "an inventory", err));
 }
 
-/* Variables may hold secrets, so they go into a file. */
-static bool give_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
+/* Variables may contain secrets, so they are passed in a file. */
+static bool add_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
 {
     Value variables = call_param(call, "extra_vars");
     Str path;
@@ -114,7 +114,7 @@ static bool give_variables(Call *call, Scratch *scratch, ToolArgs *args, Error *
     return true;
 }
 
-static bool give_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
+static bool add_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *err)
 {
     Str inventory = call_str(call, "inventory");
     if (inventory.len == 0 && !scratch_put(scratch, "inventory", STR(INVENTORY), &inventory, err)) {
@@ -124,7 +124,7 @@ static bool give_inventory(Call *call, Scratch *scratch, ToolArgs *args, Error *
     return true;
 }
 
-static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
+static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
 {
     Str playbook;
     if (!foreign_tool_document(&ansible, scratch, &playbook, err)) {
@@ -135,7 +135,7 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
     if (asks) {
         tool_arg(call, args, STR("--check"));
     }
-    if (!give_inventory(call, scratch, args, err) || !give_variables(call, scratch, args, err)) {
+    if (!add_inventory(call, scratch, args, err) || !add_variables(call, scratch, args, err)) {
         return false;
     }
     tool_option(call, args, "limit", call_str(call, "limit"));
@@ -155,9 +155,9 @@ static void set(Call *call, Environment *env, const char *name, Str value)
     }
 }
 
-/* The ansible.cfg beside the playbook, as when it is run from there. It can name plugins, which run as
- * root: in a directory that others may write to it could be anybody's. */
-static Str find_settings(Call *call)
+/* The ansible.cfg next to the playbook, as if Ansible ran in that directory. It can name plugins,
+ * which run as root, so it is not used from a directory that other users can write to. */
+static Str find_config(Call *call)
 {
     Str playbook = call_str(call, "playbook");
     FileInfo info, own;
@@ -173,18 +173,19 @@ static Str find_settings(Call *call)
         return STR_EMPTY;
     }
     if (info.uid != 0 && info.uid != own.uid) {
-        call_progress(call, arena_format(call->arena,
-                                         "%" STR_FMT " is not used: it belongs to another user "
-                                         "than the playbook",
-                                         STR_ARG(path)));
+        call_progress(call,
+                      arena_format(call->arena,
+                                   "%" STR_FMT
+                                   " is ignored: it does not belong to the owner of the playbook",
+                                   STR_ARG(path)));
         return STR_EMPTY;
     }
     return path;
 }
 
-/* Ansible creates its home and leaves things there, even with --check, so it gets a private one.
- * Roles, collections and plugins that were installed in the real one are linked from there. */
-static bool make_home(Call *call, Scratch *scratch, Error *err)
+/* Ansible creates its home directory and leaves files there even with --check, so it gets a private
+ * one. Roles, collections and plugins from the real one are linked into it. */
+static bool create_home(Call *call, Scratch *scratch, Error *err)
 {
     static const char *const linked[] = { "collections", "plugins", "roles" };
     Str from = tool_home(call), home = scratch_path(scratch, "home");
@@ -204,7 +205,7 @@ static bool make_home(Call *call, Scratch *scratch, Error *err)
     return true;
 }
 
-static const char *const *make_environment(Call *call, Scratch *scratch, bool asks)
+static const char *const *build_environment(Call *call, Scratch *scratch, bool asks)
 {
     Environment env = { 0 };
     set(call, &env, "EDEN_REPORT", scratch_path(scratch, "report"));
@@ -216,12 +217,12 @@ static const char *const *make_environment(Call *call, Scratch *scratch, bool as
     if (asks || !call_has(call, "inventory")) {
         set(call, &env, "ANSIBLE_REMOTE_TEMP", scratch_path(scratch, "remote"));
     }
-    if (asks) { /* ansible.cfg may name files for both, and a check leaves nothing behind */
+    if (asks) { /* ansible.cfg may set paths for both, but a check must not leave anything behind */
         set(call, &env, "ANSIBLE_CACHE_PLUGIN", STR("memory"));
         set(call, &env, "ANSIBLE_LOG_PATH", STR("/dev/null"));
     }
     set(call, &env, "ANSIBLE_ROLES_PATH", tool_join(call, call_param(call, "roles"), ':'));
-    set(call, &env, "ANSIBLE_CONFIG", find_settings(call));
+    set(call, &env, "ANSIBLE_CONFIG", find_config(call));
     set(call, &env, "ANSIBLE_NOCOLOR", STR("1"));
     set(call, &env, "ANSIBLE_FORCE_COLOR", STR("0"));
     set(call, &env, "ANSIBLE_RETRY_FILES_ENABLED", STR("0"));
@@ -240,12 +241,12 @@ static bool finish(Scratch *scratch, const Tool *tool, const ProcessResult *resu
     bool there = foreign_tool_report(scratch, "report", &text, &missing);
     if (!there && missing.kind != ERROR_NOT_FOUND) {
         *err = missing;
-        return error_wrap(err, "the report of Ansible");
+        return error_wrap(err, "cannot read Ansible's report");
     }
     if (there && !ansible_report_read(call, text, outcome, report, err)) {
         return false;
     }
-    /* What failed and was made good again ('rescue') is no failure. */
+    /* A failed task that was rescued ('rescue') is not an error. */
     if (result->ending == PROCESS_EXITED && result->exit_code == 0) {
         return true;
     }
@@ -261,23 +262,23 @@ static bool run_playbook(Call *call, bool asks, Outcome *outcome, ForeignReport 
     Str plugin;
     if (!scratch_make(call, &scratch, err) ||
         !scratch_put(&scratch, "eden_report.py", str_from_c(ansible_callback), &plugin, err) ||
-        !make_home(call, &scratch, err) || !make_arguments(call, &scratch, asks, &args, err)) {
+        !create_home(call, &scratch, err) || !build_arguments(call, &scratch, asks, &args, err)) {
         return false;
     }
     Tool tool = { .argv = tool_args_end(call, &args),
-                  .env = make_environment(call, &scratch, asks),
+                  .env = build_environment(call, &scratch, asks),
                   .timeout_ms = call_int(call, "timeout", 0) };
     if (!tool_run(call, &tool, &result, err)) {
         return false;
     }
     if (!asks) {
-        tool_show(&result, outcome);
+        tool_report(&result, outcome);
     }
     return finish(&scratch, &tool, &result, outcome, report, err);
 }
 
-/* Ansible runs plugins and modules that lie beside a playbook, whoever put them there. */
-static bool check_place(Call *call, const char *from, Error *err)
+/* Ansible runs plugins and modules next to the playbook, regardless of their owner. */
+static bool check_location(Call *call, const char *from, Error *err)
 {
     FileInfo info;
     Str playbook = call_str(call, "playbook");
@@ -291,8 +292,8 @@ static bool check_place(Call *call, const char *from, Error *err)
     }
     return info.kind == FILE_ABSENT || (info.mode & S_IWOTH) == 0 ||
            error_set(err, ERROR_DENIED,
-                     "%" STR_FMT ": everybody may write to its directory, and Ansible would run "
-                     "plugins that others put there",
+                     "%" STR_FMT ": its directory is world-writable, and Ansible would run plugins "
+                     "that other users put there",
                      STR_ARG(playbook)) ||
            call_blame(call, "playbook");
 }
@@ -302,8 +303,8 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
     const char *from;
     bool is_ready;
     ForeignReport report = { 0 };
-    if (!foreign_tool_choose(call, &ansible, &from, err) || !check_words(call, err) ||
-        !foreign_tool_is_live(call, &ansible, err) || !check_place(call, from, err) ||
+    if (!foreign_tool_choose(call, &ansible, &from, err) || !check_params(call, err) ||
+        !foreign_tool_is_live(call, &ansible, err) || !check_location(call, from, err) ||
         !foreign_tool_ready(call, &ansible, from, outcome, &is_ready, err)) {
         return false;
     }
@@ -314,9 +315,10 @@ static bool playbook_check(Call *call, Outcome *outcome, Error *err)
         if (report.failed == 0) {
             return false;
         }
-        /* Tasks that use what others would have made fail with --check: the run itself can tell. */
+        /* With --check, tasks fail if they use what earlier tasks would have created, so only the
+         * run can tell. */
         outcome->changed = outcome->unknown = true;
-        outcome->comment = arena_format(call->arena, "not known by --check: %s", err->text);
+        outcome->comment = arena_format(call->arena, "unknown: --check failed: %s", err->text);
         return true;
     }
     outcome->changed = report.changed > 0;
@@ -347,43 +349,43 @@ static bool playbook_apply(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec playbook_params[] = {
-    { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" },
-    { "playbook", PARAM_PATH, .help = "the playbook, on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "a playbook below files/ of the site" },
-    { "content", PARAM_STRING, .help = "the playbook itself" },
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
+    { "playbook", PARAM_PATH, .help = "path of the playbook on the machine" },
+    { "source", PARAM_SITE_FILE, .help = "playbook below files/ of the site" },
+    { "content", PARAM_STRING, .help = "content of the playbook" },
     { "inventory", PARAM_STRING,
-      .help = "a path or a list of hosts with commas; this machine when not given" },
-    { "limit", PARAM_STRING, .help = "only these of its hosts" },
-    { "extra_vars", PARAM_MAP, .help = "variables, given in a private file" },
-    { "vault_password", PARAM_STRING, .help = "opens vaults, given in a private file" },
-    { "tags", PARAM_STRINGS, .help = "only tasks with one of these tags" },
-    { "skip_tags", PARAM_STRINGS, .help = "no task with one of these tags" },
-    { "roles", PARAM_STRINGS, .help = "folders of roles" },
+      .help = "path of an inventory, or a comma-separated list of hosts; default: this machine" },
+    { "limit", PARAM_STRING, .help = "subset of the hosts to run on" },
+    { "extra_vars", PARAM_MAP, .help = "variables, passed in a private file" },
+    { "vault_password", PARAM_STRING, .help = "password for vaults, passed in a private file" },
+    { "tags", PARAM_STRINGS, .help = "run only tasks with one of these tags" },
+    { "skip_tags", PARAM_STRINGS, .help = "skip tasks with one of these tags" },
+    { "roles", PARAM_STRINGS, .help = "directories of roles" },
     { "ask", PARAM_BOOL, .fallback = "true",
-      .help = "ask with --check first; without, a plan cannot tell" },
-    { "timeout", PARAM_DURATION, .help = "how long one run of Ansible may take" },
+      .help = "run with --check first; otherwise a plan cannot predict changes" },
+    { "timeout", PARAM_DURATION, .help = "how long a run of Ansible may take" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "playbook", "Run a playbook of Ansible.", playbook_params, playbook_check, playbook_apply,
-      .cost_ms = 10000,
-      .text =
-          "Runs 'ansible-playbook' of this machine, first with --check --diff: what that reports\n"
-          "is what a plan shows, and when it reports nothing, the step is ok. Commands do not run\n"
-          "with --check; they count as a change to come unless they have 'changed_when: false'.\n"
-          "When a task fails with --check, because it uses what another would have made, the plan\n"
-          "cannot tell. In the end those tasks count that said they changed something. One that\n"
-          "fails, fails the step with its message and place.\n"
-          "\n"
-          "Without 'inventory' the playbook runs on this machine, as 'localhost', without ssh.\n"
-          "Variables and the password of a vault reach it by files for the owner alone. An\n"
-          "ansible.cfg beside the playbook is used; where everybody may write, a playbook is\n"
-          "refused. Ansible gets a private home that is removed afterwards; collections, roles\n"
-          "and plugins below ~/.ansible are found. With --check it\n"
-          "writes no log and no cached facts. Ansible must be installed (package ansible-core);\n"
-          "below another root (--root) this is refused.\n",
-      .example = "- name: what is still in Ansible\n"
+    { "playbook", "Run an Ansible playbook.", playbook_params, playbook_check, playbook_apply,
+      .claims = foreign_claims, .cost_ms = 10000,
+      .text = "Runs the machine's 'ansible-playbook', first with --check --diff: a plan shows\n"
+              "the changes it reports, and if it reports none, the step is ok. Commands do not\n"
+              "run with --check; they count as a change unless they have 'changed_when: false'.\n"
+              "If a task fails with --check, because it uses what another task would have\n"
+              "created, a plan cannot predict the result. In the run, tasks that report a\n"
+              "change count as changes. If a task fails, the step fails with its message and\n"
+              "location.\n"
+              "\n"
+              "Without 'inventory' the playbook runs on this machine, as 'localhost', without\n"
+              "ssh. Variables and vault passwords are passed in private files. An ansible.cfg\n"
+              "next to the playbook is used; a playbook in a world-writable directory is\n"
+              "rejected. Ansible gets a private home directory that is removed afterward;\n"
+              "collections, roles and plugins below ~/.ansible are available. With --check it\n"
+              "writes no log and no cached facts. Ansible must be installed (package\n"
+              "ansible-core); below another root (--root) this is not supported.\n",
+      .example = "- name: run what is still in Ansible\n"
                  "  ansible.playbook:\n"
                  "    - playbook: /srv/ansible/site.yaml\n"
                  "    - extra_vars:\n"
@@ -393,7 +395,7 @@ static const Action actions[] = {
 
 const Module modules_ansible = {
     .name = "ansible",
-    .help = "Playbooks of Ansible.",
+    .help = "Ansible playbooks.",
     .id_param = "name|playbook",
     .actions = actions,
 };

@@ -36,7 +36,7 @@ int64_t call_int(const Call *call, const char *name, int64_t fallback)
     return value.kind == VALUE_INT ? value.integer : fallback;
 }
 
-bool call_keeps(Call *call, Str path)
+bool call_is_kept(Call *call, Str path)
 {
     Value keep = call_param(call, "keep");
     for (uint32_t i = 0; value_is_sequence(keep) && i < keep.list->len; i++) {
@@ -55,7 +55,7 @@ bool call_choose(const Call *call, const char *const *names, const char **out, E
             continue;
         }
         if (*out != NULL) {
-            return error_set(err, ERROR_INVALID, "'%s' and '%s' cannot both be given", *out,
+            return error_set(err, ERROR_INVALID, "'%s' and '%s' are mutually exclusive", *out,
                              *names);
         }
         *out = *names;
@@ -66,6 +66,21 @@ bool call_choose(const Call *call, const char *const *names, const char **out, E
 bool call_blame(Call *call, const char *param)
 {
     call->blamed = param;
+    return false;
+}
+
+bool call_verify(Arena *arena, const Action *action, const Value *params, CallRead read,
+                 const char **at, Error *err)
+{
+    Call call = { .action = action, .params = params, .arena = arena };
+    if (read(&call, err)) {
+        return true;
+    }
+    *at = call.blamed;
+    for (uint32_t i = 0; *at == NULL && action->params[i].name != NULL; i++) {
+        Str quoted = arena_format(arena, "'%s'", action->params[i].name);
+        *at = str_starts(str_from_c(err->text), quoted) ? action->params[i].name : NULL;
+    }
     return false;
 }
 
@@ -133,7 +148,7 @@ Str call_scrub(Call *call, Str text)
                : text;
 }
 
-void call_waits(Call *call, Str why)
+void call_report_wait(Call *call, Str why)
 {
     const CallServices *services = call->services;
     if (services != NULL && services->waits != NULL) {
@@ -141,7 +156,7 @@ void call_waits(Call *call, Str why)
     }
 }
 
-bool call_came_back(Call *call, int64_t *asked_ms)
+bool call_has_rebooted(Call *call, int64_t *asked_ms)
 {
     const CallServices *services = call->services;
     return services != NULL && services->came_back != NULL &&
@@ -164,7 +179,7 @@ bool call_sleep(Call *call, int64_t duration_ms, Error *err)
     if (clock_sleep_ms(duration_ms, call->cancelled)) {
         return true;
     }
-    return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+    return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
 }
 
 void outcome_observe(Call *call, Outcome *outcome, Str secret)

@@ -1,11 +1,11 @@
-/* What a module's functions get and give.
+/* What the functions of a module receive and return.
  *
- * A Call belongs to one step of one run and to the worker that runs it: modules block as they
- * like and share nothing. Everything outside is reached through `host`, so that the same module
- * works on this machine, below another root and inside a throwaway overlay.
+ * A Call belongs to one step of one run and to the worker thread that runs it: modules may block
+ * and share nothing. They access the machine only through `host`, so that the same module works on
+ * the running system, below another root and in a temporary overlay.
  *
- * Check before effect: `apply` runs only after `check` set `changed`. Before it overwrites or
- * removes anything, it calls call_keep(), which journals what was there. */
+ * check before effect: `apply` runs only after `check` has set `changed`. Before it overwrites or
+ * removes anything, it calls call_keep(), which journals the previous content. */
 #pragma once
 
 #include <stdatomic.h>
@@ -14,145 +14,166 @@
 #include "sys/clock.h"
 #include "sys/host.h"
 
-/* What the runner offers to modules; a table, because the runner lies above this folder. */
+/* Services of the runner for modules; a table of functions, because the runner is above this
+ * folder. */
 typedef struct CallServices {
     void *context;
-    /* Keeps what stands at `path` (a file's content by hash, a link's target, or its absence), with
-     * owner and mode, in the journal, durably. Called by call_keep. */
+    /* Durably journals the current content of `path` (a file's content by hash, a symlink's target,
+     * or its absence), with owner and mode. Called by call_keep. */
     bool (*keep)(void *context, Call *call, Str path, Error *err);
-    /* Whether a step of this run manages `path` or something below it. May be NULL: none does. */
+    /* Returns true if a step of this run manages `path` or something below it. May be NULL: none
+     * does. */
     bool (*is_claimed)(void *context, Call *call, Str path);
-    /* Whether an earlier step of this plan may bring what a check finds missing; `why` names it. May
-     * be NULL: it may. */
+    /* Returns true if an earlier step of this plan may create what a check finds missing; `why`
+     * names it. May be NULL: always true. */
     bool (*may_come)(void *context, Call *call, const char *class, Str name, Str *why);
-    /* What the step waits for while it runs; see call_waits. May be NULL. */
+    /* Reports what the running step waits for; see call_report_wait. May be NULL. */
     void (*waits)(void *context, Call *call, Str why);
-    /* How far the step is while it runs; see call_progress. May be NULL. */
+    /* Reports the progress of the running step; see call_progress. May be NULL. */
     void (*progress)(void *context, Call *call, Str line);
-    /* A text without the secrets that the run knows; see call_scrub. May be NULL: there are none. */
+    /* Redacts the secrets of the run; see call_scrub. May be NULL: there are none. */
     Str (*scrub)(void *context, Call *call, Str text);
-    /* Whether the machine was started anew since this step asked for it (Outcome.leave), in this
-     * run or the one that it continues; and when it asked. May be NULL: it was not. */
+    /* Returns true if the machine has rebooted since this step requested it (Outcome.leave), in
+     * this run or the one that it continues; sets the time of the request. May be NULL: it has
+     * not. */
     bool (*came_back)(void *context, Call *call, int64_t *asked_ms);
 } CallServices;
 
 typedef enum LeaveKind {
-    LEAVE_KEXEC, /* into another kernel, past the firmware */
+    LEAVE_KEXEC, /* into another kernel, without going through the firmware */
     LEAVE_REBOOT,
-    LEAVE_POWEROFF, /* the later ones win when several steps ask */
+    LEAVE_POWEROFF, /* later constants take precedence if several steps request one */
 } LeaveKind;
 
-/* How the machine shall go down. */
+/* How the machine should reboot or shut down. */
 typedef struct Leave {
     LeaveKind kind;
-    bool resumes;                     /* the run goes on when the machine is up again */
+    bool resumes;                     /* the run continues after the reboot */
     int64_t delay_ms;                 /* after everything else is done */
-    Str message;                      /* for those who are logged in; empty: none */
-    Str kernel, initrd, command_line; /* of LEAVE_KEXEC; the last may be empty: as it is now */
+    Str message;                      /* for logged-in users; empty: none */
+    Str kernel, initrd, command_line; /* for LEAVE_KEXEC; the last may be empty: unchanged */
 } Leave;
 
 struct Call {
     const Action *action;
-    const Value *params; /* in the order of the row; value_missing() when absent */
+    const Value *params; /* in the order of the action's table; value_missing() if not set */
     Arena *arena;        /* lives as long as the step's result */
     Host *host;
-    uint32_t step; /* for the services */
+    uint32_t step; /* index, for the services */
     const CallServices *services;
-    int64_t timeout_ms;           /* of the whole action; 0: none */
+    int64_t timeout_ms;           /* for the entire action; 0: none */
     const atomic_bool *cancelled; /* set: stop as soon as it is safe; may be NULL */
-    /* Only a check follows (a plan, or the first look of prereq): nothing may be touched, not even
-     * for a moment, and nothing is waited for. What an earlier step would make may be missing. */
+    /* Only a check will run (a plan, or the first check of prereq): nothing may be changed, not
+     * even temporarily, and nothing is waited for. What an earlier step would create may be
+     * missing. */
     bool planning;
-    /* The first look of prereq: the same step is checked once more later. */
+    /* The first check of prereq: the same step is checked again later. */
     bool first_look;
-    /* Of a reaction: when the last change was made that it answers to (milliseconds since 1970;
-     * 0: in an earlier run), and whether `apply` of this very step came after that. */
+    /* For a reaction: when the last change that triggered it was made (milliseconds since 1970; 0:
+     * in an earlier run), and whether `apply` of this same step ran after it. */
     int64_t change_ms;
     bool ran_since;
-    const char *blamed; /* the parameter that a failure is about; NULL: none; see call_blame */
-    Str comes;          /* what a check found missing, and which step brings it; see call_lacks */
+    const char *blamed; /* the parameter that caused a failure; NULL: none; see call_blame */
+    Str comes;          /* what a check found missing, and which step creates it; see call_lacks */
 };
 
-/* What check found and apply did. Zeroed before check; apply continues what check filled in.
+/* The result of check and apply. Zeroed before check; apply continues with what check has set.
  * Everything is in the Call's arena.
  *
- * The runner clears `changed` before apply, which sets it once something is different: so it is
- * right also when apply fails half way. The comment of check counts when apply went well and has
- * none of its own. */
+ * The runner clears `changed` before apply, which sets it as soon as something has changed, so that
+ * it is correct even if apply fails partway. If apply succeeds without setting a comment, that of
+ * check is used. */
 struct Outcome {
     bool changed;       /* check: would change; apply and react: has changed */
-    bool unknown;       /* check: cannot be told before it runs */
-    Map *changes;       /* what: {"old": .., "new": ..}, or any readable value; NULL: none */
+    bool unknown;       /* check: cannot be predicted */
+    Map *changes;       /* what: {"old": .., "new": ..}, or any printable value; NULL: none */
     Str diff;           /* unified; empty: none */
-    Str comment;        /* one line for people: "created", "already present" */
-    Str state;          /* "present", "absent", "running"; empty: the result's name */
-    Str out, error_out; /* what a command wrote, each cut at its limit */
+    Str comment;        /* one line for users: "created", "already present" */
+    Str state;          /* "present", "absent", "running"; empty: name of the result */
+    Str out, error_out; /* output of a command, each truncated at its limit */
     int exit_code;
     bool has_exit_code;
-    Value value; /* of a query, and of a step that only looks; null for the rest */
-    List *files; /* what file.content publishes: maps {path, mode, content}; NULL: none */
-    void *found; /* whatever check wants to hand to apply */
-    /* Set by apply when the machine has to go down and come back before the step is done; NULL: it
-     * has not. No further step starts; once everything is written down, the machine restarts, and
-     * the run is continued: the step is asked again then, and call_came_back() tells it. */
+    Value value; /* of a query, and of a step that only reads; null for others */
+    List *files; /* published by file.content: maps {path, mode, content}; NULL: none */
+    void *found; /* arbitrary data that check passes to apply */
+    /* Set by apply if the machine must reboot before the step is complete; NULL: no reboot. No
+     * further step starts. Once everything is saved, the machine reboots and the run continues: the
+     * step is checked again, and call_has_rebooted() returns true. */
     const Leave *leave;
-    bool secret; /* set by the runner: nothing of it is shown, because the step is secret */
-    /* Stands for what was found and is wanted where changes and diff may not tell, so that a saved
-     * plan notices when it moves; see outcome_observe. Never shown. */
+    bool secret; /* set by the runner: nothing is shown, because the step is secret */
+    /* Represents the found and desired state where changes and diff must not reveal it, so that a
+     * saved plan detects when it changes; see outcome_observe. Never shown. */
     Str observed;
 };
 
-/* The parameter of that name as it arrived; value_missing() when absent. The name must be in the
- * row: asking for another is a bug. */
+/* The value of the parameter; value_missing() if not set. Using a name that the action does not
+ * have is a bug. */
 Value call_param(const Call *call, const char *name);
 bool call_has(const Call *call, const char *name);
-Str call_str(const Call *call, const char *name);                       /* empty when absent */
-bool call_bool(const Call *call, const char *name);                     /* false when absent */
+Str call_str(const Call *call, const char *name);                       /* empty if not set */
+bool call_bool(const Call *call, const char *name);                     /* false if not set */
 int64_t call_int(const Call *call, const char *name, int64_t fallback); /* also durations, modes */
-/* Whether one of the patterns of the parameter 'keep' is for this path. */
-bool call_keeps(Call *call, Str path);
+/* Returns true if a pattern in the parameter 'keep' matches this path. */
+bool call_is_kept(Call *call, Str path);
 
-/* Which of these parameters (NULL ends them) was given; NULL: none. Fails with ERROR_INVALID when
- * there are two: they are ways to say the same. */
+/* Sets `out` to the one of these parameters (terminated by NULL) that is set; NULL: none. Fails
+ * with ERROR_INVALID if more than one is, since they are alternatives. */
 MUST_CHECK bool call_choose(const Call *call, const char *const *names, const char **out,
                             Error *err);
 
-/* A failure is about this parameter, and told at its place. Always false. */
+/* The part of a check that uses only the parameters, neither the host nor the services. */
+typedef bool (*CallRead)(Call *call, Error *err);
+/* For ActionVerify: runs `read` and attributes its error to the parameter passed to call_blame, or
+ * to the one that the message begins with. */
+MUST_CHECK bool call_verify(Arena *arena, const Action *action, const Value *params, CallRead read,
+                            const char **at, Error *err);
+/* Defines such an ActionVerify called `name`. */
+#define CALL_VERIFY(name, read)                                                                \
+    static bool name(Arena *arena, const Action *action, const Value *params, const char **at, \
+                     Error *err)                                                               \
+    {                                                                                          \
+        return call_verify(arena, action, params, read, at, err);                              \
+    }
+
+/* Attributes a failure to this parameter, so that its location is reported. Always returns
+ * false. */
 bool call_blame(Call *call, const char *param);
-/* The machine lacks what `param` asks for. False: the step fails, with the caller's error. True: this
- * is a check only, and an earlier step may bring it, so that the check goes on as if it were there.
- * `class` and `name` as in a claim ("user", "web"); a path that ends in "/" is anything below. Where
- * several things would do, each is asked for. */
+/* Reports that the machine lacks what `param` refers to. Returns false if the step must fail, with
+ * the caller's error. Returns true if this is only a check and an earlier step may create it; then
+ * the check continues as if it existed. `class` and `name` are as in a claim ("user", "web"); a
+ * path that ends with "/" means anything below it. If several things would be sufficient, call it
+ * for each. */
 bool call_lacks(Call *call, const char *param, const char *class, Str name);
-/* A program that the step runs. */
+/* The same for a program that the step runs. */
 bool call_lacks_program(Call *call, const char *program);
 
 /* Journals what is at `path` before it is changed. */
 MUST_CHECK bool call_keep(Call *call, Str path, Error *err);
-/* In a plan: what would stand at `path`, for the checks of later steps. */
+/* During a plan, records the future content of `path` for the checks of later steps. */
 void call_plan(Call *call, Str path, const PlannedFile *file);
-/* Whether another step takes care of what is there, so that cleaning up leaves it alone. */
+/* Returns true if another step manages it, so that cleaning up must not remove it. */
 bool call_is_claimed(Call *call, Str path);
-/* How far it is, in a line that is shown at once. Not for what programs write: secrets are taken out
- * of each line by itself, and so those of several lines are not found. */
+/* Reports progress, as a line that is shown immediately. Not for output of programs: each line is
+ * redacted separately, so a secret that spans several lines would not be found. */
 void call_progress(Call *call, Str line);
-/* What a program wrote, without secrets, in the call's arena. For texts of which a part is shown: they
- * are scrubbed as a whole, before anything is cut off, because half a secret is not found. */
+/* Redacts secrets from the output of a program; the result is in the call's arena. Output of which
+ * only a part is shown must be redacted as a whole before it is truncated, because a partial secret
+ * is not found. */
 Str call_scrub(Call *call, Str text);
-/* The step waits for somebody or something outside: a few words that may be shown at once. Empty:
- * it goes on. */
-void call_waits(Call *call, Str why);
+/* Reports that the step waits for something external, in a few words that may be shown immediately.
+ * Empty: it continues. */
+void call_report_wait(Call *call, Str why);
 /* See CallServices.came_back. */
-bool call_came_back(Call *call, int64_t *asked_ms);
+bool call_has_rebooted(Call *call, int64_t *asked_ms);
 bool call_cancelled(const Call *call);
-/* The time limit `own_ms`, or that of the call where it is shorter; 0: none. */
+/* The smaller of `own_ms` and the timeout of the call; 0: none. */
 int64_t call_limit_ms(const Call *call, int64_t own_ms);
-/* Fails when the run was cancelled meanwhile. */
+/* Fails if the run was canceled in the meantime. */
 MUST_CHECK bool call_sleep(Call *call, int64_t duration_ms, Error *err);
 
-/* Adds a secret to `observed`, of which its digest alone is kept. */
+/* Adds a secret to `observed`; only its digest is stored. */
 void outcome_observe(Call *call, Outcome *outcome, Str secret);
 
-/* Notes one change: what["old"] and what["new"]; missing values are left out. */
+/* Adds a change: what["old"] and what["new"]; missing values are omitted. */
 void outcome_change(Call *call, Outcome *outcome, const char *what, Value old_value,
                     Value new_value);

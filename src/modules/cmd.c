@@ -1,10 +1,11 @@
 /* cmd.*: commands and scripts.
  *
- * A command that ran has changed something; one that its guards keep from running is ok. Guards
- * are questions, which a plan asks too. As a reaction the command runs without being asked. */
+ * A command that ran counts as changed; a command that its guards prevent from running is ok.
+ * Guards are queries, which a plan evaluates too. In a reaction the command runs without evaluating
+ * them. */
 #include "modules/call.h"
 #include "modules/command.h"
-#include "modules/command_check.h"
+#include "modules/command_brings.h"
 #include "modules/scratch.h"
 #include "modules/tool.h"
 
@@ -24,7 +25,7 @@ static Command command_of(Call *call, Value command)
     };
 }
 
-/* --- Guards --------------------------------------------------------------------------------- */
+/* --- Guards ---------------------------------------------------------------------------------- */
 
 static bool all_created(Call *call, bool *out, Error *err)
 {
@@ -40,14 +41,14 @@ static bool all_created(Call *call, bool *out, Error *err)
     return true;
 }
 
-/* How a shell says that it could not run a command: not found, or not to be executed. */
+/* Exit codes of a shell that could not run a command: not executable, or not found. */
 static bool could_not_run(int exit_code)
 {
     return exit_code == 126 || exit_code == 127;
 }
 
-/* How the guard of that name ended. */
-static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
+/* Runs the guard of that name. */
+static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
 {
     ProcessResult result;
     Command guard = command_of(call, call_param(call, name));
@@ -62,8 +63,8 @@ static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
         return call_blame(call, name);
     }
     *exit_code = result.exit_code;
-    /* `unless: tool --version` is how one asks whether a tool is there. But what is to run only if
-     * something that cannot be asked says so would never run, without a message. */
+    /* A missing program is a valid answer for `unless: tool --version`. But with `onlyif`, a guard
+     * that cannot run would silently prevent the command from ever running. */
     if (strcmp(name, "onlyif") == 0 && could_not_run(result.exit_code)) {
         command_failure(call, &guard, &result, err);
         error_wrap(err, "%s", name);
@@ -72,8 +73,8 @@ static bool ask_guard(Call *call, const char *name, int *exit_code, Error *err)
     return true;
 }
 
-/* `*kept` says which guard keeps the command from running; empty: none does. */
-static bool ask_guards(Call *call, Str *kept, Error *err)
+/* Sets `*kept` to the guard that prevents the command from running; empty: none does. */
+static bool evaluate_guards(Call *call, Str *kept, Error *err)
 {
     bool created;
     int code;
@@ -82,41 +83,41 @@ static bool ask_guards(Call *call, Str *kept, Error *err)
         return false;
     }
     if (created) {
-        *kept = STR("kept from running by 'creates'");
+        *kept = STR("not run because of 'creates'");
         return true;
     }
     if (call_has(call, "unless")) {
-        if (!ask_guard(call, "unless", &code, err)) {
+        if (!run_guard(call, "unless", &code, err)) {
             return false;
         }
         if (code == 0) {
-            *kept = STR("kept from running by 'unless', which ended with 0");
+            *kept = STR("not run because of 'unless', which exited with 0");
             return true;
         }
     }
     if (call_has(call, "onlyif")) {
-        if (!ask_guard(call, "onlyif", &code, err)) {
+        if (!run_guard(call, "onlyif", &code, err)) {
             return false;
         }
         if (code != 0) {
-            *kept = arena_format(call->arena, "kept from running by 'onlyif', which ended with %d",
+            *kept = arena_format(call->arena, "not run because of 'onlyif', which exited with %d",
                                  code);
         }
     }
     return true;
 }
 
-/* --- What a plan can know ------------------------------------------------------------------- */
+/* --- Planning -------------------------------------------------------------------------------- */
 
-/* What is there, also behind a link. Fails where root is led by a link of another user. */
-static bool look_at_directory(Call *call, Str directory, FileInfo *info, Error *err)
+/* Follows symlinks, but fails if root would follow a symlink of another user. */
+static bool stat_directory(Call *call, Str directory, FileInfo *info, Error *err)
 {
     Str inside = arena_join(call->arena, directory, STR("/."), STR_EMPTY);
     return host_stat(call->host, directory, info, err) &&
            (info->kind != FILE_LINK || info->planned || host_stat(call->host, inside, info, err));
 }
 
-/* The user and the directory that the command, and its guards, run as and in. */
+/* Checks the user and working directory of the command and its guards. */
 static bool check_place(Call *call, Error *err)
 {
     uid_t uid;
@@ -132,8 +133,8 @@ static bool check_place(Call *call, Error *err)
     if (directory.len == 0) {
         return true;
     }
-    if (!look_at_directory(call, directory, &info, err)) {
-        /* Another user goes wherever they may go. */
+    if (!stat_directory(call, directory, &info, err)) {
+        /* Another user may follow any symlink. */
         return (!as_root && err->kind == ERROR_DENIED) || call_blame(call, "cwd");
     }
     if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
@@ -141,14 +142,14 @@ static bool check_place(Call *call, Error *err)
         return true;
     }
     return info.kind == FILE_ABSENT
-               ? error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
+               ? error_set(err, ERROR_NOT_FOUND, "directory '%" STR_FMT "' does not exist",
                            STR_ARG(directory))
                : error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                            STR_ARG(directory), file_kind_name(info.kind));
 }
 
-/* A guard that cannot be asked: what it needs may come with an earlier step, or it never will. */
-static bool cannot_ask(Call *call, Outcome *outcome, const Error *err)
+/* A guard cannot be evaluated during a plan: an earlier step may create what it needs. */
+static bool guard_unavailable(Call *call, Outcome *outcome, const Error *err)
 {
     if (!call->planning || err->kind == ERROR_INVALID) {
         return false;
@@ -177,8 +178,8 @@ static bool cmd_check(Call *call, Outcome *outcome, Error *err)
         outcome->changed = outcome->unknown = true;
         return true;
     }
-    if (!ask_guards(call, &kept, err)) {
-        return cannot_ask(call, outcome, err);
+    if (!evaluate_guards(call, &kept, err)) {
+        return guard_unavailable(call, outcome, err);
     }
     outcome->changed = kept.len == 0;
     outcome->comment = kept;
@@ -205,7 +206,7 @@ static bool run_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* --- Running -------------------------------------------------------------------------------- */
+/* --- Running --------------------------------------------------------------------------------- */
 
 static bool is_success(Call *call, int exit_code)
 {
@@ -230,13 +231,13 @@ static bool run_command(Call *call, const Command *command, Outcome *outcome, Er
     }
     host_forget_people(call->host);
     outcome->changed = true;
-    tool_show(&result, outcome);
+    tool_report(&result, outcome);
     if (result.ending != PROCESS_EXITED || !is_success(call, result.exit_code)) {
         outcome->comment = command_words(call->arena, command->command);
         return command_failure(call, command, &result, err);
     }
     outcome->comment =
-        result.out_cut || result.error_cut ? STR("ran; its output was cut") : STR("ran");
+        result.out_cut || result.error_cut ? STR("ran; its output was truncated") : STR("ran");
     return true;
 }
 
@@ -246,13 +247,13 @@ static bool run_apply(Call *call, Outcome *outcome, Error *err)
     return run_command(call, &command, outcome, err);
 }
 
-/* One that ran after the change has answered to it already. */
+/* A command that ran after the change has already reacted to it. */
 static bool run_react(Call *call, Outcome *outcome, Error *err)
 {
     return call->ran_since || run_apply(call, outcome, err);
 }
 
-/* A macro is the text without its last line end. */
+/* The value of a macro is the output without its final newline. */
 static Value text_value(Str out)
 {
     return value_string(str_ends(out, STR("\n")) ? str_slice(out, 0, out.len - 1) : out);
@@ -267,7 +268,7 @@ static bool run_query(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* --- Scripts -------------------------------------------------------------------------------- */
+/* --- Scripts --------------------------------------------------------------------------------- */
 
 static bool get_script(Call *call, Str *out, Error *err)
 {
@@ -277,14 +278,15 @@ static bool get_script(Call *call, Str *out, Error *err)
         return false;
     }
     if (name == NULL) {
-        return error_set(err, ERROR_INVALID, "needs one of 'source', 'template' and 'content'");
+        return error_set(err, ERROR_INVALID,
+                         "one of 'source', 'template' and 'content' is required");
     }
     *out = call_str(call, name);
     return true;
 }
 
-/* "#!/usr/bin/env -S python3 -u": the kernel knows a program and one argument. The program is called
- * by us, so that the script may lie where nothing can be executed. */
+/* "#!/usr/bin/env -S python3 -u": like the kernel, accepts a program and one argument. We run the
+ * interpreter ourselves, so that the script may be on a file system mounted noexec. */
 static void push_interpreter(Call *call, Str script, List *argv)
 {
     Arena *arena = call->arena;
@@ -315,7 +317,8 @@ static bool script_check(Call *call, Outcome *outcome, Error *err)
     List *argv = list_new(call->arena, 2);
     push_interpreter(call, script, argv);
     if (value_str(argv->items[0]).len == 0) {
-        return error_set(err, ERROR_INVALID, "the first line of the script (#!) names no program");
+        return error_set(err, ERROR_INVALID,
+                         "the first line of the script (#!) does not name a program");
     }
     return !outcome->changed || !call->planning ||
            command_check_program(call, call_has(call, "shell") ? "shell" : NULL,
@@ -339,7 +342,7 @@ static bool script_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (!write_script(call, script, &path, err)) {
-        return error_wrap(err, "cannot put the script down");
+        return error_wrap(err, "cannot write the script");
     }
     List *argv = list_new(arena, 8);
     push_interpreter(call, script, argv);
@@ -353,7 +356,7 @@ static bool script_apply(Call *call, Outcome *outcome, Error *err)
     Error removal;
     if (!host_remove(call->host, path, &removal) && ok) {
         *err = removal;
-        return error_wrap(err, "cannot take the script away");
+        return error_wrap(err, "cannot remove the script");
     }
     return ok;
 }
@@ -372,57 +375,60 @@ static bool script_query(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* --- Rows ----------------------------------------------------------------------------------- */
+/* --- Module table ---------------------------------------------------------------------------- */
 
-/* What a command creates is its to make; whom it runs as and where must be there before. */
+/* Paths in `creates` are made by the command itself; its user and working directory must exist
+ * before. */
 static void claim_all(Arena *arena, const ParamSpec *specs, const Value *params, List *claims)
 {
     Value creates = params_get(specs, params, "creates");
     for (uint32_t i = 0; value_is_sequence(creates) && i < creates.list->len; i++) {
         claims_add_param(arena, claims, "path:", creates.list->items[i]);
     }
-    list_push(arena, claims, value_string(STR("brings:*")));
     claims_add_param(arena, claims, "needs:user:", params_get(specs, params, "user"));
     claims_add_param(arena, claims, "needs:path:", params_get(specs, params, "cwd"));
 }
 
-#define SHARED_PARAMS                                                                             \
-    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },             \
-        { "creates", PARAM_STRINGS,                                                               \
-          .help = "paths; when all of them are there, it does not run" },                         \
-        { "unless", PARAM_COMMAND, .help = "a command; when that ends with 0, it does not run" }, \
-        { "onlyif", PARAM_COMMAND,                                                                \
-          .help = "a command; unless that ends with 0, it does not run" },                        \
-        { "cwd", PARAM_PATH, .help = "the directory to run in" },                                 \
-        { "env", PARAM_MAP,                                                                       \
-          .help = "variables of its environment, beside those of eden; another 'user' gets "      \
-                  "of these only PATH, languages, time zone, terminal and proxies" },             \
-        { "user", PARAM_STRING, .help = "whom to run as, by name or number" },                    \
-        { "stdin", PARAM_STRING, .help = "text to read from standard input" },                    \
-        { "umask", PARAM_MODE, .help = "permissions that new files do not get" },                 \
-        { "timeout", PARAM_DURATION, .help = "when to end it, with everything it started" },      \
-        { "output_limit", PARAM_INT, .fallback = "1048576",                                       \
-          .help =                                                                                 \
-              "how many bytes to keep of standard output, and of standard error; at least 128" }, \
-    {                                                                                             \
-        "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"   \
+#define SHARED_PARAMS                                                                              \
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },            \
+        { "creates", PARAM_STRINGS,                                                                \
+          .help = "paths; if all of them exist, the command does not run" },                       \
+        { "unless", PARAM_COMMAND,                                                                 \
+          .help = "command; if it exits with 0, the step's command does not run" },                \
+        { "onlyif", PARAM_COMMAND,                                                                 \
+          .help = "command; the step's command runs only if this one exits with 0" },              \
+        { "cwd", PARAM_PATH, .help = "working directory" },                                        \
+        { "env", PARAM_MAP,                                                                        \
+          .help = "environment variables, in addition to those of eden; another 'user' gets "      \
+                  "only PATH, locale, time zone, terminal and proxy settings of these" },          \
+        { "user", PARAM_STRING, .help = "user to run as, by name or number" },                     \
+        { "stdin", PARAM_STRING, .help = "standard input" },                                       \
+        { "umask", PARAM_MODE, .help = "umask, for new files" },                                   \
+        { "timeout", PARAM_DURATION, .help = "when to kill it, with everything it started" },      \
+        { "output_limit", PARAM_INT, .fallback = "1048576",                                        \
+          .help = "how many bytes of standard output, and of standard error, to retain; at least " \
+                  "128" },                                                                         \
+    {                                                                                              \
+        "success_codes", PARAM_STRINGS, .fallback = "0", .help = "exit codes that mean success"    \
     }
 
 static const ParamSpec run_params[] = {
     { "cmd", PARAM_COMMAND, .required = true,
-      .help = "text for the shell, or a list of words that is run without one" },
-    { "shell", PARAM_STRING, .fallback = "/bin/sh", .help = "which shell a text is given to" },
+      .help = "string for a shell, or a list of arguments that runs without a shell" },
+    { "shell", PARAM_STRING, .fallback = "/bin/sh", .help = "shell that runs a string" },
     SHARED_PARAMS,
     { 0 },
 };
 
 static const ParamSpec script_params[] = {
-    { "source", PARAM_SITE_FILE, .help = "the script, a file below files/ of the site" },
-    { "template", PARAM_SITE_TEMPLATE, .help = "the script, a template below templates/" },
+    { "source", PARAM_SITE_FILE, .help = "script below files/ of the site" },
+    { "template", PARAM_SITE_TEMPLATE,
+      .help = "template below templates/ that renders the script" },
     { "context", PARAM_MAP, .help = "variables for the template" },
-    { "content", PARAM_STRING, .help = "the script itself" },
-    { "args", PARAM_STRINGS, .help = "words to call it with" },
-    { "shell", PARAM_STRING, .help = "what to run it with; else its first line (#!), or /bin/sh" },
+    { "content", PARAM_STRING, .help = "content of the script" },
+    { "args", PARAM_STRINGS, .help = "arguments of the script" },
+    { "shell", PARAM_STRING,
+      .help = "program that runs it; default: its first line (#!), or /bin/sh" },
     SHARED_PARAMS,
     { 0 },
 };
@@ -430,11 +436,14 @@ static const ParamSpec script_params[] = {
 static void run_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, run_params, params, claims);
+    command_brings(arena, params_get(run_params, params, "cmd"),
+                   params_text(run_params, params, "shell"), claims);
 }
 
 static void script_claims(Arena *arena, const Value *params, List *claims)
 {
     claim_all(arena, script_params, params, claims);
+    list_push(arena, claims, value_string(STR("brings:*")));
 }
 
 static const char *cmd_reaction(const Action *action, const Value *params)
@@ -445,29 +454,25 @@ static const char *cmd_reaction(const Action *action, const Value *params)
 static const Action actions[] = {
     { "run", "Run a command.", run_params, run_check, run_apply, run_react, run_query, run_claims,
       .reaction = cmd_reaction, .repeats = true, .cost_ms = 100,
-      .text =
-          "A command that ran counts as changed. The guards 'creates', 'unless' and 'onlyif' keep\n"
-          "it from running when there is nothing to do; then the step is ok. A plan asks them "
-          "too.\n"
-          "As the reaction to a change (watch, listen) it runs without asking them, unless it ran\n"
-          "after that change anyway. With guards that never let it, such as 'onlyif: \"false\"', "
-          "it\n"
-          "only reacts.\n"
-          "\n"
-          "It has no terminal, and its input is empty unless 'stdin' gives one. At the timeout it\n"
-          "is ended together with everything it started. Below another root (--root) it runs with\n"
-          "that root as its own. As a macro it is what it printed, without the last line end.\n",
-      .example = "- name: make the cache\n"
+      .text = "A command that ran counts as changed. The guards 'creates', 'unless' and\n"
+              "'onlyif' prevent it from running if there is nothing to do; then the step is ok.\n"
+              "A plan evaluates them too. In reaction to a change (watch, listen) it runs\n"
+              "without evaluating them, unless it ran after that change anyway. With a guard\n"
+              "that never allows it, such as 'onlyif: \"false\"', it only reacts.\n"
+              "\n"
+              "It has no terminal, and its input is empty unless 'stdin' is set. After the\n"
+              "timeout it is killed together with everything it started. Below another root\n"
+              "(--root) it runs chrooted there. As a macro it returns its output, without the\n"
+              "final newline.\n",
+      .example = "- name: create the cache\n"
                  "  cmd.run:\n"
-                 "    - cmd: mkdir -p /var/cache/app && echo made\n"
+                 "    - cmd: mkdir -p /var/cache/app && echo created\n"
                  "    - creates: /var/cache/app\n"
                  "    - timeout: 30s\n" },
     { "script", "Run a script of the site.", script_params, script_check, script_apply,
       script_react, script_query, script_claims, .reaction = cmd_reaction, .repeats = true,
       .cost_ms = 100,
-      .text =
-          "The script is put down in /tmp for the time that it runs. Everything else is as with\n"
-          "cmd.run.\n",
+      .text = "The script is written to /tmp while it runs. Otherwise it works like cmd.run.\n",
       .example = "- name: set up the database\n"
                  "  cmd.script:\n"
                  "    - content: |\n"

@@ -4,13 +4,14 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "lang/json.h"
+#include "sys/process.h"
 
 typedef VEC(const char *) Texts;
 
 static bool push_text(Call *call, Texts *texts, Str text, Error *err)
 {
     if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "a command cannot hold a NUL character");
+        return error_set(err, ERROR_INVALID, "a command cannot contain a NUL character");
     }
     VEC_PUSH(call->arena, texts, arena_copy_c(call->arena, text));
     return true;
@@ -43,7 +44,7 @@ static bool env_text(Call *call, Value value, Str *out, Error *err)
         return true;
     }
     if (value.kind == VALUE_LIST || value.kind == VALUE_MAP || value.kind == VALUE_TUPLE) {
-        return error_set(err, ERROR_INVALID, "must be a text, not a %s",
+        return error_set(err, ERROR_INVALID, "must be a string, not a %s",
                          value_kind_name(value.kind));
     }
     Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
@@ -73,7 +74,7 @@ static bool list_environment(Call *call, const Command *command, const Account *
         const MapEntry *entry = &command->env.map->entries[i];
         Str name = value_str(entry->key), value = STR_EMPTY, text;
         if (name.len == 0 || memchr(name.data, '=', name.len) != NULL) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot name a variable",
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a variable name",
                              STR_ARG(name));
         }
         if (!env_text(call, entry->value, &value, err)) {
@@ -144,7 +145,7 @@ bool command_failure(Call *call, const Command *command, const ProcessResult *re
 Str command_words(Arena *arena, Value command)
 {
     if (value_holds_secret(command)) {
-        return STR("(not shown: it holds a secret)");
+        return STR("(not shown: it contains a secret)");
     }
     Buf words = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; value_is_sequence(command) && i < command.list->len; i++) {
@@ -161,7 +162,7 @@ Str command_words(Arena *arena, Value command)
                                 : arena_format(arena, "%" STR_FMT " ...", STR_ARG(shown));
 }
 
-/* --- Commands about a file ------------------------------------------------------------------ */
+/* --- Commands for a file --------------------------------------------------------------------- */
 
 static Str with_path(Arena *arena, Str text, Str path, bool *found)
 {
@@ -199,4 +200,159 @@ Value command_with_path(Arena *arena, Value command, Str path)
         list_push(arena, list, value_string(path));
     }
     return value_list(list);
+}
+
+/* --- Checking a command before it runs ------------------------------------------------------- */
+
+/* Returns true if a secret begins in `program` and continues after it: a part of it would not be
+ * redacted. */
+static bool is_part_of_secret(Call *call, Str program, Str command)
+{
+    Str quoted = arena_format(call->arena, "'%" STR_FMT "'", STR_ARG(program));
+    return str_eq(call_scrub(call, quoted), quoted) &&
+           !str_starts(call_scrub(call, command), program);
+}
+
+Str command_program(Call *call, Value command)
+{
+    if (value_is_sequence(command)) {
+        return command.list->len > 0 && value_is_string(command.list->items[0])
+                   ? value_str(command.list->items[0])
+                   : STR_EMPTY;
+    }
+    Str text = str_trim(value_str(command));
+    size_t end = text.len;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\0' || strchr("|&;()<>`$\\\"'*?[]{}#~\n", text.data[i]) != NULL) {
+            return STR_EMPTY;
+        }
+        if (end == text.len && ascii_is_space(text.data[i])) {
+            end = i;
+        }
+    }
+    Str program = str_slice(text, 0, end);
+    return value_holds_secret(command) && is_part_of_secret(call, program, text) ? STR_EMPTY
+                                                                                 : program;
+}
+
+/* Reads the target of the symlink at `path`. */
+static bool read_target(Call *call, Str path, Str *out, Error *err)
+{
+    Str target;
+    if (!host_read_link(call->host, call->arena, path, &target, err)) {
+        return false;
+    }
+    size_t folder = path.len;
+    while (folder > 0 && path.data[folder - 1] != '/') {
+        folder--;
+    }
+    *out = str_starts(target, STR("/"))
+               ? target
+               : arena_format(call->arena, "%" STR_FMT "%" STR_FMT,
+                              STR_ARG(str_slice(path, 0, folder)), STR_ARG(target));
+    return true;
+}
+
+/* The PATH of the command; empty: unknown. */
+static Str path_of(Call *call, Value env)
+{
+    const Value *given = env.kind == VALUE_MAP ? value_get(env, STR("PATH")) : NULL;
+    if (given != NULL) {
+        return value_is_string(*given) ? value_str(*given) : STR_EMPTY;
+    }
+    for (const char *const *entry = process_environment(call->arena, NULL); *entry != NULL;
+         entry++) {
+        if (str_starts(str_from_c(*entry), STR("PATH="))) {
+            return str_from_offset(str_from_c(*entry), STR("PATH=").len);
+        }
+    }
+    return STR_EMPTY;
+}
+
+/* No shell is involved, so built-in commands do not count. */
+static bool check_found(Call *call, const char *param, Str program, Value env, Error *err)
+{
+    Str rest = path_of(call, env), part;
+    bool searched = false;
+    while (str_split_next(&rest, ':', &part)) {
+        FileInfo info;
+        if (!str_starts(part, STR("/"))) {
+            continue;
+        }
+        Str path =
+            arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(part), STR_ARG(program));
+        if (!host_stat(call->host, path, &info, err) || info.kind != FILE_ABSENT) {
+            return true;
+        }
+        searched = true;
+    }
+    return !searched || call_lacks(call, param, "program", program) ||
+           error_set(err, ERROR_NOT_FOUND, "program '%" STR_FMT "' not found in PATH",
+                     STR_ARG(program));
+}
+
+static bool check_executable(Call *call, const char *param, Str path, const FileInfo *info,
+                             Error *err)
+{
+    enum {
+        EXECUTABLE = 0111
+    };
+    bool is_file = info->kind == FILE_REGULAR;
+    if ((is_file && (info->mode & EXECUTABLE) != 0) || info->kind == FILE_LINK ||
+        call_lacks(call, param, "path", path)) {
+        return true;
+    }
+    return is_file ? error_set(err, ERROR_DENIED, "'%" STR_FMT "' is not executable (mode %04o)",
+                               STR_ARG(path), info->mode)
+                   : error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' is a %s, not a program",
+                               STR_ARG(path), file_kind_name(info->kind));
+}
+
+bool command_check_program(Call *call, const char *param, Str program, Error *err)
+{
+    enum {
+        LINKS_MAX = 8
+    };
+    FileInfo info = { 0 };
+    Str path = program;
+    if (!str_starts(program, STR("/"))) {
+        return true;
+    }
+    for (int links = 0; links <= LINKS_MAX; links++) {
+        if (!host_stat(call->host, path, &info, err)) {
+            return call_blame(call, param);
+        }
+        if (info.kind != FILE_LINK) {
+            break;
+        }
+        if (!read_target(call, path, &path, err)) {
+            return call_blame(call, param);
+        }
+    }
+    if (info.kind != FILE_ABSENT) {
+        return check_executable(call, param, path, &info, err);
+    }
+    if (call_lacks(call, param, "path", path)) {
+        return true;
+    }
+    return str_eq(path, program)
+               ? error_set(err, ERROR_NOT_FOUND, "program '%" STR_FMT "' not found",
+                           STR_ARG(program))
+               : error_set(err, ERROR_NOT_FOUND,
+                           "program '%" STR_FMT "' not found: it is a symlink to '%" STR_FMT
+                           "', which does not exist",
+                           STR_ARG(program), STR_ARG(path));
+}
+
+bool command_check(Call *call, const char *param, Value command, Value env, Error *err)
+{
+    Str program = command_program(call, command);
+    if (value_is_sequence(command) && program.len == 0) {
+        return error_set(err, ERROR_INVALID, "the name of the program is empty") ||
+               call_blame(call, param);
+    }
+    bool is_name = value_is_sequence(command) && program.len > 0 &&
+                   str_find(program, STR("/"), 0) == STR_NOT_FOUND;
+    return is_name ? check_found(call, param, program, env, err)
+                   : command_check_program(call, param, program, err);
 }

@@ -1,19 +1,21 @@
-/* Commands as parameters hold them: text for a shell, or a list that is run without one.
+/* Commands in parameters: a string for a shell, or a list of arguments that runs without one.
  *
- * Below another root a command runs with that root as its own, which takes privileges and what the
- * command needs in there, beginning with a shell. */
+ * Below another root a command is chrooted there, which requires root privileges and everything the
+ * command needs inside, including a shell. */
 #pragma once
 
 #include "modules/call.h"
 #include "sys/process.h"
 
 enum {
-    COMMAND_OUTPUT_MAX = 1 << 20, /* bytes of each stream, unless asked for otherwise */
-    COMMAND_OUTPUT_MIN = 128,     /* in a shorter text the start of a secret is not recognized */
-    COMMAND_WORDS_MAX = 120       /* bytes of a command that are shown */
+    COMMAND_OUTPUT_MAX = 1 << 20, /* default limit of each stream, in bytes */
+    /* in less output the beginning of a secret would not be recognized */
+    COMMAND_OUTPUT_MIN = 128,
+    COMMAND_WORDS_MAX = 120 /* maximum length of a command in messages, in bytes */
 };
 
-/* Zeros mean: /bin/sh, where the program started, its environment, its user, no input, no limit. */
+/* Zeroed fields mean: /bin/sh, current directory, environment and user of this process, no input,
+ * no limit. */
 typedef struct Command {
     Value command; /* PARAM_COMMAND */
     Str shell;
@@ -21,21 +23,33 @@ typedef struct Command {
     Value env; /* PARAM_MAP; missing or null: none */
     Str user;
     Str input;
-    int64_t umask; /* with has_umask */
+    int64_t umask; /* if has_umask */
     bool has_umask;
     int64_t timeout_ms;
     int64_t output_max;
 } Command;
 
-/* Runs it to its end, within the call's timeout. False when it could not be started. */
+/* Runs it until it exits, within the call's timeout. Returns false if it could not be started. */
 MUST_CHECK bool command_run(Call *call, const Command *command, ProcessResult *out, Error *err);
 
-/* What went wrong with one that ended, in a line: "exited with 3: no such table". Always false. */
+/* Describes the failure of a finished command in one line: "exited with 3: no such table". Always
+ * returns false. */
 bool command_failure(Call *call, const Command *command, const ProcessResult *result, Error *err);
 
-/* The command on one line, for people: its first line, not too much of it, and nothing of one that
- * is a secret. */
+/* The command as one line for messages: its first line, truncated, or a placeholder if it is
+ * secret. */
 Str command_words(Arena *arena, Value command);
 
-/* A command with `%s` replaced by `path`, or with the path behind it when it has none. */
+/* Replaces `%s` in the command by `path`, or appends the path if there is none. */
 Value command_with_path(Arena *arena, Value command, Str path);
+
+/* --- Checking a command before it runs ------------------------------------------------------- */
+
+/* The program that a command certainly starts with; empty if only a shell can tell. */
+Str command_program(Call *call, Value command);
+/* Checks a program with an absolute path; others depend on a shell or PATH and are skipped.
+ * Failures are attributed to `param`, if not NULL. */
+MUST_CHECK bool command_check_program(Call *call, const char *param, Str program, Error *err);
+/* Checks the program of `command`. The first word of a list is searched in PATH, from `env` or this
+ * process. */
+MUST_CHECK bool command_check(Call *call, const char *param, Value command, Value env, Error *err);

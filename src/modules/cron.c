@@ -1,27 +1,26 @@
-/* cron.*: jobs that cron runs, each in a file of its own in /etc/cron.d. */
+/* cron.*: cron jobs, each in a separate file in /etc/cron.d. */
+#include "modules/accounts.h"
 #include "modules/file/target.h"
-#include "modules/people.h"
 
-/* Cron passes over files whose name has anything else. */
+/* cron skips files with any other character in their name. */
 static bool check_name(Str name, Error *err)
 {
     for (size_t i = 0; i < name.len; i++) {
         if (!ascii_is_name(name.data[i]) && name.data[i] != '-') {
             return error_set(
                 err, ERROR_INVALID,
-                "'name' may have letters, digits, '_' and '-' only: cron ignores other "
-                "files");
+                "'name' can contain only letters, digits, '_' and '-': cron ignores other files");
         }
     }
     return (name.len > 0 && name.len < 200) ||
-           error_set(err, ERROR_INVALID, "'name' cannot be the name of a file");
+           error_set(err, ERROR_INVALID, "'name' is not a valid file name");
 }
 
-/* What cron does not understand it passes over without a word to anybody: the job would never run. */
+/* cron silently skips lines that it cannot parse: the job would never run. */
 typedef struct TimeField {
     const char *param;
     int64_t low, high;
-    const char *names; /* of three letters each, from `low` on; NULL: it has none */
+    const char *names; /* three letters each, starting with `low`; NULL: none */
 } TimeField;
 
 static const TimeField time_fields[] = {
@@ -45,7 +44,7 @@ static bool read_number(const TimeField *field, Str text, int64_t *out)
            *out >= field->low && *out <= field->high;
 }
 
-/* "*", "5", "1-5", some of them with "/2"; "0~30": any of these, where cron knows that. */
+/* "*", "5", "1-5", some with "/2"; "0~30" for a random value, where cron supports that. */
 static bool is_item(const TimeField *field, Str item)
 {
     int64_t from = field->low, to = field->high, every = 1;
@@ -81,10 +80,10 @@ static bool check_field(const TimeField *field, Str text, Error *err)
     }
     return ok ||
            error_set(err, ERROR_INVALID,
-                     "'%s' cannot be '%" STR_FMT "': cron takes numbers from %lld to "
-                     "%lld%s, as '*', '*/5', '1,3' or '1-5'",
+                     "'%s' cannot be '%" STR_FMT
+                     "': use numbers from %lld to %lld%s, as in '*', '*/5', '1,3' or '1-5'",
                      field->param, STR_ARG(text), (long long)field->low, (long long)field->high,
-                     field->names == NULL ? "" : " or names of three letters");
+                     field->names == NULL ? "" : " or three-letter names");
 }
 
 static bool cron_verify(Arena *arena, const Action *action, const Value *params, const char **at,
@@ -110,7 +109,7 @@ static bool put_time(Call *call, Buf *out, Error *err)
     if (call_has(call, "every")) {
         for (size_t i = 0; i < COUNT_OF(time_fields); i++) {
             if (!str_eq(call_str(call, time_fields[i].param), STR("*"))) {
-                return error_set(err, ERROR_INVALID, "'every' and '%s' exclude each other",
+                return error_set(err, ERROR_INVALID, "'every' and '%s' are mutually exclusive",
                                  time_fields[i].param);
             }
         }
@@ -130,12 +129,12 @@ static bool put_time(Call *call, Buf *out, Error *err)
     return true;
 }
 
-/* In a crontab '%' ends the command, unless it has a backslash. */
+/* In a crontab, '%' ends the command unless it is escaped with a backslash. */
 static bool put_command(Str command, Buf *out, Error *err)
 {
     for (size_t i = 0; i < command.len; i++) {
         if (command.data[i] == '\n' || command.data[i] == '\0') {
-            return error_set(err, ERROR_INVALID, "'cmd' is one line; put more into a script");
+            return error_set(err, ERROR_INVALID, "'cmd' must be one line; use a script for more");
         }
         if (command.data[i] == '%' && (i == 0 || command.data[i - 1] != '\\')) {
             buf_put_char(out, '\\');
@@ -157,7 +156,7 @@ static bool put_environment(Call *call, Buf *out, Error *err)
             ok = ok && ascii_is_name(name.data[j]);
         }
         if (!ok) {
-            return error_set(err, ERROR_INVALID, "'env' takes names and texts of one line");
+            return error_set(err, ERROR_INVALID, "'env' must map names to single-line strings");
         }
         buf_put_format(out, "%" STR_FMT "=%" STR_FMT "\n", STR_ARG(name),
                        STR_ARG(value_str(value)));
@@ -187,12 +186,12 @@ static Str path_of(Arena *arena, Str name)
     return arena_format(arena, "/etc/cron.d/%" STR_FMT, STR_ARG(name));
 }
 
-/* Cron passes over jobs of users that do not exist. */
+/* cron skips jobs of users that do not exist. */
 static bool check_user(Call *call, Str name, Error *err)
 {
     uid_t uid;
     gid_t gid;
-    if (!people_check_name(name, "a user", err)) {
+    if (!account_check_name(name, "a user", err)) {
         return call_blame(call, "user");
     }
     return str_eq(name, STR("root")) || host_find_user(call->host, name, &uid, &gid, err) ||
@@ -261,46 +260,47 @@ static void cron_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec present_params[] = {
-    { "name", PARAM_STRING, .required = true,
-      .help = "what the job is called; also the name of its file" },
-    { "user", PARAM_STRING, .fallback = "root", .help = "who runs it", .claims = "needs:user" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the job and of its file" },
+    { "user", PARAM_STRING, .fallback = "root", .help = "user that runs it",
+      .claims = "needs:user" },
     { "cmd", PARAM_STRING, .decides = "cmd", .required = true,
-      .help = "the command, for cron's shell" },
+      .help = "command, for cron's shell" },
     { "minute", PARAM_STRING, .decides = "minute", .fallback = "*",
       .help = "0 to 59, as in a crontab" },
     { "hour", PARAM_STRING, .decides = "hour", .fallback = "*", .help = "0 to 23" },
-    { "day", PARAM_STRING, .decides = "day", .fallback = "*", .help = "of the month, 1 to 31" },
+    { "day", PARAM_STRING, .decides = "day", .fallback = "*", .help = "day of the month, 1 to 31" },
     { "month", PARAM_STRING, .decides = "month", .fallback = "*", .help = "1 to 12, or a name" },
     { "weekday", PARAM_STRING, .decides = "weekday", .fallback = "*",
-      .help = "0 to 7 or a name; 0 and 7: Sunday" },
+      .help = "0 to 7 or a name; 0 and 7 are Sunday" },
     { "every", PARAM_STRING, .decides = "every",
       .choices = "reboot|hourly|daily|weekly|monthly|yearly",
-      .help = "in place of the fields above" },
-    { "env", PARAM_MAP, .help = "variables, such as MAILTO" },
+      .help = "interval, instead of the fields above" },
+    { "env", PARAM_MAP, .help = "environment variables, such as MAILTO" },
     { 0 },
 };
 
 static const ParamSpec absent_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "what the job is called" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the job" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "present", "Ensure that cron runs a command.", present_params, present_check,
-      target_apply_one, .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name",
+    { "present", "Ensure that a cron job exists.", present_params, present_check, target_apply_one,
+      .verify = cron_verify, .claims = cron_claims, .thing = "cron-job name", .writes_claims = true,
       .wants = "state=present",
-      .text = "In a file of its own, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
-              "character here; it gets its backslash by itself. As in a crontab, 'hour: 3'\n"
-              "without 'minute' means every minute of that hour.\n",
-      .example = "- name: nightly copy\n"
+      .text =
+          "The job is a separate file, /etc/cron.d/NAME. A '%' in the command is an ordinary\n"
+          "character and is escaped automatically. As in a crontab, 'hour: 3' without 'minute'\n"
+          "means every minute of that hour.\n",
+      .example = "- name: nightly backup\n"
                  "  cron.present:\n"
                  "    - name: backup\n"
                  "    - cmd: /usr/local/bin/backup --quiet\n"
                  "    - minute: 30\n"
                  "    - hour: 3\n" },
-    { "absent", "Ensure that cron does not run a command.", absent_params, absent_check,
-      absent_apply, .claims = cron_claims, .thing = "cron-job name", .wants = "state=absent",
-      .example = "- name: no more copies\n"
+    { "absent", "Ensure that a cron job does not exist.", absent_params, absent_check, absent_apply,
+      .claims = cron_claims, .thing = "cron-job name", .wants = "state=absent",
+      .example = "- name: no nightly backup\n"
                  "  cron.absent:\n"
                  "    - name: backup\n" },
     { 0 },
@@ -308,7 +308,7 @@ static const Action actions[] = {
 
 const Module modules_cron = {
     .name = "cron",
-    .help = "Jobs of cron.",
+    .help = "Cron jobs.",
     .id_param = "name",
     .actions = actions,
 };

@@ -2,7 +2,7 @@
 
 enum {
     FILE_PIECE = 64 << 10,
-    SHOWN_MAX = 80, /* bytes of what is no digest */
+    SHOWN_MAX = 80, /* maximum length of an invalid digest in a message */
 };
 
 static const struct {
@@ -31,8 +31,8 @@ bool digest_parse(Arena *arena, Str given, Str *out, Error *err)
         ok = ascii_hex_value(hex[i]) >= 0;
     }
     if (!ok) {
-        bool is_short = given.len <= SHOWN_MAX; /* a part of a secret would not be found */
-        Str shown = is_short ? given : arena_format(arena, "a text of %zu bytes", given.len);
+        bool is_short = given.len <= SHOWN_MAX; /* a truncated secret would not be redacted */
+        Str shown = is_short ? given : arena_format(arena, "a string of %zu bytes", given.len);
         return error_set(err, ERROR_INVALID,
                          "'digest' must be 'sha256:' and 64 hexadecimal digits, or 'sha512:' and "
                          "128, not %s%" STR_FMT "%s",

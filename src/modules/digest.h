@@ -13,11 +13,11 @@ typedef enum DigestKind {
     DIGEST_SHA512,
 } DigestKind;
 
-/* In lower case. Fails with ERROR_INVALID for any other form. */
+/* Converts to lower case. Fails with ERROR_INVALID for any other form. */
 MUST_CHECK bool digest_parse(Arena *arena, Str given, Str *out, Error *err);
-DigestKind digest_kind(Str digest); /* of one as digest_parse gives it */
+DigestKind digest_kind(Str digest); /* of a digest from digest_parse */
 
-/* Of what comes in pieces. */
+/* An incremental digest. */
 typedef struct Digester {
     DigestKind kind;
     union {

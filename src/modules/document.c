@@ -3,14 +3,13 @@
 #include "modules/file/edit.h"
 
 const ParamSpec document_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
     { "path", PARAM_ANY, .required = true,
-      .help = "where it is in the file: 'server.port', '/server/port' or a list of keys" },
-    { "value", PARAM_ANY, .decides = "value",
-      .help = "what it is set to: text, number, list, map" },
+      .help = "path of the value in the file: 'server.port', '/server/port' or a list of keys" },
+    { "value", PARAM_ANY, .decides = "value", .help = "value to set: string, number, list or map" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
-      .help = "whether it shall be in the file" },
-    { "create", PARAM_BOOL, .fallback = "false", .help = "make the file when it is not there" },
+      .help = "whether it should be in the file" },
+    { "create", PARAM_BOOL, .fallback = "false", .help = "create the file if it does not exist" },
     FILE_WRITE_PARAMS,
     { 0 },
 };
@@ -20,8 +19,8 @@ void document_claims(Arena *arena, const Value *params, List *claims)
     target_claims(arena, document_params, params, claims);
 }
 
-static void tell_change(Call *call, const DocumentWish *wish, const DocumentChange *change,
-                        bool hidden, Outcome *outcome)
+static void report_change(Call *call, const DocumentRequest *wish, const DocumentChange *change,
+                          bool hidden, Outcome *outcome)
 {
     if (outcome->changed && !hidden) {
         outcome_change(call, outcome, "value", change->old,
@@ -29,8 +28,8 @@ static void tell_change(Call *call, const DocumentWish *wish, const DocumentChan
     }
 }
 
-/* What is wrong with a file that not everybody may read is told without the words that are there. */
-static bool hide_words(const Call *call, const Edit *edit, Error *err)
+/* Errors in a file that is not world-readable are reported without quoting its content. */
+static bool hide_content(const Call *call, const Edit *edit, Error *err)
 {
     Str text = arena_copy(call->arena, str_from_c(err->text));
     size_t first = str_find(text, STR("'"), 0), last = str_find_last(text, STR("'"));
@@ -43,14 +42,29 @@ static bool hide_words(const Call *call, const Edit *edit, Error *err)
                      STR_ARG(str_slice(text, 0, first)), STR_ARG(str_from_offset(text, last + 1)));
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    DocumentRequest wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
+                             .value = call_param(call, "value") };
+    return (data_path_parse(call->arena, call_param(call, "path"), &wish.path, err) ||
+            call_blame(call, "path")) &&
+           document_request_check(&wish, err);
+}
+
+bool document_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                     Error *err)
+{
+    return call_verify(arena, action, params, read_alone, at, err);
+}
+
 bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, Error *err)
 {
-    DocumentWish wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
-                          .value = call_param(call, "value") };
+    DocumentRequest wish = { .absent = str_eq(call_str(call, "state"), STR("absent")),
+                             .value = call_param(call, "value") };
     DocumentChange change;
     Edit edit;
     if (!data_path_parse(call->arena, call_param(call, "path"), &wish.path, err) ||
-        !document_wish_check(&wish, err) || !edit_begin(call, outcome, &edit, err)) {
+        !document_request_check(&wish, err) || !edit_begin(call, outcome, &edit, err)) {
         return false;
     }
     outcome->state = wish.absent ? STR("absent") : STR("present");
@@ -59,12 +73,12 @@ bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome, 
     }
     if (!document_edit(call->arena, format, edit.target->path, edit.target->old, &wish, &change,
                        err)) {
-        return hide_words(call, &edit, err);
+        return hide_content(call, &edit, err);
     }
     if (!edit_end_text(&edit, change.text, value_holds_secret(wish.value), outcome, err)) {
         return false;
     }
     outcome->state = wish.absent ? STR("absent") : STR("present");
-    tell_change(call, &wish, &change, edit.target->hidden, outcome);
+    report_change(call, &wish, &change, edit.target->hidden, outcome);
     return true;
 }

@@ -1,4 +1,4 @@
-/* One value of a file that holds a document: what json.value and yaml.value share. */
+/* A value in a structured file: shared by json.value and yaml.value. */
 #pragma once
 
 #include "lang/edit/document.h"
@@ -6,6 +6,9 @@
 
 extern const ParamSpec document_params[];
 void document_claims(Arena *arena, const Value *params, List *claims);
-/* The apply is target_apply_one(). */
+/* ActionVerify for all parameters. */
+bool document_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                     Error *err);
+/* apply is target_apply_one(). */
 MUST_CHECK bool document_check(Call *call, const DocumentFormat *format, Outcome *outcome,
                                Error *err);

@@ -1,29 +1,36 @@
+/* Loads extension modules and runs their actions.
+ *
+ * Loading: read modules/NAME and its signature, verify it, copy the verified bytes to a memory
+ * file, run that once to get its description. The file on disk is never executed, so replacing
+ * it after the verification has no effect. Each call is a new process with a minimal
+ * environment. */
 #include "modules/extension.h"
 
 #include "base/vec.h"
 #include "lang/json.h"
 #include "modules/call.h"
-#include "modules/extension_answer.h"
+#include "modules/extension_response.h"
 #include "modules/signature.h"
 #include "sys/process.h"
 #include "sys/program.h"
 
-/* --- Asking ------------------------------------------------------------------------------------ */
+/* --- Protocol -------------------------------------------------------------------------------- */
 
-/* What `context` of a row leads to. */
-typedef struct Served {
+/* The `context` of a row. */
+typedef struct ExtensionContext {
     const Extension *extension;
     const ExtensionAction *row;
-} Served;
+} ExtensionContext;
 
-/* From check to apply. */
+/* Passed from check to apply. */
 typedef struct Found {
     Value found;
     List *keeps;
 } Found;
 
-/* Nothing of ours: neither credentials nor settings that change how interpreters behave. Python
- * would look for its library beside the program first; there is no such place. */
+/* Nothing from our environment: neither credentials nor settings that affect interpreters.
+ * PYTHONSAFEPATH keeps Python from importing modules from the directory of the program, which runs
+ * from memory and has none. */
 static const char *const environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL=C.UTF-8",
@@ -37,8 +44,8 @@ enum {
     LAST_BYTES = 300
 };
 
-/* The last of what it said, in one line. */
-static Str last_words(Arena *arena, Str text)
+/* The last line of its output. */
+static Str last_lines(Arena *arena, Str text)
 {
     text = str_trim(text);
     size_t start = text.len;
@@ -66,53 +73,52 @@ static Str last_words(Arena *arena, Str text)
 static bool fail(Arena *arena, const Extension *extension, ErrorKind kind, const char *what,
                  Str error_out, Error *err)
 {
-    Str words = last_words(arena, error_out);
+    Str words = last_lines(arena, error_out);
     return error_set(err, kind, "%" STR_FMT " %s%s%" STR_FMT, STR_ARG(extension->path), what,
                      words.len > 0 ? ": " : "", STR_ARG(words));
 }
 
-/* What came of a call, before anybody has looked at the answer. */
+/* The raw result of a call. */
 typedef struct Reply {
-    Call *call; /* NULL: it is asked to describe itself */
+    Call *call; /* NULL: it describes itself */
     bool started;
-    bool well; /* it ended as it should */
+    bool well; /* it exited with 0 by itself */
     ProcessResult result;
 } Reply;
 
-/* What it wrote to standard error, as it may be shown. */
-static Str error_words(const Reply *reply)
+/* Its standard error, as it may be shown. */
+static Str error_output(const Reply *reply)
 {
     Str wrote = reply->result.error_out;
     return reply->call == NULL ? wrote : call_scrub(reply->call, wrote);
 }
 
-static bool tell_ending(Arena *arena, const Extension *extension, const ProcessSpec *spec,
-                        const Reply *reply, Error *err)
+static bool describe_exit(Arena *arena, const Extension *extension, const ProcessSpec *spec,
+                          const Reply *reply, Error *err)
 {
     const ProcessResult *result = &reply->result;
     ProcessResult silent = *result;
     silent.error_out = STR_EMPTY;
     Error why;
     if (result->out_cut || result->error_cut) {
-        error_set(&why, ERROR_LIMIT, "wrote more than %d MiB and was ended",
+        error_set(&why, ERROR_LIMIT, "wrote more than %d MiB and was killed",
                   EXTENSION_OUTPUT_MAX >> 20);
         silent.error_out = STR_EMPTY;
     } else {
         process_failure(arena, &silent, spec->timeout_ms, &why);
     }
-    return fail(arena, extension, why.kind, why.text, error_words(reply), err);
+    return fail(arena, extension, why.kind, why.text, error_output(reply), err);
 }
 
-/* Runs it with one line of input. False unless it ended well. */
-static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
-                Reply *reply, Error *err)
+/* Runs it with one line of input. Returns false unless it exited with 0. */
+static bool run_request(Arena *arena, const Extension *extension, ProcessSpec *spec, Value request,
+                        Reply *reply, Error *err)
 {
     Buf input = buf_make_in(arena, BUF_UNLIMITED);
     ProcessResult *out = &reply->result;
     *reply = (Reply){ .call = reply->call };
     if (!json_print(&input, request, NULL, err)) {
-        return error_wrap(err, "%" STR_FMT " does not take its parameters",
-                          STR_ARG(extension->path));
+        return error_wrap(err, "cannot pass parameters to %" STR_FMT, STR_ARG(extension->path));
     }
     buf_put_char(&input, '\n');
     spec->argv = (const char *const[]){ extension->name, NULL };
@@ -130,7 +136,7 @@ static bool ask(Arena *arena, const Extension *extension, ProcessSpec *spec, Val
     reply->started = true;
     reply->well =
         out->ending == PROCESS_EXITED && out->exit_code == 0 && !out->out_cut && !out->error_cut;
-    return reply->well || tell_ending(arena, extension, spec, reply, err);
+    return reply->well || describe_exit(arena, extension, spec, reply, err);
 }
 
 static Map *new_request(Arena *arena, const char *op)
@@ -141,7 +147,7 @@ static Map *new_request(Arena *arena, const char *op)
     return request;
 }
 
-/* As people write it: octal digits for modes. What was not given is left out. */
+/* As users write it: modes as octal digits. Parameters that are not set are omitted. */
 static Value params_value(const Call *call)
 {
     Arena *arena = call->arena;
@@ -187,38 +193,39 @@ static int64_t timeout_of(const Call *call, const ExtensionAction *row)
                                  : EXTENSION_TIMEOUT_MS;
 }
 
-/* An answer of one that ended badly counts when it says what failed: that tells more. Who was to
- * change something and does not tell may have changed it. */
-static bool understand(Call *call, const Served *served, ExtensionOp op, const Reply *reply,
-                       ExtensionAnswer *out, Error *err)
+/* A failed program's own error message is preferred, since it is more specific. If apply does not
+ * say whether it changed something, assume that it did. */
+static bool parse_response(Call *call, const ExtensionContext *served, ExtensionOp op,
+                           const Reply *reply, ExtensionResponse *out, Error *err)
 {
     Error why;
     const ProcessResult *result = &reply->result;
     bool acts = op == EXTENSION_APPLY || op == EXTENSION_REACT;
-    bool read = extension_answer_read(call->arena, result->out, op, out, &why);
+    bool read = extension_response_read(call->arena, result->out, op, out, &why);
     if (read && out->failed && reply->started && result->ending == PROCESS_EXITED) {
         return error_set(err, ERROR_OS, "%" STR_FMT,
                          STR_ARG(out->failure.len > 0 ? out->failure : STR("it failed")));
     }
     if (!reply->well || !read) {
-        *out = (ExtensionAnswer){ .changed = acts && reply->started };
+        *out = (ExtensionResponse){ .changed = acts && reply->started };
     }
     if (!reply->well || read) {
         return reply->well;
     }
-    Str text = arena_format(call->arena, "did not answer as it should: %s", why.text);
+    Str text = arena_format(call->arena, "sent an invalid response: %s", why.text);
     return fail(call->arena, served->extension, why.kind, arena_copy_c(call->arena, text),
-                error_words(reply), err);
+                error_output(reply), err);
 }
 
-static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionAnswer *answer,
+static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, ExtensionResponse *answer,
                            Error *err)
 {
-    const Served *served = call->action->context;
-    *answer = (ExtensionAnswer){ 0 };
+    const ExtensionContext *served = call->action->context;
+    *answer = (ExtensionResponse){ 0 };
     if (!host_is_live(call->host) && !served->row->roots) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "%" STR_FMT " needs the running machine, not the root '%s'",
+                         "%" STR_FMT
+                         " requires the running system and cannot be used below the root '%s'",
                          STR_ARG(served->extension->path), host_root(call->host));
     }
     Arena *arena = call->arena;
@@ -234,15 +241,15 @@ static bool call_extension(Call *call, ExtensionOp op, Outcome *outcome, Extensi
                          .line = show_progress,
                          .line_context = call };
     Reply reply = { .call = call };
-    (void)!ask(arena, served->extension, &spec, value_map(request), &reply, err);
+    (void)!run_request(arena, served->extension, &spec, value_map(request), &reply, err);
     outcome->error_out = reply.result.error_out;
-    return understand(call, served, op, &reply, answer, err);
+    return parse_response(call, served, op, &reply, answer, err);
 }
 
-/* --- Actions ----------------------------------------------------------------------------------- */
+/* --- Actions --------------------------------------------------------------------------------- */
 
-/* What it said adds to what is known from its check. */
-static void tell(Call *call, Outcome *outcome, const ExtensionAnswer *answer)
+/* Adds its answer to the result of its check. */
+static void add_response(Call *call, Outcome *outcome, const ExtensionResponse *answer)
 {
     outcome->comment = answer->comment.len > 0 ? answer->comment : outcome->comment;
     outcome->state = answer->state.len > 0 ? answer->state : outcome->state;
@@ -255,11 +262,11 @@ static void tell(Call *call, Outcome *outcome, const ExtensionAnswer *answer)
 
 static bool extension_check(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     if (!call_extension(call, EXTENSION_CHECK, outcome, &answer, err)) {
         return false;
     }
-    tell(call, outcome, &answer);
+    add_response(call, outcome, &answer);
     outcome->changed = answer.changed;
     outcome->unknown = answer.unknown;
     Found *found = ARENA_NEW(call->arena, Found);
@@ -280,34 +287,34 @@ static bool extension_apply(Call *call, Outcome *outcome, Error *err)
             return false;
         }
     }
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     bool ok = call_extension(call, EXTENSION_APPLY, outcome, &answer, err);
     outcome->changed = answer.changed;
     if (ok) {
-        tell(call, outcome, &answer);
+        add_response(call, outcome, &answer);
     }
     return ok;
 }
 
 static bool extension_react(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     bool ok = call_extension(call, EXTENSION_REACT, outcome, &answer, err);
     outcome->changed = answer.changed;
     if (ok) {
-        tell(call, outcome, &answer);
+        add_response(call, outcome, &answer);
     }
     return ok;
 }
 
-/* As a step, a question changes nothing. */
+/* As a step, a query changes nothing. */
 static bool extension_query(Call *call, Outcome *outcome, Error *err)
 {
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     if (!call_extension(call, EXTENSION_QUERY, outcome, &answer, err)) {
         return false;
     }
-    tell(call, outcome, &answer);
+    add_response(call, outcome, &answer);
     return true;
 }
 
@@ -322,8 +329,8 @@ static const Module *serve(Arena *arena, const Extension *extension, const Exten
     for (uint32_t i = 0; i < rows->count; i++) {
         const ExtensionAction *row = &rows->extras[i];
         Action *action = &rows->actions[i];
-        Served *served = ARENA_NEW(arena, Served);
-        *served = (Served){ extension, row };
+        ExtensionContext *served = ARENA_NEW(arena, ExtensionContext);
+        *served = (ExtensionContext){ extension, row };
         action->context = served;
         action->cost_ms = EXTENSION_COST_MS;
         action->check = row->does[EXTENSION_CHECK] ? extension_check : extension_query;
@@ -337,7 +344,7 @@ static const Module *serve(Arena *arena, const Extension *extension, const Exten
     return module;
 }
 
-/* --- Loading ----------------------------------------------------------------------------------- */
+/* --- Loader --------------------------------------------------------------------------------- */
 
 bool extension_path_is(Str path)
 {
@@ -360,31 +367,30 @@ static bool read_description(Arena *arena, Extension *extension, Error *err)
     Reply reply = { .call = NULL };
     Value description;
     ExtensionRows rows;
-    if (!ask(arena, extension, &spec, value_map(request), &reply, err)) {
-        return error_wrap(err, "asked to describe itself");
+    if (!run_request(arena, extension, &spec, value_map(request), &reply, err)) {
+        return error_wrap(err, "cannot get its description");
     }
     if (!extension_object_read(arena, reply.result.out, &description, err) ||
         !extension_rows_read(arena, extension->name, description, &rows, err)) {
-        return error_wrap(err, "%" STR_FMT " does not describe itself as it should",
-                          STR_ARG(extension->path));
+        return error_wrap(err, "%" STR_FMT " has an invalid description", STR_ARG(extension->path));
     }
     extension->module = serve(arena, extension, &rows);
     return true;
 }
 
-typedef struct Loading {
+typedef struct Loader {
     Arena *arena;
     const SiteReader *reader;
     bool describes;
     ModuleTable built_in;
-    bool has_keys; /* `keys` were read, once there was something to verify */
+    bool has_keys; /* `keys` were read, when first needed */
     bool keys_failed;
     TrustedKeys keys;
     Error keys_error;
     const char *config;
-} Loading;
+} Loader;
 
-static bool load_keys(Loading *l, Error *err)
+static bool load_keys(Loader *l, Error *err)
 {
     if (!l->has_keys) {
         l->has_keys = true;
@@ -396,7 +402,7 @@ static bool load_keys(Loading *l, Error *err)
     return !l->keys_failed;
 }
 
-static bool verify(Loading *l, Extension *extension, Error *err)
+static bool verify(Loader *l, Extension *extension, Error *err)
 {
     const SiteReader *reader = l->reader;
     Str path = arena_format(l->arena, "%" STR_FMT ".sig", STR_ARG(extension->path)), signature;
@@ -422,19 +428,19 @@ static bool verify(Loading *l, Extension *extension, Error *err)
     return true;
 }
 
-static bool has_free_name(Loading *l, const Extension *extension, Error *err)
+static bool has_free_name(Loader *l, const Extension *extension, Error *err)
 {
     Str name = str_from_c(extension->name);
     if (module_table_find_module(l->built_in, name) != NULL) {
-        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is called like a built-in module",
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " has the name of a built-in module",
                          STR_ARG(extension->path));
     }
     return (!str_eq(name, STR("step")) && !str_eq(name, STR("job"))) ||
-           error_set(err, ERROR_CONFLICT, "%" STR_FMT " is called like a kind of reference",
+           error_set(err, ERROR_CONFLICT, "%" STR_FMT " has the name of a kind of reference",
                      STR_ARG(extension->path));
 }
 
-static Extension *load_one(Loading *l, Str path)
+static Extension *load_one(Loader *l, Str path)
 {
     Extension *extension = ARENA_NEW(l->arena, Extension);
     Error err;
@@ -455,7 +461,7 @@ static Extension *load_one(Loading *l, Str path)
     return extension;
 }
 
-/* Built-in ones first: none of these can stand for one of them. */
+/* Built-in modules come first, so that none can be replaced. */
 static ModuleTable join(Arena *arena, ModuleTable built_in, const Extensions *extensions)
 {
     if (extensions->count == 0) {
@@ -475,11 +481,11 @@ static ModuleTable join(Arena *arena, ModuleTable built_in, const Extensions *ex
 void extensions_load(Arena *arena, const SiteReader *reader, const char *config, bool describes,
                      ModuleTable built_in, Extensions *out)
 {
-    Loading l = { .arena = arena,
-                  .reader = reader,
-                  .describes = describes,
-                  .built_in = built_in,
-                  .config = config };
+    Loader l = { .arena = arena,
+                 .reader = reader,
+                 .describes = describes,
+                 .built_in = built_in,
+                 .config = config };
     List *paths = list_new(arena, 0);
     VEC(Extension *) all = { 0 };
     if (reader->list != NULL) {
@@ -519,8 +525,7 @@ void extensions_warn(const Extensions *extensions, Problems *problems)
         const Extension *extension = extensions->items[i];
         if (extension->refused != NULL && !is_told(problems, extension->refused)) {
             problems_add_as(problems, SEVERITY_WARNING, "E0324", NULL, 0, 0,
-                            "the module '%s' cannot be used: %s", extension->name,
-                            extension->refused);
+                            "module '%s' cannot be used: %s", extension->name, extension->refused);
         }
     }
 }

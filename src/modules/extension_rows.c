@@ -1,5 +1,5 @@
-/* No table of fields: programs of others write this, and each mistake is told with the place that it has in
- * the description, all of them in the words of modules. */
+/* Parsed by hand rather than with a record table: third-party programs write descriptions, and each
+ * mistake is reported with its location in the description and in the terms of modules. */
 #include "modules/extension_rows.h"
 
 #include "base/buf.h"
@@ -14,7 +14,8 @@ const char *const extension_op_names[EXTENSION_OPS] = {
     [EXTENSION_QUERY] = "query",
 };
 
-/* How kinds are called in a description; those left out are for built-in modules. */
+/* Names of parameter kinds in a description; kinds that are not listed are for built-in modules
+ * only. */
 static const struct {
     const char *name;
     ParamKind kind;
@@ -50,9 +51,9 @@ bool extension_name_is(Str name)
     return good;
 }
 
-/* --- Parts of a description ------------------------------------------------------------------ */
+/* --- Fields of a description ----------------------------------------------------------------- */
 
-/* Every key must be one of `keys` (ends with NULL): a misspelled one would be ignored otherwise. */
+/* Every key must be one of `keys` (terminated by NULL), so that a misspelled key is not ignored. */
 static bool has_only(Reader *r, Value map, const char *const *keys)
 {
     if (map.kind != VALUE_MAP) {
@@ -80,7 +81,7 @@ static bool has_only(Reader *r, Value map, const char *const *keys)
     return true;
 }
 
-/* Rows hold C strings, and people see them. */
+/* Rows contain C strings, which are displayed. */
 static bool is_plain(Str text, bool lines)
 {
     bool plain = true;
@@ -91,8 +92,8 @@ static bool is_plain(Str text, bool lines)
     return plain;
 }
 
-/* A text, or NULL when it is not there. */
-static bool take_text(Reader *r, Value map, const char *key, size_t max, bool lines,
+/* Reads a string; NULL if it is missing. */
+static bool read_text(Reader *r, Value map, const char *key, size_t max, bool lines,
                       const char **out)
 {
     const Value *value = value_get(map, str_from_c(key));
@@ -103,22 +104,22 @@ static bool take_text(Reader *r, Value map, const char *key, size_t max, bool li
     if (!value_is_string(*value) || value->len == 0 || value->len > max ||
         !is_plain(value_str(*value), lines)) {
         return error_set(r->err, ERROR_INVALID, "'%s' must be %s of 1 to %zu bytes", key,
-                         lines ? "text" : "one line of text", max);
+                         lines ? "text" : "a single-line string", max);
     }
     *out = arena_copy_c(r->arena, value_str(*value));
     return true;
 }
 
-static bool take_help(Reader *r, Value map, const char **out)
+static bool read_help(Reader *r, Value map, const char **out)
 {
-    return take_text(r, map, "help", EXTENSION_HELP_MAX, false, out) &&
-           (*out != NULL || error_set(r->err, ERROR_INVALID, "lacks 'help', a sentence"));
+    return read_text(r, map, "help", EXTENSION_HELP_MAX, false, out) &&
+           (*out != NULL || error_set(r->err, ERROR_INVALID, "'help' is required, a sentence"));
 }
 
-/* Paragraphs end with a line end, as those of rows do. */
-static bool take_lines(Reader *r, Value map, const char *key, const char **out)
+/* Ends the last paragraph with a newline, as in the rows of built-in modules. */
+static bool read_lines(Reader *r, Value map, const char *key, const char **out)
 {
-    if (!take_text(r, map, key, EXTENSION_TEXT_MAX, true, out)) {
+    if (!read_text(r, map, key, EXTENSION_TEXT_MAX, true, out)) {
         return false;
     }
     if (*out != NULL && !str_ends(str_from_c(*out), STR("\n"))) {
@@ -127,7 +128,7 @@ static bool take_lines(Reader *r, Value map, const char *key, const char **out)
     return true;
 }
 
-static bool take_bool(Reader *r, Value map, const char *key, bool *out)
+static bool read_bool(Reader *r, Value map, const char *key, bool *out)
 {
     const Value *value = value_get(map, str_from_c(key));
     *out = value != NULL && value->kind == VALUE_BOOL && value->boolean;
@@ -135,7 +136,7 @@ static bool take_bool(Reader *r, Value map, const char *key, bool *out)
            error_set(r->err, ERROR_INVALID, "'%s' must be true or false", key);
 }
 
-static bool take_timeout(Reader *r, Value map, int64_t *out)
+static bool read_timeout(Reader *r, Value map, int64_t *out)
 {
     static const ParamSpec spec = { "timeout", PARAM_DURATION };
     const Value *value = value_get(map, STR("timeout"));
@@ -148,12 +149,12 @@ static bool take_timeout(Reader *r, Value map, int64_t *out)
         return error_wrap(r->err, "'timeout'");
     }
     *out = converted.integer;
-    return *out > 0 || error_set(r->err, ERROR_INVALID, "'timeout' must be longer than nothing");
+    return *out > 0 || error_set(r->err, ERROR_INVALID, "'timeout' must be positive");
 }
 
 /* --- Parameters ------------------------------------------------------------------------------ */
 
-static bool take_kind(Reader *r, Value map, ParamKind *out)
+static bool read_kind(Reader *r, Value map, ParamKind *out)
 {
     Str name = value_get_text(map, "kind");
     Buf all = buf_make_in(r->arena, BUF_UNLIMITED);
@@ -168,7 +169,7 @@ static bool take_kind(Reader *r, Value map, ParamKind *out)
                      STR_ARG(buf_str(&all)));
 }
 
-static bool take_choices(Reader *r, Value map, ParamSpec *spec)
+static bool read_choices(Reader *r, Value map, ParamSpec *spec)
 {
     const Value *value = value_get(map, STR("choices"));
     if (value == NULL) {
@@ -186,16 +187,16 @@ static bool take_choices(Reader *r, Value map, ParamSpec *spec)
         }
     }
     if (!good || all.len > EXTENSION_TEXT_MAX) {
-        return error_set(r->err, ERROR_INVALID,
-                         "'choices' must be a list of texts without '|', of a parameter of kind "
-                         "'string'");
+        return error_set(
+            r->err, ERROR_INVALID,
+            "'choices' must be a list of strings without '|', for a parameter of kind 'string'");
     }
     spec->choices = arena_copy_c(r->arena, buf_str(&all));
     return true;
 }
 
-/* As a site would write it; it must be what a site may write. */
-static bool take_fallback(Reader *r, Value map, ParamSpec *spec)
+/* As written in a site; it must be valid for the parameter. */
+static bool read_fallback(Reader *r, Value map, ParamSpec *spec)
 {
     const Value *value = value_get(map, STR("fallback"));
     if (value == NULL || value->kind == VALUE_NULL) {
@@ -209,12 +210,13 @@ static bool take_fallback(Reader *r, Value map, ParamSpec *spec)
         buf_put(&text, value_str(*value));
     } else if (value->kind != VALUE_BOOL && value->kind != VALUE_INT &&
                value->kind != VALUE_FLOAT) {
-        return error_set(r->err, ERROR_INVALID, "'fallback' must be text, a number or a boolean");
+        return error_set(r->err, ERROR_INVALID, "'fallback' must be a string, number or boolean");
     } else if (!json_print(&text, *value, NULL, r->err)) {
         return error_wrap(r->err, "'fallback'");
     }
     if (text.overflow || !is_plain(buf_str(&text), true)) {
-        return error_set(r->err, ERROR_INVALID, "'fallback' has control characters or is too long");
+        return error_set(r->err, ERROR_INVALID,
+                         "'fallback' contains control characters or is too long");
     }
     spec->fallback = arena_copy_c(r->arena, buf_str(&text));
     Value ignored;
@@ -223,9 +225,9 @@ static bool take_fallback(Reader *r, Value map, ParamSpec *spec)
            error_wrap(r->err, "'fallback'");
 }
 
-static bool take_claims(Reader *r, Value map, ParamSpec *spec)
+static bool read_claims(Reader *r, Value map, ParamSpec *spec)
 {
-    if (!take_text(r, map, "claims", EXTENSION_NAME_MAX, false, &spec->claims)) {
+    if (!read_text(r, map, "claims", EXTENSION_NAME_MAX, false, &spec->claims)) {
         return false;
     }
     if (spec->claims == NULL) {
@@ -239,10 +241,9 @@ static bool take_claims(Reader *r, Value map, ParamSpec *spec)
         good = good && extension_name_is(part);
     }
     return (good && texts) ||
-           error_set(
-               r->err, ERROR_INVALID,
-               "'claims' must be a word such as 'path', 'needs:user' or 'mine', of a parameter "
-               "of kind 'string', 'path' or 'strings'");
+           error_set(r->err, ERROR_INVALID,
+                     "'claims' must be a word such as 'path', 'needs:user' or 'mine', for a "
+                     "parameter of kind 'string', 'path' or 'strings'");
 }
 
 static bool read_param(Reader *r, Str name, Value given, ParamSpec *out)
@@ -250,16 +251,16 @@ static bool read_param(Reader *r, Str name, Value given, ParamSpec *out)
     static const char *const keys[] = { "kind", "required", "fallback", "choices",
                                         "help", "claims",   NULL };
     if (!extension_name_is(name)) {
-        return error_set(r->err, ERROR_INVALID, "a name is made of a-z, 0-9 and '_'");
+        return error_set(r->err, ERROR_INVALID, "a name can contain only a-z, 0-9 and '_'");
     }
     if (requisite_key_is(name)) {
-        return error_set(r->err, ERROR_INVALID, "no parameter can be called like a requisite");
+        return error_set(r->err, ERROR_INVALID, "a parameter cannot have the name of a requisite");
     }
     *out = (ParamSpec){ .name = arena_copy_c(r->arena, name) };
-    return has_only(r, given, keys) && take_kind(r, given, &out->kind) &&
-           take_bool(r, given, "required", &out->required) && take_help(r, given, &out->help) &&
-           take_choices(r, given, out) && take_fallback(r, given, out) &&
-           take_claims(r, given, out);
+    return has_only(r, given, keys) && read_kind(r, given, &out->kind) &&
+           read_bool(r, given, "required", &out->required) && read_help(r, given, &out->help) &&
+           read_choices(r, given, out) && read_fallback(r, given, out) &&
+           read_claims(r, given, out);
 }
 
 static bool read_params(Reader *r, Value action, const ParamSpec **out)
@@ -275,7 +276,7 @@ static bool read_params(Reader *r, Value action, const ParamSpec **out)
     }
     const Map *map = given->map;
     if (map->len > ACTION_PARAMS_MAX) {
-        return error_set(r->err, ERROR_LIMIT, "has %u parameters; %d are allowed", map->len,
+        return error_set(r->err, ERROR_LIMIT, "has %u parameters, the maximum is %d", map->len,
                          ACTION_PARAMS_MAX);
     }
     ParamSpec *specs = ARENA_ARRAY(r->arena, ParamSpec, map->len + 1);
@@ -292,7 +293,7 @@ static bool read_params(Reader *r, Value action, const ParamSpec **out)
 
 /* --- Actions --------------------------------------------------------------------------------- */
 
-static bool take_does(Reader *r, Value map, ExtensionAction *out)
+static bool read_operations(Reader *r, Value map, ExtensionAction *out)
 {
     const Value *value = value_get(map, STR("does"));
     if (value == NULL) {
@@ -313,17 +314,17 @@ static bool take_does(Reader *r, Value map, ExtensionAction *out)
     good = good && (out->does[EXTENSION_CHECK] || out->does[EXTENSION_QUERY]) &&
            (out->does[EXTENSION_CHECK] || !out->does[EXTENSION_APPLY]);
     return good || error_set(r->err, ERROR_INVALID,
-                             "'does' must be a list of 'check', 'apply', 'react' and 'query', with "
-                             "'check' or 'query' in it, and 'apply' only beside 'check'");
+                             "'does' must be a list of 'check', 'apply', 'react' and 'query' that "
+                             "contains 'check' or 'query', and 'apply' only with 'check'");
 }
 
-/* Each name between the '|' must be one of the parameters. */
+/* Each name separated by '|' must be a parameter. */
 static bool check_id(Reader *r, const Action *action, const char *id_param)
 {
     Str rest = str_from_c(id_param), part;
     while (id_param != NULL && str_split_next(&rest, '|', &part)) {
         if (action_param_index(action, part) < 0) {
-            return error_set(r->err, ERROR_INVALID, "'id_param' names no parameter of it");
+            return error_set(r->err, ERROR_INVALID, "'id_param' is not one of its parameters");
         }
     }
     return true;
@@ -334,18 +335,18 @@ static bool read_action(Reader *r, Str name, Value given, Action *out, Extension
     static const char *const keys[] = { "help",    "text",  "example", "id_param", "params", "does",
                                         "repeats", "waits", "roots",   "timeout",  NULL };
     if (!extension_name_is(name)) {
-        return error_set(r->err, ERROR_INVALID, "a name is made of a-z, 0-9 and '_'");
+        return error_set(r->err, ERROR_INVALID, "a name can contain only a-z, 0-9 and '_'");
     }
     *out = (Action){ .name = arena_copy_c(r->arena, name) };
     *extra = (ExtensionAction){ .name = out->name };
-    return has_only(r, given, keys) && take_help(r, given, &out->help) &&
-           take_lines(r, given, "text", &out->text) &&
-           take_lines(r, given, "example", &out->example) &&
-           take_text(r, given, "id_param", EXTENSION_TEXT_MAX, false, &out->id_param) &&
-           take_bool(r, given, "repeats", &out->repeats) &&
-           take_bool(r, given, "waits", &out->waits) &&
-           take_bool(r, given, "roots", &extra->roots) &&
-           take_timeout(r, given, &extra->timeout_ms) && take_does(r, given, extra) &&
+    return has_only(r, given, keys) && read_help(r, given, &out->help) &&
+           read_lines(r, given, "text", &out->text) &&
+           read_lines(r, given, "example", &out->example) &&
+           read_text(r, given, "id_param", EXTENSION_TEXT_MAX, false, &out->id_param) &&
+           read_bool(r, given, "repeats", &out->repeats) &&
+           read_bool(r, given, "waits", &out->waits) &&
+           read_bool(r, given, "roots", &extra->roots) &&
+           read_timeout(r, given, &extra->timeout_ms) && read_operations(r, given, extra) &&
            read_params(r, given, &out->params) && check_id(r, out, out->id_param);
 }
 
@@ -357,7 +358,7 @@ static bool read_actions(Reader *r, Value description, ExtensionRows *out)
     }
     const Map *map = given->map;
     if (map->len > EXTENSION_ACTIONS_MAX) {
-        return error_set(r->err, ERROR_LIMIT, "it has %u actions; %d are allowed", map->len,
+        return error_set(r->err, ERROR_LIMIT, "it has %u actions, the maximum is %d", map->len,
                          EXTENSION_ACTIONS_MAX);
     }
     out->count = map->len;
@@ -388,8 +389,8 @@ bool extension_rows_read(Arena *arena, const char *name, Value description, Exte
         return error_set(err, ERROR_INVALID, "the description must have \"format\": \"%s\"",
                          EXTENSION_FORMAT);
     }
-    if (!take_help(&r, description, &out->module.help) ||
-        !take_text(&r, description, "id_param", EXTENSION_TEXT_MAX, false, &out->module.id_param)) {
+    if (!read_help(&r, description, &out->module.help) ||
+        !read_text(&r, description, "id_param", EXTENSION_TEXT_MAX, false, &out->module.id_param)) {
         return error_wrap(err, "the description");
     }
     if (!read_actions(&r, description, out)) {

@@ -1,11 +1,12 @@
-/* What an extension module says of itself, as rows. Pure.
+/* Parser for the description of an extension module, as rows. Pure.
  *
  *     {"format": "eden.module/1", "help": "...", "id_param": "name", "actions": {
  *         "present": {"help": "...", "params": {"name": {"kind": "path", "required": true,
  *                     "help": "..."}}, "does": ["check", "apply"]}}}
  *
- * docs/extensions.md has all keys. The rows are as good as those of built-in modules: names are
- * names, kinds are kinds, fallbacks fit; whatever is not so is an error that says where. */
+ * docs/extensions.md lists all keys. The rows are validated so that they are as reliable as those
+ * of built-in modules: names, kinds and fallbacks are valid; anything else is an error with its
+ * location. */
 #pragma once
 
 #include "lang/value.h"
@@ -20,7 +21,7 @@ enum {
 
 #define EXTENSION_FORMAT "eden.module/1"
 
-/* What it is asked: "check", "apply", "react", "query". */
+/* Operations of a request: "check", "apply", "react", "query". */
 typedef enum ExtensionOp {
     EXTENSION_CHECK,
     EXTENSION_APPLY,
@@ -30,22 +31,22 @@ typedef enum ExtensionOp {
 } ExtensionOp;
 extern const char *const extension_op_names[EXTENSION_OPS];
 
-/* What a row of built-in modules has no column for. */
+/* Properties for which the rows of built-in modules have no column. */
 typedef struct ExtensionAction {
     const char *name;
     bool does[EXTENSION_OPS];
-    bool roots;         /* works below another root too */
-    int64_t timeout_ms; /* of each call; 0: the usual one */
+    bool roots;         /* supports other roots */
+    int64_t timeout_ms; /* of each call; 0: default */
 } ExtensionAction;
 
 typedef struct ExtensionRows {
     Module module;
-    Action *actions; /* the module's: functions are missing, `context` is for their owner */
+    Action *actions; /* the module's own: without functions, and `context` is for the caller */
     ExtensionAction *extras;
     uint32_t count;
 } ExtensionRows;
 
-/* Whether a module, action or parameter can be called that. */
+/* Returns true if it is a valid name of a module, action or parameter. */
 bool extension_name_is(Str name);
 /* `name` is that of the module. Strings of the description are copied. */
 MUST_CHECK bool extension_rows_read(Arena *arena, const char *name, Value description,

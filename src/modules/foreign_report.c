@@ -1,5 +1,5 @@
-/* Both readers accept whatever the tools write: a field that is missing or of another type counts as
- * empty, since their formats change between versions. Only a text that is no report at all fails. */
+/* Both parsers are tolerant: a missing field or one of another type counts as empty, since the
+ * formats change between versions. They fail only if the input is not a report at all. */
 #include "modules/foreign_report.h"
 
 #include "base/buf.h"
@@ -26,7 +26,7 @@ static ReportReader reader_make(Call *call, Outcome *outcome, ForeignReport *out
                            buf_make_in(call->arena, DIFF_MAX) };
 }
 
-/* Counts a failure. True if its words are to be added to `failures`. */
+/* Counts a failure. Returns true if its message should be added to `failures`. */
 static bool reader_fail(ReportReader *reader)
 {
     if (reader->out->failed++ >= FAILURES_SHOWN) {
@@ -47,7 +47,7 @@ static void reader_end(ReportReader *reader)
 
 /* --- Ansible --------------------------------------------------------------------------------- */
 
-/* Prefixed with the host unless it is this one; a number follows a name that comes again. */
+/* Prefixed with the host unless it is this machine; a repeated name gets a number. */
 static Str task_name(Call *call, const Outcome *outcome, Value line)
 {
     Str task = value_get_text(line, "task"), host = value_get_text(line, "host");
@@ -70,7 +70,7 @@ static void read_task(ReportReader *reader, Value line)
     bool failed = str_eq_c(status, "failed");
     if ((failed || str_eq_c(status, "unreachable")) && reader_fail(reader)) {
         buf_put_format(&reader->failures, "task '%" STR_FMT "' %s: %" STR_FMT " (%" STR_FMT ")",
-                       STR_ARG(name), failed ? "failed" : "cannot reach its host",
+                       STR_ARG(name), failed ? "failed" : "failed because its host is unreachable",
                        STR_ARG(value_get_text(line, "message")),
                        STR_ARG(value_get_text(line, "place")));
     }
@@ -91,12 +91,11 @@ bool ansible_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *
          text = str_from_offset(text, end + 1)) {
         Value line;
         if (!json_parse_text(call->arena, str_slice(text, 0, end), NULL, &line, err)) {
-            return error_wrap(err, "the report of Ansible cannot be read");
+            return error_wrap(err, "cannot read Ansible's report");
         }
         if (line.kind != VALUE_MAP) {
             return error_set(err, ERROR_INVALID,
-                             "the report of Ansible holds something else than "
-                             "results");
+                             "Ansible's report contains something other than results");
         }
         read_task(&reader, line);
     }
@@ -112,7 +111,7 @@ static Value value_at(Value map, const char *key)
     return found == NULL || found->kind == VALUE_NULL ? value_missing() : *found;
 }
 
-/* Containers only repeat what is in them, and a message changes nothing. */
+/* Containers only repeat their content, and a message changes nothing. */
 static bool counts(Str type)
 {
     static const char *const others[] = { "Class", "Notify", "Schedule", "Stage", "Whit" };
@@ -154,7 +153,8 @@ static void put_failure(ReportReader *reader, Str resource, Value status, Str me
     }
 }
 
-/* What the log says of a resource that failed without an event, as when its provider did. */
+/* Finds the log message of a resource that failed without an event, for instance because its
+ * provider failed. */
 static Str find_message(Value report, Str resource)
 {
     const List *logs = value_get_list(report, "logs");
@@ -190,7 +190,7 @@ static void read_status(ReportReader *reader, Value report, Str resource, Value 
     reader->out->skipped += value_get_bool(status, "skipped");
 }
 
-/* With show_diff the log holds the differences of files, each as a message. */
+/* With show_diff, each diff of a file is a message in the log. */
 static void read_diffs(ReportReader *reader, Value report)
 {
     const List *logs = value_get_list(report, "logs");
@@ -214,12 +214,12 @@ bool puppet_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *o
     problems_init(&problems, call->arena);
     uint16_t source = sources_add(&sources, STR("report of Puppet"), text);
     if (!yaml_load(call->arena, &sources, source, NULL, &report, &problems)) {
-        return error_set(err, ERROR_INVALID, "the report of Puppet cannot be read: %" STR_FMT,
+        return error_set(err, ERROR_INVALID, "cannot read Puppet's report: %" STR_FMT,
                          STR_ARG(problems.items[0].message));
     }
     const Value *statuses = value_get(report, STR("resource_statuses"));
     if (statuses == NULL || statuses->kind != VALUE_MAP) {
-        return error_set(err, ERROR_INVALID, "the report of Puppet has no 'resource_statuses'");
+        return error_set(err, ERROR_INVALID, "Puppet's report has no 'resource_statuses'");
     }
     for (uint32_t i = 0; i < statuses->map->len; i++) {
         const MapEntry *entry = &statuses->map->entries[i];

@@ -1,4 +1,4 @@
-/* Reports of other configuration managers, read as changes of a step. Pure. */
+/* Parses reports of other configuration managers as changes of a step. Pure. */
 #pragma once
 
 #include "modules/call.h"
@@ -6,18 +6,18 @@
 typedef struct ForeignReport {
     uint32_t changed; /* tasks or resources that changed something or, in a dry run, would */
     uint32_t failed;
-    uint32_t skipped; /* of Puppet: because of those that failed */
-    Str failures;     /* "Exec[/bin/false]: ... (line 4); ...", the first few */
+    uint32_t skipped; /* Puppet: skipped because of failures */
+    Str failures;     /* "Exec[/bin/false]: ... (line 4); ...", only the first ones */
 } ForeignReport;
 
-/* Both put changes and diffs into `outcome` and counts into `out`, and fail with ERROR_INVALID for a text
- * that is not a report. */
+/* Both add changes and diffs to `outcome`, set the counts in `out`, and fail with ERROR_INVALID if
+ * the input is not a report. */
 
-/* The lines that our callback plugin writes (ansible.c), a JSON object for each result of a task. A last
- * line without a newline was cut off by a crash and is ignored. With --check, commands that Ansible did
- * not run count as changed. */
+/* Parses the lines of our callback plugin (ansible.c), a JSON object for each result of a task. A
+ * last line without a newline was truncated by a crash and is ignored. With --check, commands that
+ * Ansible did not run count as changed. */
 MUST_CHECK bool ansible_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *out,
                                     Error *err);
-/* Puppet's last_run_report.yaml. Messages (Notify) do not count as changes. */
+/* Parses Puppet's last_run_report.yaml. Messages (Notify) do not count as changes. */
 MUST_CHECK bool puppet_report_read(Call *call, Str text, Outcome *outcome, ForeignReport *out,
                                    Error *err);

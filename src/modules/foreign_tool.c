@@ -10,27 +10,29 @@ bool foreign_tool_choose(const Call *call, const ForeignTool *tool, const char *
     if (!call_choose(call, names, from, err)) {
         return false;
     }
-    return *from != NULL || error_set(err, ERROR_INVALID, "needs one of '%s', 'source' and '%s'",
-                                      tool->document, tool->text);
+    return *from != NULL ||
+           error_set(err, ERROR_INVALID, "one of '%s', 'source' and '%s' is required",
+                     tool->document, tool->text);
 }
 
 bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err)
 {
     return host_is_live(call->host) ||
-           error_set(err, ERROR_UNAVAILABLE, "%s manages the running machine, not the root '%s'",
+           error_set(err, ERROR_UNAVAILABLE,
+                     "%s manages the running system and cannot be used below the root '%s'",
                      tool->name, host_root(call->host));
 }
 
-/* What is missing, empty for nothing, and whether an earlier step of the plan may bring it. */
+/* Sets `missing` (empty: nothing is), and whether an earlier step of the plan may create it. */
 static bool find_missing(Call *call, const ForeignTool *tool, const char *from, Str *missing,
                          bool *comes, Error *err)
 {
     FileInfo info;
     *missing = STR_EMPTY;
     *comes = true;
-    if (!tool_is_there(call, tool->program)) {
+    if (!tool_exists(call, tool->program)) {
         *comes = call_lacks_program(call, tool->program);
-        *missing = arena_format(call->arena, "there is no program '%s' (package %s)", tool->program,
+        *missing = arena_format(call->arena, "program '%s' not found (package %s)", tool->program,
                                 tool->package);
     } else if (strcmp(from, tool->document) == 0) {
         Str path = call_str(call, from);
@@ -39,7 +41,7 @@ static bool find_missing(Call *call, const ForeignTool *tool, const char *from, 
         }
         if (info.kind == FILE_ABSENT) {
             *comes = call_lacks(call, from, "path", path);
-            *missing = arena_format(call->arena, "there is no %s '%" STR_FMT "'", tool->document,
+            *missing = arena_format(call->arena, "%s '%" STR_FMT "' not found", tool->document,
                                     STR_ARG(path));
         }
     }
@@ -60,7 +62,7 @@ bool foreign_tool_ready(Call *call, const ForeignTool *tool, const char *from, O
     *is_ready = missing.len == 0 && call_bool(call, "ask");
     if (!*is_ready) {
         outcome->changed = outcome->unknown = true;
-        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("is not asked before it runs");
+        outcome->comment = missing.len > 0 ? STR_EMPTY : STR("no dry run before the change");
     }
     return true;
 }
@@ -83,4 +85,9 @@ bool foreign_tool_report(Scratch *scratch, const char *name, Str *text, Error *e
 {
     const Call *call = scratch->call;
     return host_read(call->host, call->arena, scratch_path(scratch, name), REPORT_MAX, text, err);
+}
+
+void foreign_claims(Arena *arena, const Value *params, List *claims)
+{
+    list_push(arena, claims, value_string(STR("brings:*")));
 }

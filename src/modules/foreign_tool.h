@@ -1,9 +1,9 @@
-/* Steps that hand their work to another configuration manager: ansible.playbook, puppet.apply.
+/* Steps that delegate to another configuration manager: ansible.playbook, puppet.apply.
  *
- * The check runs the tool in its own dry-run mode, apply runs it for real, and both read the report that
- * it leaves in a scratch folder (foreign_report.h). A check proceeds in this order:
- * foreign_tool_choose(), checks of the other parameters, foreign_tool_is_live(), foreign_tool_ready(), and
- * then the dry run. */
+ * check runs the tool in its own dry-run mode, apply runs it for real, and both parse the report
+ * that it leaves in a scratch directory (foreign_report.h). A check proceeds in this order:
+ * foreign_tool_choose(), checks of the other parameters, foreign_tool_is_live(),
+ * foreign_tool_ready(), and then the dry run. */
 #pragma once
 
 #include "modules/scratch.h"
@@ -12,24 +12,28 @@
 typedef struct ForeignTool {
     const char *name;     /* "Ansible" */
     const char *program;  /* "ansible-playbook" */
-    const char *package;  /* that contains the program */
-    const char *document; /* "playbook": what it executes, and the parameter with its path */
-    const char *text; /* the parameter with the document's text; 'source' is a file of the site */
-    const char *file; /* what a document is called in the scratch folder */
+    const char *package;  /* package that contains the program */
+    const char *document; /* "playbook": what it runs, and the parameter with its path */
+    /* the parameter with the content of the document; 'source' is a file of the site */
+    const char *text;
+    const char *file; /* file name of a document in the scratch directory */
 } ForeignTool;
 
-/* Which of the three parameters names the document; exactly one must. */
+/* Determines which of the three parameters is set; exactly one must be. */
 MUST_CHECK bool foreign_tool_choose(const Call *call, const ForeignTool *tool, const char **from,
                                     Error *err);
+/* ActionClaims: such a document may create anything. */
+void foreign_claims(Arena *arena, const Value *params, List *claims);
 /* Fails with ERROR_UNAVAILABLE below another root. */
 MUST_CHECK bool foreign_tool_is_live(const Call *call, const ForeignTool *tool, Error *err);
-/* Whether a dry run can be made. False in `is_ready`: the outcome says that the effect is unknown, because
- * 'ask' is off or an earlier step of the plan will bring the program or the document. Fails with
- * ERROR_NOT_FOUND if no step does. */
+/* Determines whether a dry run is possible. If not, `is_ready` is false and the outcome is unknown,
+ * because 'ask' is false or an earlier step of the plan will create the program or the document.
+ * Fails with ERROR_NOT_FOUND if no step does. */
 MUST_CHECK bool foreign_tool_ready(Call *call, const ForeignTool *tool, const char *from,
                                    Outcome *outcome, bool *is_ready, Error *err);
-/* The path of the document, which is written to the scratch folder unless it is on the machine. */
+/* The path of the document, which is written to the scratch directory unless it is on the
+ * machine. */
 MUST_CHECK bool foreign_tool_document(const ForeignTool *tool, Scratch *scratch, Str *path,
                                       Error *err);
-/* The file `name` of the scratch folder, which the tool wrote. */
+/* Reads the file `name` that the tool wrote to the scratch directory. */
 MUST_CHECK bool foreign_tool_report(Scratch *scratch, const char *name, Str *text, Error *err);

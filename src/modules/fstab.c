@@ -4,12 +4,13 @@
 
 bool fstab_check_word(Str text, const char *what, Error *err)
 {
-    if (!tool_word(text, what, err)) {
+    if (!tool_check_word(text, what, err)) {
         return false;
     }
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] == ' ' || text.data[i] == '#') {
-            return error_set(err, ERROR_INVALID, "'%s' is one word, without blanks and '#'", what);
+            return error_set(err, ERROR_INVALID,
+                             "'%s' must be one word, without white space and '#'", what);
         }
     }
     return true;
@@ -22,7 +23,7 @@ Str fstab_kernel_name(Call *call, Str path)
     return host_real_path(call->host, call->arena, path, &real, &ignored) ? real : path;
 }
 
-/* Where everybody may write, the owner of something can exchange it for a link. */
+/* In a world-writable directory, the owner of a file can replace it with a symlink. */
 static bool check_last(Call *call, Str path, Str above, Error *err)
 {
     FileInfo folder, info;
@@ -36,8 +37,7 @@ static bool check_last(Call *call, Str path, Str above, Error *err)
     }
     Str owner = host_user_name(call->host, call->arena, info.uid);
     return error_set(err, ERROR_DENIED,
-                     "%" STR_FMT " belongs to user '%" STR_FMT "', who could put something else "
-                     "there",
+                     "%" STR_FMT " belongs to user '%" STR_FMT "', who could replace it",
                      STR_ARG(path), STR_ARG(owner));
 }
 
@@ -95,8 +95,8 @@ static int64_t number(Str text)
     return str_to_i64(text, &value) ? value : 0;
 }
 
-/* Written otherwise, it may still say the same. */
-static bool says(const Str *words, uint32_t count, const FstabLine *line)
+/* The line may be formatted differently but have the same content. */
+static bool line_matches(const Str *words, uint32_t count, const FstabLine *line)
 {
     return str_eq(words[0], line->device) && str_eq(words[1], line->place) &&
            str_eq(words[2], line->type) && count > 3 && str_eq(words[3], line->options) &&
@@ -118,7 +118,7 @@ void fstab_edit(Edit *edit, FstabKey key, Str wanted, const FstabLine *line)
         }
         if (same) {
             placed = true;
-            if (!says(words, count, line)) {
+            if (!line_matches(words, count, line)) {
                 edit->lines.items[i] = line_text(edit->call->arena, line);
             }
         }

@@ -1,15 +1,15 @@
-/* group.*: groups of users, by groupadd and its kin. */
-#include "modules/people.h"
+/* group.*: user groups, with groupadd and related programs. */
+#include "modules/accounts.h"
 #include "modules/tool.h"
 
 enum {
-    GROUP_MEMBERS = 3 /* the field of /etc/group */
+    GROUP_MEMBERS = 3 /* index of the field in /etc/group */
 };
 
 typedef struct GroupChange {
-    PeopleRow now;
+    AccountRow now;
     bool set_gid, set_members;
-    List *members; /* wanted */
+    List *members; /* requested members */
 } GroupChange;
 
 static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Error *err)
@@ -17,51 +17,60 @@ static bool check_members(Call *call, GroupChange *change, Outcome *outcome, Err
     if (!call_has(call, "members")) {
         return true;
     }
-    change->members = people_sorted(call->arena, call_param(call, "members"));
-    if (!people_check_exist(call, &people_user, "members", change->members, err)) {
+    change->members = accounts_sort_names(call->arena, call_param(call, "members"));
+    if (!accounts_check_exist(call, &account_kind_user, "members", change->members, err)) {
         return false;
     }
-    List *now = people_names(call->arena, change->now.fields[GROUP_MEMBERS]);
-    if (!people_same_names(now, change->members)) {
+    List *now = accounts_split_names(call->arena, change->now.fields[GROUP_MEMBERS]);
+    if (!accounts_same_names(now, change->members)) {
         change->set_members = true;
-        outcome_change(call, outcome, "members", people_old(&change->now, value_list(now)),
+        outcome_change(call, outcome, "members", account_old_value(&change->now, value_list(now)),
                        value_list(change->members));
     }
     return true;
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    return (account_check_name(call_str(call, "name"), account_kind_group.what, err) ||
+            call_blame(call, "name")) &&
+           (!call_has(call, "gid") || account_check_id(call_int(call, "gid", 0), err) ||
+            call_blame(call, "gid"));
+}
+CALL_VERIFY(present_verify, read_alone)
+
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     GroupChange *change = ARENA_NEW(call->arena, GroupChange);
-    if (!people_look(call, &people_group, &change->now, err)) {
+    if (!account_read(call, &account_kind_group, &change->now, err)) {
         return false;
     }
     if (!change->now.found) {
         outcome_change(call, outcome, "group", value_missing(),
                        value_string(call_str(call, "name")));
     }
-    if (!people_check_number(call, &people_group, "gid", &change->now, outcome, &change->set_gid,
-                             err) ||
+    if (!account_check_number(call, &account_kind_group, "gid", &change->now, outcome,
+                              &change->set_gid, err) ||
         !check_members(call, change, outcome, err)) {
         return false;
     }
     outcome->found = change;
-    people_tell_present(&change->now, outcome);
+    account_report_present(&change->now, outcome);
     return true;
 }
 
 static bool set_members(Call *call, Str name, const List *members, Error *err)
 {
     const char *group = arena_copy_c(call->arena, name);
-    return TOOL_DO(call, NULL, err, "gpasswd", "-M",
-                   arena_copy_c(call->arena, people_joined(call->arena, members)), group);
+    return TOOL_RUN(call, NULL, err, "gpasswd", "-M",
+                    arena_copy_c(call->arena, accounts_join_names(call->arena, members)), group);
 }
 
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     const GroupChange *change = outcome->found;
     Str name = call_str(call, "name");
-    if (!call_keep(call, people_group.path, err)) {
+    if (!call_keep(call, account_kind_group.path, err)) {
         return false;
     }
     if (!change->now.found || change->set_gid) {
@@ -76,7 +85,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
             tool_arg(call, &args, STR("-r"));
         }
         tool_arg(call, &args, name);
-        if (!tool_do(call, tool_args_end(call, &args), NULL, err)) {
+        if (!tool_run_checked(call, tool_args_end(call, &args), NULL, err)) {
             return false;
         }
         outcome->changed = true;
@@ -94,18 +103,19 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
-    PeopleRow now;
-    if (!people_look(call, &people_group, &now, err)) {
+    AccountRow now;
+    if (!account_read(call, &account_kind_group, &now, err)) {
         return false;
     }
-    people_tell_absent(call, &people_group, &now, outcome);
+    account_report_absent(call, &account_kind_group, &now, outcome);
     return true;
 }
 
 static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 {
     const char *name = arena_copy_c(call->arena, call_str(call, "name"));
-    if (!call_keep(call, people_group.path, err) || !TOOL_DO(call, NULL, err, "groupdel", name)) {
+    if (!call_keep(call, account_kind_group.path, err) ||
+        !TOOL_RUN(call, NULL, err, "groupdel", name)) {
         return false;
     }
     outcome->changed = true;
@@ -114,34 +124,33 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec present_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
-    { "members", PARAM_STRINGS, .decides = "members",
-      .help = "the users that belong to it, and no others", .claims = "needs:user" },
-    { "gid", PARAM_INT, .decides = "gid", .help = "its number" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
+    { "members", PARAM_STRINGS, .decides = "members", .help = "exact list of its members",
+      .claims = "needs:user" },
+    { "gid", PARAM_INT, .decides = "gid", .help = "group id" },
     { "system", PARAM_BOOL, .fallback = "false",
-      .help = "take a number for system groups when it is created" },
+      .help = "use an id for system groups if it is created" },
     { 0 },
 };
 
 static const ParamSpec absent_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the group", .claims = "group" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
     { 0 },
 };
 
 static const Action actions[] = {
     { "present", "Ensure that a group exists.", present_params, present_check, present_apply,
-      .cost_ms = 30, .thing = "group name", .wants = "state=present",
-      .text =
-          "With 'members' exactly these belong to it; users who have it as their own group are\n"
-          "not among them. Without, its members stay as they are.\n",
+      .verify_all = present_verify, .cost_ms = 30, .thing = "group name", .wants = "state=present",
+      .text = "With 'members', exactly these users are members; users who have it as their\n"
+              "primary group are not included. Otherwise its members are left unchanged.\n",
       .example = "- name: administrators\n"
                  "  group.present:\n"
                  "    - name: admins\n"
                  "    - gid: 900\n" },
     { "absent", "Ensure that a group does not exist.", absent_params, absent_check, absent_apply,
       .cost_ms = 30, .thing = "group name", .wants = "state=absent",
-      .text = "A group that some user has as their own cannot go; the step fails then.\n",
-      .example = "- name: no games\n"
+      .text = "The step fails if it is the primary group of a user.\n",
+      .example = "- name: no group for games\n"
                  "  group.absent:\n"
                  "    - name: games\n" },
     { 0 },
@@ -149,7 +158,7 @@ static const Action actions[] = {
 
 const Module modules_group = {
     .name = "group",
-    .help = "Groups of users.",
+    .help = "User groups.",
     .id_param = "name",
     .actions = actions,
 };

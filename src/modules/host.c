@@ -1,4 +1,4 @@
-/* host.*: names of hosts in /etc/hosts. */
+/* host.*: entries of /etc/hosts. */
 #include <arpa/inet.h>
 
 #include "modules/file/edit.h"
@@ -9,7 +9,7 @@ enum {
     NAMES_MAX = 64
 };
 
-/* 4, 6, or 0 when it is no address. */
+/* 4, 6, or 0 if it is not an address. */
 static int family_of(Arena *arena, Str address)
 {
     unsigned char bytes[16];
@@ -27,7 +27,7 @@ static bool is_name(Str name)
     return name.len > 0 && name.len <= 253 && name.data[0] != '-' && name.data[0] != '.';
 }
 
-/* What the step is about: an address, and names in their order. */
+/* The requested entry: an address, and names in order. */
 typedef struct Entry {
     Str address;
     int family;
@@ -48,25 +48,35 @@ static bool read_entry(Call *call, Entry *entry, Error *err)
     }
     for (uint32_t i = 0; i < entry->count; i++) {
         if (!is_name(entry->names[i])) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be the name of a host",
-                             STR_ARG(entry->names[i]));
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a host name",
+                             STR_ARG(entry->names[i])) ||
+                   call_blame(call, i == 0 ? "name" : "aliases");
         }
     }
     bool absent = str_eq(call_str(call, "state"), STR("absent"));
     if (!call_has(call, "address")) {
-        return absent || error_set(err, ERROR_INVALID, "needs 'address'");
+        return absent || error_set(err, ERROR_INVALID, "'address' is required");
     }
     entry->family = family_of(call->arena, entry->address);
     return entry->family != 0 ||
-           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no address", STR_ARG(entry->address));
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not an IP address",
+                     STR_ARG(entry->address)) ||
+           call_blame(call, "address");
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    Entry entry;
+    return read_entry(call, &entry, err);
+}
+CALL_VERIFY(entry_verify, read_alone)
 
 static bool is_same_name(Str a, Str b)
 {
     return str_eq_ignore_case(a, b);
 }
 
-/* All words of a line, however many, with room for some more. */
+/* Splits a line into words, with space for `more` additional ones. */
 static Str *line_words(Arena *arena, Str line, uint32_t more, uint32_t *count)
 {
     uint32_t max = (uint32_t)(line.len / 2 + 1);
@@ -85,8 +95,9 @@ static bool has_name(const Str *names, uint32_t count, Str name)
     return false;
 }
 
-/* The line with these names behind its address, or an empty text for none; a comment stays. */
-static Str make_line(Arena *arena, Str line, Str address, const Str *names, uint32_t count)
+/* Formats the line with these names after its address, or empty if there are none; a comment is
+ * preserved. */
+static Str format_line(Arena *arena, Str line, Str address, const Str *names, uint32_t count)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     size_t comment = str_find(line, STR("#"), 0);
@@ -102,7 +113,7 @@ static Str make_line(Arena *arena, Str line, Str address, const Str *names, uint
     return buf_str(&out);
 }
 
-/* Takes the first name of the entry from the line; true when the line is left without any. */
+/* Removes the first name of the entry from the line; returns true if no name remains. */
 static bool strip_line(Edit *edit, uint32_t at, Str name)
 {
     Str line = edit->lines.items[at];
@@ -114,12 +125,12 @@ static bool strip_line(Edit *edit, uint32_t at, Str name)
         }
     }
     if (left < count) {
-        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], words + 1, left - 1);
+        edit->lines.items[at] = format_line(edit->call->arena, line, words[0], words + 1, left - 1);
     }
     return left == 1 && count > 1;
 }
 
-/* Adds what the line lacks. */
+/* Adds missing names to the line. */
 static void extend_line(Edit *edit, uint32_t at, const Entry *entry)
 {
     Str line = edit->lines.items[at];
@@ -132,7 +143,8 @@ static void extend_line(Edit *edit, uint32_t at, const Entry *entry)
         }
     }
     if (count > before) {
-        edit->lines.items[at] = make_line(edit->call->arena, line, words[0], words + 1, count - 1);
+        edit->lines.items[at] =
+            format_line(edit->call->arena, line, words[0], words + 1, count - 1);
     }
 }
 
@@ -152,7 +164,7 @@ static void edit_entry(Edit *edit, const Entry *entry, bool absent)
             extend_line(edit, i, entry);
             placed = true;
         } else if (absent ? same || entry->family == 0 : ours) {
-            /* Nobody else of the same family has the name. */
+            /* No other address of the same family may have the name. */
             if (strip_line(edit, i, entry->names[0])) {
                 edit_remove(edit, i, 1);
                 continue;
@@ -163,7 +175,7 @@ static void edit_entry(Edit *edit, const Entry *entry, bool absent)
     if (!placed) {
         edit_insert(
             edit, edit->lines.len,
-            make_line(edit->call->arena, STR_EMPTY, entry->address, entry->names, entry->count));
+            format_line(edit->call->arena, STR_EMPTY, entry->address, entry->names, entry->count));
     }
 }
 
@@ -174,7 +186,7 @@ static bool entry_check(Call *call, Outcome *outcome, Error *err)
     if (!read_entry(call, &entry, err) || !edit_begin_system(call, HOSTS, &edit, err)) {
         return false;
     }
-    bool absent = edit_wants_absence(&edit);
+    bool absent = edit_is_absent(&edit);
     edit_entry(&edit, &entry, absent);
     if (!edit_end(&edit, false, outcome, err)) {
         return false;
@@ -190,22 +202,22 @@ static void entry_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec entry_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the name of the host" },
-    { "address", PARAM_STRING, .decides = "address", .help = "where it is, IPv4 or IPv6" },
-    { "aliases", PARAM_STRINGS, .help = "further names of the same address" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the host" },
+    { "address", PARAM_STRING, .decides = "address", .help = "address of the host, IPv4 or IPv6" },
+    { "aliases", PARAM_STRINGS, .help = "additional names of the same address" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
-      .help = "whether it shall be in the file" },
+      .help = "whether it should be in the file" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "entry", "Ensure that /etc/hosts knows a host.", entry_params, entry_check, target_apply_one,
-      .claims = entry_claims, .thing = "host name",
-      .text =
-          "The name has one address of each family: it is taken from lines with others. Further\n"
-          "names on the line of the address stay. With 'state: absent' the name goes from the\n"
-          "line of 'address', or from all lines.\n",
-      .example = "- name: where the database is\n"
+    { "entry", "Ensure that a host is in /etc/hosts.", entry_params, entry_check, target_apply_one,
+      .verify_all = entry_verify, .claims = entry_claims, .thing = "host name",
+      .text = "The name has one address of each family: it is removed from lines with other\n"
+              "addresses. Additional names on the line of the address are preserved. With\n"
+              "'state: absent' the name is removed from the line of 'address', or from all\n"
+              "lines.\n",
+      .example = "- name: address of the database\n"
                  "  host.entry:\n"
                  "    - name: db.example.net\n"
                  "    - address: 192.0.2.7\n"
@@ -215,7 +227,7 @@ static const Action actions[] = {
 
 const Module modules_host = {
     .name = "host",
-    .help = "Hosts that this one knows by name.",
+    .help = "Entries of /etc/hosts.",
     .id_param = "name",
     .actions = actions,
 };

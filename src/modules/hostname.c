@@ -1,4 +1,4 @@
-/* hostname.*: what this machine calls itself. */
+/* hostname.*: the host name of the machine. */
 #include <sys/utsname.h>
 
 #include "modules/file/target.h"
@@ -8,7 +8,7 @@
 
 typedef struct NameChange {
     Target target;
-    bool set_now; /* the running machine has another name */
+    bool set_now; /* the running system has another name */
 } NameChange;
 
 static bool check_name(Str name, Error *err)
@@ -19,11 +19,19 @@ static bool check_name(Str name, Error *err)
         bool edge = i == 0 || i + 1 == name.len || name.data[i - 1] == '.';
         ok = ascii_is_alpha(c) || ascii_is_digit(c) || (!edge && (c == '-' || c == '.'));
     }
-    return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' cannot be the name of a machine: letters, digits, '-' "
-                           "and '.', at most 64",
-                           STR_ARG(name));
+    return ok ||
+           error_set(
+               err, ERROR_INVALID,
+               "'%" STR_FMT
+               "' is not a host name: only letters, digits, '-' and '.' are allowed, at most 64",
+               STR_ARG(name));
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    return check_name(call_str(call, "name"), err) || call_blame(call, "name");
+}
+CALL_VERIFY(set_verify, read_alone)
 
 static bool set_check(Call *call, Outcome *outcome, Error *err)
 {
@@ -33,7 +41,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     if (!check_name(name, err)) {
         return false;
     }
-    change->target = target_of_system(HOSTNAME);
+    change->target = target_for_system_file(HOSTNAME);
     target_set_line(call, &change->target, name);
     if (!target_check_one(call, &change->target, outcome, err)) {
         return false;
@@ -58,8 +66,8 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (change->set_now) {
-        /* Small systems do without the program. */
-        if (!TOOL_DO(call, NULL, err, "hostname", name) &&
+        /* Minimal systems lack the program. */
+        if (!TOOL_RUN(call, NULL, err, "hostname", name) &&
             (err->kind != ERROR_NOT_FOUND ||
              !host_put(call->host, STR("/proc/sys/kernel/hostname"), str_from_c(name), err))) {
             return false;
@@ -75,16 +83,15 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec set_params[] = {
-    { "name", PARAM_STRING, .decides = "name", .required = true,
-      .help = "what the machine calls itself" },
+    { "name", PARAM_STRING, .decides = "name", .required = true, .help = "host name" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "set", "Set the name of this machine.", set_params, set_check, set_apply,
-      .claims = set_claims, .thing = "hostname",
-      .text = "In /etc/hostname and, unless this is another root, at once.\n",
-      .example = "- name: its name\n"
+    { "set", "Ensure the host name of the machine.", set_params, set_check, set_apply,
+      .verify_all = set_verify, .claims = set_claims, .thing = "hostname", .writes_claims = true,
+      .text = "Sets it in /etc/hostname and, unless below another root, in the running system.\n",
+      .example = "- name: host name\n"
                  "  hostname.set:\n"
                  "    - name: web1\n" },
     { 0 },
@@ -92,7 +99,7 @@ static const Action actions[] = {
 
 const Module modules_hostname = {
     .name = "hostname",
-    .help = "The name of the machine.",
+    .help = "The host name of the machine.",
     .id_param = "name",
     .actions = actions,
 };

@@ -4,27 +4,29 @@
 #include "modules/file/edit.h"
 
 static const ParamSpec option_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
-    { "section", PARAM_STRING, .help = "its section; default: before the first section" },
-    { "option", PARAM_STRING, .help = "its name; without, the section itself is meant" },
-    { "value", PARAM_STRING, .decides = "value", .help = "what it is set to" },
-    { "bare", PARAM_BOOL, .fallback = "false", .help = "the key alone, without a value" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "section", PARAM_STRING, .help = "section; default: before the first section" },
+    { "option", PARAM_STRING,
+      .help = "name of the option; without it, the section itself is meant" },
+    { "value", PARAM_STRING, .decides = "value", .help = "value of the option" },
+    { "bare", PARAM_BOOL, .fallback = "false",
+      .help = "write only the option name, without a value" },
     { "exclusive", PARAM_BOOL, .decides = "!value", .fallback = "true",
-      .help = "false: options of the same name with other values stay" },
+      .help = "false: preserve options of the same name with other values" },
     { "separator", PARAM_STRING, .fallback = " = ",
-      .help = "'=' or ':'; blanks around it are for files that have no option yet" },
+      .help = "'=' or ':', optionally with spaces; used in files that have no option yet" },
     { "inline_comments", PARAM_STRING, .fallback = "",
-      .help = "characters, such as '#;', that start a comment behind a value and a blank" },
+      .help = "characters, such as '#;', that start a comment after a value and a space" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
-      .help = "whether it shall be in the file" },
-    { "create", PARAM_BOOL, .fallback = "false", .help = "make the file when it is not there" },
+      .help = "whether it should be in the file" },
+    { "create", PARAM_BOOL, .fallback = "false", .help = "create the file if it does not exist" },
     FILE_WRITE_PARAMS,
     { 0 },
 };
 
-static bool read_wish(Call *call, IniWish *wish, Error *err)
+static bool read_params(Call *call, IniRequest *wish, Error *err)
 {
-    *wish = (IniWish){
+    *wish = (IniRequest){
         .section = call_str(call, "section"),
         .option = call_str(call, "option"),
         .value = call_str(call, "value"),
@@ -36,23 +38,30 @@ static bool read_wish(Call *call, IniWish *wish, Error *err)
         .comments = call_str(call, "inline_comments"),
     };
     if (wish->bare && wish->has_value) {
-        return error_set(err, ERROR_INVALID, "'bare' and 'value' exclude each other");
+        return error_set(err, ERROR_INVALID, "'bare' and 'value' are mutually exclusive");
     }
     if (!wish->absent && wish->option.len > 0 && !wish->bare && !wish->has_value) {
         return error_set(err, ERROR_INVALID,
-                         "needs 'value'; 'bare: true' is for options without one");
+                         "'value' is required; for an option without a value, set 'bare: true'");
     }
     if (wish->option.len == 0 && (wish->has_value || wish->bare)) {
-        return error_set(err, ERROR_INVALID, "needs 'option'");
+        return error_set(err, ERROR_INVALID, "'option' is required");
     }
-    return ini_wish_check(wish, err);
+    return ini_request_check(wish, err);
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    IniRequest wish;
+    return read_params(call, &wish, err);
+}
+CALL_VERIFY(option_verify, read_alone)
 
 static bool option_check(Call *call, Outcome *outcome, Error *err)
 {
-    IniWish wish;
+    IniRequest wish;
     Edit edit;
-    if (!read_wish(call, &wish, err) || !edit_begin(call, outcome, &edit, err)) {
+    if (!read_params(call, &wish, err) || !edit_begin(call, outcome, &edit, err)) {
         return false;
     }
     if (!edit.skipped) {
@@ -72,19 +81,20 @@ static void option_claims(Arena *arena, const Value *params, List *claims)
 
 static const Action actions[] = {
     { "option", "Ensure that an INI file has an option, or does not.", option_params, option_check,
-      target_apply_one, .claims = option_claims, .thing = "path name", .part = "section option",
-      .wants = "kind=file",
-      .text =
-          "Comments, order and spacing stay as they are; a new option goes behind a comment that\n"
-          "shows it ('#port = 80'), or behind the last one of its section, and is written as that\n"
-          "one is. A missing section is added at the end.\n"
-          "\n"
-          "Of several options of the same name one stays and has the value; with 'exclusive:\n"
-          "false' a further one is added, as systemd reads them. With 'state: absent' all of\n"
-          "them go, or those that have 'value'; without 'option' the whole section goes.\n"
-          "\n"
-          "Lines that are indented further than their option, or that follow a backslash, belong\n"
-          "to its value; a 'value' of several lines is written so. Quotes are part of a value.\n",
+      target_apply_one, .verify_all = option_verify, .claims = option_claims, .thing = "path name",
+      .part = "section option", .wants = "kind=file",
+      .text = "Comments, order and spacing are preserved. A new option is inserted after a\n"
+              "comment that shows it ('#port = 80'), or after the last option of its section,\n"
+              "and formatted like that one. A missing section is added at the end.\n"
+              "\n"
+              "Of several options of the same name, one remains and gets the value; with\n"
+              "'exclusive: false' another one is added, as systemd supports. With 'state:\n"
+              "absent' all of them are removed, or only those that have 'value'; without\n"
+              "'option' the entire section is removed.\n"
+              "\n"
+              "Lines that are indented further than their option, or that follow a backslash,\n"
+              "belong to its value; a 'value' of several lines is written that way. Quotes are\n"
+              "part of a value.\n",
       .example = "- name: listen everywhere\n"
                  "  ini.option:\n"
                  "    - name: /etc/app/server.ini\n"

@@ -1,10 +1,12 @@
-/* kmod.*: modules of the kernel. */
+/* kmod.*: kernel modules. */
+#include "modules/kmod.h"
+
 #include "modules/file/target.h"
 #include "modules/tool.h"
 
 enum {
-    MODULES_MAX = 4 << 20, /* bytes of the list of built-in modules */
-    LISTS_MAX = 32 << 20   /* of those of all modules */
+    MODULES_MAX = 4 << 20, /* maximum size of the list of built-in modules, in bytes */
+    LISTS_MAX = 32 << 20   /* maximum size of the lists of all modules, in bytes */
 };
 
 typedef struct KmodChange {
@@ -18,11 +20,17 @@ static bool check_name(Str name, Error *err)
     for (size_t i = 0; ok && i < name.len; i++) {
         ok = ascii_is_name(name.data[i]) || (i > 0 && name.data[i] == '-');
     }
-    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a module of the kernel",
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not the name of a kernel module",
                            STR_ARG(name));
 }
 
-/* The kernel writes '_' where the name of the file may have '-'. */
+static bool read_alone(Call *call, Error *err)
+{
+    return check_name(call_str(call, "name"), err) || call_blame(call, "name");
+}
+CALL_VERIFY(kmod_verify, read_alone)
+
+/* The kernel uses '_' where the file name may have '-'. */
 static Str kernel_name(Arena *arena, Str name)
 {
     char *text = (char *)arena_copy_c(arena, name);
@@ -32,8 +40,9 @@ static Str kernel_name(Arena *arena, Str name)
     return str_from(text, name.len);
 }
 
-/* Loaded, or part of the kernel. Of those built in, only some show in /sys/module. */
-static bool is_there(Call *call, Str name, bool *out, Error *err)
+/* Returns true if it is loaded, or built into the kernel. Only some of the built-in modules are in
+ * /sys/module. */
+static bool is_loaded(Call *call, Str name, bool *out, Error *err)
 {
     FileInfo info;
     Str release, builtin;
@@ -58,10 +67,9 @@ static bool is_there(Call *call, Str name, bool *out, Error *err)
     return true;
 }
 
-/* Whether modprobe finds it, by its file or by another name. */
-static bool can_be_loaded(Call *call, Str name, bool *out, Error *err)
+bool kmod_can_be_loaded(Call *call, Str given, bool *out, Error *err)
 {
-    Str release, text, line;
+    Str release, text, line, name = kernel_name(call->arena, given);
     *out = true;
     if (!host_read(call->host, call->arena, STR("/proc/sys/kernel/osrelease"), 256, &release,
                    err)) {
@@ -92,7 +100,7 @@ static bool can_be_loaded(Call *call, Str name, bool *out, Error *err)
 static bool check_loadable(Call *call, Str name, Error *err)
 {
     bool loadable;
-    return can_be_loaded(call, name, &loadable, err) &&
+    return kmod_can_be_loaded(call, name, &loadable, err) &&
            (loadable || call_lacks(call, "name", "kmod", name) ||
             error_set(err, ERROR_NOT_FOUND, "this kernel has no module '%" STR_FMT "'",
                       STR_ARG(call_str(call, "name"))));
@@ -107,14 +115,14 @@ static bool loaded_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     Str name = kernel_name(call->arena, given);
-    if (host_is_live(call->host) && !is_there(call, name, &there, err)) {
+    if (host_is_live(call->host) && !is_loaded(call, name, &there, err)) {
         return false;
     }
     if (!there && !check_loadable(call, name, err)) {
         return false;
     }
     if (call_bool(call, "persist")) {
-        change->file = target_of_system(
+        change->file = target_for_system_file(
             arena_format(call->arena, "/etc/modules-load.d/%" STR_FMT ".conf", STR_ARG(name)));
         target_set_line(call, &change->file, name);
         if (!target_check_one(call, &change->file, outcome, err)) {
@@ -137,7 +145,7 @@ static bool loaded_apply(Call *call, Outcome *outcome, Error *err)
     KmodChange *change = outcome->found;
     if (change->load) {
         const char *name = arena_copy_c(call->arena, call_str(call, "name"));
-        if (!TOOL_DO(call, NULL, err, "modprobe", "--", name)) {
+        if (!TOOL_RUN(call, NULL, err, "modprobe", "--", name)) {
             return false;
         }
         outcome->changed = true;
@@ -155,22 +163,23 @@ static void loaded_claims(Arena *arena, const Value *params, List *claims)
                                             STR_ARG(name))));
         list_push(arena, claims, value_string(STR("brings:sysctl")));
         list_push(arena, claims, value_string(STR("brings:device")));
+        list_push(arena, claims, value_string(STR("brings:filesystem")));
     }
 }
 
 static const ParamSpec loaded_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the module" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the module" },
     { "persist", PARAM_BOOL, .fallback = "true", .help = "load it at every boot too" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "loaded", "Ensure that the kernel has a module.", loaded_params, loaded_check, loaded_apply,
-      .claims = loaded_claims, .cost_ms = 50,
+    { "loaded", "Ensure that a kernel module is loaded.", loaded_params, loaded_check, loaded_apply,
+      .verify_all = kmod_verify, .claims = loaded_claims, .cost_ms = 50,
       .text =
-          "What is built into the kernel counts as loaded. Below another root only the file in\n"
-          "/etc/modules-load.d is written.\n",
-      .example = "- name: bridges see packets\n"
+          "A module that is built into the kernel counts as loaded. Below another root, only the\n"
+          "file in /etc/modules-load.d is written.\n",
+      .example = "- name: filter packets on bridges\n"
                  "  kmod.loaded:\n"
                  "    - name: br_netfilter\n" },
     { 0 },
@@ -178,7 +187,7 @@ static const Action actions[] = {
 
 const Module modules_kmod = {
     .name = "kmod",
-    .help = "Modules of the kernel.",
+    .help = "Kernel modules.",
     .id_param = "name",
     .actions = actions,
 };

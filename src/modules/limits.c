@@ -1,4 +1,4 @@
-/* limits.*: what users may use, for pam_limits. */
+/* limits.*: resource limits of users, for pam_limits. */
 #include "modules/file/edit.h"
 #include "modules/tool.h"
 
@@ -19,32 +19,37 @@ static bool check_domain(Str domain, Error *err)
 {
     for (size_t i = 0; i < domain.len; i++) {
         if (ascii_is_space(domain.data[i]) || domain.data[i] == '#') {
-            return error_set(err, ERROR_INVALID, "'domain' is one word");
+            return error_set(err, ERROR_INVALID, "'domain' must be one word");
         }
     }
-    return tool_word(domain, "a user or group", err);
+    return tool_check_word(domain, "a user or group", err);
 }
+
+static bool check_params(Call *call, Error *err)
+{
+    Str value = call_str(call, "value");
+    if (!check_domain(call_str(call, "domain"), err)) {
+        return call_blame(call, "domain");
+    }
+    if (!call_has(call, "value") && !str_eq(call_str(call, "state"), STR("absent"))) {
+        return error_set(err, ERROR_INVALID, "'value' is required");
+    }
+    return !call_has(call, "value") || is_value(value) ||
+           error_set(err, ERROR_INVALID,
+                     "'value' must be an integer or 'unlimited', not '%" STR_FMT "'",
+                     STR_ARG(value));
+}
+CALL_VERIFY(present_verify, check_params)
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Edit edit;
     Str domain = call_str(call, "domain"), type = call_str(call, "type");
     Str item = call_str(call, "item"), value = call_str(call, "value");
-    if (!check_domain(domain, err)) {
+    if (!check_params(call, err) || !edit_begin_system(call, LIMITS, &edit, err)) {
         return false;
     }
-    if (!call_has(call, "value") && !str_eq(call_str(call, "state"), STR("absent"))) {
-        return error_set(err, ERROR_INVALID, "needs 'value'");
-    }
-    if (call_has(call, "value") && !is_value(value)) {
-        return error_set(err, ERROR_INVALID,
-                         "'value' is a whole number or 'unlimited', not '%" STR_FMT "'",
-                         STR_ARG(value));
-    }
-    if (!edit_begin_system(call, LIMITS, &edit, err)) {
-        return false;
-    }
-    bool absent = edit_wants_absence(&edit), placed = absent;
+    bool absent = edit_is_absent(&edit), placed = absent;
     Str line = arena_format(call->arena, "%" STR_FMT " %" STR_FMT " %" STR_FMT " %" STR_FMT,
                             STR_ARG(domain), STR_ARG(type), STR_ARG(item), STR_ARG(value));
     for (uint32_t i = 0; i < edit.lines.len;) {
@@ -80,25 +85,25 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec present_params[] = {
     { "domain", PARAM_STRING, .required = true,
-      .help = "whom it holds for: a user, '@group', or '*' for everybody" },
+      .help = "who it applies to: a user, '@group', or '*' for all users" },
     { "item", PARAM_STRING, .required = true,
       .choices = "as|core|cpu|data|fsize|locks|maxlogins|maxsyslogins|memlock|msgqueue|nice|nofile|"
                  "nonewprivs|nproc|priority|rss|rtprio|sigpending|stack",
-      .help = "what is limited" },
-    { "value", PARAM_STRING, .decides = "value", .help = "how much: a number, or 'unlimited'" },
+      .help = "limited resource" },
+    { "value", PARAM_STRING, .decides = "value", .help = "value: a number, or 'unlimited'" },
     { "type", PARAM_STRING, .fallback = "-", .choices = "soft|hard|-",
       .help = "which of the two limits; '-' for both" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
-      .help = "whether there shall be such a limit" },
+      .help = "whether the limit exists" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "present", "Ensure a limit for users.", present_params, present_check, target_apply_one,
-      .claims = present_claims, .thing = "limit domain", .part = "item type",
-      .text =
-          "In /etc/security/limits.d/eden.conf, for sessions that start afterwards. Services of\n"
-          "systemd have limits of their own.\n",
+    { "present", "Ensure a resource limit for users.", present_params, present_check,
+      target_apply_one, .verify_all = present_verify, .claims = present_claims,
+      .thing = "limit domain", .part = "item type",
+      .text = "Uses /etc/security/limits.d/eden.conf; applies to sessions that start afterward.\n"
+              "systemd services have separate limits.\n",
       .example = "- name: many files for the web server\n"
                  "  limits.present:\n"
                  "    - domain: web\n"
@@ -109,7 +114,7 @@ static const Action actions[] = {
 
 const Module modules_limits = {
     .name = "limits",
-    .help = "What users may use.",
+    .help = "Resource limits of users.",
     .id_param = "domain",
     .actions = actions,
 };

@@ -1,9 +1,9 @@
-/* locale.*: languages and characters that programs can use. */
+/* locale.*: locales of the system. */
 #include "modules/file/edit.h"
 #include "modules/tool.h"
 
-#define SUPPORTED STR("/usr/share/i18n/SUPPORTED") /* of Debian: all that could be made */
-#define GEN       STR("/etc/locale.gen")           /* those that shall be */
+#define SUPPORTED STR("/usr/share/i18n/SUPPORTED") /* Debian: locales that can be generated */
+#define GEN       STR("/etc/locale.gen")           /* locales to generate */
 
 enum {
     SUPPORTED_MAX = 1 << 20,
@@ -11,14 +11,14 @@ enum {
 };
 
 typedef struct LocaleChange {
-    Str key;      /* the name as it is compared */
-    bool make;    /* it is not there yet */
-    Target *gen;  /* the list of locales; NULL: stays */
-    Target *conf; /* the file with the default; NULL: stays */
+    Str key;      /* normalized name */
+    bool make;    /* must be generated */
+    Target *gen;  /* the list of locales; NULL: unchanged */
+    Target *conf; /* the file with the default; NULL: unchanged */
 } LocaleChange;
 
-/* "de_DE.UTF-8" and "de_DE.utf8" are the same: of the part behind the dot, letters and digits
- * count. */
+/* Normalizes a name: "de_DE.UTF-8" and "de_DE.utf8" are the same, since only letters and digits
+ * count after the dot. */
 static Str comparable(Arena *arena, Str name)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
@@ -40,10 +40,15 @@ static bool check_name(Str name, Error *err)
         char c = name.data[i];
         ok = ok && (ascii_is_name(c) || c == '.' || c == '@' || c == '-');
     }
-    return ok ||
-           error_set(err, ERROR_INVALID,
-                     "'%" STR_FMT "' cannot be a locale; one is called de_DE.UTF-8", STR_ARG(name));
+    return ok || error_set(err, ERROR_INVALID,
+                           "'%" STR_FMT "' is not a locale (example: de_DE.UTF-8)", STR_ARG(name));
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    return check_name(call_str(call, "name"), err) || call_blame(call, "name");
+}
+CALL_VERIFY(locale_verify, read_alone)
 
 static bool is_built_in(Str key)
 {
@@ -57,7 +62,7 @@ static bool is_available(Call *call, Str key, bool *out, Error *err)
     if (*out) {
         return true;
     }
-    if (!TOOL_DO(call, &list, err, "locale", "-a")) {
+    if (!TOOL_RUN(call, &list, err, "locale", "-a")) {
         return false;
     }
     while (!*out && str_split_next(&list, '\n', &line)) {
@@ -66,7 +71,7 @@ static bool is_available(Call *call, Str key, bool *out, Error *err)
     return true;
 }
 
-/* The line of /etc/locale.gen that makes it: "de_DE.UTF-8 UTF-8". */
+/* The line of /etc/locale.gen that generates it: "de_DE.UTF-8 UTF-8". */
 static bool find_entry(Call *call, Str key, Str *out, Error *err)
 {
     Str text, line, words[2];
@@ -80,10 +85,10 @@ static bool find_entry(Call *call, Str key, Str *out, Error *err)
             return true;
         }
     }
-    return error_set(err, ERROR_INVALID, "there is no such locale in /usr/share/i18n/SUPPORTED");
+    return error_set(err, ERROR_INVALID, "no such locale in /usr/share/i18n/SUPPORTED");
 }
 
-/* Whether it is this line, and whether that is only a comment. */
+/* Returns true if it is this line, and sets whether it is commented out. */
 static bool is_entry(Call *call, Str line, Str entry, bool *comment)
 {
     Str words[3];
@@ -131,8 +136,8 @@ static bool check_list(Call *call, LocaleChange *change, Str entry, Outcome *out
     return true;
 }
 
-/* What Debian has beside the libraries, for locales to be made. */
-static bool check_making(Call *call, LocaleChange *change, Outcome *outcome, Error *err)
+/* Generating locales requires a package on Debian. */
+static bool check_generation(Call *call, LocaleChange *change, Outcome *outcome, Error *err)
 {
     FileInfo info;
     Str entry;
@@ -143,20 +148,21 @@ static bool check_making(Call *call, LocaleChange *change, Outcome *outcome, Err
     if (!host_stat(call->host, SUPPORTED, &info, err)) {
         return false;
     }
-    if (info.kind != FILE_ABSENT && tool_is_there(call, "locale-gen")) {
+    if (info.kind != FILE_ABSENT && tool_exists(call, "locale-gen")) {
         return find_entry(call, change->key, &entry, err) &&
                check_list(call, change, entry, outcome, err);
     }
     if (!call_lacks_program(call, "locale-gen")) {
-        return error_set(err, ERROR_NOT_FOUND,
-                         "it is not there, and cannot be made without locale-gen: install the "
-                         "package locales (elsewhere than on Debian: glibc-langpack-...)");
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "the locale does not exist and cannot be generated without locale-gen; install the "
+            "package locales (on other distributions: glibc-langpack-...)");
     }
     outcome->unknown = true;
     return true;
 }
 
-/* Where the default is set: Debian has a file of its own, unless that is a link. */
+/* The file that sets the default: Debian has a separate one, unless that is a symlink. */
 static bool find_conf(Call *call, Str *out, Error *err)
 {
     FileInfo debian, common, version;
@@ -227,12 +233,12 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         !(call->planning && err->kind == ERROR_NOT_FOUND)) {
         return false;
     }
-    if ((!available && !check_making(call, change, outcome, err)) ||
+    if ((!available && !check_generation(call, change, outcome, err)) ||
         !check_default(call, change, outcome, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(name));
     }
     if (outcome->comment.len == 0) {
-        outcome->comment = change->make ? STR("made") : STR("already there");
+        outcome->comment = change->make ? STR("generated") : STR("already present");
     }
     return true;
 }
@@ -243,7 +249,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     bool available;
     if (change->make) {
         if (!target_apply(call, change->gen, outcome, err) ||
-            !TOOL_DO(call, NULL, err, "locale-gen")) {
+            !TOOL_RUN(call, NULL, err, "locale-gen")) {
             return false;
         }
         outcome->changed = true;
@@ -251,7 +257,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
             return false;
         }
         if (!available) {
-            return error_set(err, ERROR_OS, "locale-gen did not make %" STR_FMT,
+            return error_set(err, ERROR_OS, "locale-gen did not create %" STR_FMT,
                              STR_ARG(call_str(call, "name")));
         }
     }
@@ -265,19 +271,19 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec present_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the locale, such as de_DE.UTF-8" },
-    { "default", PARAM_BOOL, .fallback = "false", .help = "it is what everybody gets (LANG)" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the locale, such as de_DE.UTF-8" },
+    { "default", PARAM_BOOL, .fallback = "false",
+      .help = "make it the default of the system (LANG)" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "present", "Ensure that a locale can be used.", present_params, present_check, present_apply,
-      .claims = present_claims, .cost_ms = 3000,
-      .text =
-          "On Debian it is made by locale-gen, for which the package locales must be there, and\n"
-          "gets a line in /etc/locale.gen. With 'default: true' it becomes LANG in\n"
-          "/etc/default/locale or /etc/locale.conf, for sessions that start afterwards.\n",
-      .example = "- name: plain messages in logs\n"
+    { "present", "Ensure that a locale is available.", present_params, present_check, present_apply,
+      .verify_all = locale_verify, .claims = present_claims, .cost_ms = 3000,
+      .text = "On Debian it is generated by locale-gen, which requires the package locales, and\n"
+              "gets a line in /etc/locale.gen. With 'default: true' it is set as LANG in\n"
+              "/etc/default/locale or /etc/locale.conf, for sessions that start afterward.\n",
+      .example = "- name: default locale of the system\n"
                  "  locale.present:\n"
                  "    - name: C.UTF-8\n"
                  "    - default: true\n" },
@@ -286,7 +292,7 @@ static const Action actions[] = {
 
 const Module modules_locale = {
     .name = "locale",
-    .help = "Languages and characters that programs can use.",
+    .help = "Locales of the system.",
     .id_param = "name",
     .actions = actions,
 };

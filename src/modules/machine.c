@@ -1,8 +1,7 @@
-/* machine.*: starting the machine anew, or turning it off.
+/* machine.*: rebooting the machine, or powering it off.
  *
- * A step only asks for it (Outcome.leave): the runner writes everything down first, and continues
- * the run when the machine is up again. Then the step finds that the machine came back, and is
- * done. */
+ * A step only requests it (Outcome.leave): the runner saves everything first, and continues the run
+ * after the reboot. Then the step finds that the machine has rebooted, and is complete. */
 #include "sys/machine.h"
 #include "base/utc.h"
 #include "modules/tool.h"
@@ -12,17 +11,17 @@ enum {
     SETTING_MAX = 64
 };
 
-/* --- Whether it may and can ------------------------------------------------------------------ */
+/* --- Preconditions --------------------------------------------------------------------------- */
 
-static bool may_leave(Call *call, const char *what, Error *err)
+static bool check_allowed(Call *call, const char *what, Error *err)
 {
     FileInfo info;
     if (!call_bool(call, "allow")) {
-        return error_set(err, ERROR_DENIED, "to %s the machine takes 'allow: true'", what);
+        return error_set(err, ERROR_DENIED, "'allow: true' is required to %s the machine", what);
     }
     if (!host_is_live(call->host)) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "only the running machine can %s, not the root '%s'", what,
+                         "only the running system can %s, not the root '%s'", what,
                          host_root(call->host));
     }
     if (!host_stat(call->host, STR("/run/systemd/system"), &info, err)) {
@@ -30,7 +29,8 @@ static bool may_leave(Call *call, const char *what, Error *err)
     }
     return info.kind == FILE_DIRECTORY ||
            error_set(err, ERROR_UNAVAILABLE,
-                     "to %s the machine and go on needs systemd, which does not run here", what);
+                     "not booted with systemd, which is required to %s the machine and continue",
+                     what);
 }
 
 static bool exists(Call *call, Str path, bool *out, Error *err)
@@ -48,9 +48,9 @@ static bool in_container(Call *call, bool *out, Error *err)
     return exists(call, STR("/run/systemd/container"), out, err);
 }
 
-/* --- Whether it is needed -------------------------------------------------------------------- */
+/* --- Detecting whether a reboot is needed ---------------------------------------------------- */
 
-/* "cloud-amd64" of "6.1.0-25-cloud-amd64": kernels of another kind are not newer ones. */
+/* "cloud-amd64" for "6.1.0-25-cloud-amd64": a kernel of another flavor is not an update. */
 static Str flavor(Str release)
 {
     for (size_t i = 0; i + 1 < release.len; i++) {
@@ -68,7 +68,8 @@ static bool has_kernel(Call *call, Str release, bool *out, Error *err)
     return exists(call, in_boot, out, err) && (*out || exists(call, in_lib, out, err));
 }
 
-/* The newest installed kernel of the kind that runs; empty when that is the one, or none is. */
+/* The newest installed kernel of the running flavor; empty if it is already running or none is
+ * installed. */
 static bool find_newer_kernel(Call *call, Str running, Str *out, Error *err)
 {
     Str *names;
@@ -99,7 +100,7 @@ static bool find_newer_kernel(Call *call, Str running, Str *out, Error *err)
     return true;
 }
 
-/* `*why` is empty when the machine need not be started anew. */
+/* `*why` is empty if no reboot is needed. */
 static bool find_need(Call *call, Str *why, Error *err)
 {
     static const char *const marks[] = { "/run/reboot-required", "/var/run/reboot-required" };
@@ -110,11 +111,11 @@ static bool find_need(Call *call, Str *why, Error *err)
             return false;
         }
         if (is_there) {
-            *why = arena_format(call->arena, "there is %s", marks[i]);
+            *why = arena_format(call->arena, "%s exists", marks[i]);
             return true;
         }
     }
-    /* The kernel of a container is not its own. */
+    /* A container does not control its kernel. */
     if (!in_container(call, &contained, err)) {
         return false;
     }
@@ -123,34 +124,36 @@ static bool find_need(Call *call, Str *why, Error *err)
         return false;
     }
     if (newer.len > 0) {
-        *why = arena_format(call->arena, "kernel %" STR_FMT " runs, and %" STR_FMT " is installed",
+        *why = arena_format(call->arena,
+                            "kernel %" STR_FMT " is running, but %" STR_FMT " is installed",
                             STR_ARG(running), STR_ARG(newer));
     }
     return true;
 }
 
-/* --- The actions ----------------------------------------------------------------------------- */
+/* --- Actions --------------------------------------------------------------------------------- */
 
-static bool came_back(Call *call, Str *when)
+static bool has_rebooted(Call *call, Str *when)
 {
     int64_t asked_ms;
-    if (!call_came_back(call, &asked_ms)) {
+    if (!call_has_rebooted(call, &asked_ms)) {
         return false;
     }
     Str asked = utc_text(call->arena, asked_ms);
     *when =
-        arena_format(call->arena, "booted since it asked for that at %" STR_FMT, STR_ARG(asked));
+        arena_format(call->arena, "rebooted since it was requested at %" STR_FMT, STR_ARG(asked));
     return true;
 }
 
-static bool ask(Call *call, Outcome *outcome, const char *what, bool only_if_needed, Error *err)
+static bool request_shutdown(Call *call, Outcome *outcome, const char *what, bool only_if_needed,
+                             Error *err)
 {
     Str why = STR_EMPTY, when;
-    if (!may_leave(call, what, err)) {
+    if (!check_allowed(call, what, err)) {
         return false;
     }
-    if (came_back(call, &when)) {
-        outcome->changed = !call->planning; /* apply tells those who run on its changes */
+    if (has_rebooted(call, &when)) {
+        outcome->changed = !call->planning; /* apply reports the change to dependent steps */
         outcome->comment = when;
         outcome->state = STR("running");
         return true;
@@ -179,7 +182,7 @@ static bool is_needed_only(const Call *call)
 static bool leave(Call *call, Outcome *outcome, Leave leave)
 {
     Str when;
-    if (came_back(call, &when)) {
+    if (has_rebooted(call, &when)) {
         outcome->changed = true;
         outcome->comment = when;
         return true;
@@ -194,7 +197,7 @@ static bool leave(Call *call, Outcome *outcome, Leave leave)
 
 static bool reboot_check(Call *call, Outcome *outcome, Error *err)
 {
-    return ask(call, outcome, "reboot", is_needed_only(call), err);
+    return request_shutdown(call, outcome, "reboot", is_needed_only(call), err);
 }
 
 static bool reboot_apply(Call *call, Outcome *outcome, Error *err)
@@ -204,7 +207,7 @@ static bool reboot_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool poweroff_check(Call *call, Outcome *outcome, Error *err)
 {
-    return ask(call, outcome, "power off", false, err);
+    return request_shutdown(call, outcome, "power off", false, err);
 }
 
 static bool poweroff_apply(Call *call, Outcome *outcome, Error *err)
@@ -215,7 +218,7 @@ static bool poweroff_apply(Call *call, Outcome *outcome, Error *err)
 
 /* --- kexec ----------------------------------------------------------------------------------- */
 
-/* Whether this kernel lets another one take its place. */
+/* Fails if this kernel does not support kexec. */
 static bool can_kexec(Call *call, Error *err)
 {
     bool contained, is_there;
@@ -227,22 +230,23 @@ static bool can_kexec(Call *call, Error *err)
     }
     if (contained) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "a container cannot kexec: its kernel is not its own");
+                         "a container cannot kexec: it shares the kernel of its host");
     }
     if (!is_there) {
-        return error_set(err, ERROR_UNAVAILABLE, "this kernel cannot kexec (CONFIG_KEXEC)");
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "this kernel does not support kexec (CONFIG_KEXEC)");
     }
     if (host_read(call->host, call->arena, STR("/proc/sys/kernel/kexec_load_disabled"), SETTING_MAX,
                   &disabled, &missing) &&
         str_starts(disabled, STR("1"))) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "kexec is turned off until the next boot (kernel.kexec_load_disabled)");
+                         "kexec is disabled until the next boot (kernel.kexec_load_disabled)");
     }
-    return tool_is_there(call, "kexec") || call_lacks_program(call, "kexec") ||
-           error_set(err, ERROR_NOT_FOUND, "there is no program 'kexec' (package kexec-tools)");
+    return tool_exists(call, "kexec") || call_lacks_program(call, "kexec") ||
+           error_set(err, ERROR_NOT_FOUND, "program 'kexec' not found (package kexec-tools)");
 }
 
-/* What the kernel of that release starts with; empty when there is no such thing. */
+/* Finds the initrd of that kernel release; empty if there is none. */
 static bool find_initrd(Call *call, Str release, Str *out, Error *err)
 {
     static const char *const names[][2] = { { "initrd.img-", "" },
@@ -260,7 +264,7 @@ static bool find_initrd(Call *call, Str release, Str *out, Error *err)
     return true;
 }
 
-/* The newest kernel, or the one that was asked for, with what it starts with. */
+/* Finds the requested kernel, or the newest one, with its initrd. */
 static bool find_kernel(Call *call, Leave *out, Error *err)
 {
     Str newer, release = machine_kernel(call->arena);
@@ -282,15 +286,15 @@ static bool find_kernel(Call *call, Leave *out, Error *err)
         return false;
     }
     return is_there || call_lacks(call, "kernel", "path", out->kernel) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no kernel '%" STR_FMT "'",
-                     STR_ARG(out->kernel));
+           error_set(err, ERROR_NOT_FOUND, "kernel '%" STR_FMT "' not found", STR_ARG(out->kernel));
 }
 
 static bool kexec_check(Call *call, Outcome *outcome, Error *err)
 {
     Leave leave = { .kind = LEAVE_KEXEC };
-    return may_leave(call, "kexec", err) && can_kexec(call, err) &&
-           find_kernel(call, &leave, err) && ask(call, outcome, "kexec", is_needed_only(call), err);
+    return check_allowed(call, "kexec", err) && can_kexec(call, err) &&
+           find_kernel(call, &leave, err) &&
+           request_shutdown(call, outcome, "kexec", is_needed_only(call), err);
 }
 
 static bool kexec_apply(Call *call, Outcome *outcome, Error *err)
@@ -299,7 +303,7 @@ static bool kexec_apply(Call *call, Outcome *outcome, Error *err)
     return find_kernel(call, &wanted, err) && leave(call, outcome, wanted);
 }
 
-/* --- Rows ------------------------------------------------------------------------------------ */
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static void machine_claims(Arena *arena, const Value *params, List *claims)
 {
@@ -307,20 +311,20 @@ static void machine_claims(Arena *arena, const Value *params, List *claims)
     list_push(arena, claims, value_string(STR("brings:*")));
 }
 
-#define LEAVE_PARAMS                                                                   \
-    { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" }, \
-        { "allow", PARAM_BOOL, .required = true, .help = "must be true" },             \
-        { "delay", PARAM_DURATION, .fallback = "0s",                                   \
-          .help = "how long to wait when everything else is done" },                   \
-    {                                                                                  \
-        "message", PARAM_STRING, .help = "a message to logged-in users"                \
+#define LEAVE_PARAMS                                                                    \
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" }, \
+        { "allow", PARAM_BOOL, .required = true, .help = "must be true" },              \
+        { "delay", PARAM_DURATION, .fallback = "0s",                                    \
+          .help = "how long to wait after everything else is done" },                   \
+    {                                                                                   \
+        "message", PARAM_STRING, .help = "message to logged-in users"                   \
     }
 
-#define WHEN_PARAM                                                                          \
-    {                                                                                       \
-        "when", PARAM_STRING,                                                               \
-            .fallback = "always", .choices = "always|needed",                               \
-            .help = "needed: only when packages ask for it, or a newer kernel is installed" \
+#define WHEN_PARAM                                                                        \
+    {                                                                                     \
+        "when", PARAM_STRING,                                                             \
+            .fallback = "always", .choices = "always|needed",                             \
+            .help = "needed: only if packages request it, or a newer kernel is installed" \
     }
 
 static const ParamSpec reboot_params[] = { LEAVE_PARAMS, WHEN_PARAM, { 0 } };
@@ -328,60 +332,58 @@ static const ParamSpec reboot_params[] = { LEAVE_PARAMS, WHEN_PARAM, { 0 } };
 static const ParamSpec kexec_params[] = {
     LEAVE_PARAMS,
     WHEN_PARAM,
-    { "kernel", PARAM_PATH, .help = "the newest that is installed when not given" },
-    { "initrd", PARAM_PATH, .help = "what the kernel starts with; found for a kernel in /boot" },
-    { "command_line", PARAM_STRING, .help = "as it is now when not given" },
+    { "kernel", PARAM_PATH, .help = "path of the kernel; default: the newest installed one" },
+    { "initrd", PARAM_PATH, .help = "path of the initrd; default: that of the kernel in /boot" },
+    { "command_line", PARAM_STRING, .help = "kernel command line; default: the current one" },
     { 0 },
 };
 
 static const ParamSpec poweroff_params[] = {
     LEAVE_PARAMS,
     { "continue", PARAM_BOOL, .fallback = "false",
-      .help = "go on with the run when the machine is turned on again" },
+      .help = "continue the run when the machine is powered on again" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "reboot", "Restart the machine and continue.", reboot_params, reboot_check, reboot_apply,
-      .claims = machine_claims, .repeats = true, .cost_ms = 60000,
-      .text =
-          "Never without 'allow: true'. Without a trigger (onchanges) or 'when: needed' it starts\n"
-          "the machine again in every run.\n"
-          "\n"
-          "No further step starts then; those that run come to their end, the rest waits. When "
-          "all\n"
-          "is written down the machine goes down, and once it is up the same run goes on by\n"
-          "itself (the unit eden-resume.service, which is gone afterwards). The step has changed\n"
-          "then, and the steps behind it run. It asks only once until the run is over, so that a\n"
-          "machine cannot start over and over; when eden is killed before the machine goes down,\n"
-          "the next run asks again. Needs systemd; below another root (--root) it is refused.\n"
-          "So it is when the site, the program or what else the run was given lies where other\n"
-          "users may write, such as /tmp: they could put something else there for root to run.\n"
-          "\n"
-          "Needed means: there is /run/reboot-required, or a newer kernel of the same kind is in\n"
-          "/lib/modules and /boot than the one that runs.\n",
-      .example = "- name: into the new kernel\n"
+    { "reboot", "Reboot the machine and continue the run.", reboot_params, reboot_check,
+      reboot_apply, .claims = machine_claims, .repeats = true, .cost_ms = 60000,
+      .text = "Requires 'allow: true'. Without a trigger (onchanges) or 'when: needed' it\n"
+              "reboots the machine in every run.\n"
+              "\n"
+              "No further step is started; running steps finish, the others wait. Once\n"
+              "everything is saved, the machine reboots, and afterward the same run continues\n"
+              "automatically (unit eden-resume.service, which is then removed). The step then\n"
+              "counts as changed, and the steps after it run. It requests only one reboot per\n"
+              "run, so that a machine cannot reboot in a loop; if eden is killed before the\n"
+              "machine shuts down, the next run requests it again. Requires systemd; not\n"
+              "supported below another root (--root). The step also fails if the site, the\n"
+              "program or other inputs of the run are in a location that other users can write\n"
+              "to, such as /tmp: they could replace what root will run.\n"
+              "\n"
+              "A reboot is needed if /run/reboot-required exists, or if a newer kernel of the\n"
+              "same flavor than the running one is in /lib/modules and /boot.\n",
+      .example = "- name: boot the new kernel\n"
                  "  machine.reboot:\n"
                  "    - allow: true\n"
                  "    - when: needed\n"
                  "    - message: new kernel\n" },
-    { "kexec", "Start another kernel without the firmware and go on.", kexec_params, kexec_check,
-      kexec_apply, .claims = machine_claims, .repeats = true, .cost_ms = 30000,
-      .text =
-          "As machine.reboot, but quicker: the kernel is loaded by kexec (package kexec-tools)\n"
-          "and started by systemd after the machine went down. Refused in containers and where\n"
-          "the kernel does not allow it.\n",
-      .example = "- name: into the new kernel, quickly\n"
+    { "kexec", "Boot another kernel without the firmware and continue the run.", kexec_params,
+      kexec_check, kexec_apply, .claims = machine_claims, .repeats = true, .cost_ms = 30000,
+      .text = "Like machine.reboot, but faster: the kernel is loaded by kexec (package\n"
+              "kexec-tools) and started by systemd after the shutdown. Fails in containers and\n"
+              "if the kernel does not allow it.\n",
+      .example = "- name: boot the new kernel quickly\n"
                  "  machine.kexec:\n"
                  "    - allow: true\n"
                  "    - when: needed\n" },
-    { "poweroff", "Turn the machine off.", poweroff_params, poweroff_check, poweroff_apply,
+    { "poweroff", "Power off the machine.", poweroff_params, poweroff_check, poweroff_apply,
       .claims = machine_claims, .repeats = true, .cost_ms = 60000,
       .text =
-          "Never without 'allow: true'. No further step starts, and when all is written down the\n"
-          "machine is powered off and stays off; with 'continue: true' the run continues once\n"
-          "it is on again. Otherwise the next apply finds the step done and continues after it.\n",
-      .example = "- name: good night\n"
+          "Requires 'allow: true'. No further step is started, and once everything is saved the\n"
+          "machine is powered off; with 'continue: true' the run continues when it is powered on\n"
+          "again. Otherwise the next apply finds the step complete and continues after it.\n",
+      .example = "- name: power off after the run\n"
                  "  machine.poweroff:\n"
                  "    - allow: true\n"
                  "    - delay: 1m\n" },
@@ -390,7 +392,7 @@ static const Action actions[] = {
 
 const Module modules_machine = {
     .name = "machine",
-    .help = "Restart the machine, or power it off.",
+    .help = "Reboot the machine, or power it off.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,6 +1,6 @@
-/* The table of all modules: what a program hands to those who look for actions. */
+/* The table of all built-in modules. */
 #pragma once
 
 #include "model/module.h"
 
-extern const Module *const modules[]; /* ends with NULL */
+extern const Module *const modules[]; /* terminated by NULL */

@@ -1,5 +1,6 @@
-/* mount.*: file systems in their places. */
+/* mount.*: mounted file systems. */
 #include "modules/fstab.h"
+#include "modules/kmod.h"
 #include "modules/tool.h"
 
 #define FSTAB STR("/etc/fstab")
@@ -9,7 +10,7 @@ enum {
     MOUNT_WORDS = 64
 };
 
-/* What is mounted there now, the last one on top. */
+/* What is currently mounted there; the topmost mount. */
 typedef struct Mounted {
     bool found;
     Str device, type, options;
@@ -17,12 +18,13 @@ typedef struct Mounted {
 
 typedef struct MountChange {
     Mounted now;
-    Str place, device; /* as mount(8) is told */
+    Str place, device; /* as passed to mount(8) */
     Target *fstab;
-    bool mount, unmount, make_place;
+    bool mount, unmount, needs_mount_point;
 } MountChange;
 
-/* /proc/self/mountinfo writes blanks as "\040", as fstab does, and has no links in its paths. */
+/* /proc/self/mountinfo escapes white space as "\040", like fstab, and its paths contain no
+ * symlinks. */
 static bool read_mounted(Call *call, Str place, Mounted *out, Error *err)
 {
     Str text, line;
@@ -49,10 +51,10 @@ static bool check_words(Call *call, Error *err)
     if (value_is_secret(call_param(call, "options")) ||
         value_is_secret(call_param(call, "device"))) {
         return error_set(err, ERROR_INVALID,
-                         "everybody may read /etc/fstab and what mount is called with: put the "
-                         "secret into a file of mode 0600, as for 'credentials=' of cifs");
+                         "/etc/fstab and the arguments of mount are world-readable; put the secret "
+                         "in a file with mode 0600, as for 'credentials=' of cifs");
     }
-    return tool_word(call_str(call, "device"), "device", err) &&
+    return tool_check_word(call_str(call, "device"), "device", err) &&
            fstab_check_word(call_str(call, "type"), "type", err) &&
            fstab_check_word(call_str(call, "options"), "options", err);
 }
@@ -75,8 +77,8 @@ static bool check_fstab(Call *call, MountChange *change, Str place, bool wanted,
     return edit_end(&edit, false, outcome, err);
 }
 
-/* What is mounted may be listed by another name than it was asked for: a network file system with
- * its version, one of user space with what serves it. */
+/* A mount may be listed with another type than requested: a network file system with its version,
+ * FUSE with the name of its server. */
 static bool is_same_type(Str listed, Str asked)
 {
     static const struct {
@@ -93,7 +95,7 @@ static bool is_same_type(Str listed, Str asked)
     return same;
 }
 
-/* "UUID=..." and its kin, as the links that udev makes for them. */
+/* Converts "UUID=..." etc. to the symlinks that udev creates for them. */
 static Str device_path(Call *call, Str device)
 {
     static const struct {
@@ -111,8 +113,9 @@ static Str device_path(Call *call, Str device)
     return device;
 }
 
-/* A device has many names, as /dev/vg/lv and /dev/mapper/vg-lv. Where one of them does not lead to
- * a device, they cannot be compared, and the type must do: nothing is unmounted on a guess. */
+/* A device has several names, such as /dev/vg/lv and /dev/mapper/vg-lv. If a name does not resolve
+ * to a device, they cannot be compared, and a matching type is sufficient: nothing is unmounted on
+ * a guess. */
 static bool is_same_device(Call *call, Str listed, Str asked)
 {
     Str a, b;
@@ -132,7 +135,7 @@ static bool is_as_wanted(Call *call, const Mounted *now)
            is_same_device(call, now->device, call_str(call, "device"));
 }
 
-/* File systems of the network and of the kernel alone have no device that could be looked for. */
+/* Network and virtual file systems have no device to check. */
 static bool check_device(Call *call, Error *err)
 {
     FileInfo info;
@@ -145,10 +148,71 @@ static bool check_device(Call *call, Error *err)
     }
     return info.kind != FILE_ABSENT ||
            call_lacks(call, "device", str_starts(path, STR("/dev/")) ? "device" : "path", path) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no device '%" STR_FMT "'", STR_ARG(device));
+           error_set(err, ERROR_NOT_FOUND, "device '%" STR_FMT "' not found", STR_ARG(device));
 }
 
-/* mount(8) goes by names, now and whenever the machine starts. */
+static bool has_option(Str options, Str wanted)
+{
+    Str option;
+    while (str_split_next(&options, ',', &option)) {
+        if (str_eq(option, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* /proc/filesystems: "nodev\ttmpfs" or "\text4". */
+static bool kernel_lists_type(Call *call, Str type, bool *out, Error *err)
+{
+    Str text, line;
+    *out = false;
+    if (!host_read(call->host, call->arena, STR("/proc/filesystems"), MOUNTS_MAX, &text, err)) {
+        return false;
+    }
+    while (!*out && str_split_next(&text, '\n', &line)) {
+        size_t tab = str_find(line, STR("\t"), 0);
+        *out = tab != STR_NOT_FOUND && str_eq(str_from_offset(line, tab + 1), type);
+    }
+    return true;
+}
+
+/* mount(8) runs a helper program for some types: mount.nfs, mount.fuse. */
+static bool has_mount_program(Call *call, Str type)
+{
+    return tool_exists(
+        call, arena_copy_c(call->arena, arena_join(call->arena, STR("mount."), type, STR_EMPTY)));
+}
+
+/* The kernel must support the type or have a module for it, or mount(8) a helper program.
+ * "fuse.sshfs" has type fuse. Nothing to check if no file system is mounted anew, or if mount(8)
+ * detects the type. */
+static bool check_type(Call *call, Error *err)
+{
+    Str type = call_str(call, "type"), options = call_str(call, "options");
+    bool known, loadable;
+    if (str_eq(type, STR("auto")) || str_find(type, STR(","), 0) != STR_NOT_FOUND ||
+        has_option(options, STR("bind")) || has_option(options, STR("rbind")) ||
+        has_option(options, STR("move")) || has_option(options, STR("remount"))) {
+        return true;
+    }
+    Str base = str_slice(type, 0, str_find(type, STR("."), 0));
+    Str alias = arena_join(call->arena, STR("fs-"), base, STR_EMPTY);
+    if (!kernel_lists_type(call, base, &known, err) ||
+        (!known && !kmod_can_be_loaded(call, alias, &loadable, err))) {
+        return call_blame(call, "type");
+    }
+    Str program = arena_join(call->arena, STR("mount."), base, STR_EMPTY);
+    return known || loadable || has_mount_program(call, base) || has_mount_program(call, type) ||
+           call_lacks(call, "type", "filesystem", base) ||
+           call_lacks(call, "type", "program", program) ||
+           error_set(err, ERROR_NOT_FOUND,
+                     "this kernel has no file system type '%" STR_FMT
+                     "', and there is no program '%" STR_FMT "'",
+                     STR_ARG(base), STR_ARG(program));
+}
+
+/* mount(8) resolves names, now and at every boot, so they must be guarded. */
 static bool find_names(Call *call, MountChange *change, Error *err)
 {
     Str device = call_str(call, "device"), real = device;
@@ -158,7 +222,7 @@ static bool find_names(Call *call, MountChange *change, Error *err)
     if (str_starts(device, STR("/")) && !fstab_guarded_path(call, device, &real, err)) {
         return call_blame(call, "device");
     }
-    /* Of the many names of a device the one that was given is listed. */
+    /* Of the names of a device, the kernel lists the one that was used to mount it. */
     change->device = str_starts(device, STR("/dev/")) ? device : real;
     return true;
 }
@@ -179,14 +243,18 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(place), file_kind_name(info.kind));
     }
-    change->make_place = info.kind == FILE_ABSENT;
+    change->needs_mount_point = info.kind == FILE_ABSENT;
+    if (call->planning && change->needs_mount_point &&
+        !target_check_parents(call, place, true, err)) {
+        return false;
+    }
     if (host_is_live(call->host)) {
         if (!read_mounted(call, place, &change->now, err)) {
             return false;
         }
         change->mount = !is_as_wanted(call, &change->now);
         change->unmount = change->mount && change->now.found;
-        if (change->mount && !check_device(call, err)) {
+        if (change->mount && (!check_device(call, err) || !check_type(call, err))) {
             return false;
         }
     }
@@ -196,11 +264,12 @@ static bool mounted_check(Call *call, Outcome *outcome, Error *err)
                        change->now.found ? value_string(change->now.device) : value_missing(),
                        value_string(call_str(call, "device")));
     }
-    outcome->comment = !outcome->changed   ? STR("already mounted")
-                       : change->mount     ? STR("mounted")
-                       : change->now.found ? STR("kept in /etc/fstab; options that changed hold "
-                                                 "when it is mounted again")
-                                           : STR("kept in /etc/fstab");
+    outcome->comment =
+        !outcome->changed ? STR("already mounted")
+        : change->mount   ? STR("mounted")
+        : change->now.found
+            ? STR("saved in /etc/fstab; changed options take effect at the next mount")
+            : STR("saved in /etc/fstab");
     outcome->state = STR("mounted");
     return true;
 }
@@ -210,7 +279,7 @@ static const char *text_of(Call *call, const char *param)
     return arena_copy_c(call->arena, call_str(call, param));
 }
 
-static bool make_place(Call *call, Error *err)
+static bool create_mount_point(Call *call, Error *err)
 {
     FileWrite empty = {
         .content = STR_EMPTY, .mode = FILE_MODE_NEW, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
@@ -224,26 +293,27 @@ static bool mounted_apply(Call *call, Outcome *outcome, Error *err)
 {
     MountChange *change = outcome->found;
     if (change->unmount) {
-        if (!TOOL_DO(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place))) {
+        if (!TOOL_RUN(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place))) {
             return false;
         }
         outcome->changed = true;
     }
     if (change->mount) {
-        /* Looked for again: what is there now was perhaps not made by us. */
-        if ((change->make_place && !make_place(call, err)) || !find_names(call, change, err) ||
-            !TOOL_DO(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
-                     text_of(call, "options"), "--", arena_copy_c(call->arena, change->device),
-                     arena_copy_c(call->arena, change->place))) {
+        /* Resolve again: someone else may have created the mount point. */
+        if ((change->needs_mount_point && !create_mount_point(call, err)) ||
+            !find_names(call, change, err) ||
+            !TOOL_RUN(call, NULL, err, "mount", "-t", text_of(call, "type"), "-o",
+                      text_of(call, "options"), "--", arena_copy_c(call->arena, change->device),
+                      arena_copy_c(call->arena, change->place))) {
             return false;
         }
         outcome->changed = true;
     }
-    /* Only what could be mounted: a wrong line would keep the machine from starting. */
+    /* Saved only after a successful mount: a wrong line could prevent the machine from booting. */
     return change->fstab == NULL || target_apply(call, change->fstab, outcome, err);
 }
 
-/* A mount remounts, with the options that it has now. */
+/* Remounts with the current options. */
 static bool mounted_react(Call *call, Outcome *outcome, Error *err)
 {
     Str options =
@@ -256,8 +326,8 @@ static bool mounted_react(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->changed = true;
-    return TOOL_DO(call, NULL, err, "mount", "-o", arena_copy_c(call->arena, options), "--",
-                   arena_copy_c(call->arena, change.place));
+    return TOOL_RUN(call, NULL, err, "mount", "-o", arena_copy_c(call->arena, options), "--",
+                    arena_copy_c(call->arena, change.place));
 }
 
 static bool unmounted_check(Call *call, Outcome *outcome, Error *err)
@@ -303,7 +373,7 @@ static bool unmounted_apply(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     outcome->changed = true;
-    return TOOL_DO(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place));
+    return TOOL_RUN(call, NULL, err, "umount", "--", arena_copy_c(call->arena, change->place));
 }
 
 static void fstab_claims(Arena *arena, const Value *params, List *claims)
@@ -316,23 +386,23 @@ static void fstab_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec mounted_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "where: the directory", .claims = "path" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the mount point", .claims = "path" },
     { "device", PARAM_STRING, .decides = "device", .required = true,
-      .help = "what: a device, UUID=..., a path to bind, tmpfs, host:/path" },
+      .help = "device, UUID=..., path to bind, tmpfs, or host:/path" },
     { "type", PARAM_STRING, .decides = "type", .required = true,
-      .help = "the file system: ext4, tmpfs, nfs, none" },
+      .help = "type of the file system: ext4, tmpfs, nfs, none" },
     { "options", PARAM_STRING, .decides = "options", .fallback = "defaults",
-      .help = "as in fstab: ro,noatime" },
-    { "persist", PARAM_BOOL, .fallback = "true", .help = "keep it in /etc/fstab" },
-    { "dump", PARAM_INT, .fallback = "0", .help = "the fifth field of fstab" },
-    { "pass", PARAM_INT, .fallback = "0", .help = "the sixth field of fstab" },
-    { "file", PARAM_BOOL, .fallback = "false", .help = "the place is a file (for bind)" },
+      .help = "options, as in fstab: ro,noatime" },
+    { "persist", PARAM_BOOL, .fallback = "true", .help = "save it in /etc/fstab" },
+    { "dump", PARAM_INT, .fallback = "0", .help = "fifth field of fstab" },
+    { "pass", PARAM_INT, .fallback = "0", .help = "sixth field of fstab" },
+    { "file", PARAM_BOOL, .fallback = "false", .help = "the mount point is a file (for bind)" },
     { 0 },
 };
 
 static const ParamSpec unmounted_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "where: the directory", .claims = "path" },
-    { "persist", PARAM_BOOL, .fallback = "true", .help = "take it from /etc/fstab too" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the mount point", .claims = "path" },
+    { "persist", PARAM_BOOL, .fallback = "true", .help = "remove it from /etc/fstab too" },
     { 0 },
 };
 
@@ -342,24 +412,26 @@ static const char *mounted_reaction(const Action *action, const Value *params)
 }
 
 static const Action actions[] = {
-    { "mounted", "Ensure that something is mounted.", mounted_params, mounted_check, mounted_apply,
-      .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims, .cost_ms = 50,
-      .thing = "mount name", .wants = "state=mounted",
-      .text = "In /etc/fstab and at once; below another root only in its fstab. What cannot be\n"
-              "mounted is not kept in fstab. The directory is made when it is missing. Another\n"
-              "device or file system in its place is unmounted first. A change of options alone\n"
-              "does not remount: as the reaction to a change (watch, listen) it does.\n"
+    { "mounted", "Ensure that a file system is mounted.", mounted_params, mounted_check,
+      mounted_apply, .react = mounted_react, .reaction = mounted_reaction, .claims = fstab_claims,
+      .cost_ms = 50, .thing = "mount name", .wants = "state=mounted",
+      .text = "Mounts it and saves it in /etc/fstab; below another root it is only saved in\n"
+              "that root's fstab. If mounting fails, fstab is not changed. A missing mount\n"
+              "point is created. Another device or file system at the mount point is unmounted\n"
+              "first. Changed options alone do not remount; in reaction to a change (watch,\n"
+              "listen) it is remounted.\n"
               "\n"
-              "A user who owns a directory on the way could put a link there, also before the\n"
-              "machine starts, and so have something mounted over /etc: below the home of a user\n"
-              "nothing is mounted, and no path there is a device. The home itself can be either.\n",
+              "A user who owns a directory along the path could replace it with a symlink, even\n"
+              "before the next boot, and have something mounted over /etc. So nothing can be\n"
+              "mounted below the home directory of a user, and no path there can be a device.\n"
+              "The home directory itself can be either.\n",
       .example = "- name: scratch space\n"
                  "  mount.mounted:\n"
                  "    - name: /srv/scratch\n"
                  "    - device: tmpfs\n"
                  "    - type: tmpfs\n"
                  "    - options: size=64m,mode=1777\n" },
-    { "unmounted", "Ensure that nothing is mounted.", unmounted_params, unmounted_check,
+    { "unmounted", "Ensure that a file system is not mounted.", unmounted_params, unmounted_check,
       unmounted_apply, .claims = fstab_claims, .cost_ms = 50, .thing = "mount name",
       .wants = "state=unmounted",
       .example = "- name: no scratch space\n"
@@ -370,7 +442,7 @@ static const Action actions[] = {
 
 const Module modules_mount = {
     .name = "mount",
-    .help = "File systems in their places.",
+    .help = "Mounted file systems.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,23 +1,23 @@
-/* net.*: waiting for others. Waiting changes nothing, so it takes place in check; a plan asks once
- * and does not wait. */
+/* net.*: waiting for a port or an HTTP response. Waiting changes nothing, so check does it; a plan
+ * tests once and does not wait. */
 #include "modules/call.h"
 #include "sys/clock.h"
 #include "sys/probe.h"
 
 enum {
     TRY_MS_MAX = 5000,
-    TRY_MS_MIN = 200 /* also at the very end: a try that is cut short says nothing */
+    TRY_MS_MIN = 200 /* even for the last attempt: a shorter one would be inconclusive */
 };
 
 typedef struct Wish {
     Str host;
     uint16_t port;
     Str path;
-    int64_t status; /* 0: any answer on the port will do */
+    int64_t status; /* 0: only the port is tested */
     bool closed;
 } Wish;
 
-static bool read_wish(Call *call, Wish *wish, Error *err)
+static bool read_params(Call *call, Wish *wish, Error *err)
 {
     int64_t port = call_int(call, "port", 0);
     if (port < 1 || port > UINT16_MAX) {
@@ -31,11 +31,18 @@ static bool read_wish(Call *call, Wish *wish, Error *err)
     wish->status = wish->status == 0 && wish->path.len > 0 ? 200 : wish->status;
     wish->path = wish->path.len > 0 ? wish->path : STR("/");
     return !(wish->closed && wish->status != 0) ||
-           error_set(err, ERROR_INVALID, "a closed port has no status");
+           error_set(err, ERROR_INVALID, "'status' requires 'state: open'");
 }
 
-/* False with what is missing; ERROR_INVALID will not get better. */
-static bool ask(Call *call, const Wish *wish, int64_t timeout_ms, Error *err)
+static bool read_alone(Call *call, Error *err)
+{
+    Wish wish;
+    return read_params(call, &wish, err);
+}
+CALL_VERIFY(wait_for_verify, read_alone)
+
+/* Returns false with what is missing; after ERROR_INVALID, retrying is pointless. */
+static bool run_probe(Call *call, const Wish *wish, int64_t timeout_ms, Error *err)
 {
     int status;
     if (wish->status == 0) {
@@ -51,14 +58,14 @@ static bool ask(Call *call, const Wish *wish, int64_t timeout_ms, Error *err)
         return false;
     }
     return status == wish->status ||
-           error_set(err, ERROR_UNAVAILABLE, "answered with status %d, not %d", status,
+           error_set(err, ERROR_UNAVAILABLE, "responded with status %d, not %d", status,
                      (int)wish->status);
 }
 
 static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
 {
     Wish wish = { 0 };
-    if (!read_wish(call, &wish, err)) {
+    if (!read_params(call, &wish, err)) {
         return false;
     }
     int64_t interval_ms = call_int(call, "interval", 1000);
@@ -69,10 +76,10 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         int64_t try_ms = left_ms < TRY_MS_MIN   ? TRY_MS_MIN
                          : left_ms > TRY_MS_MAX ? TRY_MS_MAX
                                                 : left_ms;
-        bool ok = ask(call, &wish, try_ms, err);
+        bool ok = run_probe(call, &wish, try_ms, err);
         arena_release(call->arena, mark);
         if (ok) {
-            outcome->comment = wish.closed ? STR("no answer") : STR("answers");
+            outcome->comment = wish.closed ? STR("not reachable") : STR("answers");
             return true;
         }
         if (err->kind == ERROR_INVALID || call_cancelled(call)) {
@@ -85,7 +92,7 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
         }
         if (clock_monotonic_us() + interval_ms * 1000 >= deadline_us) {
             err->kind = ERROR_TIMEOUT;
-            return error_wrap(err, "%" STR_FMT " port %u, asked for %g s", STR_ARG(wish.host),
+            return error_wrap(err, "%" STR_FMT " port %u, after %g s", STR_ARG(wish.host),
                               wish.port, (double)call_int(call, "timeout", 60000) / 1000);
         }
         if (!call_sleep(call, interval_ms, err)) {
@@ -95,24 +102,24 @@ static bool wait_for_check(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec wait_for_params[] = {
-    { "host", PARAM_STRING, .fallback = "127.0.0.1", .help = "whom to ask, address or name" },
-    { "port", PARAM_INT, .required = true, .help = "the TCP port" },
+    { "host", PARAM_STRING, .fallback = "127.0.0.1", .help = "address or name of the host" },
+    { "port", PARAM_INT, .required = true, .help = "TCP port" },
     { "state", PARAM_STRING, .fallback = "open", .choices = "open|closed",
-      .help = "what to wait for" },
-    { "path", PARAM_STRING, .help = "a path to ask for over HTTP, such as /health" },
-    { "status", PARAM_INT, .help = "the HTTP status to wait for; 200 when 'path' is given" },
+      .help = "state to wait for" },
+    { "path", PARAM_STRING, .help = "path of an HTTP request, such as /health" },
+    { "status", PARAM_INT, .help = "HTTP status to wait for; default: 200 if 'path' is set" },
     { "timeout", PARAM_DURATION, .fallback = "60s", .help = "when to give up" },
-    { "interval", PARAM_DURATION, .fallback = "1s", .help = "how long to wait between two tries" },
+    { "interval", PARAM_DURATION, .fallback = "1s",
+      .help = "how long to wait between two attempts" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "wait_for", "Wait until a port answers, or HTTP has a status.", wait_for_params,
-      wait_for_check, .id_param = "port", .waits = true,
-      .text =
-          "With 'path' or 'status' a request is made over HTTP/1.1, without TLS. A plan asks once\n"
-          "and says 'unknown' when there is no answer yet.\n",
-      .example = "- name: until the database is gone\n"
+    { "wait_for", "Wait until a port is open, or HTTP returns a status.", wait_for_params,
+      wait_for_check, .verify_all = wait_for_verify, .id_param = "port", .waits = true,
+      .text = "With 'path' or 'status' it sends an HTTP/1.1 request, without TLS. A plan tests\n"
+              "once and reports 'unknown' if the condition does not hold yet.\n",
+      .example = "- name: wait until the database has stopped\n"
                  "  net.wait_for:\n"
                  "    - port: 1\n"
                  "    - state: closed\n"
@@ -122,6 +129,6 @@ static const Action actions[] = {
 
 const Module modules_net = {
     .name = "net",
-    .help = "Waiting for others.",
+    .help = "Waiting for ports and HTTP responses.",
     .actions = actions,
 };

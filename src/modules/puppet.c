@@ -1,6 +1,7 @@
-/* puppet.*: manifests of Puppet, for what is not written as steps yet.
+/* puppet.*: Puppet manifests, for what has not been converted to steps yet.
  *
- * The check is a run with --noop in private folders, so that not even Puppet's own state changes. */
+ * check runs Puppet with --noop in private directories, so that not even Puppet's own state
+ * changes. */
 #include "modules/foreign_report.h"
 #include "modules/foreign_tool.h"
 
@@ -18,7 +19,7 @@ static const ForeignTool puppet = {
     .file = "site.pp",
 };
 
-/* Facts reach Puppet by its environment: what is set there wins over what Facter finds. */
+/* Facts are passed in the environment, where they override those that Facter finds. */
 static bool environment(Call *call, const char *const **out, Error *err)
 {
     VEC(const char *) all = { 0 };
@@ -27,7 +28,7 @@ static bool environment(Call *call, const char *const **out, Error *err)
         const MapEntry *entry = &facts.map->entries[i];
         if (!value_is_string(entry->key) || !value_is_string(entry->value) ||
             str_find(value_str(entry->key), STR("="), 0) != STR_NOT_FOUND) {
-            return error_set(err, ERROR_INVALID, "'facts' maps names to texts");
+            return error_set(err, ERROR_INVALID, "'facts' must map names to strings");
         }
         Str text = arena_format(call->arena, "FACTER_%" STR_FMT "=%" STR_FMT,
                                 STR_ARG(value_str(entry->key)), STR_ARG(value_str(entry->value)));
@@ -38,8 +39,8 @@ static bool environment(Call *call, const char *const **out, Error *err)
     return true;
 }
 
-/* Where a run that only asks has all that it writes. */
-static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
+/* Redirects everything that a dry run writes to the scratch directory. */
+static void use_scratch_folders(Call *call, ToolArgs *args, const Scratch *scratch)
 {
     static const char *const folders[] = { "vardir",    "ssldir",   "logdir",    "rundir",
                                            "publicdir", "statedir", "devicedir", "deviceconfdir" };
@@ -48,7 +49,7 @@ static void use_own_folders(Call *call, ToolArgs *args, const Scratch *scratch)
     }
 }
 
-static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
+static bool build_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *args, Error *err)
 {
     Str manifest;
     if (!foreign_tool_document(&puppet, scratch, &manifest, err)) {
@@ -61,7 +62,7 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
     tool_arg(call, args, STR("--show_diff"));
     if (asks) {
         tool_arg(call, args, STR("--noop"));
-        use_own_folders(call, args, scratch);
+        use_scratch_folders(call, args, scratch);
     }
     tool_option(call, args, "lastrunreport", scratch_path(scratch, "report.yaml"));
     tool_option(call, args, "environment", call_str(call, "environment"));
@@ -72,7 +73,7 @@ static bool make_arguments(Call *call, Scratch *scratch, bool asks, ToolArgs *ar
     return true;
 }
 
-/* Without a report nothing was done: the manifest could not be compiled, for instance. */
+/* Without a report nothing was done, for instance because the manifest does not compile. */
 static bool read_report(Scratch *scratch, const Tool *tool, const ProcessResult *result,
                         Outcome *outcome, ForeignReport *out, Error *err)
 {
@@ -88,7 +89,7 @@ static bool read_report(Scratch *scratch, const Tool *tool, const ProcessResult 
             return tool_failure(call, tool, result, err);
         }
         *err = missing;
-        return error_wrap(err, "puppet left no report");
+        return error_wrap(err, "puppet wrote no report");
     }
     return puppet_report_read(call, text, outcome, out, err);
 }
@@ -100,7 +101,7 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *r
     ProcessResult result;
     const char *const *env;
     if (!environment(call, &env, err) || !scratch_make(call, &scratch, err) ||
-        !make_arguments(call, &scratch, asks, &args, err)) {
+        !build_arguments(call, &scratch, asks, &args, err)) {
         return false;
     }
     Tool tool = { .argv = tool_args_end(call, &args),
@@ -110,7 +111,7 @@ static bool run_puppet(Call *call, bool asks, Outcome *outcome, ForeignReport *r
         return false;
     }
     if (!asks) {
-        tool_show(&result, outcome);
+        tool_report(&result, outcome);
     }
     return read_report(&scratch, &tool, &result, outcome, report, err);
 }
@@ -130,7 +131,7 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     if (!run_puppet(call, true, outcome, &report, err)) {
-        /* A module or a class may come with an earlier step; nobody brings what is misspelled. */
+        /* An earlier step may install a module or class, but it cannot fix a syntax error. */
         if (!call->planning ||
             str_find(str_from_c(err->text), STR("Syntax error"), 0) != STR_NOT_FOUND) {
             return false;
@@ -140,7 +141,7 @@ static bool apply_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     outcome->changed = report.changed > 0 || report.failed > 0;
-    if (report.failed > 0) { /* what fails now may do better when what it needs has been made */
+    if (report.failed > 0) { /* resources that fail now may succeed once their dependencies exist */
         outcome->unknown = true;
         outcome->comment = report.failures;
     } else {
@@ -158,7 +159,7 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
     outcome->changes = NULL;
     outcome->diff = STR_EMPTY;
     if (!run_puppet(call, false, outcome, &report, err)) {
-        /* It ran and cannot be told what it did. */
+        /* It ran, but it is unknown what it did. */
         outcome->changed = outcome->has_exit_code && outcome->exit_code != 1;
         return false;
     }
@@ -172,41 +173,39 @@ static bool apply_apply(Call *call, Outcome *outcome, Error *err)
     }
     return outcome->exit_code < EXIT_FAILURES ||
            error_set(err, ERROR_OS,
-                     "puppet exited with %d: something failed that its report does "
-                     "not name",
+                     "puppet exited with %d: a failure that its report does not name",
                      outcome->exit_code);
 }
 
 static const ParamSpec apply_params[] = {
-    { "name", PARAM_STRING, .help = "what requisites call it; has no other meaning" },
-    { "manifest", PARAM_PATH, .help = "a manifest, or a folder of them, on the machine" },
-    { "source", PARAM_SITE_FILE, .help = "a manifest below files/ of the site" },
-    { "code", PARAM_STRING, .help = "the manifest itself" },
-    { "environment", PARAM_STRING, .help = "the environment of Puppet" },
-    { "modules", PARAM_STRINGS, .help = "folders of modules, in place of Puppet's own" },
-    { "hiera_config", PARAM_PATH, .help = "the hiera.yaml to use" },
-    { "facts", PARAM_MAP, .help = "facts as texts, which win over those that are found" },
-    { "tags", PARAM_STRINGS, .help = "only resources with one of these tags" },
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
+    { "manifest", PARAM_PATH,
+      .help = "path of a manifest, or a directory of manifests, on the machine" },
+    { "source", PARAM_SITE_FILE, .help = "manifest below files/ of the site" },
+    { "code", PARAM_STRING, .help = "content of the manifest" },
+    { "environment", PARAM_STRING, .help = "Puppet environment" },
+    { "modules", PARAM_STRINGS, .help = "directories of modules, instead of Puppet's own" },
+    { "hiera_config", PARAM_PATH, .help = "path of the hiera.yaml to use" },
+    { "facts", PARAM_MAP, .help = "facts as strings, which override those that Facter finds" },
+    { "tags", PARAM_STRINGS, .help = "apply only resources with one of these tags" },
     { "ask", PARAM_BOOL, .fallback = "true",
-      .help = "ask with --noop first; without, a plan cannot tell" },
-    { "timeout", PARAM_DURATION, .help = "how long one run of Puppet may take" },
+      .help = "run with --noop first; otherwise a plan cannot predict changes" },
+    { "timeout", PARAM_DURATION, .help = "how long a run of Puppet may take" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "apply", "Apply a manifest of Puppet.", apply_params, apply_check, apply_apply,
-      .cost_ms = 10000,
-      .text =
-          "Runs 'puppet apply' of this machine, first with --noop: what that reports is what a\n"
-          "plan shows, and when it reports nothing, the step is ok. Each resource is reported as "
-          "a\n"
-          "change of its properties, with the differences of files; one that fails, with its\n"
-          "message and line, fails the step, and what Puppet did besides stays.\n"
-          "\n"
-          "Messages (notify) are shown and count as no change. A manifest that is given by\n"
-          "'source' or 'code' lies in a private file while it runs. Puppet must be installed\n"
-          "(package puppet-agent); below another root (--root) this is refused.\n",
-      .example = "- name: what is still in Puppet\n"
+    { "apply", "Apply a Puppet manifest.", apply_params, apply_check, apply_apply,
+      .claims = foreign_claims, .cost_ms = 10000,
+      .text = "Runs the machine's 'puppet apply', first with --noop: a plan shows the changes\n"
+              "it reports, and if it reports none, the step is ok. Each resource is reported as\n"
+              "a change of its properties, with the diffs of files. If a resource fails, the\n"
+              "step fails with its message and line; what Puppet has changed otherwise stays.\n"
+              "\n"
+              "Messages (notify) are shown and do not count as changes. A manifest from\n"
+              "'source' or 'code' is a private file while it runs. Puppet must be installed\n"
+              "(package puppet-agent); below another root (--root) this is not supported.\n",
+      .example = "- name: apply what is still in Puppet\n"
                  "  puppet.apply:\n"
                  "    - manifest: /etc/puppet/manifests/site.pp\n"
                  "    - modules: /etc/puppet/modules\n" },
@@ -215,7 +214,7 @@ static const Action actions[] = {
 
 const Module modules_puppet = {
     .name = "puppet",
-    .help = "Manifests of Puppet.",
+    .help = "Puppet manifests.",
     .id_param = "name|manifest",
     .actions = actions,
 };

@@ -16,9 +16,9 @@ typedef struct Swept {
 
 static const SharedKind swept_kind = { sizeof(Swept), NULL };
 
-/* "/tmp/.eden-call-812-0123456789abcdef": whether process 812 is there no longer. A file of that name
- * may belong to whom it was made for. */
-static bool is_left(Call *call, Str name, Str path, uint32_t uid)
+/* "/tmp/.eden-call-812-0123456789abcdef": returns true if process 812 no longer exists. A file of
+ * that name may belong to the user it was created for. */
+static bool is_stale(Call *call, Str name, Str path, uint32_t uid)
 {
     FileInfo info, process;
     Error err;
@@ -28,13 +28,13 @@ static bool is_left(Call *call, Str name, Str path, uint32_t uid)
     if (!str_starts(name, STR(START)) || !str_to_i64(digits, &number) || number <= 0 ||
         !host_stat(call->host, path, &info, &err) || info.mode != MODE ||
         !(info.kind == FILE_REGULAR || (info.kind == FILE_DIRECTORY && info.uid == uid))) {
-        return false; /* anybody can give such names */
+        return false; /* any user can create such names */
     }
     Str place = arena_format(call->arena, "/proc/%lld", (long long)number);
     return host_stat(call->host, place, &process, &err) && process.kind == FILE_ABSENT;
 }
 
-/* Secrets may lie in what a killed eden has left. Once a run is enough. */
+/* Files left by a killed eden may contain secrets. Once per run is enough. */
 static void sweep(Call *call, uint32_t uid)
 {
     Swept *swept = shared_lock(host_shared(call->host), &swept_kind);
@@ -48,7 +48,7 @@ static void sweep(Call *call, uint32_t uid)
     swept->done = swept->done || !call->planning;
     for (uint32_t i = 0; i < count; i++) {
         Str path = arena_format(call->arena, FOLDER "/%" STR_FMT, STR_ARG(names[i]));
-        if (is_left(call, names[i], path, uid) && !host_remove(call->host, path, &err)) {
+        if (is_stale(call, names[i], path, uid) && !host_remove(call->host, path, &err)) {
             call_progress(call, str_from_c(err.text));
         }
     }
@@ -93,7 +93,7 @@ bool scratch_make(Call *call, Scratch *out, Error *err)
         return false;
     }
     if (info.kind != FILE_ABSENT) {
-        return error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' is there already", STR_ARG(path));
+        return error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' already exists", STR_ARG(path));
     }
     if (!host_make_directory(call->host, path, MODE, false, err)) {
         return false;

@@ -1,22 +1,22 @@
-/* A folder for the time of one call: files that a program is given or leaves, for the owner alone.
- * Secrets reach programs this way, since arguments can be seen by everybody. */
+/* A private temporary directory for one call: files that are passed to a program or that it writes.
+ * Secrets are passed this way, since arguments are visible to all users. */
 #pragma once
 
 #include "modules/call.h"
 
 typedef struct Scratch {
     Call *call;
-    Str path; /* empty: there is none */
+    Str path; /* empty: none */
 } Scratch;
 
-/* Made in /tmp of the call's host. What others left who were killed is taken away. */
+/* Created in /tmp of the call's host. Directories left by killed processes are removed. */
 MUST_CHECK bool scratch_make(Call *call, Scratch *out, Error *err);
-/* Gives the path of the new file. */
+/* Sets `path` to that of the new file. */
 MUST_CHECK bool scratch_put(Scratch *scratch, const char *name, Str content, Str *path, Error *err);
 Str scratch_path(const Scratch *scratch, const char *name);
-/* An executable file of its own, for `uid` alone, whom no folder of ours would let in. The caller removes
- * it. */
+/* Writes a separate executable file for `uid`, who cannot access our private directory. The caller
+ * removes it. */
 MUST_CHECK bool scratch_put_program(Call *call, Str content, uint32_t uid, uint32_t gid, Str *path,
                                     Error *err);
-void scratch_remove(Scratch *scratch); /* with all that is in it; none is fine */
+void scratch_remove(Scratch *scratch); /* with all files in it; does nothing if there is none */
 DEFINE_AUTO_CLEAR(Scratch, scratch_remove)

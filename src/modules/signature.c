@@ -8,7 +8,7 @@ static const char private_format[] = "eden-private-key/1";
 static const char public_format[] = "eden-public-key/1";
 static const char signature_format[] = "eden-signature/1";
 
-/* Names are for people: printable, in one line. */
+/* Names are for display: printable, on one line. */
 static Str plain_name(Arena *arena, Str name)
 {
     Buf plain = buf_make_in(arena, BUF_UNLIMITED);
@@ -37,7 +37,7 @@ Str public_key_format(Arena *arena, const Ed25519Public *key, Str name)
     return key_format(arena, public_format, key->bytes, name);
 }
 
-/* The words behind the first, which says what the file is. */
+/* Returns the words after the first, which is the format. */
 static bool split(Str text, const char *format, Str *second, Str *third)
 {
     text = str_trim(text);
@@ -56,7 +56,7 @@ static bool key_parse(Str text, const char *format, const char *what, unsigned c
 {
     Str encoded;
     if (!split(text, format, &encoded, name) || !ed25519_from_text(encoded, bytes, ED25519_KEY)) {
-        return error_set(err, ERROR_INVALID, "this is no %s of 'eden modules keygen'", what);
+        return error_set(err, ERROR_INVALID, "this is not a %s of 'eden modules keygen'", what);
     }
     return true;
 }
@@ -81,7 +81,8 @@ bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err)
 static bool is_ours(const char *path, Error *err)
 {
     return !file_is_open_to_others(path) ||
-           error_set(err, ERROR_DENIED, "%s: others may write it, so it is not trusted", path);
+           error_set(err, ERROR_DENIED, "%s: not trusted, because other users can write to it",
+                     path);
 }
 
 bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err)
@@ -113,7 +114,7 @@ bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error
     return true;
 }
 
-/* The first line keeps what is signed here apart from all else that a key may ever sign. */
+/* The first line separates these signatures from any other use of the same key. */
 static Str message_of(Arena *arena, Str module, Str bytes)
 {
     char digits[SHA256_HEX + 1];
@@ -148,7 +149,7 @@ static const PublicKey *find_key(const TrustedKeys *keys, Str id)
     return NULL;
 }
 
-/* What stands for an id may be shown. */
+/* Only a well-formed id may be shown. */
 static bool is_id(Str text)
 {
     bool digits = text.len == ED25519_ID;
@@ -167,14 +168,15 @@ bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signat
     *signer = STR_EMPTY;
     if (!split(signature, signature_format, &id, &encoded) || !is_id(id) ||
         !ed25519_from_text(encoded, given.bytes, sizeof given.bytes)) {
-        return error_set(err, ERROR_DENIED, "its signature is not one of 'eden modules sign'");
+        return error_set(err, ERROR_DENIED, "its signature was not made by 'eden modules sign'");
     }
     *signer = id;
     const PublicKey *known = find_key(keys, id);
     if (known == NULL) {
         return error_set(err, ERROR_DENIED,
-                         "it is signed by the key %" STR_FMT ", which this node does not trust: no "
-                         "*.pub in trusted-keys has it, where hidden files do not count",
+                         "it is signed by key %" STR_FMT
+                         ", which this node does not trust: no *.pub file in trusted-keys contains "
+                         "it (hidden files are ignored)",
                          STR_ARG(id));
     }
     AUTO_CLEAR(Arena) scratch;
@@ -182,7 +184,7 @@ bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signat
     if (!ed25519_verify(&known->bytes, message_of(&scratch, module, bytes), &given)) {
         return error_set(err, ERROR_DENIED,
                          "its signature by '%" STR_FMT
-                         "' does not hold: content or name have changed since",
+                         "' is invalid: content or name have changed since it was signed",
                          STR_ARG(known->name));
     }
     *key = known;

@@ -1,13 +1,14 @@
-/* Who vouches for a module of a site: keys, the signatures made with them, and whom a node trusts.
+/* Signatures of extension modules: keys, signatures made with them, and the keys that a node
+ * trusts.
  *
  * Each is a file of one line:
  *
- *     eden-private-key/1 BASE64 NAME     of whoever signs, for nobody else to read
+ *     eden-private-key/1 BASE64 NAME     kept private by the signer
  *     eden-public-key/1 BASE64 NAME      in trusted-keys/ of the nodes that trust it, as NAME.pub
- *     eden-signature/1 KEY-ID BASE64     beside the module, as MODULE.sig
+ *     eden-signature/1 KEY-ID BASE64     next to the module, as MODULE.sig
  *
- * What is signed is the name of the module together with the SHA-256 of its bytes, so that neither
- * can be exchanged. */
+ * A signature covers the name of the module and the SHA-256 of its bytes, so that neither can be
+ * replaced. */
 #pragma once
 
 #include "base/vec.h"
@@ -22,27 +23,28 @@ enum {
 typedef struct PublicKey {
     Ed25519Public bytes;
     char id[ED25519_ID + 1];
-    Str name; /* for people */
+    Str name; /* for display */
 } PublicKey;
 
 typedef VEC(PublicKey) TrustedKeys;
 
-/* Texts of files. `name` is cut to what can stand in one. */
+/* Format the files. `name` is truncated if necessary. */
 Str private_key_format(Arena *arena, const Ed25519Private *key, Str name);
 Str public_key_format(Arena *arena, const Ed25519Public *key, Str name);
 MUST_CHECK bool private_key_parse(Str text, Ed25519Private *out, Error *err);
 /* The name is copied. */
 MUST_CHECK bool public_key_parse(Arena *arena, Str text, PublicKey *out, Error *err);
 
-/* All *.pub in trusted-keys/ of the node's folder; none when that is not there. One that cannot be
- * read, and one or a folder that others may write, fails all: nobody guesses whom to trust. */
+/* Loads all *.pub files in trusted-keys/ of the node's directory; none if it does not exist. Fails
+ * if any of them is unreadable, or if one or the directory is writable by other users, rather than
+ * guess which keys to trust. */
 MUST_CHECK bool trusted_keys_load(Arena *arena, const char *config, TrustedKeys *out, Error *err);
 
-/* The text of MODULE.sig. */
+/* Creates the content of MODULE.sig. */
 MUST_CHECK bool signature_make(Arena *arena, const Ed25519Private *key, Str module, Str bytes,
                                Str *out, Error *err);
-/* Whether the signature is one of a trusted key for this module with these bytes. `signer` is the
- * id of the key that it names, whatever that is worth, and empty when it names none. The error says
- * in the words of a user what is wrong. */
+/* Verifies that a trusted key has signed this module with these bytes. `signer` is set to the key
+ * id in the signature even if it is invalid, and empty if there is none. The error is suitable for
+ * users. */
 MUST_CHECK bool signature_verify(const TrustedKeys *keys, Str module, Str bytes, Str signature,
                                  Str *signer, const PublicKey **key, Error *err);

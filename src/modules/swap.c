@@ -1,4 +1,4 @@
-/* swap.*: space to swap to. */
+/* swap.*: swap space. */
 #include "modules/fstab.h"
 #include "modules/tool.h"
 #include "sys/host_stream.h"
@@ -11,8 +11,8 @@ enum {
 
 typedef struct SwapChange {
     Target *fstab;
-    bool make;  /* the file is not there */
-    bool start; /* the kernel does not use it */
+    bool make;  /* the file does not exist */
+    bool start; /* the kernel does not use it yet */
 } SwapChange;
 
 static bool is_used(Call *call, Str name, bool *out, Error *err)
@@ -21,13 +21,21 @@ static bool is_used(Call *call, Str name, bool *out, Error *err)
     Str wanted = fstab_escape(call->arena, fstab_kernel_name(call, name));
     *out = false;
     if (!host_read(call->host, call->arena, STR("/proc/swaps"), SWAPS_MAX, &text, err)) {
-        return err->kind == ERROR_NOT_FOUND; /* a kernel without swap */
+        return err->kind == ERROR_NOT_FOUND; /* a kernel without swap support */
     }
     while (!*out && str_split_next(&text, '\n', &line)) {
         *out = edit_words(line, words, 2) == 2 && str_eq(words[0], wanted);
     }
     return true;
 }
+
+static bool read_alone(Call *call, Error *err)
+{
+    int64_t size = call_int(call, "size", 0);
+    return !call_has(call, "size") || (size >= 1 && size <= 1 << 20) ||
+           error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20);
+}
+CALL_VERIFY(on_verify, read_alone)
 
 static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *err)
 {
@@ -38,15 +46,18 @@ static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *
     }
     if (size == 0) {
         return info.kind != FILE_ABSENT ||
-               call_lacks(call, "name", "device", call_str(call, "name")) ||
-               error_set(err, ERROR_NOT_FOUND, "%" STR_FMT " is not there; 'size' makes a file",
+               call_lacks(call, "name",
+                          str_starts(call_str(call, "name"), STR("/dev/")) ? "device" : "path",
+                          call_str(call, "name")) ||
+               error_set(err, ERROR_NOT_FOUND,
+                         "%" STR_FMT " does not exist; set 'size' to create a file",
                          STR_ARG(call_str(call, "name")));
     }
     if (info.kind != FILE_ABSENT && info.kind != FILE_REGULAR) {
-        return error_set(err, ERROR_CONFLICT, "'size' is for files, and this is not a file");
+        return error_set(err, ERROR_CONFLICT, "'size' is for files, but this is not a file");
     }
-    if (size < 1 || size > 1 << 20) {
-        return error_set(err, ERROR_INVALID, "'size' is in MiB, from 1 to %d", 1 << 20);
+    if (!read_alone(call, err)) {
+        return false;
     }
     change->make = info.kind == FILE_ABSENT;
     if (change->make) {
@@ -86,8 +97,9 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* It gets its name when it is ready: one without a header, left by whoever was killed here, would
- * be taken for swap for ever. Written in full: the kernel does not swap to a file with holes. */
+/* The file gets its name only when it is complete: one without a header, left by a killed process,
+ * would be mistaken for swap forever. It is written in full, because the kernel does not swap to a
+ * file with holes. */
 static bool make_file(Call *call, Error *err)
 {
     Str path = host_draft_path(call->arena, call_str(call, "name"));
@@ -95,9 +107,10 @@ static bool make_file(Call *call, Error *err)
     Str size = arena_format(call->arena, "%lldM", (long long)call_int(call, "size", 0));
     Error ignored;
     if (host_remove(call->host, path, err) &&
-        TOOL_DO(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--", draft) &&
+        TOOL_RUN(call, NULL, err, "fallocate", "-l", arena_copy_c(call->arena, size), "--",
+                 draft) &&
         host_set_mode(call->host, path, 0600, err) &&
-        TOOL_DO(call, NULL, err, "mkswap", "--", draft) && host_sync(call->host, err) &&
+        TOOL_RUN(call, NULL, err, "mkswap", "--", draft) && host_sync(call->host, err) &&
         host_move(call->host, path, call->host, call_str(call, "name"), err)) {
         return true;
     }
@@ -115,9 +128,9 @@ static bool on_apply(Call *call, Outcome *outcome, Error *err)
         outcome->changed = true;
     }
     if (change->start) {
-        if (!TOOL_DO(call, NULL, err, "swapon", "-o",
-                     arena_copy_c(call->arena, call_str(call, "options")), "--",
-                     arena_copy_c(call->arena, call_str(call, "name")))) {
+        if (!TOOL_RUN(call, NULL, err, "swapon", "-o",
+                      arena_copy_c(call->arena, call_str(call, "options")), "--",
+                      arena_copy_c(call->arena, call_str(call, "name")))) {
             return false;
         }
         outcome->changed = true;
@@ -131,17 +144,18 @@ static void on_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec on_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "a device or a file", .claims = "path" },
-    { "size", PARAM_INT, .help = "MiB of a file that is made when it is not there" },
-    { "options", PARAM_STRING, .fallback = "sw", .help = "as in fstab: sw,pri=5" },
+    { "name", PARAM_PATH, .required = true, .help = "path of a device or file", .claims = "path" },
+    { "size", PARAM_INT, .help = "size of a file to create if it does not exist, in MiB" },
+    { "options", PARAM_STRING, .fallback = "sw", .help = "options, as in fstab: sw,pri=5" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "on", "Ensure that the kernel swaps to something.", on_params, on_check, on_apply,
-      .claims = on_claims, .cost_ms = 200,
-      .text = "In /etc/fstab and at once; below another root only in its fstab, with the file.\n",
-      .example = "- name: room for a bad day\n"
+    { "on", "Ensure that swap space is in use.", on_params, on_check, on_apply,
+      .verify_all = on_verify, .claims = on_claims, .cost_ms = 200,
+      .text = "Enables it and saves it in /etc/fstab; below another root it only creates the file "
+              "and\nsaves it in that root's fstab.\n",
+      .example = "- name: swap file\n"
                  "  swap.on:\n"
                  "    - name: /swapfile\n"
                  "    - size: 1\n" },
@@ -150,7 +164,7 @@ static const Action actions[] = {
 
 const Module modules_swap = {
     .name = "swap",
-    .help = "Space to swap to.",
+    .help = "Swap space.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,4 +1,4 @@
-/* sysctl.*: settings of the kernel, kept for the next boot and in force at once. */
+/* sysctl.*: kernel parameters, saved for the next boot and set in the running kernel. */
 #include "base/suggest.h"
 #include "modules/file/edit.h"
 
@@ -14,7 +14,7 @@ typedef struct SettingChange {
     bool set_now;
 } SettingChange;
 
-/* "net.ipv4.conf.eth0/1.forwarding": dots lead down, and a slash is a dot of a name. */
+/* "net.ipv4.conf.eth0/1.forwarding": dots separate components, and a slash is a dot within one. */
 static bool setting_path(Call *call, Str name, Str *out, Error *err)
 {
     Buf path = buf_make_in(call->arena, BUF_UNLIMITED);
@@ -28,8 +28,8 @@ static bool setting_path(Call *call, Str name, Str *out, Error *err)
         buf_put_char(&path, c == '.' ? '/' : c == '/' ? '.' : c);
     }
     *out = buf_str(&path);
-    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a setting of the kernel",
-                           STR_ARG(name));
+    return ok ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a kernel parameter", STR_ARG(name));
 }
 
 static Str next_word(Str *rest)
@@ -44,7 +44,7 @@ static Str next_word(Str *rest)
     return word;
 }
 
-/* Lists of numbers have one blank or tab between them, as the kernel likes. */
+/* Compares lists of numbers, whose separators may be spaces or tabs. */
 static bool same_values(Str a, Str b)
 {
     Str x, y;
@@ -55,7 +55,7 @@ static bool same_values(Str a, Str b)
     return x.len == 0 && y.len == 0;
 }
 
-/* Of "key = value"; false: it is none. */
+/* Splits "key = value". Returns false if it is not one. */
 static bool split_setting(Str line, Str *name, Str *value)
 {
     size_t equals = str_find(line, STR("="), 0);
@@ -71,7 +71,7 @@ static bool split_setting(Str line, Str *name, Str *value)
 
 static void edit_setting(Edit *edit, Str name, Str value)
 {
-    bool placed = edit_wants_absence(edit);
+    bool placed = edit_is_absent(edit);
     for (uint32_t i = 0; i < edit->lines.len;) {
         Str found, now;
         bool same = split_setting(edit->lines.items[i], &found, &now) && str_eq(found, name);
@@ -99,17 +99,17 @@ static bool check_value(Call *call, Str value, Error *err)
 {
     if (!call_has(call, "value")) {
         return str_eq(call_str(call, "state"), STR("absent")) ||
-               error_set(err, ERROR_INVALID, "needs 'value'");
+               error_set(err, ERROR_INVALID, "'value' is required");
     }
     for (size_t i = 0; i < value.len; i++) {
         if ((unsigned char)value.data[i] < ' ' && value.data[i] != '\t') {
-            return error_set(err, ERROR_INVALID, "'value' is one line");
+            return error_set(err, ERROR_INVALID, "'value' must be one line");
         }
     }
     return value.len < VALUE_MAX || error_set(err, ERROR_LIMIT, "'value' is too long");
 }
 
-/* With the neighbor that it may be a misspelling of. Always false. */
+/* Suggests a similarly spelled parameter. Always returns false. */
 static bool fail_unknown(Call *call, Str path, Error *err)
 {
     Str *names, near, name = call_str(call, "name");
@@ -125,14 +125,13 @@ static bool fail_unknown(Call *call, Str path, Error *err)
     }
     bool found = suggest_found(&suggest, &near);
     return error_set(err, ERROR_NOT_FOUND,
-                     "this kernel has no setting '%" STR_FMT "'%s%" STR_FMT "%s", STR_ARG(name),
-                     found ? "; its neighbor is called '" : "", STR_ARG(found ? near : STR_EMPTY),
+                     "this kernel has no parameter '%" STR_FMT "'%s%" STR_FMT "%s", STR_ARG(name),
+                     found ? "; did you mean '" : "", STR_ARG(found ? near : STR_EMPTY),
                      found ? "'" : "");
 }
 
-/* What is in force now. A module of the kernel that brings the setting may come with an earlier
- * step. */
-/* Root can open any file for writing; the kernel refuses only the write to a setting without write bits. */
+/* Root can open any file for writing; the kernel refuses only the write to a parameter without
+ * write bits. */
 static bool check_writable(Call *call, Str path, Error *err)
 {
     FileInfo info;
@@ -140,11 +139,13 @@ static bool check_writable(Call *call, Str path, Error *err)
         return false;
     }
     return (info.mode & 0222) != 0 ||
-           error_set(err, ERROR_INVALID, "the setting '%" STR_FMT "' is read-only",
+           error_set(err, ERROR_INVALID, "the parameter '%" STR_FMT "' is read-only",
                      STR_ARG(call_str(call, "name")));
 }
 
-static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, Error *err)
+/* Reads the current value. An earlier step may load the kernel module that provides the
+ * parameter. */
+static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Error *err)
 {
     Str now;
     if (!host_is_live(call->host) || !call_has(call, "value") ||
@@ -176,6 +177,14 @@ static bool look_at_kernel(Call *call, SettingChange *change, Outcome *outcome, 
     return true;
 }
 
+static bool read_alone(Call *call, Error *err)
+{
+    Str path;
+    return (setting_path(call, call_str(call, "name"), &path, err) || call_blame(call, "name")) &&
+           check_value(call, call_str(call, "value"), err);
+}
+CALL_VERIFY(present_verify, read_alone)
+
 static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Edit edit;
@@ -192,12 +201,12 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         edit.target->has_mode = true;
         edit.target->mode = FILE_MODE_SECRET;
     }
-    if (!edit_end(&edit, secret, outcome, err) || !look_at_kernel(call, change, outcome, err)) {
+    if (!edit_end(&edit, secret, outcome, err) || !read_current(call, change, outcome, err)) {
         return false;
     }
     change->file = edit.target;
     outcome->comment = outcome->changed ? STR("set") : STR("already set");
-    outcome->state = edit_wants_absence(&edit) ? STR("absent") : STR("present");
+    outcome->state = edit_is_absent(&edit) ? STR("absent") : STR("present");
     outcome->found = change;
     return true;
 }
@@ -211,28 +220,27 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
         }
         outcome->changed = true;
     }
-    /* Only what the kernel has taken is kept for the next boot. */
+    /* Saved only after the kernel has accepted it. */
     return target_apply(call, change->file, outcome, err);
 }
 
 static const ParamSpec present_params[] = {
     { "file", PARAM_PATH, .fallback = "/etc/sysctl.d/90-eden.conf",
-      .help = "where it is kept for the next boot", .claims = "path" },
-    { "name", PARAM_STRING, .required = true, .help = "the setting, such as net.ipv4.ip_forward",
-      .claims = "sysctl" },
-    { "value", PARAM_STRING, .decides = "value", .help = "what it shall be" },
+      .help = "file that saves it for the next boot", .claims = "path" },
+    { "name", PARAM_STRING, .required = true,
+      .help = "kernel parameter, such as net.ipv4.ip_forward", .claims = "sysctl" },
+    { "value", PARAM_STRING, .decides = "value", .help = "value of the parameter" },
     { "state", PARAM_STRING, .decides = "state", .fallback = "present", .choices = "present|absent",
-      .help = "whether it shall be kept; what is in force stays when it goes" },
+      .help = "whether it is saved; removing it does not change the running kernel" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "present", "Ensure a setting of the kernel.", present_params, present_check, present_apply,
-      .thing = "kernel-setting name",
-      .text =
-          "It is kept in 'file' for the next boot and put in force at once; below another root\n"
-          "it is only kept. Other files in /etc/sysctl.d may say otherwise at boot: the last one\n"
-          "by name wins.\n",
+    { "present", "Ensure the value of a kernel parameter.", present_params, present_check,
+      present_apply, .verify_all = present_verify, .thing = "kernel-setting name",
+      .text = "It is saved in 'file' for the next boot and set in the running kernel; below\n"
+              "another root it is only saved. Other files in /etc/sysctl.d may override it at\n"
+              "boot: the last one by name takes precedence.\n",
       .example = "- name: forward packets\n"
                  "  sysctl.present:\n"
                  "    - name: net.ipv4.ip_forward\n"
@@ -242,7 +250,7 @@ static const Action actions[] = {
 
 const Module modules_sysctl = {
     .name = "sysctl",
-    .help = "Settings of the kernel.",
+    .help = "Kernel parameters.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,4 +1,4 @@
-/* template.*: values. Parameters arrive evaluated, so there is nothing left to do. */
+/* template.*: values. Parameters are already evaluated, so there is nothing left to do. */
 #include "modules/call.h"
 
 static bool expression_query(Call *call, Outcome *outcome, Error *err)
@@ -9,17 +9,17 @@ static bool expression_query(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec expression_params[] = {
-    { "content", PARAM_ANY, .required = true, .help = "the value, or a template that gives it" },
+    { "content", PARAM_ANY, .required = true, .help = "value, or a template that evaluates to it" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "expression", "Give a value to other steps and to macros.", expression_params,
+    { "expression", "Provide a value to other steps and macros.", expression_params,
       expression_query, .query = expression_query,
-      .text =
-          "What is exactly one '{{ }}' keeps its type, white space around it does not count. The\n"
-          "value of a step is 'value' of its result; of a macro it is the macro itself.\n",
-      .example = "- name: how many\n"
+      .text = "Exactly one '{{ }}', with optional white space around it, preserves the type of\n"
+              "its value. The value of a step is 'value' of its result; that of a macro is the\n"
+              "macro itself.\n",
+      .example = "- name: number of items\n"
                  "  template.expression:\n"
                  "    - content: \"{{ [1, 2, 3] | length }}\"\n" },
     { 0 },

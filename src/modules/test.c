@@ -1,4 +1,4 @@
-/* test.*: steps that end as they are told, to try out requisites and conditions. */
+/* test.*: steps with a given result, to test requisites and conditions. */
 #include "modules/call.h"
 
 static bool ok_check(Call *call, Outcome *outcome, Error *err)
@@ -51,7 +51,7 @@ static bool step_end(Call *call, Outcome *outcome, Error *err)
     return !step_fails(call) || error_set(err, ERROR_OS, "fails as requested");
 }
 
-/* A step that changes something and then fails is found out only by doing it. */
+/* A step that changes something and then fails must look like a change to check. */
 static bool step_check(Call *call, Outcome *outcome, Error *err)
 {
     if (step_changes(call)) {
@@ -78,42 +78,43 @@ static bool test_react(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec ok_params[] = {
-    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { 0 },
 };
 
 static const ParamSpec failed_params[] = {
-    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
-    { "message", PARAM_STRING, .fallback = "fails as requested", .help = "what it says" },
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
+    { "message", PARAM_STRING, .fallback = "fails as requested", .help = "error message" },
     { 0 },
 };
 
 static const ParamSpec step_params[] = {
-    { "name", PARAM_STRING, .help = "any text; requisites can find the step by it" },
+    { "name", PARAM_STRING, .help = "identifier for requisites; has no other effect" },
     { "result", PARAM_STRING, .fallback = "ok", .choices = "ok|changed|failed|true|false|yes|no",
-      .help = "how the step ends" },
-    { "changed", PARAM_BOOL, .fallback = "false", .help = "whether it says that it changed" },
+      .help = "result of the step" },
+    { "changed", PARAM_BOOL, .fallback = "false", .help = "whether it reports a change" },
     { "sleep", PARAM_DURATION, .fallback = "0s", .help = "how long it takes" },
-    { "stdout", PARAM_STRING, .help = "what it prints" },
+    { "stdout", PARAM_STRING, .help = "output of the step" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "ok", "Ends well and changes nothing.", ok_params, ok_check, .react = test_react,
-      .example = "- name: nothing to see here\n"
+    { "ok", "Succeed without changing anything.", ok_params, ok_check, .react = test_react,
+      .example = "- name: nothing to do\n"
                  "  test.ok:\n" },
-    { "changed", "Ends well and says that it changed something.", ok_params, changed_check,
-      changed_apply, .react = test_react, .repeats = true,
+    { "changed", "Succeed and report a change.", ok_params, changed_check, changed_apply,
+      .react = test_react, .repeats = true,
       .example = "- name: something new\n"
                  "  test.changed:\n" },
-    { "failed", "Fails, also in a plan.", failed_params, failed_check, failed_check,
-      .example = "- name: no way\n"
+    { "failed", "Fail, also in a plan.", failed_params, failed_check, failed_check,
+      .example = "- name: always fails\n"
                  "  test.failed:\n"
                  "    - message: the disk is full\n" },
-    { "step", "Ends as the parameters say.", step_params, step_check, step_apply,
+    { "step", "Finish with the given result.", step_params, step_check, step_apply,
       .react = test_react, .repeats = true, .waits = true,
-      .text = "With 'changed: true' and 'result: failed' the step changes something and then\n"
-              "fails, which a plan cannot see.\n",
+      .text =
+          "With 'changed: true' and 'result: failed' the step changes something and then fails,\n"
+          "which a plan cannot predict.\n",
       .example = "- name: takes a moment\n"
                  "  test.step:\n"
                  "    - changed: true\n"
@@ -124,7 +125,7 @@ static const Action actions[] = {
 
 const Module modules_test = {
     .name = "test",
-    .help = "Steps with a given result, to try out requisites and conditions.",
+    .help = "Steps with a given result, to test requisites and conditions.",
     .id_param = "name",
     .actions = actions,
 };

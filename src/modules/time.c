@@ -1,4 +1,4 @@
-/* time.*: waiting. A sleep changes nothing, so it takes place in check; a plan does not wait. */
+/* time.*: waiting. A sleep changes nothing, so check does it; a plan does not wait. */
 #include "modules/call.h"
 #include "sys/clock.h"
 
@@ -19,22 +19,22 @@ static bool sleep_rand_check(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec sleep_params[] = {
-    { "time", PARAM_DURATION, .required = true, .help = "how long" },
+    { "time", PARAM_DURATION, .required = true, .help = "how long to wait" },
     { 0 },
 };
 
 static const ParamSpec sleep_rand_params[] = {
-    { "time", PARAM_DURATION, .required = true, .help = "how long at most" },
+    { "time", PARAM_DURATION, .required = true, .help = "maximum time to wait" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "sleep", "Wait for a while.", sleep_params, sleep_check, .waits = true,
-      .example = "- name: give it a moment\n"
+    { "sleep", "Wait for some time.", sleep_params, sleep_check, .waits = true,
+      .example = "- name: wait a moment\n"
                  "  time.sleep:\n"
                  "    - time: 10ms\n" },
-    { "sleep_rand", "Wait for a while of random length.", sleep_rand_params, sleep_rand_check,
-      .waits = true, .text = "Spreads what many servers would do in the same moment.\n",
+    { "sleep_rand", "Wait for a random time.", sleep_rand_params, sleep_rand_check, .waits = true,
+      .text = "Spreads the load if many servers would otherwise do something simultaneously.\n",
       .example = "- name: not all at once\n"
                  "  time.sleep_rand:\n"
                  "    - time: 10ms\n" },

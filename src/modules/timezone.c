@@ -3,7 +3,8 @@
 #include "sys/host_stream.h"
 
 #define LOCALTIME STR("/etc/localtime")
-#define TIMEZONE  STR("/etc/timezone") /* of Debian, beside the link that everybody has */
+#define ZONES     STR("/usr/share/zoneinfo")
+#define TIMEZONE  STR("/etc/timezone") /* on Debian, in addition to the symlink */
 
 typedef struct ZoneChange {
     Str link;
@@ -11,26 +12,42 @@ typedef struct ZoneChange {
     Target name_file;
 } ZoneChange;
 
-static bool check_zone(Call *call, Str zone, Error *err)
+/* If all zones are missing, any package may install them as a dependency; if only this one is, few
+ * packages can. */
+static bool has_zones(Call *call)
 {
+    FileInfo info;
+    Error ignored;
+    return host_stat(call->host, ZONES, &info, &ignored) && info.kind != FILE_ABSENT;
+}
+
+static bool check_form(Call *call, Error *err)
+{
+    Str zone = call_str(call, "name");
     bool ok = zone.len > 0 && zone.data[0] != '/' && zone.data[zone.len - 1] != '/' &&
               str_find(zone, STR(".."), 0) == STR_NOT_FOUND;
     for (size_t i = 0; ok && i < zone.len; i++) {
         ok = ascii_is_name(zone.data[i]) ||
              (zone.data[i] != '\0' && strchr("/-+", zone.data[i]) != NULL);
     }
-    if (!ok) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a time zone", STR_ARG(zone));
-    }
+    return ok ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a time zone", STR_ARG(zone)) ||
+           call_blame(call, "name");
+}
+CALL_VERIFY(set_verify, check_form)
+
+static bool check_zone(Call *call, Str zone, Error *err)
+{
     FileInfo info;
     Str path = arena_format(call->arena, "/usr/share/zoneinfo/%" STR_FMT, STR_ARG(zone));
     if (!host_stat(call->host, path, &info, err)) {
         return false;
     }
     return info.kind == FILE_REGULAR || info.kind == FILE_LINK ||
-           call_lacks(call, "name", "path", path) ||
+           call_lacks(call, "name", "timezone", zone) ||
+           (!has_zones(call) && call_lacks(call, "name", "path", ZONES)) ||
            error_set(err, ERROR_NOT_FOUND,
-                     "there is no time zone '%" STR_FMT "' in /usr/share/zoneinfo (package tzdata)",
+                     "no time zone '%" STR_FMT "' in /usr/share/zoneinfo (package tzdata)",
                      STR_ARG(zone));
 }
 
@@ -39,7 +56,8 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     Str zone = call_str(call, "name"), now = STR_EMPTY;
     FileInfo info, debian;
     ZoneChange *change = ARENA_NEW(call->arena, ZoneChange);
-    if (!check_zone(call, zone, err) || !host_stat(call->host, LOCALTIME, &info, err) ||
+    if (!check_form(call, err) || !check_zone(call, zone, err) ||
+        !host_stat(call->host, LOCALTIME, &info, err) ||
         !host_stat(call->host, TIMEZONE, &debian, err) ||
         (info.kind == FILE_LINK &&
          !host_read_link(call->host, call->arena, LOCALTIME, &now, err))) {
@@ -48,7 +66,7 @@ static bool set_check(Call *call, Outcome *outcome, Error *err)
     change->link = arena_format(call->arena, "/usr/share/zoneinfo/%" STR_FMT, STR_ARG(zone));
     change->set_link = !str_ends(now, change->link);
     if (debian.kind != FILE_ABSENT) {
-        change->name_file = target_of_system(TIMEZONE);
+        change->name_file = target_for_system_file(TIMEZONE);
         target_set_line(call, &change->name_file, zone);
         if (!target_check_one(call, &change->name_file, outcome, err)) {
             return false;
@@ -70,7 +88,7 @@ static bool set_apply(Call *call, Outcome *outcome, Error *err)
 {
     ZoneChange *change = outcome->found;
     if (change->set_link) {
-        /* In place of a file too, at one moment. */
+        /* Replaces it atomically, even if it is a regular file. */
         Str draft = host_draft_path(call->arena, LOCALTIME);
         if (!call_keep(call, LOCALTIME, err) ||
             !host_make_link(call->host, draft, change->link, err) ||
@@ -89,16 +107,16 @@ static void set_claims(Arena *arena, const Value *params, List *claims)
 
 static const ParamSpec set_params[] = {
     { "name", PARAM_STRING, .decides = "zone", .required = true,
-      .help = "the zone, such as Europe/Berlin" },
+      .help = "time zone, such as Europe/Berlin" },
     { 0 },
 };
 
 static const Action actions[] = {
-    { "set", "Set the time zone of this machine.", set_params, set_check, set_apply,
-      .claims = set_claims, .thing = "timezone",
-      .text = "The link /etc/localtime and, where there is one, /etc/timezone. Programs that run\n"
-              "already keep the zone that they started with.\n",
-      .example = "- name: the same time everywhere\n"
+    { "set", "Ensure the time zone of the machine.", set_params, set_check, set_apply,
+      .verify_all = set_verify, .claims = set_claims, .thing = "timezone",
+      .text = "Sets the symlink /etc/localtime and, if it exists, /etc/timezone. Running\n"
+              "programs keep their time zone until they are restarted.\n",
+      .example = "- name: use UTC\n"
                  "  timezone.set:\n"
                  "    - name: Etc/UTC\n" },
     { 0 },

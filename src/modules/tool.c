@@ -97,7 +97,7 @@ bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err)
     return true;
 }
 
-void tool_show(const ProcessResult *result, Outcome *outcome)
+void tool_report(const ProcessResult *result, Outcome *outcome)
 {
     outcome->out = result->out;
     outcome->error_out = result->error_out;
@@ -107,7 +107,7 @@ void tool_show(const ProcessResult *result, Outcome *outcome)
 
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err)
 {
-    /* Nobody sees what it wrote, so more of that is told than its last words. */
+    /* Its output is not shown elsewhere, so include more of it in the error. */
     ProcessResult told = *result;
     told.error_out = process_words(call->arena, call_scrub(call, result->error_out));
     process_failure(call->arena, &told, call_limit_ms(call, tool->timeout_ms), err);
@@ -117,7 +117,7 @@ bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Err
     return error_set(err, err->kind, "%s %s", slash == NULL ? tool->argv[0] : slash + 1, text);
 }
 
-bool tool_do(Call *call, const char *const *argv, Str *out, Error *err)
+bool tool_run_checked(Call *call, const char *const *argv, Str *out, Error *err)
 {
     Tool tool = { .argv = argv };
     ProcessResult result;
@@ -130,7 +130,7 @@ bool tool_do(Call *call, const char *const *argv, Str *out, Error *err)
     if (out != NULL) {
         *out = result.out;
     }
-    /* Who counts on a list would take what is cut off for what is not there. */
+    /* A truncated list must not be mistaken for a complete one. */
     return out == NULL || !result.out_cut ||
            error_set(err, ERROR_LIMIT, "%s wrote more than %d MiB", argv[0], TOOL_OUTPUT_MAX >> 20);
 }
@@ -154,7 +154,7 @@ bool tool_find(Call *call, const char *program, Str *out)
     return false;
 }
 
-bool tool_is_there(Call *call, const char *program)
+bool tool_exists(Call *call, const char *program)
 {
     Str path;
     return tool_find(call, program, &path);
@@ -190,20 +190,21 @@ Str tool_join(Call *call, Value list, char between)
     return buf_str(&text);
 }
 
-bool tool_word(Str text, const char *what, Error *err)
+bool tool_check_word(Str text, const char *what, Error *err)
 {
     if (text.len == 0) {
-        return error_set(err, ERROR_INVALID, "%s cannot be named by an empty text", what);
+        return error_set(err, ERROR_INVALID, "the name of %s cannot be empty", what);
     }
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f) {
-            return error_set(err, ERROR_INVALID, "%s cannot have a control character in its name",
+            return error_set(err, ERROR_INVALID, "the name of %s cannot contain control characters",
                              what);
         }
     }
     if (text.data[0] == '-') {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' would be an option, not %s",
-                         STR_ARG(text), what);
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' would be parsed as an option, not as %s", STR_ARG(text),
+                         what);
     }
     return true;
 }

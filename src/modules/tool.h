@@ -1,8 +1,8 @@
 /* Programs of the system that modules use, such as useradd and nft.
  *
- * They run without a shell, with English messages, the usual directories in PATH and no way to ask
- * questions; below another root with that root as their own. What users wrote goes into arguments
- * only behind tool_word() or "--". */
+ * They run without a shell and without prompts, with messages in English and the standard
+ * directories in PATH; below another root they are chrooted there. User input is passed as an
+ * argument only after tool_check_word() or "--". */
 #pragma once
 
 #include "base/vec.h"
@@ -10,58 +10,59 @@
 #include "sys/process.h"
 
 enum {
-    TOOL_OUTPUT_MAX = 64 << 20 /* bytes of each stream that are kept: lists of packages are long */
+    /* maximum output of each stream, in bytes: lists of packages are long */
+    TOOL_OUTPUT_MAX = 64 << 20
 };
 
-/* Zeros mean: no input, nothing more in the environment, the call's timeout, which holds for those
- * with a longer one too. */
+/* Zeroed fields mean: no input, no additional environment, the call's timeout, which also limits a
+ * longer one. */
 typedef struct Tool {
-    const char *const *argv; /* ends with NULL */
+    const char *const *argv; /* terminated by NULL */
     Str input;
-    const char *const *env; /* "NAME=value", ends with NULL */
+    const char *const *env; /* "NAME=value", terminated by NULL */
     int64_t timeout_ms;
     bool join_output; /* see ProcessSpec */
-    int input_file;   /* see ProcessSpec, also for what follows */
+    int input_file;   /* see ProcessSpec, like the fields below */
     ProcessTake take;
     void *take_context;
     ProcessLine line; /* see ProcessSpec */
     void *line_context;
-    const Account *account; /* whom it runs as, in their home; NULL: as this process */
+    const Account *account; /* user to run as, in the home directory; NULL: as this process */
 } Tool;
 
-/* To its end, however that is. False when it could not be started: ERROR_NOT_FOUND when the
- * machine does not have it. */
+/* Runs it until it exits, with any result. Returns false if it could not be started:
+ * ERROR_NOT_FOUND if it is not installed. */
 MUST_CHECK bool tool_run(Call *call, const Tool *tool, ProcessResult *out, Error *err);
-/* What it wrote and how it ended, for the report of the step. */
-void tool_show(const ProcessResult *result, Outcome *outcome);
-/* "useradd exited with 3: ...". Always false. */
+/* Copies output and exit code to the report of the step. */
+void tool_report(const ProcessResult *result, Outcome *outcome);
+/* Sets "useradd exited with 3: ...". Always returns false. */
 bool tool_failure(Call *call, const Tool *tool, const ProcessResult *result, Error *err);
-/* Runs it; anything but exit code 0 is a failure. `out` (may be NULL) is what it wrote, all of it:
- * more than can be kept is ERROR_LIMIT. */
-MUST_CHECK bool tool_do(Call *call, const char *const *argv, Str *out, Error *err);
-#define TOOL_DO(call, out, err, ...) \
-    tool_do(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
+/* Runs it and fails if the exit code is not 0. `out` (may be NULL) is its complete output; fails
+ * with ERROR_LIMIT if that is too large. */
+MUST_CHECK bool tool_run_checked(Call *call, const char *const *argv, Str *out, Error *err);
+#define TOOL_RUN(call, out, err, ...) \
+    tool_run_checked(call, (const char *const[]){ __VA_ARGS__, NULL }, out, err)
 
-/* The home of programs that run as this process: where HOME says, except that root does not use the
- * directory of another user, whose settings and plugins programs would take from there. Of other users
- * it may be empty. */
+/* The home directory of programs that run as this process: $HOME, except that root does not use the
+ * directory of another user, since programs would load settings and plugins from it. May be empty
+ * for other users. */
 Str tool_home(Call *call);
 
-/* Whether the machine has the program, and where. */
+/* Returns true if the program is installed, and sets its path. */
 bool tool_find(Call *call, const char *program, Str *out);
-bool tool_is_there(Call *call, const char *program);
+bool tool_exists(Call *call, const char *program);
 
-/* Arguments one by one: tool_arg, and at the end tool_args_end. */
+/* A list of arguments: append with tool_arg, finish with tool_args_end. */
 typedef VEC(const char *) ToolArgs;
 void tool_arg(Call *call, ToolArgs *args, Str text);
-/* "--NAME=VALUE"; nothing when the value is empty. */
+/* Adds "--NAME=VALUE", or nothing if the value is empty. */
 void tool_option(Call *call, ToolArgs *args, const char *name, Str value);
 const char *const *tool_args_end(Call *call, ToolArgs *args);
 /* "NAME=value", for Tool.env. */
 const char *tool_variable(Call *call, const char *name, Str value);
-/* The texts of a list as one; empty when there is no list. */
+/* Joins the strings of a list; empty if there is no list. */
 Str tool_join(Call *call, Value list, char between);
 
-/* Fails unless `text` can be an argument by itself: not empty, not an option, on one line.
- * `what` is what it shall be: "a user", "a package". */
-MUST_CHECK bool tool_word(Str text, const char *what, Error *err);
+/* Fails unless the string is safe as an argument: not empty, not an option, on one line. `what` is
+ * used in the message: "a user", "a package". */
+MUST_CHECK bool tool_check_word(Str text, const char *what, Error *err);

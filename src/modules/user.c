@@ -1,13 +1,13 @@
-/* user.*: users, by useradd and its kin.
+/* user.*: users, with useradd and related programs.
  *
- * What there is, is read from the files of the root itself, so that a check needs no process. A
- * password is only ever its hash, and reaches chpasswd by its standard input. */
-#include "modules/people.h"
+ * The current state is read from the files of the root itself, so that a check needs no process. A
+ * password is always a hash, and is passed to chpasswd on standard input. */
+#include "modules/accounts.h"
 #include "modules/tool.h"
 
 #define SHADOW_FILE STR("/etc/shadow")
 
-/* Fields of passwd and shadow. */
+/* Field indexes in passwd and shadow. */
 enum {
     PASSWD_GID = 3,
     PASSWD_FULLNAME = 4,
@@ -17,10 +17,10 @@ enum {
 };
 
 typedef struct UserChange {
-    PeopleRow now, shadow;
-    ToolArgs options; /* for useradd and usermod alike */
+    AccountRow now, shadow;
+    ToolArgs options; /* for both useradd and usermod */
     bool set_password;
-    bool modify; /* usermod has something to do */
+    bool modify; /* usermod must run */
 } UserChange;
 
 static void add_option(Call *call, UserChange *change, const char *option, Str value)
@@ -30,11 +30,11 @@ static void add_option(Call *call, UserChange *change, const char *option, Str v
     change->modify = true;
 }
 
-/* A field of passwd that is text. */
+/* A string field of passwd. */
 typedef struct TextField {
     const char *param;
     uint32_t number;
-    const char *option; /* of useradd and usermod */
+    const char *option; /* option of useradd and usermod */
 } TextField;
 
 static const TextField fullname_field = { "fullname", PASSWD_FULLNAME, "-c" };
@@ -50,12 +50,12 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
     }
     for (size_t i = 0; i < wanted.len; i++) {
         if (wanted.data[i] == ':' || (unsigned char)wanted.data[i] < ' ') {
-            return error_set(err, ERROR_INVALID, "'%s' cannot have ':' or control characters",
+            return error_set(err, ERROR_INVALID, "'%s' cannot contain ':' or control characters",
                              field->param);
         }
     }
     add_option(call, change, field->option, wanted);
-    outcome_change(call, outcome, field->param, people_old(&change->now, value_string(now)),
+    outcome_change(call, outcome, field->param, account_old_value(&change->now, value_string(now)),
                    value_string(wanted));
     return true;
 }
@@ -63,7 +63,8 @@ static bool check_text(Call *call, UserChange *change, const TextField *field, O
 static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     bool differs;
-    if (!people_check_number(call, &people_user, "uid", &change->now, outcome, &differs, err)) {
+    if (!account_check_number(call, &account_kind_user, "uid", &change->now, outcome, &differs,
+                              err)) {
         return false;
     }
     if (differs) {
@@ -73,7 +74,7 @@ static bool check_uid(Call *call, UserChange *change, Outcome *outcome, Error *e
     return true;
 }
 
-/* The own group, by name or number. In a plan it may still be missing. */
+/* The primary group, by name or number. In a plan it may not exist yet. */
 static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
     Str wanted = call_str(call, "group");
@@ -82,7 +83,7 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
     if (!call_has(call, "group")) {
         return true;
     }
-    if (!tool_word(wanted, "a group", err)) {
+    if (!tool_check_word(wanted, "a group", err)) {
         return false;
     }
     bool known = host_find_group(call->host, wanted, &gid, err);
@@ -93,14 +94,14 @@ static bool check_gid(Call *call, UserChange *change, Outcome *outcome, Error *e
     if (!known || (int64_t)gid != now) {
         add_option(call, change, "-g", wanted);
         Str old = host_group_name(call->host, call->arena, (gid_t)now);
-        outcome_change(call, outcome, "group", people_old(&change->now, value_string(old)),
+        outcome_change(call, outcome, "group", account_old_value(&change->now, value_string(old)),
                        value_string(wanted));
     }
     return true;
 }
 
-/* Without `remove_groups` the user stays in those that are not named, also in one that somebody
- * else, as a package, adds meanwhile. */
+/* Without `remove_groups` the user stays in groups that are not listed, including one that, for
+ * instance, a package adds in the meantime. */
 static void set_groups(Call *call, UserChange *change, List *now, const List *wanted,
                        Outcome *outcome)
 {
@@ -112,33 +113,33 @@ static void set_groups(Call *call, UserChange *change, List *now, const List *wa
     for (uint32_t i = 0; adds && i < now->len; i++) {
         list_push(call->arena, all, now->items[i]);
     }
-    all = people_sorted(call->arena, value_list(all));
-    if (people_same_names(now, all)) {
+    all = accounts_sort_names(call->arena, value_list(all));
+    if (accounts_same_names(now, all)) {
         return;
     }
     if (adds) {
         tool_arg(call, &change->options, STR("-a"));
     }
-    add_option(call, change, "-G", people_joined(call->arena, wanted));
-    outcome_change(call, outcome, "groups", people_old(&change->now, value_list(now)),
+    add_option(call, change, "-G", accounts_join_names(call->arena, wanted));
+    outcome_change(call, outcome, "groups", account_old_value(&change->now, value_list(now)),
                    value_list(all));
 }
 
 static bool check_groups(Call *call, UserChange *change, Outcome *outcome, Error *err)
 {
-    List *now, *wanted = people_sorted(call->arena, call_param(call, "groups"));
+    List *now, *wanted = accounts_sort_names(call->arena, call_param(call, "groups"));
     if (!call_has(call, "groups")) {
         return true;
     }
-    if (!people_check_exist(call, &people_group, "groups", wanted, err) ||
-        !people_groups_of(call, call_str(call, "name"), &now, err)) {
+    if (!accounts_check_exist(call, &account_kind_group, "groups", wanted, err) ||
+        !accounts_groups_of(call, call_str(call, "name"), &now, err)) {
         return false;
     }
     set_groups(call, change, now, wanted, outcome);
     return true;
 }
 
-/* useradd only warns of it, and nobody could log in. */
+/* useradd only warns about it, but the user could not log in. */
 static bool check_shell(Call *call, const UserChange *change, Error *err)
 {
     FileInfo info;
@@ -150,7 +151,7 @@ static bool check_shell(Call *call, const UserChange *change, Error *err)
         return call_blame(call, "shell");
     }
     return info.kind != FILE_ABSENT || call_lacks(call, "shell", "path", shell) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no shell '%" STR_FMT "'", STR_ARG(shell));
+           error_set(err, ERROR_NOT_FOUND, "shell '%" STR_FMT "' not found", STR_ARG(shell));
 }
 
 static bool check_hash(Str hash, Error *err)
@@ -158,18 +159,18 @@ static bool check_hash(Str hash, Error *err)
     for (size_t i = 0; i < hash.len; i++) {
         if (hash.data[i] == ':' || (unsigned char)hash.data[i] <= ' ') {
             return error_set(err, ERROR_INVALID,
-                             "'password' is not the hash of one, as 'mkpasswd' prints it");
+                             "'password' is not a password hash as printed by 'mkpasswd'");
         }
     }
     if (hash.len == 0) {
         return error_set(err, ERROR_INVALID,
-                         "'password' is empty, which would let everybody in; '!' is for none that "
-                         "fits");
+                         "'password' is empty, which would allow logins without a password; use "
+                         "'!' to disable it");
     }
     return hash.data[0] == '$' || hash.data[0] == '!' || hash.data[0] == '*' ||
-           error_set(
-               err, ERROR_INVALID,
-               "'password' is the hash of a password, not the password: 'mkpasswd' makes one");
+           error_set(err, ERROR_INVALID,
+                     "'password' must be the hash of a password, not the password itself; create "
+                     "it with 'mkpasswd'");
 }
 
 static bool present_verify(Arena *arena, const Action *action, const Value *params, const char **at,
@@ -178,7 +179,12 @@ static bool present_verify(Arena *arena, const Action *action, const Value *para
     Value password = params_get(action->params, params, "password");
     Str name = params_text(action->params, params, "name");
     *at = "name";
-    if (name.len > 0 && !people_check_name(name, "a user", err)) {
+    if (name.len > 0 && !account_check_name(name, "a user", err)) {
+        return false;
+    }
+    Value uid = params_get(action->params, params, "uid");
+    *at = "uid";
+    if (uid.kind == VALUE_INT && !account_check_id(uid.integer, err)) {
         return false;
     }
     *at = "password";
@@ -210,8 +216,8 @@ static bool moves_home(Call *call, const UserChange *change)
            !str_eq(call_str(call, "home"), change->now.fields[PASSWD_HOME]);
 }
 
-/* useradd and usermod make the home and give it to the user by its name: who owns a directory above it
- * could exchange it for a link meanwhile, and so give away /etc. */
+/* useradd and usermod create the home directory and chown it by name: the owner of a parent
+ * directory could replace it with a symlink in between and become the owner of /etc. */
 static bool check_home(Call *call, const UserChange *change, Error *err)
 {
     bool is_made = !change->now.found && call_bool(call, "create_home") && call_has(call, "home");
@@ -232,8 +238,8 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
 {
     Str name = call_str(call, "name");
     UserChange *change = ARENA_NEW(call->arena, UserChange);
-    if (!people_look(call, &people_user, &change->now, err) ||
-        !people_find(call, SHADOW_FILE, PEOPLE_NAME, name, &change->shadow, err)) {
+    if (!account_read(call, &account_kind_user, &change->now, err) ||
+        !accounts_find(call, SHADOW_FILE, PEOPLE_NAME, name, &change->shadow, err)) {
         return false;
     }
     if (!change->now.found) {
@@ -248,7 +254,7 @@ static bool present_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     outcome->found = change;
-    people_tell_present(&change->now, outcome);
+    account_report_present(&change->now, outcome);
     return true;
 }
 
@@ -269,7 +275,7 @@ static bool run_tool(Call *call, UserChange *change, Error *err)
         tool_arg(call, &args, STR("-m"));
     }
     tool_arg(call, &args, call_str(call, "name"));
-    return tool_do(call, tool_args_end(call, &args), NULL, err);
+    return tool_run_checked(call, tool_args_end(call, &args), NULL, err);
 }
 
 static bool set_password(Call *call, Error *err)
@@ -289,7 +295,7 @@ static bool set_password(Call *call, Error *err)
 static bool present_apply(Call *call, Outcome *outcome, Error *err)
 {
     UserChange *change = outcome->found;
-    if (!call_keep(call, people_user.path, err)) {
+    if (!call_keep(call, account_kind_user.path, err)) {
         return false;
     }
     if (!change->now.found || change->modify) {
@@ -310,15 +316,15 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
-    PeopleRow now;
-    if (!people_look(call, &people_user, &now, err)) {
+    AccountRow now;
+    if (!account_read(call, &account_kind_user, &now, err)) {
         return false;
     }
-    if (str_eq(now.fields[PEOPLE_NUMBER], STR("0"))) {
-        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has the number 0 and is not removed",
+    if (str_eq(now.fields[ACCOUNT_NUMBER], STR("0"))) {
+        return error_set(err, ERROR_DENIED, "'%" STR_FMT "' has uid 0 and is not removed",
                          STR_ARG(call_str(call, "name")));
     }
-    people_tell_absent(call, &people_user, &now, outcome);
+    account_report_absent(call, &account_kind_user, &now, outcome);
     return true;
 }
 
@@ -330,8 +336,8 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
         tool_arg(call, &args, STR("-r"));
     }
     tool_arg(call, &args, call_str(call, "name"));
-    if (!call_keep(call, people_user.path, err) ||
-        !tool_do(call, tool_args_end(call, &args), NULL, err)) {
+    if (!call_keep(call, account_kind_user.path, err) ||
+        !tool_run_checked(call, tool_args_end(call, &args), NULL, err)) {
         return false;
     }
     outcome->changed = true;
@@ -339,14 +345,14 @@ static bool absent_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* The order of these is known to the claims. */
+/* present_claims depends on this order. */
 enum {
     PRESENT_NAME,
     PRESENT_GROUP,
     PRESENT_HOME,
 };
 
-/* useradd makes a group of the same name where none is given, and the home. */
+/* useradd creates a group of the same name unless one is set, and the home directory. */
 static void present_claims(Arena *arena, const Value *params, List *claims)
 {
     Value name = params[PRESENT_NAME];
@@ -364,34 +370,31 @@ static void present_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const ParamSpec present_params[] = {
-    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "the user",
+    [PRESENT_NAME] = { "name", PARAM_STRING, .required = true, .help = "name of the user",
                        .claims = "user" },
-    [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "the user's own group, by name or number",
+    [PRESENT_GROUP] = { "group", PARAM_STRING, .help = "primary group, by name or number",
                         .decides = "group", .claims = "needs:group" },
-    [PRESENT_HOME] = { "home", PARAM_PATH, .decides = "home", .help = "the user's directory" },
-    { "groups", PARAM_STRINGS, .help = "further groups", .claims = "needs:group" },
-    { "shell", PARAM_PATH, .decides = "shell", .help = "what runs when the user logs in",
-      .claims = "needs:path" },
+    [PRESENT_HOME] = { "home", PARAM_PATH, .decides = "home", .help = "home directory" },
+    { "groups", PARAM_STRINGS, .help = "supplementary groups", .claims = "needs:group" },
+    { "shell", PARAM_PATH, .decides = "shell", .help = "login shell", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
-      .help = "leave all further groups that 'groups' does not name" },
-    { "uid", PARAM_INT, .decides = "uid", .help = "the user's number" },
-    { "fullname", PARAM_STRING, .decides = "full name",
-      .help = "what the user is called by people" },
+      .help = "remove the user from supplementary groups that 'groups' does not list" },
+    { "uid", PARAM_INT, .decides = "uid", .help = "user id" },
+    { "fullname", PARAM_STRING, .decides = "full name", .help = "full name of the user" },
     { "create_home", PARAM_BOOL, .fallback = "true",
-      .help = "make that directory together with the user" },
+      .help = "create the home directory together with the user" },
     { "move_home", PARAM_BOOL, .fallback = "false",
-      .help = "move its content when the directory becomes another" },
+      .help = "move the content of the home directory if its path changes" },
     { "password", PARAM_STRING, .decides = "password",
-      .help = "the hash of a password; '!' for none that fits" },
+      .help = "hash of the password; '!' disables it" },
     { "system", PARAM_BOOL, .fallback = "false",
-      .help = "take a number for system users when it is created" },
+      .help = "use an id for system users if it is created" },
     { 0 },
 };
 
 static const ParamSpec absent_params[] = {
-    { "name", PARAM_STRING, .required = true, .help = "the user", .claims = "user" },
-    { "purge", PARAM_BOOL, .fallback = "false",
-      .help = "remove the user's directory and mail too" },
+    { "name", PARAM_STRING, .required = true, .help = "name of the user", .claims = "user" },
+    { "purge", PARAM_BOOL, .fallback = "false", .help = "remove the home directory and mail too" },
     { 0 },
 };
 
@@ -399,13 +402,14 @@ static const Action actions[] = {
     { "present", "Ensure that a user exists.", present_params, present_check, present_apply,
       .verify = present_verify, .claims = present_claims, .cost_ms = 60, .thing = "user name",
       .wants = "state=present",
-      .text = "What is not given stays as it is, or as the system decides for new users. Groups\n"
-              "must exist; group.present steps come first wherever they stand. A home is not made\n"
-              "below a directory of another user, who could put a link in its place.\n"
-              "\n"
-              "'password' is a hash, as 'mkpasswd' prints it, and belongs into !secret: it is\n"
-              "never shown.\n",
-      .example = "- name: the web user\n"
+      .text =
+          "What is not set is left unchanged, or decided by the system for new users. Groups must\n"
+          "exist; group.present steps run first regardless of their position. A home directory is\n"
+          "not created below a directory of another user, who could replace it with a symlink.\n"
+          "\n"
+          "'password' is a hash, as printed by 'mkpasswd', and should be a !secret: it is never\n"
+          "shown.\n",
+      .example = "- name: user of the web server\n"
                  "  user.present:\n"
                  "    - name: web\n"
                  "    - system: true\n"
@@ -413,9 +417,9 @@ static const Action actions[] = {
                  "    - shell: /usr/sbin/nologin\n" },
     { "absent", "Ensure that a user does not exist.", absent_params, absent_check, absent_apply,
       .cost_ms = 60, .thing = "user name", .wants = "state=absent",
-      .text = "The user's processes are not ended: while there are some, the step fails. Whoever\n"
-              "has the number 0 stays.\n",
-      .example = "- name: no games\n"
+      .text = "The user's processes are not killed: if there are any, the step fails. A user\n"
+              "with uid 0 is never removed.\n",
+      .example = "- name: no user for games\n"
                  "  user.absent:\n"
                  "    - name: games\n" },
     { 0 },

@@ -7,21 +7,20 @@ static bool value_check(Call *call, Outcome *outcome, Error *err)
 }
 
 static const Action actions[] = {
-    { "value", "Ensure that a YAML file has a value at a place, or none.", document_params,
-      value_check, target_apply_one, .claims = document_claims, .thing = "path name",
-      .part = "path", .wants = "kind=file",
-      .text =
-          "Comments, order, indentation and quotes of the file stay: only the text of the value\n"
-          "is changed, and of a map or list only what differs. Maps on the way that are missing\n"
-          "are made. A file where that cannot be done without touching other lines, because an\n"
-          "anchor is used elsewhere for instance, is left alone and the step fails. So does a\n"
-          "file of several documents.\n"
-          "\n"
-          "'path' has dots between its keys, or starts with '/' and is a JSON pointer, or is a\n"
-          "list. A number is a place in a list. A path that ends with '-' means one item of a\n"
-          "list, in any place: it is appended if it is missing, and 'state:\n"
-          "absent' removes it.\n",
-      .example = "- name: no root by ssh in new machines\n"
+    { "value", "Ensure that a YAML file has a value at a path, or does not.", document_params,
+      value_check, target_apply_one, .verify_all = document_verify, .claims = document_claims,
+      .thing = "path name", .part = "path", .part_kind = PART_DATA_PATH, .wants = "kind=file",
+      .text = "Comments, order, indentation and quotes of the file are preserved: only the\n"
+              "value is changed, and in a map or list only what differs. Missing maps along the\n"
+              "path are created. If the change is not possible without touching other lines,\n"
+              "for instance because an anchor is used elsewhere, the file is left unchanged and\n"
+              "the step fails. The step also fails for a file with several documents.\n"
+              "\n"
+              "'path' consists of keys separated by dots, or is a JSON pointer that starts with\n"
+              "'/', or a list. A number is an index in a list. A path that ends with '-' means\n"
+              "an item of a list at any position: it is appended if it is missing, and 'state:\n"
+              "absent' removes it.\n",
+      .example = "- name: no root logins on new machines\n"
                  "  yaml.value:\n"
                  "    - name: /etc/cloud/cloud.cfg\n"
                  "    - path: disable_root\n"

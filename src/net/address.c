@@ -1,3 +1,6 @@
+/* Parsing, comparing and printing addresses. A text is a Unix path if it starts with '/' or
+ * "unix:/", otherwise a host with an optional port; a host is an IP address if inet_pton accepts
+ * it, otherwise it must be a DNS name. */
 #include "net/address.h"
 
 #include <arpa/inet.h>
@@ -23,7 +26,8 @@ static bool parse_port(Str text, uint16_t *out)
     return true;
 }
 
-/* A name of the DNS, by its letters. One whose last part is a number is a mistyped IP address. */
+/* Checks the syntax of a DNS name. A name whose last label is all digits is a mistyped IP
+ * address. */
 static bool is_name(Str host)
 {
     size_t label = 0;
@@ -82,7 +86,7 @@ static bool is_ip(int family, const char *host)
 
 bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
 {
-    if (str_starts(text, STR("unix:/"))) { /* a host may be called so too */
+    if (str_starts(text, STR("unix:/"))) { /* a host may be named "unix" too */
         return parse_unix(str_from_offset(text, 5), out, err);
     }
     if (str_starts(text, STR("/"))) {
@@ -105,7 +109,7 @@ bool address_parse(Str text, uint16_t default_port, Address *out, Error *err)
         port_text = str_from_offset(port_text, 1);
     } else {
         size_t colon = str_find(text, STR(":"), 0);
-        /* Several colons are an IPv6 address without a port. */
+        /* With several colons it is an IPv6 address without a port. */
         if (colon != STR_NOT_FOUND && colon == str_find_last(text, STR(":"))) {
             host = str_slice(text, 0, colon);
             port_text = str_from_offset(text, colon + 1);
@@ -212,7 +216,7 @@ bool socket_address_origin(const SocketAddress *address, uint64_t *out)
             *out = ntohl(v4);
             return true;
         }
-        /* No global IPv6 address has zeros in the half where IPv4 addresses have theirs. */
+        /* No global IPv6 address has zeros in the half that overlaps the range of IPv4 origins. */
         uint64_t half = 0;
         for (int i = 0; i < 8; i++) {
             half = half << 8 | v6->s6_addr[i];
@@ -223,7 +227,7 @@ bool socket_address_origin(const SocketAddress *address, uint64_t *out)
     return false;
 }
 
-/* All IP addresses as IPv6 has them. */
+/* Maps IPv4 addresses into IPv6, so that both can be compared. */
 static struct in6_addr widen(const Address *address)
 {
     SocketAddress socket = address_to_socket(address);
@@ -269,7 +273,7 @@ bool address_is_any(const Address *address)
            (IN6_IS_ADDR_V4MAPPED(&wide) && memcmp(&wide.s6_addr[12], none, sizeof none) == 0);
 }
 
-void address_reach_here(Address *address)
+void address_make_connectable(Address *address)
 {
     if (address_is_any(address)) {
         bool is_v6 = strchr(address->host, ':') != NULL;

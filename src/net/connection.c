@@ -1,3 +1,13 @@
+/* One connection as a state machine: opening (resolving), connecting to one candidate address after
+ * another, the TLS handshake, ready, finishing, closed.
+ *
+ * Two rules keep callbacks safe. The owner may free the connection in any callback, so every entry
+ * from the loop increments `busy`, and the memory is released when the last one returns. And
+ * callbacks never run within a call by the owner: failures noticed there are stored in `failure`
+ * and reported by a deferred task.
+ *
+ * TLS may have decrypted data that the kernel will never report again, so reading continues through
+ * the same deferred task when tls_stream_has_pending(). */
 #include "net/connection.h"
 
 #include <errno.h>
@@ -15,32 +25,33 @@
 #include "net/watch.h"
 
 enum {
-    READ_PIECE = 16 << 10, /* a whole TLS record */
-    READS_AT_ONCE = 4,     /* then others have their turn */
+    READ_PIECE = 16 << 10, /* one full TLS record */
+    READS_AT_ONCE = 4,     /* then other connections are served */
 };
 
 enum {
-    STATE_OPENING, /* nothing yet, or a name is looked up */
+    STATE_OPENING, /* not connected yet, or resolving the name */
     STATE_CONNECTING,
-    STATE_SHAKING, /* TLS handshake */
+    STATE_HANDSHAKE, /* in the TLS handshake */
     STATE_READY,
-    STATE_FINISHING, /* only what is unsent still goes out */
+    STATE_FINISHING, /* only sends what is still unsent */
     STATE_CLOSED,
 };
 
 static const SmState states[] = {
-    [STATE_OPENING] = { "opening", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_SHAKING) |
+    [STATE_OPENING] = { "opening", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_HANDSHAKE) |
                                            SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
-    [STATE_CONNECTING] = { "connecting", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_SHAKING) |
+    [STATE_CONNECTING] = { "connecting", .next = SM_TO(STATE_CONNECTING) | SM_TO(STATE_HANDSHAKE) |
                                                  SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
-    [STATE_SHAKING] = { "in the TLS handshake", .next = SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
+    [STATE_HANDSHAKE] = { "in the TLS handshake",
+                          .next = SM_TO(STATE_READY) | SM_TO(STATE_CLOSED) },
     [STATE_READY] = { "ready", .next = SM_TO(STATE_FINISHING) | SM_TO(STATE_CLOSED) },
     [STATE_FINISHING] = { "finishing", .next = SM_TO(STATE_CLOSED) },
     [STATE_CLOSED] = { "closed" },
 };
 static const SmTable state_table = { "connection", states, COUNT_OF(states), NULL };
 
-/* What is needed only until a client's connection stands. */
+/* Needed only until a client's connection is established. */
 typedef struct Opening {
     Address address;
     char tls_host[ADDRESS_HOST_MAX + 1];
@@ -60,15 +71,15 @@ struct Connection {
     TlsContext *tls_context;
     TlsStream *tls;
     Opening *opening;
-    Error *failure; /* one that is told in the next turn */
+    Error *failure; /* reported in the next iteration of the loop */
     LoopTimer timer;
     LoopTask task;
     Buf unsent;
-    size_t unsent_at; /* bytes of it that are gone already */
+    size_t unsent_at; /* how much of it was sent */
     ConnectionOwner owner;
     ConnectionLink link;
-    uint32_t busy; /* calls under way that still look at this memory */
-    bool freed, said_goodbye, paused;
+    uint32_t busy; /* calls on the stack that still use this memory */
+    bool freed, sent_shutdown, paused;
     Peer peer;
 };
 
@@ -99,14 +110,14 @@ static void leave(Connection *connection)
     }
 }
 
-static bool is_over(const Connection *connection)
+static bool is_closed(const Connection *connection)
 {
     return connection->freed || connection->sm.state == STATE_CLOSED;
 }
 
 static void end(Connection *connection, const Error *why)
 {
-    if (!is_over(connection)) {
+    if (!is_closed(connection)) {
         Error kept = *why;
         sm_move(&connection->sm, STATE_CLOSED);
         release(connection);
@@ -114,7 +125,7 @@ static void end(Connection *connection, const Error *why)
     }
 }
 
-/* For failures within calls of the owner, who is not called back from there. */
+/* For failures within calls by the owner, whose callbacks must not run from there. */
 static void end_later(Connection *connection, const Error *why)
 {
     if (connection->failure == NULL) {
@@ -124,30 +135,30 @@ static void end_later(Connection *connection, const Error *why)
     }
 }
 
-static void look_for(Connection *connection)
+static void update_watch(Connection *connection)
 {
     watch_set(connection->watch, !connection->paused, connection_unsent(connection) > 0);
 }
 
-/* --- Becoming ready -------------------------------------------------------------------------- */
+/* --- Connecting ------------------------------------------------------------------------------ */
 
 static void become_ready(Connection *connection)
 {
     free(TAKE(connection->opening));
     loop_timer_stop(&connection->timer);
     sm_move(&connection->sm, STATE_READY);
-    look_for(connection);
+    update_watch(connection);
     connection->events->ready(connection->context);
 }
 
-static void shake(Connection *connection)
+static void continue_handshake(Connection *connection)
 {
     Error err = { 0 };
     switch (tls_stream_handshake(connection->tls, &connection->peer.tls, &err)) {
     case TLS_DONE:
         become_ready(connection);
-        /* The peer may have sent more than its handshake already. */
-        if (!is_over(connection) && tls_stream_has_pending(connection->tls)) {
+        /* The peer may have sent data right after its handshake. */
+        if (!is_closed(connection) && tls_stream_has_pending(connection->tls)) {
             loop_defer(connection->loop, &connection->task);
         }
         break;
@@ -158,10 +169,10 @@ static void shake(Connection *connection)
 }
 
 enum {
-    PEER_GROUPS_MAX = 1024 /* whoever is in more is known by the first */
+    PEER_GROUPS_MAX = 1024 /* of a peer in more groups, only the first ones are checked */
 };
 
-/* Whether the peer of a Unix socket is also in this group. */
+/* Whether the peer of a Unix socket is also a member of this group. */
 static bool has_group(int descriptor, gid_t group)
 {
     gid_t groups[PEER_GROUPS_MAX];
@@ -203,8 +214,8 @@ static void read_peer(Connection *connection)
     }
 }
 
-/* The socket is connected. */
-static void begin(Connection *connection)
+/* Called when the socket is connected. */
+static void start_protocol(Connection *connection)
 {
     Opening *opening = connection->opening;
     Error err = { 0 };
@@ -213,7 +224,7 @@ static void begin(Connection *connection)
         become_ready(connection);
         return;
     }
-    /* With the name: a resumed session shows no certificate in which it could be looked for. */
+    /* Includes the name, because a resumed session has no certificate to check the name against. */
     char target[2 * ADDRESS_HOST_MAX + 16] = "";
     if (opening != NULL) {
         snprintf(target, sizeof target, "%s %u %s", opening->address.host, opening->address.port,
@@ -225,8 +236,8 @@ static void begin(Connection *connection)
         end(connection, &err);
         return;
     }
-    sm_move(&connection->sm, STATE_SHAKING);
-    shake(connection);
+    sm_move(&connection->sm, STATE_HANDSHAKE);
+    continue_handshake(connection);
 }
 
 static void descriptor_ready(void *context, bool can_read, bool can_write);
@@ -286,7 +297,7 @@ static void connected(Connection *connection)
         number = errno;
     }
     if (number == 0) {
-        begin(connection);
+        start_protocol(connection);
         return;
     }
     close_descriptor(connection);
@@ -313,7 +324,7 @@ static void open_now(Connection *connection)
 {
     Opening *opening = connection->opening;
     if (opening == NULL) {
-        begin(connection);
+        start_protocol(connection);
     } else if (opening->address.kind == ADDRESS_NAME) {
         opening->resolve = resolve_start(connection->loop, opening->address.host,
                                          opening->address.port, resolved, connection);
@@ -324,7 +335,7 @@ static void open_now(Connection *connection)
     }
 }
 
-/* --- Bytes ----------------------------------------------------------------------------------- */
+/* --- Reading and writing --------------------------------------------------------------------- */
 
 static TlsResult read_plain(const Connection *connection, char *to, size_t room, size_t *count,
                             Error *err)
@@ -363,10 +374,10 @@ static void read_some(Connection *connection)
         if (connection->sm.state == STATE_READY) {
             connection->events->received(connection->context, str_from(piece, count));
         }
-        if (is_over(connection) || connection->paused) {
+        if (is_closed(connection) || connection->paused) {
             return;
         }
-        /* The kernel had no more: it will say when it has. */
+        /* The kernel has no more data and will report when it does. */
         bool inside = connection->tls != NULL && tls_stream_has_pending(connection->tls);
         if (count < sizeof piece && !inside) {
             return;
@@ -377,7 +388,7 @@ static void read_some(Connection *connection)
     }
 }
 
-/* How much the kernel took; false when the connection is broken. */
+/* Sets `count` to the bytes that the kernel accepted. Returns false if the connection is broken. */
 static bool write_now(Connection *connection, Str bytes, size_t *count, Error *err)
 {
     if (connection->tls != NULL) {
@@ -396,15 +407,15 @@ static bool write_now(Connection *connection, Str bytes, size_t *count, Error *e
     return true;
 }
 
-static void say_goodbye(Connection *connection)
+static void shut_down_sending(Connection *connection)
 {
-    if (!connection->said_goodbye) {
-        connection->said_goodbye = true;
+    if (!connection->sent_shutdown) {
+        connection->sent_shutdown = true;
         if (connection->tls != NULL) {
-            tls_stream_goodbye(connection->tls);
+            tls_stream_close_notify(connection->tls);
         }
-        /* Closing while the peer still sends would make the kernel take back what it has not yet
-         * delivered; so the peer closes first. */
+        /* If we closed while the peer still sends, the kernel would reset the connection and
+         * discard data that is not yet delivered. So the peer closes first. */
         shutdown(connection->descriptor, SHUT_WR);
     }
 }
@@ -424,9 +435,9 @@ static void write_some(Connection *connection)
     }
     buf_clear(&connection->unsent);
     connection->unsent_at = 0;
-    look_for(connection);
+    update_watch(connection);
     if (connection->sm.state == STATE_FINISHING) {
-        say_goodbye(connection);
+        shut_down_sending(connection);
     } else {
         connection->events->drained(connection->context);
     }
@@ -438,24 +449,24 @@ static void descriptor_ready(void *context, bool can_read, bool can_write)
     connection->busy++;
     if (connection->sm.state == STATE_CONNECTING) {
         connected(connection);
-    } else if (connection->sm.state == STATE_SHAKING) {
-        shake(connection);
+    } else if (connection->sm.state == STATE_HANDSHAKE) {
+        continue_handshake(connection);
     } else {
         if (can_write && connection_unsent(connection) > 0) {
             write_some(connection);
         }
-        if (can_read && !is_over(connection) && !connection->paused) {
+        if (can_read && !is_closed(connection) && !connection->paused) {
             read_some(connection);
         }
-        if (!is_over(connection)) {
-            look_for(connection);
+        if (!is_closed(connection)) {
+            update_watch(connection);
         }
     }
     leave(connection);
 }
 
-/* What was put off to a turn of its own. */
-static void turn(void *context)
+/* Runs what was deferred to the next iteration of the loop. */
+static void run_deferred(void *context)
 {
     Connection *connection = context;
     connection->busy++;
@@ -466,7 +477,7 @@ static void turn(void *context)
     } else if (connection->sm.state == STATE_READY && !connection->paused) {
         read_some(connection);
     } else if (connection->sm.state == STATE_FINISHING && connection_unsent(connection) == 0) {
-        say_goodbye(connection);
+        shut_down_sending(connection);
     }
     leave(connection);
 }
@@ -484,9 +495,9 @@ static void timed_out(void *context)
     leave(connection);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static Connection *make(const ConnectionOptions *options, int descriptor)
+static Connection *connection_new(const ConnectionOptions *options, int descriptor)
 {
     Connection *connection = memory_new(sizeof *connection);
     connection->loop = options->loop;
@@ -497,7 +508,7 @@ static Connection *make(const ConnectionOptions *options, int descriptor)
     connection->unsent = buf_make(BUF_UNLIMITED);
     sm_init(&connection->sm, &state_table, connection, "", STATE_OPENING);
     loop_timer_init(&connection->timer, options->loop, timed_out, connection);
-    loop_task_init(&connection->task, turn, connection);
+    loop_task_init(&connection->task, run_deferred, connection);
     loop_timer_start(&connection->timer, options->open_timeout_ms);
     loop_defer(options->loop, &connection->task);
     return connection;
@@ -505,7 +516,7 @@ static Connection *make(const ConnectionOptions *options, int descriptor)
 
 Connection *connection_connect(const ConnectionOptions *options, const Address *address)
 {
-    Connection *connection = make(options, -1);
+    Connection *connection = connection_new(options, -1);
     Opening *opening = memory_new(sizeof *opening);
     opening->address = *address;
     if (options->tls_host != NULL) {
@@ -517,7 +528,7 @@ Connection *connection_connect(const ConnectionOptions *options, const Address *
 
 Connection *connection_adopt(const ConnectionOptions *options, int descriptor)
 {
-    Connection *connection = make(options, descriptor);
+    Connection *connection = connection_new(options, descriptor);
     Error err = { 0 };
     if (!watch_new(options->loop, descriptor, descriptor_ready, connection, &connection->watch,
                    &err)) {
@@ -566,7 +577,7 @@ void connection_write(Connection *connection, Str bytes)
             connection->unsent_at = 0;
         }
         buf_put(&connection->unsent, str_from_offset(bytes, count));
-        look_for(connection);
+        update_watch(connection);
     }
 }
 
@@ -579,7 +590,7 @@ void connection_pause(Connection *connection)
 {
     connection->paused = true;
     if (connection->sm.state == STATE_READY) {
-        look_for(connection);
+        update_watch(connection);
     }
 }
 
@@ -590,15 +601,15 @@ void connection_resume(Connection *connection)
     }
     connection->paused = false;
     if (connection->sm.state == STATE_READY) {
-        look_for(connection);
-        /* What TLS has read already, the kernel does not tell of again. */
+        update_watch(connection);
+        /* The kernel does not report data again that TLS has already read. */
         loop_defer(connection->loop, &connection->task);
     }
 }
 
 void connection_finish(Connection *connection, int64_t timeout_ms)
 {
-    if (is_over(connection) || connection->sm.state == STATE_FINISHING) {
+    if (is_closed(connection) || connection->sm.state == STATE_FINISHING) {
         return;
     }
     loop_timer_start(&connection->timer, timeout_ms);

@@ -1,16 +1,16 @@
-/* For the listener: it counts connections until they are freed. Internal. */
+/* Internal to the listener, which counts connections until they are freed. */
 #pragma once
 
 #include "net/connection.h"
 
 typedef struct ConnectionOwner {
-    void (*gone)(void *owner, Connection *connection); /* within connection_free */
+    void (*gone)(void *owner, Connection *connection); /* called within connection_free */
     void *owner;
 } ConnectionOwner;
 
-/* Told when the connection is freed; an empty owner tells nobody any more. */
+/* The owner is notified when the connection is freed. A zeroed owner removes it. */
 void connection_set_owner(Connection *connection, ConnectionOwner owner);
-/* For the owner's list. */
+/* List node for the owner. */
 typedef struct ConnectionLink {
     Connection *next, *previous;
     int64_t since_ms;
@@ -18,5 +18,5 @@ typedef struct ConnectionLink {
     bool has_origin, opening;
 } ConnectionLink;
 ConnectionLink *connection_link(Connection *connection);
-/* What its events are called with. */
+/* The context of its callbacks. */
 void *connection_context(const Connection *connection);

@@ -24,54 +24,55 @@ typedef enum GrpcKind {
 
 /* Every function may be NULL. */
 typedef struct GrpcHandler {
-    /* A server's: a call came in and is allowed; grpc_call_header works here only. */
+    /* For servers: a call arrived and is authorized. grpc_call_header is only valid here. */
     void (*started)(GrpcCall *call);
-    void (*message)(GrpcCall *call, Str message); /* borrowed for the call of the function */
-    void (*half_closed)(GrpcCall *call);          /* a server's: there are no more requests */
-    void (*writable)(GrpcCall *call);             /* a full queue has room again */
-    /* A client's: the peer's status, or what came in between. A server's: GRPC_CANCELLED or
-     * GRPC_DEADLINE_EXCEEDED when the peer did not wait for the answer. */
+    void (*message)(GrpcCall *call, Str message); /* `message` is valid during the call */
+    /* for servers: the client has sent its last request */
+    void (*half_closed)(GrpcCall *call);
+    void (*writable)(GrpcCall *call); /* a full queue has space again */
+    /* For clients: the server's status, or the reason why there is none. For servers:
+     * GRPC_CANCELLED or GRPC_DEADLINE_EXCEEDED if the client did not wait for the response. */
     void (*ended)(GrpcCall *call, GrpcStatus status, Str text);
 } GrpcHandler;
 
-/* A row of a server's table. */
+/* An entry of a server's method table. */
 typedef struct GrpcMethod {
     const char *path; /* "/package.Service/Method" */
     GrpcKind kind;
-    uint32_t request_max; /* bytes of one message */
+    uint32_t request_max; /* maximum size of one message in bytes */
     const GrpcHandler *handler;
-    const void *data; /* whatever the layer above wants to find in its row */
+    const void *data; /* for the layer above */
 } GrpcMethod;
 
-/* For what the owner of the handler keeps with a call. */
+/* Arbitrary data for the owner of the handler. */
 void grpc_call_set_data(GrpcCall *call, void *data);
 void *grpc_call_data(const GrpcCall *call);
 
-/* Takes a copy. Fails with ERROR_LIMIT, taking nothing, when the queue is full: then `writable`
- * follows; and with ERROR_UNAVAILABLE when the call is over or nothing may follow any more. A
- * queue that is not full takes any one message. Calls of one connection share what may wait in all:
- * a peer that leaves many of them unread holds up its others. */
+/* Copies the message. Fails with ERROR_LIMIT if the queue is full (`writable` follows), and with
+ * ERROR_UNAVAILABLE if the call has ended or accepts no more messages. A queue that is not full
+ * accepts one message of any size. The calls of a connection share a limit: a peer that leaves many
+ * of them unread delays its other calls. */
 MUST_CHECK bool grpc_call_send(GrpcCall *call, Str message, Error *err);
 bool grpc_call_is_writable(const GrpcCall *call);
-/* No messages are told until it is resumed; also from within `message`. */
+/* Stops `message` until grpc_call_resume. May be called within `message`. */
 void grpc_call_pause(GrpcCall *call);
 void grpc_call_resume(GrpcCall *call);
-/* Ends the call at once; nothing is told of it any more, not even `ended`. */
+/* Ends the call immediately, without any further callback, not even `ended`. */
 void grpc_call_cancel(GrpcCall *call);
 
-/* --- On a server ----------------------------------------------------------------------------- */
+/* --- Server ---------------------------------------------------------------------------------- */
 
-/* Ends the call with a status, behind what is queued. `ended` follows. */
+/* Ends the call with a status, after what is queued. `ended` follows. */
 void grpc_call_finish(GrpcCall *call, GrpcStatus status, Str text);
-/* The same with the status that belongs to an error. */
+/* The same with the status for an error. */
 void grpc_call_fail(GrpcCall *call, const Error *err);
 const GrpcMethod *grpc_call_method(const GrpcCall *call);
 const Peer *grpc_call_peer(const GrpcCall *call);
-void *grpc_call_context(const GrpcCall *call); /* the server's */
-/* A field of the request's header, by its lower-case name; empty: there is none. */
+void *grpc_call_context(const GrpcCall *call); /* the context of the server */
+/* The value of a request header by its lower-case name; empty if there is none. */
 Str grpc_call_header(const GrpcCall *call, const char *name);
 
-/* --- On a client ----------------------------------------------------------------------------- */
+/* --- Client ---------------------------------------------------------------------------------- */
 
-/* No more requests. */
+/* Signals that no more requests follow. */
 void grpc_call_end_sending(GrpcCall *call);

@@ -1,4 +1,10 @@
-/* Calls: what both sides have in common. */
+/* gRPC calls: the part that servers and clients share.
+ *
+ * Callbacks of the owner may free the call, the session or the client, so every entry point that
+ * may run a callback is bracketed by session_enter and session_leave, and a session that is freed
+ * meanwhile is only released by the outermost session_leave. A call ends through
+ * grpc_call_report_end, which reports `ended` once, and is released when http2 closes its stream.
+ * Received bytes are charged to the session, its node and the server before they are buffered. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,9 +12,10 @@
 #include "base/memory.h"
 #include "net/grpc_inner.h"
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* Enter and leave stand around whatever calls functions of the owner, which may free it. */
+/* These two must bracket everything that runs callbacks of the owner, which may free the
+ * session. */
 static void session_enter(GrpcSession *session)
 {
     session->busy++;
@@ -41,7 +48,7 @@ void grpc_call_start_decoder(GrpcCall *call, uint32_t message_max)
     grpc_decoder_init(&call->decoder, message_max);
 }
 
-/* Whether the limits allow it. */
+/* Returns false if that would exceed a limit. */
 static bool charge(GrpcCall *call, size_t held)
 {
     GrpcSession *session = call->session;
@@ -57,7 +64,7 @@ static bool charge(GrpcCall *call, size_t held)
            (session->memory == NULL || session->memory->held <= session->memory->max);
 }
 
-/* Nothing that comes matters any more. */
+/* Drops input that no longer matters. */
 static void drop_input(GrpcCall *call)
 {
     size_t waiting = call->input.len;
@@ -88,18 +95,18 @@ void grpc_call_release(GrpcCall *call)
     leave(call);
 }
 
-void grpc_call_tell_end(GrpcCall *call, GrpcStatus status, Str text)
+void grpc_call_report_end(GrpcCall *call, GrpcStatus status, Str text)
 {
     call->over = true;
-    /* The last words of a server's call have their own time. */
+    /* The final response of a server's call has a separate timeout. */
     if (!call->finished || call->stream.is_closed) {
         loop_timer_stop(&call->timer);
     }
     loop_task_stop(call->session->loop, &call->resume);
     drop_input(call);
-    if (!call->told_end) {
-        call->told_end = true;
-        /* A call that was refused has never been told of. */
+    if (!call->end_reported) {
+        call->end_reported = true;
+        /* The handler does not know calls that were refused. */
         if (call->handler != NULL && call->handler->ended != NULL) {
             call->busy++;
             call->handler->ended(call, status, text);
@@ -113,16 +120,16 @@ void grpc_call_break(GrpcCall *call, GrpcStatus status, const char *text)
     call->busy++;
     if (call->is_server) {
         grpc_call_finish(call, status, str_from_c(text));
-        /* The client is told why; the handler that it need not go on. */
-        grpc_call_tell_end(call, status, str_from_c(text));
+        /* The client receives the reason; the handler learns that it can stop. */
+        grpc_call_report_end(call, status, str_from_c(text));
     } else {
         http2_reset(&call->stream, HTTP2_CANCEL);
-        grpc_call_tell_end(call, status, str_from_c(text));
+        grpc_call_report_end(call, status, str_from_c(text));
     }
     leave(call);
 }
 
-/* --- Time ------------------------------------------------------------------------------------ */
+/* --- Timeouts -------------------------------------------------------------------------------- */
 
 void grpc_call_arm_timer(GrpcCall *call)
 {
@@ -144,7 +151,7 @@ static void timer_fired(void *context)
     } else if (loop_now_ms(session->loop) < call->deadline_ms) {
         grpc_call_break(call, GRPC_DEADLINE_EXCEEDED, "the request did not arrive in time");
     } else {
-        /* Whoever set the deadline does not wait for what is queued. */
+        /* A client whose deadline has passed does not wait for what is queued. */
         if (call->is_server && http2_stream_queued(&call->stream) > 0) {
             call->finished = true;
             http2_reset(&call->stream, HTTP2_CANCEL);
@@ -162,7 +169,7 @@ static bool has_single_input(const GrpcCall *call)
                            : call->kind == GRPC_UNARY || call->kind == GRPC_CLIENT_STREAM;
 }
 
-static void take_message(GrpcCall *call, Str message)
+static void deliver_message(GrpcCall *call, Str message)
 {
     if (call->messages > 0 && has_single_input(call)) {
         grpc_call_break(call, call->is_server ? GRPC_INVALID_ARGUMENT : GRPC_INTERNAL,
@@ -179,8 +186,8 @@ static void take_message(GrpcCall *call, Str message)
     }
 }
 
-/* Tells the messages in `bytes`; what a pause leaves over is kept. */
-static void take_bytes(GrpcCall *call, Str bytes)
+/* Delivers the messages in `bytes`. What is left when the call is paused is buffered. */
+static void decode_bytes(GrpcCall *call, Str bytes)
 {
     Str rest = bytes;
     while (rest.len > 0 && !call->over && !call->paused) {
@@ -192,14 +199,14 @@ static void take_bytes(GrpcCall *call, Str bytes)
                             err.kind == ERROR_LIMIT ? GRPC_RESOURCE_EXHAUSTED : GRPC_UNIMPLEMENTED,
                             err.text);
         } else if (complete) {
-            take_message(call, message);
+            deliver_message(call, message);
         } else if (!charge(call, grpc_decoder_held(&call->decoder))) {
             grpc_call_break(call, GRPC_RESOURCE_EXHAUSTED, "too many bytes in flight");
         }
     }
     if (call->over) {
         rest = STR_EMPTY;
-    } else if (!grpc_decoder_is_inside(&call->decoder)) {
+    } else if (!grpc_decoder_has_partial(&call->decoder)) {
         charge(call, 0);
     }
     if (rest.len > 0) {
@@ -219,23 +226,23 @@ static void received(void *context, Http2Stream *stream, Str bytes)
         return;
     }
     if (call->paused) {
-        /* No more than the stream's window can be here. */
+        /* Bounded by the window of the stream. */
         buf_put(&call->input, bytes);
         return;
     }
     session_enter(session);
     call->busy++;
-    take_bytes(call, bytes);
+    decode_bytes(call, bytes);
     leave(call);
     session_leave(session);
 }
 
-static void tell_peer_end(GrpcCall *call)
+static void report_peer_end(GrpcCall *call)
 {
     if (call->over || call->handler == NULL) {
         return;
     }
-    if (grpc_decoder_is_inside(&call->decoder)) {
+    if (grpc_decoder_has_partial(&call->decoder)) {
         grpc_call_break(call, GRPC_INTERNAL, "the stream ended within a message");
     } else {
         call->session->side->peer_ended(call);
@@ -250,7 +257,7 @@ static void peer_ended(void *context, Http2Stream *stream)
     if (!call->paused || call->input.len == 0) {
         session_enter(session);
         call->busy++;
-        tell_peer_end(call);
+        report_peer_end(call);
         leave(call);
         session_leave(session);
     }
@@ -268,9 +275,9 @@ static void resume_now(void *context)
     bool had_input = call->input.len > 0;
     AUTO_CLEAR(Buf) input = call->input;
     call->input = buf_make(BUF_UNLIMITED);
-    take_bytes(call, buf_str(&input));
+    decode_bytes(call, buf_str(&input));
     if (had_input && call->peer_ended && call->input.len == 0) {
-        tell_peer_end(call);
+        report_peer_end(call);
     }
     leave(call);
     session_leave(session);
@@ -328,20 +335,20 @@ bool grpc_call_send(GrpcCall *call, Str message, Error *err)
     return true;
 }
 
-/* Whether the connection as a whole has room. */
-static bool has_room(const GrpcSession *session)
+/* Whether the connection as a whole has space. */
+static bool has_space(const GrpcSession *session)
 {
     return http2_queued(session->http2) <= session->limits.session_max / 2;
 }
 
-static bool has_room_again(const GrpcCall *call)
+static bool has_space_again(const GrpcCall *call)
 {
     return call->full && !call->over &&
            http2_stream_queued(&call->stream) <= call->session->limits.queue_max / 2;
 }
 
-/* Any call may have been held up by the others. */
-static void wake(void *context)
+/* Any call may have been delayed by the others. */
+static void wake_writers(void *context)
 {
     GrpcSession *session = context;
     session_enter(session);
@@ -349,10 +356,10 @@ static void wake(void *context)
     for (Http2Stream *stream = http2_first_stream(session->http2), *next;
          stream != NULL && !session->freed; stream = next) {
         GrpcCall *call = grpc_call_of(stream);
-        /* Streams are closed by what comes and goes, and with their session: not meanwhile. */
+        /* Safe to iterate: streams are not closed while callbacks of `writable` run. */
         next = stream->next;
         call->busy++;
-        if (has_room_again(call) && has_room(session)) {
+        if (has_space_again(call) && has_space(session)) {
             call->full = false;
             if (call->handler->writable != NULL) {
                 call->handler->writable(call);
@@ -366,7 +373,7 @@ static void wake(void *context)
 
 static void wake_later(GrpcSession *session)
 {
-    if (session->has_full && !session->freed && has_room(session)) {
+    if (session->has_full && !session->freed && has_space(session)) {
         loop_defer(session->loop, &session->wake);
     }
 }
@@ -421,7 +428,7 @@ void grpc_call_end_sending(GrpcCall *call)
 
 void grpc_call_cancel(GrpcCall *call)
 {
-    call->told_end = true;
+    call->end_reported = true;
     if (!call->over) {
         call->over = true;
         loop_timer_stop(&call->timer);
@@ -431,7 +438,7 @@ void grpc_call_cancel(GrpcCall *call)
     }
 }
 
-/* --- The rest -------------------------------------------------------------------------------- */
+/* --- Accessors ------------------------------------------------------------------------------- */
 
 void grpc_call_set_data(GrpcCall *call, void *data)
 {
@@ -483,7 +490,7 @@ static void closed(void *context, Http2Stream *stream, uint32_t code)
     GrpcSession *session = context;
     GrpcCall *call = grpc_call_of(stream);
     session_enter(session);
-    if (!call->told_end) {
+    if (!call->end_reported) {
         session->side->closed(call, code);
     }
     grpc_call_release(call);
@@ -528,7 +535,7 @@ GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               .owner = owner,
                               .limits = limits,
                               .memory = memory };
-    loop_task_init(&session->wake, wake, session);
+    loop_task_init(&session->wake, wake_writers, session);
     Http2Options options = *http2;
     options.events = &grpc_http2_events;
     options.context = session;

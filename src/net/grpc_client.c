@@ -1,3 +1,6 @@
+/* The client side of gRPC: starts calls on one HTTP/2 connection and interprets responses. A call
+ * ends with the status of the trailers; without one, the HTTP status, the reset code or the error
+ * of the connection is mapped to a status (grpc_status.h). */
 #include "net/grpc_client.h"
 
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 
 struct GrpcClient {
     GrpcClientOptions options;
-    GrpcSession *session; /* NULL: over */
+    GrpcSession *session; /* NULL once it has ended */
     char authority[ADDRESS_HOST_MAX + 16];
 };
 
@@ -21,7 +24,7 @@ GrpcClientOptions grpc_client_defaults(void)
         .queue_max = 64 << 10,
         .connection_max = 64 << 20,
     };
-    /* Asks first, so that a server need not. */
+    /* Pings before servers do, so that they do not have to. */
     options.http2.ping_after_ms = 25000;
     options.http2.connection_window = 1 << 20;
     return options;
@@ -46,7 +49,7 @@ static void read_status(GrpcCall *call, const Http2Headers *headers)
     call->text = strdup(unescaped == NULL ? "" : unescaped);
 }
 
-static void headers_came(GrpcCall *call, const Http2Headers *headers)
+static void on_headers(GrpcCall *call, const Http2Headers *headers)
 {
     Str http_status = http2_headers_find(headers, ":status");
     if (headers->too_large) {
@@ -55,7 +58,7 @@ static void headers_came(GrpcCall *call, const Http2Headers *headers)
     }
     if (!call->has_response) {
         if (str_starts(http_status, STR("1"))) {
-            return; /* the response itself follows */
+            return; /* the actual response follows */
         }
         call->has_response = true;
         if (!str_eq(http_status, STR("200"))) {
@@ -76,8 +79,8 @@ static void headers_came(GrpcCall *call, const Http2Headers *headers)
 
 static void peer_ended(GrpcCall *call)
 {
-    /* The status came before this, and the stream is closed when we have ended as well: nothing
-     * that we could still send matters. */
+    /* The status arrived before, and the stream is closed once we end it as well. Nothing that we
+     * could still send matters. */
     if (!call->stream.ended) {
         http2_reset(&call->stream, HTTP2_NO_ERROR);
     }
@@ -89,16 +92,16 @@ static void closed(GrpcCall *call, uint32_t code)
     if (call->has_status) {
         bool is_single = call->kind == GRPC_UNARY || call->kind == GRPC_CLIENT_STREAM;
         if (call->status == GRPC_OK && is_single && call->messages == 0) {
-            grpc_call_tell_end(call, GRPC_INTERNAL, STR("the server sent no response"));
+            grpc_call_report_end(call, GRPC_INTERNAL, STR("the server sent no response"));
         } else {
-            grpc_call_tell_end(call, call->status, str_from_c(call->text));
+            grpc_call_report_end(call, call->status, str_from_c(call->text));
         }
     } else if (reason != NULL) {
-        grpc_call_tell_end(call, GRPC_UNAVAILABLE, str_from_c(reason));
+        grpc_call_report_end(call, GRPC_UNAVAILABLE, str_from_c(reason));
     } else if (call->session->owner == NULL) {
-        grpc_call_tell_end(call, GRPC_CANCELLED, STR("the client was closed"));
+        grpc_call_report_end(call, GRPC_CANCELLED, STR("the client was closed"));
     } else {
-        grpc_call_tell_end(call, grpc_status_of_reset(code), STR("the stream was reset"));
+        grpc_call_report_end(call, grpc_status_of_reset(code), STR("the stream was reset"));
     }
 }
 
@@ -110,7 +113,7 @@ static void ready(GrpcSession *session)
     }
 }
 
-static void over(GrpcSession *session, const Error *why)
+static void session_over(GrpcSession *session, const Error *why)
 {
     GrpcClient *client = session->owner;
     if (client == NULL) {
@@ -126,14 +129,14 @@ static void over(GrpcSession *session, const Error *why)
 }
 
 static const GrpcSide side = {
-    .headers = headers_came,
+    .headers = on_headers,
     .peer_ended = peer_ended,
     .closed = closed,
     .ready = ready,
-    .over = over,
+    .over = session_over,
 };
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static void nothing(void *context)
 {
@@ -147,7 +150,7 @@ static void nothing_closed(void *context, const Error *why)
 {
 }
 
-/* Until HTTP/2 takes over, which is before the next turn. */
+/* Placeholder until HTTP/2 takes over, before the next iteration of the loop. */
 static const ConnectionEvents no_events = { nothing, nothing_received, nothing, nothing_closed };
 
 GrpcClient *grpc_client_new(const GrpcClientOptions *options)

@@ -3,7 +3,7 @@
 #include "base/bug.h"
 
 enum {
-    KEEP = 4 << 10 /* memory that is kept for the next message */
+    KEEP = 4 << 10 /* capacity that is retained for the next message */
 };
 
 void grpc_decoder_init(GrpcDecoder *decoder, uint32_t message_max)
@@ -16,8 +16,8 @@ void grpc_decoder_clear(GrpcDecoder *decoder)
     buf_clear(&decoder->message);
 }
 
-/* The message given last is done with. */
-static void start_over(GrpcDecoder *decoder)
+/* Discards the previous message. */
+static void discard_message(GrpcDecoder *decoder)
 {
     if (decoder->message.cap > KEEP) {
         buf_clear(&decoder->message);
@@ -58,7 +58,7 @@ bool grpc_decoder_next(GrpcDecoder *decoder, Str *input, bool *complete, Str *me
     }
     if (decoder->prefix_len < GRPC_PREFIX) {
         if (decoder->prefix_len == 0) {
-            start_over(decoder);
+            discard_message(decoder);
         }
         if (!read_prefix(decoder, input, err)) {
             decoder->failed = true;

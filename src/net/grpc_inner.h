@@ -6,22 +6,23 @@
 #include "net/origin_counts.h"
 
 enum {
-    GRPC_LINGER_MS = 30000, /* for a peer to take the last words of a call */
+    GRPC_LINGER_MS = 30000, /* for a peer to receive the final response of a call */
 };
 
 typedef struct GrpcSession GrpcSession;
 
 typedef struct GrpcLimits {
-    size_t queue_max;   /* bytes of a call that wait for the peer before it counts as full */
-    size_t session_max; /* bytes that calls of one connection hold, in and out; and of a node, in */
+    size_t queue_max; /* bytes of a call that may wait to be sent before its queue is full */
+    /* limit on bytes held by the calls of one connection, in and out; and of one node, in */
+    size_t session_max;
 } GrpcLimits;
 
-/* What is counted across connections. */
+/* Memory counted across connections. */
 typedef struct GrpcMemory {
     size_t held, max;
 } GrpcMemory;
 
-/* What differs between the sides. */
+/* The differences between servers and clients. */
 typedef struct GrpcSide {
     void (*headers)(GrpcCall *call, const Http2Headers *headers);
     void (*peer_ended)(GrpcCall *call);
@@ -35,53 +36,53 @@ struct GrpcSession {
     Http2 *http2;
     Loop *loop;
     const GrpcSide *side;
-    void *owner; /* the server or the client; NULL when that is gone */
+    void *owner; /* the server or the client; NULL once that is freed */
     GrpcLimits limits;
-    GrpcMemory *memory; /* NULL: not counted, or gone */
-    size_t held;        /* bytes of messages that are coming in */
-    LoopTask wake;      /* tells full calls that there is room again */
+    GrpcMemory *memory; /* NULL if not counted, or freed */
+    size_t held;        /* bytes of incoming messages */
+    LoopTask wake;      /* notifies full calls that there is space again */
     GrpcSession *next, *previous;
-    OriginCounts *nodes; /* connections and memory of each node; NULL: the peer is not counted */
-    uint64_t node;       /* the peer, as a number */
+    OriginCounts *nodes; /* connections and memory per node; NULL if the peer is not counted */
+    uint64_t node;       /* the peer's key in `nodes` */
     uint32_t busy;
     bool freed, has_full;
 };
 
 struct GrpcCall {
-    Http2Stream stream; /* the first, so that one is the other */
+    Http2Stream stream; /* must be first, so that one can be cast to the other */
     GrpcSession *session;
-    const GrpcMethod *method; /* a server's; NULL as long as it has not been accepted */
+    const GrpcMethod *method; /* of a server; NULL until the call is accepted */
     const GrpcHandler *handler;
     void *data;
-    const Http2Headers *headers; /* during `started` */
+    const Http2Headers *headers; /* only during `started` */
     GrpcDecoder decoder;
-    Buf input;      /* what came while it was paused */
-    size_t charged; /* of the session's `held` */
+    Buf input;      /* received while paused */
+    size_t charged; /* its share of the session's `held` */
     LoopTimer timer;
     LoopTask resume;
-    int64_t deadline_ms; /* INT64_MAX: none */
-    int64_t arrive_ms;   /* until when a single request must be there; INT64_MAX: no limit */
+    int64_t deadline_ms; /* INT64_MAX: no deadline */
+    int64_t arrive_ms;   /* deadline for the arrival of a unary request; INT64_MAX: no limit */
     GrpcKind kind;
-    uint32_t messages; /* received, as far as it matters: 0, 1, many */
+    uint32_t messages; /* number received, counted up to 2 */
     uint32_t busy;
-    GrpcStatus status; /* of a client's trailers */
+    GrpcStatus status; /* of a client: from the trailers */
     char *text;
-    bool is_server, answered, finished, over, paused, full, has_status, peer_ended, told_end;
+    bool is_server, answered, finished, over, paused, full, has_status, peer_ended, end_reported;
     bool has_response, released;
 };
 
 GrpcSession *grpc_session_new(Connection *connection, const Http2Options *http2,
                               const GrpcSide *side, void *owner, GrpcLimits limits,
                               GrpcMemory *memory);
-/* Ends the connection; its calls end with the reason of the side. */
+/* Closes the connection. Its calls end with the reason that the side returns. */
 void grpc_session_free(GrpcSession *session);
 
-/* A zeroed call that is ready for http2. */
+/* Returns a zeroed call, ready for http2. */
 GrpcCall *grpc_call_new(GrpcSession *session, bool is_server);
-void grpc_call_release(GrpcCall *call); /* the stream is closed, or never was */
-/* Tells `ended`, once. */
-void grpc_call_tell_end(GrpcCall *call, GrpcStatus status, Str text);
-/* Something came that cannot be: ends the call both ways. */
+void grpc_call_release(GrpcCall *call); /* called when the stream is closed or was never opened */
+/* Calls `ended`, at most once. */
+void grpc_call_report_end(GrpcCall *call, GrpcStatus status, Str text);
+/* Ends the call in both directions after a protocol error. */
 void grpc_call_break(GrpcCall *call, GrpcStatus status, const char *text);
 void grpc_call_arm_timer(GrpcCall *call);
 void grpc_call_start_decoder(GrpcCall *call, uint32_t message_max);

@@ -1,3 +1,9 @@
+/* The server side of gRPC: admits calls and tracks connections. The shared part of a call is in
+ * grpc_call.c.
+ *
+ * A call is checked in the order of grpc_server.h, and a rejected one never reaches a handler.
+ * Connections are counted per node; beyond the limit the oldest connection of that node is closed,
+ * because it is most likely the remains of a lost network. */
 #include "net/grpc_server.h"
 
 #include <stdlib.h>
@@ -16,12 +22,12 @@ enum {
 
 struct GrpcServer {
     GrpcServerOptions options;
-    Arena arena; /* of the map */
+    Arena arena; /* memory of the map */
     StrMap methods;
     Listener *listeners[LISTENERS_MAX];
     uint32_t listener_count;
-    GrpcSession *first; /* the newest */
-    OriginCounts nodes; /* how many each node has */
+    GrpcSession *first; /* the newest session */
+    OriginCounts nodes; /* connections per node */
     GrpcMemory memory;
     GrpcServerCounts counts;
     LoopTimer stop_timer;
@@ -49,10 +55,10 @@ static void refuse(GrpcCall *call, GrpcStatus status, const char *text)
     GrpcServer *server = call->session->owner;
     server->counts.refused++;
     grpc_call_finish(call, status, str_from_c(text));
-    grpc_call_tell_end(call, status, STR_EMPTY);
+    grpc_call_report_end(call, status, STR_EMPTY);
 }
 
-/* Not gRPC at all: answered as any HTTP server would. */
+/* Not gRPC at all: respond as any HTTP server would. */
 static void refuse_http(GrpcCall *call, Str status)
 {
     Http2Header header = { STR(":status"), status };
@@ -60,7 +66,7 @@ static void refuse_http(GrpcCall *call, Str status)
     server->counts.refused++;
     call->answered = call->finished = true;
     http2_respond(&call->stream, &header, 1, true);
-    grpc_call_tell_end(call, GRPC_INVALID_ARGUMENT, STR_EMPTY);
+    grpc_call_report_end(call, GRPC_INVALID_ARGUMENT, STR_EMPTY);
 }
 
 static bool is_grpc(Str content_type)
@@ -89,7 +95,7 @@ static bool authorize(GrpcCall *call, const GrpcMethod *method)
     return false;
 }
 
-static void start(GrpcCall *call, const Http2Headers *headers)
+static void start_call(GrpcCall *call, const Http2Headers *headers)
 {
     GrpcServer *server = call->session->owner;
     int64_t now = loop_now_ms(server->options.loop), timeout_ms;
@@ -142,11 +148,11 @@ static void start(GrpcCall *call, const Http2Headers *headers)
     }
 }
 
-static void headers_came(GrpcCall *call, const Http2Headers *headers)
+static void on_headers(GrpcCall *call, const Http2Headers *headers)
 {
-    /* A second block is trailers, which requests of gRPC have none of. */
+    /* A second header block is trailers, which gRPC requests do not have. */
     if (call->method == NULL) {
-        start(call, headers);
+        start_call(call, headers);
     }
 }
 
@@ -162,11 +168,11 @@ static void peer_ended(GrpcCall *call)
 static void closed(GrpcCall *call, uint32_t code)
 {
     if (call->finished && code == HTTP2_NO_ERROR) {
-        grpc_call_tell_end(call, call->status, STR_EMPTY);
+        grpc_call_report_end(call, call->status, STR_EMPTY);
     } else {
         const char *reason = http2_end_reason(call->session->http2);
-        grpc_call_tell_end(call, GRPC_CANCELLED,
-                           str_from_c(reason == NULL ? "canceled by the client" : reason));
+        grpc_call_report_end(call, GRPC_CANCELLED,
+                             str_from_c(reason == NULL ? "canceled by the client" : reason));
     }
 }
 
@@ -200,21 +206,21 @@ static void ready(GrpcSession *session)
 {
 }
 
-static void over(GrpcSession *session, const Error *why)
+static void session_over(GrpcSession *session, const Error *why)
 {
     log_debug("connection closed", LOG_C("reason", why->text));
     remove_session(session->owner, session);
 }
 
 static const GrpcSide side = {
-    .headers = headers_came,
+    .headers = on_headers,
     .peer_ended = peer_ended,
     .closed = closed,
     .ready = ready,
-    .over = over,
+    .over = session_over,
 };
 
-/* So that one node, or who has its key, does not take the places of all others. */
+/* Keeps one node, or a peer that has its key, from using up the connections of all others. */
 static void count_node(GrpcServer *server, GrpcSession *session)
 {
     const Peer *peer = connection_peer(http2_connection(session->http2));
@@ -291,7 +297,7 @@ void grpc_server_drop(GrpcServer *server, bool (*matches)(void *context, const P
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static void close_listeners(GrpcServer *server)
 {
@@ -300,7 +306,7 @@ static void close_listeners(GrpcServer *server)
     }
 }
 
-static void cut(void *context)
+static void close_sessions(void *context)
 {
     GrpcServer *server = context;
     while (server->first != NULL) {
@@ -330,10 +336,10 @@ GrpcServer *grpc_server_new(const GrpcServerOptions *options)
     for (uint32_t i = 0; i < options->method_count; i++) {
         const GrpcMethod *method = &options->methods[i];
         if (!str_map_put(&server->methods, str_from_c(method->path), (void *)method)) {
-            BUG("two methods are called %s", method->path);
+            BUG("duplicate method %s", method->path);
         }
     }
-    loop_timer_init(&server->stop_timer, options->loop, cut, server);
+    loop_timer_init(&server->stop_timer, options->loop, close_sessions, server);
     loop_task_init(&server->stopped, stopped, server);
     return server;
 }

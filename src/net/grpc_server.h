@@ -12,49 +12,53 @@ typedef struct GrpcServer GrpcServer;
 
 typedef struct GrpcServerOptions {
     Loop *loop;
-    const GrpcMethod *methods; /* borrowed as long as the server lives */
+    const GrpcMethod *methods; /* must outlive the server */
     uint32_t method_count;
-    /* Whether the peer may call it; `method` is NULL when there is none with the path. ERROR_DENIED
-     * becomes PERMISSION_DENIED, or UNAUTHENTICATED for a peer without identity. NULL: all may. */
+    /* Whether the peer may call the method; `method` is NULL if the path is unknown. ERROR_DENIED
+     * becomes PERMISSION_DENIED, or UNAUTHENTICATED for a peer without identity. NULL: all calls
+     * are allowed. */
     bool (*authorize)(void *context, const Peer *peer, const GrpcMethod *method, Error *err);
-    void *context;              /* for `authorize` and grpc_call_context */
-    Http2Options http2;         /* its limits */
-    size_t queue_max;           /* bytes of a call that wait for the peer; then it is full */
-    size_t connection_max;      /* bytes that the calls of one connection hold, in and out; also of
-                                 * all connections of a node, in */
-    size_t memory_max;          /* bytes of messages that are coming in, on all connections */
-    int64_t request_timeout_ms; /* for the request of a call that has one */
+    void *context;      /* for `authorize` and grpc_call_context */
+    Http2Options http2; /* limits */
+    /* bytes of a call that may wait to be sent before its queue is full */
+    size_t queue_max;
+    /* limit on bytes held by the calls of one connection, in and out; also for all connections of a
+     * node, in */
+    size_t connection_max;
+    size_t memory_max;          /* limit on bytes of incoming messages on all connections */
+    int64_t request_timeout_ms; /* for the arrival of a unary request */
     uint32_t
-        per_node_max; /* connections of one node, by its certificate; 0: any number. With one more
-                              the oldest ends: it may be what a lost network has left */
+        /* maximum connections per node, by its certificate; 0: no limit. Beyond it the oldest is
+         * closed, which may be left over from a lost network */
+        per_node_max;
 } GrpcServerOptions;
 
 GrpcServerOptions grpc_server_defaults(void);
 
 GrpcServer *grpc_server_new(const GrpcServerOptions *options);
-/* Ends every call with GRPC_CANCELLED and every connection. NULL is allowed. */
+/* Ends all calls with GRPC_CANCELLED and closes all connections. NULL is allowed. */
 void grpc_server_free(GrpcServer *server);
 DEFINE_AUTO(GrpcServer, grpc_server_free)
 
-/* Listens; `options->accepted` and its context are the server's. The listener is the server's too,
- * and is given for its port and counts. */
+/* Starts listening. `options->accepted` and its context are set by the server, which also owns the
+ * listener; it is returned for its port and counters. */
 MUST_CHECK bool grpc_server_listen(GrpcServer *server, const ListenerOptions *options,
                                    const Address *address, const Listener **out, Error *err);
-/* Takes over a connection, which may still be opening. */
+/* Takes ownership of a connection, which may still be opening. */
 void grpc_server_adopt(GrpcServer *server, Connection *connection);
 
-/* No new connections and calls. Those that are under way may end within the time, then they are
- * cut; `done`, which may be NULL, is called when none is left. */
+/* Stops accepting connections and calls. Calls in progress may finish within the grace period and
+ * are then canceled. `done`, which may be NULL, is called when none is left. */
 void grpc_server_stop(GrpcServer *server, int64_t grace_ms, LoopRun *done, void *context);
 
-/* Ends at once the connections of peers for which `matches` says so, such as a revoked node. */
+/* Immediately closes the connections of all peers that match, such as a revoked node. */
 void grpc_server_drop(GrpcServer *server, bool (*matches)(void *context, const Peer *peer),
                       void *context);
 
 typedef struct GrpcServerCounts {
-    uint32_t connections; /* now */
-    uint64_t calls;       /* started, ever */
-    uint64_t refused;     /* by `authorize`, or unknown */
-    size_t memory;        /* bytes of messages that are coming in */
+    uint32_t connections; /* currently open */
+    uint64_t calls;       /* started since the beginning */
+    uint64_t refused;     /* unauthorized or unknown */
+    size_t memory;        /* bytes of incoming messages */
 } GrpcServerCounts;
 GrpcServerCounts grpc_server_counts(const GrpcServer *server);

@@ -57,7 +57,7 @@ ErrorKind grpc_status_kind(GrpcStatus status)
     return (size_t)status < COUNT_OF(of_status) ? of_status[status] : ERROR_OS;
 }
 
-/* As gRPC's own mapping of HTTP codes has it. */
+/* The mapping of HTTP status codes that gRPC specifies. */
 GrpcStatus grpc_status_of_http(Str http_status)
 {
     static const struct {

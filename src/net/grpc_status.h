@@ -1,4 +1,4 @@
-/* gRPC's words on the wire: status codes, messages in trailers, timeouts. Pure. */
+/* gRPC on the wire: status codes, messages in trailers, timeouts. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -26,28 +26,28 @@ typedef enum GrpcStatus {
 } GrpcStatus;
 
 enum {
-    GRPC_TEXT_MAX = 1024, /* bytes of a message, before it is escaped; the rest is cut */
+    GRPC_TEXT_MAX = 1024, /* bytes of a message before escaping; longer ones are truncated */
 };
 
 DECLARE_ENUM_NAMES(GrpcStatus, grpc_status)
 
-/* The status that tells a failure of ours, and the way back. GRPC_OK is no failure. */
+/* The status for an error of ours, and the reverse. GRPC_OK is not an error. */
 GrpcStatus grpc_status_of(ErrorKind kind);
 ErrorKind grpc_status_kind(GrpcStatus status);
-/* Of a response without one, by its HTTP status. */
+/* For a response without a gRPC status, from its HTTP status. */
 GrpcStatus grpc_status_of_http(Str http_status);
-/* Of a stream that the peer reset (RFC 9113 codes). */
+/* For a stream that the peer reset (RFC 9113 codes). */
 GrpcStatus grpc_status_of_reset(uint32_t code);
-/* Unknown numbers are GRPC_UNKNOWN, anything else than a number fails. */
+/* Unknown numbers become GRPC_UNKNOWN. Fails for anything but a number. */
 bool grpc_status_parse(Str digits, GrpcStatus *out);
 
-/* grpc-message: what is not printable ASCII, and '%', as %XX. */
+/* grpc-message: '%' and everything but printable ASCII are written as %XX. */
 void grpc_text_escape(Str text, Buf *out);
-/* A '%' without two digits stands for itself. */
+/* A '%' without two hex digits is copied unchanged. */
 void grpc_text_unescape(Str text, Buf *out);
 
-/* grpc-timeout: up to eight digits and a unit. In milliseconds, rounded up; false for anything
- * else. Very long ones come out as GRPC_TIMEOUT_MAX_MS. */
+/* grpc-timeout: up to eight digits and a unit. The result is in milliseconds, rounded up, at most
+ * GRPC_TIMEOUT_MAX_MS. Returns false for anything else. */
 #define GRPC_TIMEOUT_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
 bool grpc_timeout_parse(Str text, int64_t *out_ms);
 void grpc_timeout_format(int64_t timeout_ms, char out[16]);

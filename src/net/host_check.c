@@ -2,7 +2,7 @@
 
 #include "net/address.h"
 
-/* With one dot behind it a name is still the same. */
+/* A trailing dot does not change a name. */
 static bool parse(Str text, Address *out)
 {
     Error err;
@@ -26,7 +26,7 @@ bool host_is_own(const HostRules *rules, Str host)
     Address asked, own, name;
     for (uint32_t i = 0; i < rules->name_count; i++) {
         if (host.len > 0 && str_eq(host, rules->names[i])) {
-            return true; /* as most write it, at once */
+            return true; /* the most common case */
         }
     }
     if (!parse(host, &asked)) {
@@ -46,7 +46,7 @@ bool host_is_own(const HostRules *rules, Str host)
                      address_is_loopback(&own);
 }
 
-/* Browsers leave out the port when it is that of HTTPS, in both fields alike. */
+/* Browsers omit the default port of HTTPS, in both headers alike. */
 bool origin_is_own(Str origin, Str host)
 {
     Str scheme = STR("https://");

@@ -9,15 +9,16 @@
 #include "base/str.h"
 
 typedef struct HostRules {
-    const Str
-        *names; /* names and IP addresses; what stands behind them as a port is not looked at */
+    const Str *names; /* names and IP addresses; a port after them is ignored */
     uint32_t name_count;
-    Str own; /* where the connection ends on this side: "10.0.0.1:1338", "[::1]:1338"; may be empty */
+    Str own; /* local address of the connection: "10.0.0.1:1338", "[::1]:1338"; may be empty */
 } HostRules;
 
-/* `host`: of Host or ":authority", with or without a port, which may be another one than the server's:
- * somebody may forward it. "localhost" is meant for this server when the connection came by loopback. */
+/* `host` is the value of Host or ":authority", with or without a port. The port is not compared,
+ * because a proxy or tunnel may listen on another one. "localhost" is accepted if the connection
+ * came over loopback. */
 bool host_is_own(const HostRules *rules, Str host);
 
-/* `origin`: of the field of that name. Whether it is the page of `host`, of which host_is_own is true. */
+/* `origin` is the value of the Origin header. Whether it is the page of `host`, for which
+ * host_is_own has returned true. */
 bool origin_is_own(Str origin, Str host);

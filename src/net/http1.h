@@ -1,9 +1,10 @@
-/* HTTP/1.1 messages (RFC 9112), read as strictly as it goes and written. Pure: bytes in, parts out.
+/* HTTP/1.1 messages (RFC 9112), strictly parsed and written. Pure: bytes in, parts out.
  *
- * What two readers of one message could take differently is refused, because somebody between us
- * and the other side may take it the other way: lines end with CR LF only, nothing is folded, a
- * body has one length or is chunked, chunks have a size and nothing else around them, and everything
- * is bounded. docs/http-parser.md has the list, beside what another parser takes. */
+ * Whatever two parsers could understand differently is rejected, because a proxy between us and the
+ * peer may understand it the other way (request smuggling): lines end with CR LF only, there is no
+ * folding, a body has one length or is chunked, chunks have a size and no extensions, and
+ * everything is bounded. docs/http-parser.md lists the rules and compares them with another
+ * parser. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,40 +28,42 @@ typedef enum Http1Body {
     HTTP1_BODY_NONE,
     HTTP1_BODY_LENGTH,
     HTTP1_BODY_CHUNKED,
-    HTTP1_BODY_UNTIL_CLOSE, /* of a response: until the connection ends */
+    HTTP1_BODY_UNTIL_CLOSE, /* of a response: until the connection is closed */
 } Http1Body;
 
 typedef struct Http1Header {
-    Str name, value; /* the value without white space around it */
+    Str name, value; /* the value is trimmed */
 } Http1Header;
 
 typedef struct Http1Head {
-    Str method;    /* of a request */
-    Str path;      /* of a request: begins with '/', still encoded; "*" of OPTIONS */
-    Str query;     /* of a request: behind '?', without it */
-    Str authority; /* of a request: the host in its address, which Host has too; mostly empty */
-    int status;    /* of a response */
+    Str method; /* of a request */
+    Str path;   /* of a request: starts with '/', still encoded; "*" for OPTIONS */
+    Str query;  /* of a request: after '?', without it */
+    /* of a request: the host in an absolute URL, which must equal Host; usually empty */
+    Str authority;
+    int status; /* of a response */
     Http1Header headers[HTTP1_HEADERS_MAX];
     uint32_t header_count;
     Http1Body body;
     uint64_t length; /* with HTTP1_BODY_LENGTH */
     bool keep_alive; /* another message may follow on the connection */
-    bool is_newer;   /* HTTP/1.1: the sender understands chunked bodies */
+    bool is_http11;  /* HTTP/1.1: the sender supports chunked bodies */
     bool expects_continue;
 } Http1Head;
 
-/* NULL when there is none; names are the same in any case. */
+/* Names are compared without case. NULL if there is none. */
 const Str *http1_find(const Http1Head *head, const char *name);
-uint32_t http1_count(const Http1Head *head, const char *name); /* how often it is there */
-/* GET and HEAD: a request that changes nothing. */
+/* number of headers with this name */
+uint32_t http1_count(const Http1Head *head, const char *name);
+/* GET and HEAD: requests without side effects. */
 bool http1_is_safe(const Http1Head *head);
 
-/* What one call of http1_read found. */
+/* Result of one call of http1_read. */
 typedef enum Http1Event {
-    HTTP1_MORE, /* all bytes are taken, more are needed */
-    HTTP1_HEAD, /* `head` is there, until bytes of the next message are read */
-    HTTP1_DATA, /* `data` is a piece of the body, borrowed from the bytes given */
-    HTTP1_END,  /* the message is over; the next one may follow */
+    HTTP1_MORE, /* all bytes are consumed, more are needed */
+    HTTP1_HEAD, /* `head` is complete, and valid until the next message is read */
+    HTTP1_DATA, /* `data` is a part of the body, and points into the input */
+    HTTP1_END,  /* the message is complete; another may follow */
 } Http1Event;
 
 typedef struct Http1Reader {
@@ -68,38 +71,38 @@ typedef struct Http1Reader {
     uint64_t body_max;
     Http1Head head;
     Str data;
-    int refusal;   /* after a failure: the status to answer a request with */
-    bool bodyless; /* the next response answers HEAD: it tells a length and has no body */
+    int refusal;   /* after a failure: the status to respond to a request with */
+    bool bodyless; /* the next response is to HEAD: it has a length but no body */
     Buf text;      /* of the head, so far */
     Buf line;      /* of a chunk, so far */
     uint8_t state;
-    uint64_t left;  /* of the body or chunk */
-    uint64_t taken; /* of the body */
+    uint64_t left;  /* remaining bytes of the body or chunk */
+    uint64_t taken; /* received bytes of the body */
 } Http1Reader;
 
 void http1_reader_init(Http1Reader *reader, Http1Kind kind, uint64_t body_max);
 void http1_reader_clear(Http1Reader *reader);
 
-/* Takes bytes from the front of `bytes` up to the next event. After a failure (ERROR_INVALID,
- * ERROR_LIMIT) nothing more can be read from this connection. */
+/* Consumes `bytes` up to the next event. After a failure (ERROR_INVALID, ERROR_LIMIT) nothing more
+ * can be read from this connection. */
 MUST_CHECK bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err);
-/* The connection has ended. Fails when that is in the middle of a message; `*event` is HTTP1_END
- * when it ended one, else HTTP1_MORE. */
+/* Call it when the connection has ended. Fails in the middle of a message. Sets `*event` to
+ * HTTP1_END if this completed a message, otherwise to HTTP1_MORE. */
 MUST_CHECK bool http1_read_end(Http1Reader *reader, Http1Event *event, Error *err);
 
-/* Whether a message may have this field: the name is a token, and the value has no control
- * characters and no blanks around it. */
+/* Whether a message may contain this header: the name is a token, and the value has no control
+ * characters and no surrounding spaces. */
 bool http1_is_field(Str name, Str value);
 
-/* "Not Found" of 404; "Unknown" for those that we never send. */
+/* "Not Found" for 404; "Unknown" for those that we never send. */
 const char *http1_status_text(int status);
-/* Heads, to be followed by http1_put_header, one of the ends, and the body. */
+/* Heads: to be followed by http1_put_header, one of the http1_put_end functions, and the body. */
 void http1_put_status(Buf *out, int status);
 void http1_put_request(Buf *out, const char *method, Str target, Str host);
-/* A value with control characters in it is a bug of the caller. */
+/* A value with control characters is a bug of the caller. */
 void http1_put_header(Buf *out, const char *name, Str value);
 void http1_put_end_length(Buf *out, uint64_t length);
 void http1_put_end_chunked(Buf *out);
-void http1_put_end_bare(Buf *out); /* of an answer that never has a body */
-/* One chunk; an empty one is the last. */
+void http1_put_end_bare(Buf *out); /* for a response that never has a body */
+/* Writes one chunk; an empty one is the last. */
 void http1_put_chunk(Buf *out, Str data);

@@ -1,10 +1,17 @@
+/* The HTTP/1.1 parser: a state machine over lines and body bytes, fed with input of any size.
+ *
+ * A line is collected in a buffer with a limit, so memory is bounded before a line is complete. The
+ * head is parsed once its empty line has arrived; only then the framing of the body is decided (RFC
+ * 9112, 6.3), and every ambiguity is an error with the status to respond with in `refusal`. After
+ * an error the reader stays in an error state, because the position of the next message is
+ * unknown. */
 #include "net/http1.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    LINE_MAX_BYTES = 64, /* around chunks */
+    LINE_MAX_BYTES = 64, /* of the lines around chunks */
     LENGTH_DIGITS_MAX = 18,
     CHUNK_DIGITS_MAX = 12
 };
@@ -18,11 +25,11 @@ enum {
     STATE_CHUNK_END,
     STATE_TRAILER,
     STATE_UNTIL_CLOSE,
-    STATE_OVER, /* the end is not told yet */
+    STATE_OVER, /* the end is not reported yet */
     STATE_FAILED,
 };
 
-/* --- Characters ------------------------------------------------------------------------------ */
+/* --- Character classes ----------------------------------------------------------------------- */
 
 /* tchar of RFC 9110. */
 static const bool token_chars[256] = {
@@ -32,13 +39,13 @@ static const bool token_chars[256] = {
     ['`'] = true,         ['|'] = true,         ['~'] = true,
 };
 
-/* Of a name, an address or a port. */
+/* Characters of a name, an address or a port. */
 static const bool host_chars[256] = {
     ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['-'] = true, ['.'] = true,
     ['_'] = true,         [':'] = true,         ['['] = true,         [']'] = true,
 };
 
-static bool is_made_of(Str text, const bool chars[256])
+static bool has_only(Str text, const bool chars[256])
 {
     for (size_t i = 0; i < text.len; i++) {
         if (!chars[(unsigned char)text.data[i]]) {
@@ -70,7 +77,7 @@ static Str trim_blanks(Str text)
     return text;
 }
 
-/* Digits only: no sign, no blank. */
+/* Digits only: no sign, no space. */
 static bool parse_length(Str text, uint64_t *out)
 {
     uint64_t length = 0;
@@ -87,9 +94,9 @@ static bool parse_length(Str text, uint64_t *out)
     return true;
 }
 
-/* Whether a tab stands between the value of a field and the end of its line. That is allowed, but there
- * are readers to whom it makes a length or an encoding none. */
-static bool has_tab_behind(Str value)
+/* Whether there is a tab between the value of a header and the end of its line. That is allowed,
+ * but some parsers then ignore a length or an encoding. */
+static bool has_trailing_tab(Str value)
 {
     const char *c = value.data + value.len;
     while (*c == ' ') {
@@ -119,7 +126,7 @@ static bool refuse_bad(Http1Reader *reader, Error *err, const char *what)
     return refuse(reader, 400, err, ERROR_INVALID, "invalid HTTP: %s", what);
 }
 
-/* --- The first line -------------------------------------------------------------------------- */
+/* --- Request and status line ----------------------------------------------------------------- */
 
 static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
 {
@@ -132,8 +139,7 @@ static bool read_version(Http1Reader *reader, Str text, bool *newer, Error *err)
     return true;
 }
 
-/* What there is a meaning for. Others might tell what follows them apart in another way, as CONNECT
- * does. */
+/* Methods that we know. Unknown ones might change where the message ends, as CONNECT does. */
 static bool is_known_method(Str method)
 {
     static const char *const methods[] = { "GET",   "POST",   "PUT",    "HEAD",
@@ -146,8 +152,8 @@ static bool is_known_method(Str method)
     return false;
 }
 
-/* Cuts "http://host" off; what is not of that form stays as it is. */
-static void cut_authority(Http1Head *head, Str *target)
+/* Removes a leading "http://host". Leaves anything else unchanged. */
+static void strip_authority(Http1Head *head, Str *target)
 {
     size_t scheme = str_find(*target, STR("://"), 0);
     Str name = str_slice(*target, 0, scheme);
@@ -158,7 +164,7 @@ static void cut_authority(Http1Head *head, Str *target)
     Str rest = str_from_offset(*target, scheme + 3);
     size_t path = str_find(rest, STR("/"), 0);
     Str authority = str_slice(rest, 0, path);
-    if (is_made_of(authority, host_chars)) {
+    if (has_only(authority, host_chars)) {
         head->authority = authority;
         *target = path == STR_NOT_FOUND ? STR("/") : str_from_offset(rest, path);
     }
@@ -177,7 +183,7 @@ static bool read_target(Http1Reader *reader, Str target, Error *err)
         }
     }
     if (!str_starts(target, STR("/"))) {
-        cut_authority(head, &target);
+        strip_authority(head, &target);
     }
     bool is_all = str_eq(target, STR("*")) && str_eq(head->method, STR("OPTIONS"));
     if (!is_all && !str_starts(target, STR("/"))) {
@@ -196,7 +202,7 @@ static bool read_request_line(Http1Reader *reader, Str line, bool *newer, Error 
         return refuse_bad(reader, err, "missing version in the request line");
     }
     reader->head.method = str_slice(line, 0, first);
-    if (!is_made_of(reader->head.method, token_chars)) {
+    if (!has_only(reader->head.method, token_chars)) {
         return refuse_bad(reader, err, "invalid method");
     }
     if (!is_known_method(reader->head.method)) {
@@ -228,7 +234,7 @@ static bool read_status_line(Http1Reader *reader, Str line, bool *newer, Error *
     return true;
 }
 
-/* --- Fields ---------------------------------------------------------------------------------- */
+/* --- Headers --------------------------------------------------------------------------------- */
 
 static bool read_field(Http1Reader *reader, Str line, Error *err)
 {
@@ -240,9 +246,9 @@ static bool read_field(Http1Reader *reader, Str line, Error *err)
     if (colon == 0) {
         return refuse_bad(reader, err, "a header with an empty name");
     }
-    if (colon == STR_NOT_FOUND || !is_made_of(str_slice(line, 0, colon), token_chars)) {
+    if (colon == STR_NOT_FOUND || !has_only(str_slice(line, 0, colon), token_chars)) {
         return refuse_bad(reader, err,
-                          "a header without a valid name"); /* also a blank behind it */
+                          "a header without a valid name"); /* includes a space before the colon */
     }
     Str value = trim_blanks(str_from_offset(line, colon + 1));
     if (!is_field_text(value)) {
@@ -257,7 +263,7 @@ static bool read_field(Http1Reader *reader, Str line, Error *err)
 
 bool http1_is_field(Str name, Str value)
 {
-    return name.len > 0 && is_made_of(name, token_chars) && is_field_text(value) &&
+    return name.len > 0 && has_only(name, token_chars) && is_field_text(value) &&
            trim_blanks(value).len == value.len;
 }
 
@@ -285,7 +291,7 @@ const Str *http1_find(const Http1Head *head, const char *name)
     return NULL;
 }
 
-/* Whether a list of words, such as that of Connection, has this one. */
+/* Whether a comma-separated list, such as Connection, contains this word. */
 static bool has_word(const Http1Head *head, const char *name, Str word)
 {
     for (uint32_t i = 0; i < head->header_count; i++) {
@@ -309,8 +315,8 @@ static bool has_no_body(const Http1Reader *reader)
            (reader->bodyless || status < 200 || status == 204 || status == 304);
 }
 
-/* RFC 9112, 6.3, without its leniencies. */
-static bool judge_body(Http1Reader *reader, bool newer, Error *err)
+/* RFC 9112, 6.3, without its leniency. */
+static bool decide_body(Http1Reader *reader, bool newer, Error *err)
 {
     Http1Head *head = &reader->head;
     uint32_t lengths = http1_count(head, "Content-Length");
@@ -325,7 +331,7 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
     }
     if (encodings > 0) {
         Str encoding = *http1_find(head, "Transfer-Encoding");
-        if (!newer || !str_eq_ignore_case(encoding, STR("chunked")) || has_tab_behind(encoding)) {
+        if (!newer || !str_eq_ignore_case(encoding, STR("chunked")) || has_trailing_tab(encoding)) {
             return refuse(reader, 501, err, ERROR_INVALID,
                           "invalid HTTP: unsupported Transfer-Encoding, not chunked");
         }
@@ -335,7 +341,7 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
         if (length.len > LENGTH_DIGITS_MAX) {
             return refuse_bad(reader, err, "Content-Length has too many digits");
         }
-        if (!parse_length(length, &head->length) || has_tab_behind(length)) {
+        if (!parse_length(length, &head->length) || has_trailing_tab(length)) {
             return refuse_bad(reader, err, "Content-Length is not a number");
         }
         head->body = head->length > 0 ? HTTP1_BODY_LENGTH : HTTP1_BODY_NONE;
@@ -353,8 +359,8 @@ static bool judge_body(Http1Reader *reader, bool newer, Error *err)
     return true;
 }
 
-/* Who is asked: once, and the same wherever it is said. */
-static bool judge_host(Http1Reader *reader, bool newer, Error *err)
+/* There must be exactly one host, the same wherever it is given. */
+static bool check_host(Http1Reader *reader, bool newer, Error *err)
 {
     const Http1Head *head = &reader->head;
     uint32_t hosts = http1_count(head, "Host");
@@ -366,7 +372,7 @@ static bool judge_host(Http1Reader *reader, bool newer, Error *err)
         return true;
     }
     Str host = *http1_find(head, "Host");
-    if (!is_made_of(host, host_chars)) {
+    if (!has_only(host, host_chars)) {
         return refuse_bad(reader, err, "invalid Host header");
     }
     if (head->authority.len > 0 && !str_eq_ignore_case(head->authority, host)) {
@@ -375,16 +381,16 @@ static bool judge_host(Http1Reader *reader, bool newer, Error *err)
     return true;
 }
 
-static bool judge_head(Http1Reader *reader, bool newer, Error *err)
+static bool check_head(Http1Reader *reader, bool newer, Error *err)
 {
     Http1Head *head = &reader->head;
-    if (reader->kind == HTTP1_REQUEST && !judge_host(reader, newer, err)) {
+    if (reader->kind == HTTP1_REQUEST && !check_host(reader, newer, err)) {
         return false;
     }
-    if (!judge_body(reader, newer, err)) {
+    if (!decide_body(reader, newer, err)) {
         return false;
     }
-    head->is_newer = newer;
+    head->is_http11 = newer;
     head->keep_alive = newer && !has_word(head, "Connection", STR("close")) &&
                        !has_word(head, "Proxy-Connection", STR("close")) &&
                        head->body != HTTP1_BODY_UNTIL_CLOSE;
@@ -403,7 +409,7 @@ static bool parse_head(Http1Reader *reader, Error *err)
         line = str_slice(rest, 0, end);
         rest = str_from_offset(rest, end + 2);
         if (line.len == 0 && !first) {
-            return judge_head(reader, newer, err);
+            return check_head(reader, newer, err);
         }
         bool ok = !first                          ? read_field(reader, line, err)
                   : reader->kind == HTTP1_REQUEST ? read_request_line(reader, line, &newer, err)
@@ -415,10 +421,10 @@ static bool parse_head(Http1Reader *reader, Error *err)
     }
 }
 
-/* --- Taking bytes ---------------------------------------------------------------------------- */
+/* --- Consuming input ------------------------------------------------------------------------- */
 
-/* Moves bytes to `line` up to the end of a line. A CR stands before an LF and nowhere else. */
-static bool take_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, Error *err)
+/* Appends input to `line` up to the end of a line. A CR is only allowed before an LF. */
+static bool read_line(Http1Reader *reader, Buf *line, Str *bytes, bool *whole, Error *err)
 {
     const char *end = bytes->len == 0 ? NULL : memchr(bytes->data, '\n', bytes->len);
     Str piece = str_slice(*bytes, 0, end == NULL ? bytes->len : (size_t)(end - bytes->data) + 1);
@@ -470,7 +476,7 @@ static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error 
 {
     bool whole;
     do {
-        if (!take_line(reader, &reader->text, bytes, &whole, err)) {
+        if (!read_line(reader, &reader->text, bytes, &whole, err)) {
             return false;
         }
         Str text = buf_str(&reader->text);
@@ -489,7 +495,7 @@ static bool take_head(Http1Reader *reader, Str *bytes, Http1Event *event, Error 
     return true;
 }
 
-static bool give_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *event, Error *err)
+static bool emit_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *event, Error *err)
 {
     if (len > reader->body_max - reader->taken) {
         return refuse(reader, 413, err, ERROR_LIMIT, "body is larger than the limit of %llu bytes",
@@ -502,7 +508,7 @@ static bool give_data(Http1Reader *reader, Str *bytes, size_t len, Http1Event *e
     return true;
 }
 
-static bool take_counted(Http1Reader *reader, Str *bytes, uint8_t after, Http1Event *event,
+static bool read_counted(Http1Reader *reader, Str *bytes, uint8_t after, Http1Event *event,
                          Error *err)
 {
     size_t len = bytes->len < reader->left ? bytes->len : (size_t)reader->left;
@@ -510,7 +516,7 @@ static bool take_counted(Http1Reader *reader, Str *bytes, uint8_t after, Http1Ev
     if (reader->left == 0) {
         reader->state = after;
     }
-    return give_data(reader, bytes, len, event, err);
+    return emit_data(reader, bytes, len, event, err);
 }
 
 static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
@@ -526,7 +532,7 @@ static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
     if (digits == 0) {
         return refuse_bad(reader, err, "chunk without a size");
     }
-    /* Extensions mean nothing to anybody, and readers differ in where they end. */
+    /* No one uses extensions, and parsers differ in where they end. */
     if (digits < line.len) {
         return refuse_bad(reader, err, "unexpected data after a chunk size");
     }
@@ -535,12 +541,12 @@ static bool read_chunk_size(Http1Reader *reader, Str line, Error *err)
     return true;
 }
 
-/* Lines around the chunks: sizes, what ends a chunk, what ends the last one. Fields behind that one
- * would have to be merged into the head that was acted upon already. */
-static bool take_around_chunks(Http1Reader *reader, Str *bytes, Error *err)
+/* Lines around chunks: sizes, the end of a chunk, the end of the last chunk. Trailers are rejected:
+ * they would have to be merged into headers that were already acted upon. */
+static bool read_chunk_line(Http1Reader *reader, Str *bytes, Error *err)
 {
     bool whole;
-    if (!take_line(reader, &reader->line, bytes, &whole, err)) {
+    if (!read_line(reader, &reader->line, bytes, &whole, err)) {
         return false;
     }
     if (!whole) {
@@ -577,12 +583,12 @@ bool http1_read(Http1Reader *reader, Str *bytes, Http1Event *event, Error *err)
         switch (reader->state) {
         case STATE_BEGIN: begin_message(reader); break;
         case STATE_HEAD: ok = take_head(reader, bytes, event, err); break;
-        case STATE_LENGTH: ok = take_counted(reader, bytes, STATE_OVER, event, err); break;
-        case STATE_CHUNK: ok = take_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
-        case STATE_UNTIL_CLOSE: ok = give_data(reader, bytes, bytes->len, event, err); break;
+        case STATE_LENGTH: ok = read_counted(reader, bytes, STATE_OVER, event, err); break;
+        case STATE_CHUNK: ok = read_counted(reader, bytes, STATE_CHUNK_END, event, err); break;
+        case STATE_UNTIL_CLOSE: ok = emit_data(reader, bytes, bytes->len, event, err); break;
         case STATE_FAILED:
             return error_set(err, ERROR_INVALID, "invalid HTTP: an earlier message was invalid");
-        default: ok = take_around_chunks(reader, bytes, err);
+        default: ok = read_chunk_line(reader, bytes, err);
         }
         if (!ok) {
             return false;

@@ -1,3 +1,9 @@
+/* The connection part of HTTP/2: feeding nghttp2, flushing its frames, keepalive, and closing.
+ * Callbacks of nghttp2 are in http2_session.c, streams in http2_stream.c.
+ *
+ * nghttp2 must not be called recursively from its own callbacks, so a flush requested there is
+ * deferred to the end of connection_received(). Callbacks of the owner may free the connection, so
+ * memory is released by the outermost call (`busy`). */
 #include "net/http2.h"
 
 #include <stdio.h>
@@ -29,7 +35,7 @@ Str http2_headers_find(const Http2Headers *headers, const char *name)
     return STR_EMPTY;
 }
 
-/* --- Ending ---------------------------------------------------------------------------------- */
+/* --- Closing --------------------------------------------------------------------------------- */
 
 static void release(Http2 *http2)
 {
@@ -60,7 +66,7 @@ static void stop(Http2 *http2)
     loop_task_stop(http2->loop, &http2->flush);
 }
 
-static void end(Http2 *http2, const Error *why)
+static void close_with(Http2 *http2, const Error *why)
 {
     if (http2->is_over || http2->freed) {
         return;
@@ -92,7 +98,7 @@ void http2_free(Http2 *http2)
     leave(http2);
 }
 
-/* Last words are queued; then the connection ends. */
+/* Queues the final frames, then closes the connection. */
 static void finish(Http2 *http2)
 {
     if (!http2->finishing) {
@@ -124,7 +130,7 @@ static void note_progress(Http2 *http2)
     http2->unsent_then = unsent;
 }
 
-/* Frames are made only as fast as the kernel takes them; what waits, waits in the streams. */
+/* Frames are created only as fast as the kernel accepts them; the rest waits in the streams. */
 static void flush(Http2 *http2)
 {
     char piece[HTTP2_WRITE_PIECE];
@@ -150,7 +156,7 @@ static void flush(Http2 *http2)
     }
     if (!http2->freed) {
         note_progress(http2);
-        /* Once for all streams: the last of them has ended, and no more may come. */
+        /* Once for all streams: the last of them has ended, and there will be no new ones. */
         if (http2->shutting_down && http2->stream_count == 0 && !http2->terminated) {
             http2->terminated = true;
             nghttp2_session_terminate_session(http2->session, NGHTTP2_NO_ERROR);
@@ -177,7 +183,7 @@ void http2_flush_later(Http2 *http2)
     }
 }
 
-/* --- Events of the connection ---------------------------------------------------------------- */
+/* --- Connection events ----------------------------------------------------------------------- */
 
 static void connection_became_ready(void *context)
 {
@@ -195,7 +201,7 @@ static void connection_received(void *context, Str bytes)
         return;
     }
     http2->busy++;
-    http2->receiving = true; /* the flush comes at the end */
+    http2->receiving = true; /* flushed at the end */
     ssize_t result =
         nghttp2_session_mem_recv(http2->session, (const uint8_t *)bytes.data, bytes.len);
     http2->receiving = false;
@@ -229,7 +235,7 @@ static void connection_closed(void *context, const Error *why)
         error_set(&told, ERROR_UNAVAILABLE, "the connection was closed");
     }
     http2->busy++;
-    end(http2, &told);
+    close_with(http2, &told);
     leave(http2);
 }
 
@@ -240,18 +246,18 @@ static const ConnectionEvents connection_events = {
     .closed = connection_closed,
 };
 
-/* --- Keeping it alive ------------------------------------------------------------------------ */
+/* --- Keepalive ------------------------------------------------------------------------------- */
 
-static void give_up(Http2 *http2, const char *why)
+static void disconnect(Http2 *http2, const char *why)
 {
     Error err;
     error_set(&err, ERROR_TIMEOUT, "%s", why);
     http2->busy++;
-    end(http2, &err);
+    close_with(http2, &err);
     leave(http2);
 }
 
-static void look(void *context)
+static void check_keepalive(void *context)
 {
     Http2 *http2 = context;
     const Http2Options *options = &http2->options;
@@ -259,18 +265,18 @@ static void look(void *context)
     int64_t now = loop_now_ms(http2->loop), silent = now - http2->heard_ms;
     int64_t stalled = http2->unsent_ms == 0 ? 0 : now - http2->unsent_ms;
     if (http2->finishing) {
-        return; /* the connection has its own timeout then */
+        return; /* the connection has its own timeout in this state */
     }
     if (!http2->settled) {
-        give_up(http2, "the peer does not speak HTTP/2");
+        disconnect(http2, "the peer does not speak HTTP/2");
         return;
     }
     if (stalled >= options->ping_timeout_ms) {
-        give_up(http2, "the peer has stopped reading");
+        disconnect(http2, "the peer has stopped reading");
         return;
     }
     if (http2->pinging && silent >= options->ping_after_ms + options->ping_timeout_ms) {
-        give_up(http2, "the peer has stopped responding");
+        disconnect(http2, "the peer has stopped responding");
         return;
     }
     if (!http2->pinging && silent >= options->ping_after_ms) {
@@ -278,7 +284,7 @@ static void look(void *context)
         nghttp2_submit_ping(http2->session, NGHTTP2_FLAG_NONE, NULL);
         http2_flush_later(http2);
     }
-    /* Not restarted with every frame: it looks when the earliest of these can be. */
+    /* The timer is not restarted for every frame; it fires when the earliest of these can be due. */
     int64_t next = http2->pinging ? options->ping_after_ms + options->ping_timeout_ms - silent
                                   : options->ping_after_ms - silent;
     if (http2->unsent_ms != 0 && next > options->ping_timeout_ms - stalled) {
@@ -287,7 +293,7 @@ static void look(void *context)
     loop_timer_start(&http2->timer, next > 0 ? next : 1);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 Http2 *http2_new(Connection *connection, const Http2Options *options)
 {
@@ -297,7 +303,7 @@ Http2 *http2_new(Connection *connection, const Http2Options *options)
     http2->options = *options;
     http2->allowance = HTTP2_IDLE_FRAMES_BURST;
     http2->allowance_ms = http2->heard_ms = loop_now_ms(http2->loop);
-    loop_timer_init(&http2->timer, http2->loop, look, http2);
+    loop_timer_init(&http2->timer, http2->loop, check_keepalive, http2);
     loop_task_init(&http2->flush, flush_now, http2);
     http2->session = http2_session_new(http2);
     connection_set_events(connection, &connection_events, http2);
@@ -314,7 +320,7 @@ void http2_shut_down(Http2 *http2)
     if (!http2->shutting_down && !http2->is_over && !http2->freed) {
         http2->shutting_down = true;
         if (http2->options.is_server) {
-            /* Streams that are on their way already are still served. */
+            /* Streams that the peer has already opened are still served. */
             nghttp2_submit_shutdown_notice(http2->session);
         }
         http2_flush_later(http2);

@@ -6,20 +6,20 @@
 #include "net/http2.h"
 
 enum {
-    HTTP2_HEADERS_MAX = 68,       /* in one block: as HTTP/1.1, and the four that begin with ':' */
-    HTTP2_BOMB_FACTOR = 4,        /* so many times the limit in one block is no mistake any more */
+    HTTP2_HEADERS_MAX = 68,       /* per block: as in HTTP/1.1, and the four pseudo-headers */
+    HTTP2_BOMB_FACTOR = 4,        /* a block that exceeds the limit by this factor is an attack */
     HTTP2_WRITE_PIECE = 32 << 10, /* two of the largest frames */
-    HTTP2_TABLE_BYTES = 1024,     /* of header compression, each way */
-    HTTP2_QUEUE_KEEP = 4 << 10,   /* an emptied queue of this size is kept for the next bytes */
-    /* Frames that give us nothing to do: a burst of so many, and so many a second. */
+    HTTP2_TABLE_BYTES = 1024,     /* of header compression, in each direction */
+    HTTP2_QUEUE_KEEP = 4 << 10,   /* an emptied queue of this size is retained */
+    /* Frames without effect: allowed burst, and rate per second. */
     HTTP2_IDLE_FRAMES_BURST = 1000,
     HTTP2_IDLE_FRAMES_SECOND = 100,
-    /* Windows that a peer may open, for each frame of data that it gets and for its bytes. */
+    /* WINDOW_UPDATE frames allowed to a peer per DATA frame that it receives, and per its bytes. */
     HTTP2_WINDOWS_FRAME = 4,
     HTTP2_WINDOWS_BYTES = 256,
     HTTP2_WINDOWS_MAX = 1 << 20,
-    HTTP2_FRAMES_QUEUED_MAX = 4096, /* answers that a peer makes us owe it */
-    HTTP2_CLOSE_MS = 2000,          /* for the last words */
+    HTTP2_FRAMES_QUEUED_MAX = 4096, /* responses to control frames that a peer may leave unread */
+    HTTP2_CLOSE_MS = 2000,          /* for the final frames */
 };
 
 struct Http2Trailers {
@@ -42,19 +42,19 @@ struct Http2 {
     Http2Options options;
     Http2Stream *first;
     uint32_t stream_count;
-    Http2Block *block; /* of the header block that is coming in */
+    Http2Block *block; /* the header block that is being received */
     LoopTask flush;
     LoopTimer timer;
-    int64_t heard_ms;     /* the last whole frame */
-    int64_t unsent_ms;    /* since when the kernel takes nothing; 0: it does */
-    size_t unsent_then;   /* how much it was then */
-    int64_t allowance_ms; /* when the allowance for idle frames was counted */
+    int64_t heard_ms;     /* time of the last complete frame */
+    int64_t unsent_ms;    /* since when the kernel accepts nothing; 0: it does */
+    size_t unsent_then;   /* number of unsent bytes at that time */
+    int64_t allowance_ms; /* when the allowance for idle frames was last updated */
     int32_t allowance;
-    uint32_t windows; /* that the peer may open without being counted as idle */
+    uint32_t windows; /* window updates that are not counted as idle */
     size_t queued;    /* bytes in the queues of streams */
-    char *piece;      /* what a flush gathers, on its stack */
+    char *piece;      /* buffer of a flush, on its stack */
     size_t piece_len;
-    uint32_t busy; /* calls under way that still look at this memory */
+    uint32_t busy; /* calls on the stack that still use this memory */
     bool connected, settled, pinging, shutting_down, terminated, finishing, freed, is_over;
     bool receiving, flush_again;
     const char *abort_reason; /* a literal */
@@ -64,9 +64,9 @@ struct Http2 {
 nghttp2_session *http2_session_new(Http2 *http2);
 void http2_block_drop(Http2 *http2);
 void http2_flush_later(Http2 *http2);
-/* Takes the stream from the list and gives it back to its user. */
+/* Removes the stream from the list and returns it to its user. */
 void http2_stream_close(Http2Stream *stream, uint32_t code);
 void http2_stream_add(Http2 *http2, Http2Stream *stream, int32_t id);
-/* For nghttp2: sends the next bytes of a stream's queue. */
+/* Callback of nghttp2: sends the next bytes of a stream's queue. */
 int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
                     size_t length, nghttp2_data_source *source, void *context);

@@ -1,4 +1,9 @@
-/* What nghttp2 calls: frames and header blocks of the peer. */
+/* Callbacks of nghttp2: frames and header blocks from the peer, and what counts as abuse.
+ *
+ * Limits are enforced here, before anything reaches the owner. A header block that exceeds its
+ * limit is still decoded, because HPACK state is shared by the connection, but not stored; far
+ * beyond the limit the connection is aborted. Frames that cost the peer nothing (empty data,
+ * settings, pings, window updates, resets) draw on an allowance that refills with time. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -57,7 +62,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     block->bytes += header.name.len + header.value.len + ENTRY_OVERHEAD;
     block->too_large |= block->count == HTTP2_HEADERS_MAX || block->bytes > max;
     if (block->bytes / HTTP2_BOMB_FACTOR > max) {
-        /* Few bytes that unfold to many; reading on would be the harm. */
+        /* HPACK expands few bytes to many; continuing to decode would be the damage. */
         http2_abort(http2, HTTP2_ENHANCE_YOUR_CALM, "too many header fields from the peer");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
@@ -72,7 +77,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghtt
     return 0;
 }
 
-/* One that must not be is not left out: the whole block is none then. */
+/* An invalid header is not just omitted: the entire block is rejected. */
 static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *frame,
                              nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags,
                              void *context)
@@ -82,7 +87,7 @@ static int on_invalid_header(nghttp2_session *session, const nghttp2_frame *fram
 
 /* --- Frames ---------------------------------------------------------------------------------- */
 
-/* Frames that cost the peer nothing and make us work are allowed at a rate. */
+/* Frames that cost the peer nothing and us CPU time are rate-limited. */
 static bool count_idle_frame(Http2 *http2)
 {
     int64_t now = loop_now_ms(http2->loop);
@@ -111,7 +116,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *head
     if (head->type == NGHTTP2_DATA) {
         is_idle = head->length == 0 && (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
     } else if (head->type == NGHTTP2_HEADERS) {
-        /* On a stream that is over it is only passed over. */
+        /* On a stream that has ended, the frame is just ignored. */
         is_idle = head->stream_id <= nghttp2_session_get_last_proc_stream_id(session) &&
                   stream_of(session, head->stream_id) == NULL;
     } else if (head->type == NGHTTP2_WINDOW_UPDATE && http2->windows > 0) {
@@ -151,7 +156,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     }
     if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
         (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 && !http2->freed) {
-        /* Asked again: the stream may have ended meanwhile. */
+        /* Looked up again, because the callback may have ended the stream. */
         stream = stream_of(session, frame->hd.stream_id);
         if (stream != NULL) {
             stream->peer_ended = true;
@@ -185,7 +190,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return 0;
 }
 
-/* Streams that the peer makes us reset cost us as much as those that it resets itself. */
+/* Streams that the peer makes us reset cost as much as those that it resets itself. */
 static void count_reset(Http2 *http2, uint32_t code)
 {
     bool is_own =
@@ -195,7 +200,7 @@ static void count_reset(Http2 *http2, uint32_t code)
     }
 }
 
-/* A response that ends before its request does: the peer need not send the rest. */
+/* If a response ends before its request, the peer does not have to send the remainder. */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
     Http2 *http2 = context;
@@ -232,13 +237,14 @@ static ssize_t on_send(nghttp2_session *session, const uint8_t *bytes, size_t le
 
 enum {
     PAGE = 4096,
-    FRAME_BUFFER_MIN = 16 << 10, /* nghttp2 holds one per session, for the frame that it writes */
+    /* nghttp2 allocates one per session, for the frame that it writes */
+    FRAME_BUFFER_MIN = 16 << 10,
 };
 
-/* Of that buffer only the begin is ever used: data frames do not pass through it, all others are
- * short. What else lies in its pages, from an earlier use, is given back to the kernel, which saves
- * three quarters of the sixteen kilobytes that an idle connection would cost otherwise. */
-static void *take_frame_buffer(size_t size)
+/* Only the start of this buffer is ever used: data frames do not pass through it, and all others
+ * are short. Its pages may be resident from an earlier use, so they are returned to the kernel,
+ * which saves three quarters of the 16 KiB that an idle connection would cost. */
+static void *allocate_frame_buffer(size_t size)
 {
     size_t rounded = (size + PAGE - 1) / PAGE * PAGE;
     char *memory = aligned_alloc(PAGE, rounded);
@@ -248,31 +254,31 @@ static void *take_frame_buffer(size_t size)
     return memory;
 }
 
-static void *take_memory(size_t size, void *context)
+static void *allocate(size_t size, void *context)
 {
     return malloc(size);
 }
 
-static void give_memory(void *memory, void *context)
+static void release(void *memory, void *context)
 {
     free(memory);
 }
 
-static void *take_zeroed(size_t count, size_t size, void *context)
+static void *allocate_zeroed(size_t count, size_t size, void *context)
 {
     return calloc(count, size);
 }
 
-static void *change_memory(void *memory, size_t size, void *context)
+static void *reallocate(void *memory, size_t size, void *context)
 {
-    /* That is how nghttp2 asks for it. */
-    return memory == NULL && size >= FRAME_BUFFER_MIN ? take_frame_buffer(size)
+    /* This is how nghttp2 allocates that buffer. */
+    return memory == NULL && size >= FRAME_BUFFER_MIN ? allocate_frame_buffer(size)
                                                       : realloc(memory, size);
 }
 
-/* --- The session ----------------------------------------------------------------------------- */
+/* --- Session --------------------------------------------------------------------------------- */
 
-static void must(int result)
+static void require(int result)
 {
     if (result == NGHTTP2_ERR_NOMEM) {
         memory_exhausted(0);
@@ -290,14 +296,14 @@ static void submit_settings(const Http2 *http2, nghttp2_session *session)
         { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, options->stream_window },
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, options->header_bytes_max },
         { NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
-        /* The last one differs: nobody pushes to clients. */
+        /* The last entry differs, because clients do not accept pushed streams. */
         { options->is_server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS
                              : NGHTTP2_SETTINGS_ENABLE_PUSH,
           options->is_server ? options->streams_max : 0 },
     };
-    must(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries)));
-    must(nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0,
-                                               (int32_t)options->connection_window));
+    require(nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries)));
+    require(nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, 0,
+                                                  (int32_t)options->connection_window));
 }
 
 nghttp2_session *http2_session_new(Http2 *http2)
@@ -305,9 +311,9 @@ nghttp2_session *http2_session_new(Http2 *http2)
     nghttp2_session_callbacks *callbacks = NULL;
     nghttp2_option *option = NULL;
     nghttp2_session *session = NULL;
-    nghttp2_mem memory = { NULL, take_memory, give_memory, take_zeroed, change_memory };
-    must(nghttp2_session_callbacks_new(&callbacks));
-    must(nghttp2_option_new(&option));
+    nghttp2_mem memory = { NULL, allocate, release, allocate_zeroed, reallocate };
+    require(nghttp2_session_callbacks_new(&callbacks));
+    require(nghttp2_option_new(&option));
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback2(callbacks, on_header);
     nghttp2_session_callbacks_set_on_invalid_header_callback2(callbacks, on_invalid_header);
@@ -321,9 +327,9 @@ nghttp2_session *http2_session_new(Http2 *http2)
     nghttp2_option_set_no_auto_window_update(option, 1);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_max_deflate_dynamic_table_size(option, HTTP2_TABLE_BYTES);
-    must(http2->options.is_server
-             ? nghttp2_session_server_new3(&session, callbacks, http2, option, &memory)
-             : nghttp2_session_client_new3(&session, callbacks, http2, option, &memory));
+    require(http2->options.is_server
+                ? nghttp2_session_server_new3(&session, callbacks, http2, option, &memory)
+                : nghttp2_session_client_new3(&session, callbacks, http2, option, &memory));
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(callbacks);
     submit_settings(http2, session);

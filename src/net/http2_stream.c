@@ -1,4 +1,4 @@
-/* Streams: queues, and what they tell nghttp2. */
+/* Streams: queues, and the data source for nghttp2. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -21,7 +21,7 @@ static void fill(nghttp2_nv *to, const Http2Header *headers, uint32_t count)
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 void http2_stream_add(Http2 *http2, Http2Stream *stream, int32_t id)
 {
@@ -66,7 +66,7 @@ static ssize_t read_queue(nghttp2_session *session, int32_t id, uint8_t *to, siz
     Http2 *http2 = context;
     Http2Stream *stream = source->ptr;
     if (http2->freed) {
-        return NGHTTP2_ERR_CALLBACK_FAILURE; /* and the stream may be */
+        return NGHTTP2_ERR_CALLBACK_FAILURE; /* and the stream may be freed */
     }
     size_t left = http2_stream_queued(stream);
     if (left == 0 && !stream->ending) {
@@ -106,7 +106,7 @@ int http2_send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
     if (stream->is_reset) {
-        /* The frame was made before and has waited for room; its bytes were dropped meanwhile. */
+        /* The frame was prepared earlier and has waited for space; its data was dropped meanwhile. */
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     if (HEAD + length > HTTP2_WRITE_PIECE - http2->piece_len) {
@@ -163,7 +163,7 @@ bool http2_request(Http2 *http2, Http2Stream *stream, const Http2Header *headers
     return true;
 }
 
-void http2_inform(Http2Stream *stream, Str status)
+void http2_send_interim(Http2Stream *stream, Str status)
 {
     nghttp2_nv item = to_nv(STR(":status"), status);
     if (nghttp2_submit_headers(stream->http2->session, NGHTTP2_FLAG_NONE, stream->id, NULL, &item,
@@ -190,7 +190,7 @@ static void resume(Http2Stream *stream)
 {
     if (stream->deferred) {
         stream->deferred = false;
-        /* It fails for a stream that is closing, which needs nothing any more. */
+        /* Fails for a stream that is closing, which is harmless. */
         nghttp2_session_resume_data(stream->http2->session, stream->id);
     }
     http2_flush_later(stream->http2);
@@ -217,7 +217,7 @@ size_t http2_stream_queued(const Http2Stream *stream)
     return stream->queue.len - stream->queue_at;
 }
 
-/* One block for the table and the texts it points to. */
+/* Allocates one block for the array and the strings it points to. */
 static Http2Trailers *copy_trailers(const Http2Header *headers, uint32_t count)
 {
     size_t size = sizeof(Http2Trailers) + count * sizeof(nghttp2_nv);
@@ -255,7 +255,7 @@ void http2_end(Http2Stream *stream, const Http2Header *trailers, uint32_t count)
 void http2_stream_consumed(Http2Stream *stream, size_t bytes)
 {
     if (bytes > 0) {
-        /* On a closed stream it counts for the connection alone. */
+        /* On a closed stream this only counts for the connection. */
         nghttp2_session_consume(stream->http2->session, stream->id, bytes);
         http2_flush_later(stream->http2);
     }
@@ -270,7 +270,7 @@ void http2_consumed(Http2 *http2, size_t bytes)
 void http2_stream_open_window(Http2Stream *stream, size_t bytes, uint32_t window)
 {
     nghttp2_session *session = stream->http2->session;
-    /* Either fails for a stream that is closing, which needs nothing any more. */
+    /* Both fail for a stream that is closing, which is harmless. */
     if (nghttp2_session_get_stream_effective_local_window_size(session, stream->id) <
         (int32_t)window) {
         nghttp2_session_set_local_window_size(session, NGHTTP2_FLAG_NONE, stream->id,

@@ -1,3 +1,8 @@
+/* One HTTP/1.1 request and its response on its own connection.
+ *
+ * Input that arrives while the call is paused is buffered in `rest` and processed by a deferred
+ * task after it is resumed. Any callback may free the call, so handle() reports whether it still
+ * exists. */
 #include "net/http_client.h"
 
 #include <stdlib.h>
@@ -5,7 +10,7 @@
 #include "base/memory.h"
 
 enum {
-    REFUSAL_MAX = 64 << 10 /* bytes of an answer that is not for `piece` */
+    REFUSAL_MAX = 64 << 10 /* bytes of a response that is not passed to `piece` */
 };
 
 struct HttpCall {
@@ -13,10 +18,10 @@ struct HttpCall {
     Connection *connection;
     Http1Reader reader;
     LoopTimer timer;
-    LoopTask task; /* what came while it was paused, once it is not */
+    LoopTask task; /* delivers what arrived while paused, after resuming */
     Buf request, body;
-    Buf rest;      /* read, and not dealt with yet */
-    uint32_t busy; /* calls under way that still look at this memory */
+    Buf rest;      /* received but not processed */
+    uint32_t busy; /* calls on the stack that still use this memory */
     bool over;     /* `done` was called */
     bool sent;
     bool paused, freed;
@@ -29,7 +34,7 @@ static void leave(HttpCall *call)
     }
 }
 
-static void end(HttpCall *call, const HttpAnswer *answer, const Error *err)
+static void end(HttpCall *call, const HttpResponse *answer, const Error *err)
 {
     if (!call->over) {
         call->over = true;
@@ -59,7 +64,7 @@ static void ready(void *context)
 
 static void succeed(HttpCall *call)
 {
-    HttpAnswer answer = { &call->reader.head, buf_str(&call->body) };
+    HttpResponse answer = { &call->reader.head, buf_str(&call->body) };
     Error none = { 0 };
     end(call, &answer, &none);
 }
@@ -70,7 +75,7 @@ static bool is_for_pieces(const HttpCall *call)
     return call->options.piece != NULL && status >= 200 && status < 300;
 }
 
-/* False: it was freed, or ended. */
+/* Returns false if the call was freed or has ended. */
 static bool handle(HttpCall *call, Http1Event event)
 {
     if (event == HTTP1_DATA && is_for_pieces(call)) {
@@ -87,7 +92,7 @@ static bool handle(HttpCall *call, Http1Event event)
     return !call->freed && !call->over;
 }
 
-static void take(HttpCall *call, Str bytes)
+static void process(HttpCall *call, Str bytes)
 {
     Http1Event event = HTTP1_HEAD;
     Error err;
@@ -116,10 +121,10 @@ static void received(void *context, Str bytes)
     if (call->options.piece != NULL) {
         loop_timer_start(&call->timer, call->options.idle_timeout_ms);
     }
-    take(call, bytes);
+    process(call, bytes);
 }
 
-static void nothing(void *context)
+static void ignore(void *context)
 {
 }
 
@@ -142,16 +147,17 @@ static void closed(void *context, const Error *why)
     }
 }
 
-static const ConnectionEvents events = { ready, received, nothing, closed };
+static const ConnectionEvents events = { ready, received, ignore, closed };
 
-/* Was paused and is not any more. The connection only now: what it has comes behind the rest. */
-static void go_on(void *context)
+/* Continues after a pause. The connection is resumed only now, so that its data comes after the
+ * buffered data. */
+static void continue_reading(void *context)
 {
     HttpCall *call = context;
     Buf rest = call->rest;
     call->rest = buf_make(BUF_UNLIMITED);
     call->busy++;
-    take(call, buf_str(&rest));
+    process(call, buf_str(&rest));
     if (!call->freed && !call->over && !call->paused) {
         connection_resume(call->connection);
     }
@@ -189,11 +195,11 @@ HttpCall *http_call_new(const HttpCallOptions *options)
     call->body = buf_make(BUF_UNLIMITED);
     call->rest = buf_make(BUF_UNLIMITED);
     write_request(call);
-    call->options.body = STR_EMPTY; /* the caller's, as the fields are */
+    call->options.body = STR_EMPTY; /* belongs to the caller, as do the headers */
     call->options.fields = NULL;
     http1_reader_init(&call->reader, HTTP1_RESPONSE, options->answer_max);
     loop_timer_init(&call->timer, options->loop, expire, call);
-    loop_task_init(&call->task, go_on, call);
+    loop_task_init(&call->task, continue_reading, call);
     loop_timer_start(&call->timer, options->timeout_ms);
     call->connection =
         connection_connect(&(ConnectionOptions){ .loop = options->loop,

@@ -24,8 +24,8 @@ static const char *const connection_names[] = {
 };
 
 typedef struct Parts {
-    Str pseudo[PSEUDO_COUNT]; /* without data: not there */
-    Buf lines;                /* of the other fields */
+    Str pseudo[PSEUDO_COUNT]; /* data is NULL if absent */
+    Buf lines;                /* of the regular headers */
     Buf cookie;
 } Parts;
 
@@ -45,7 +45,7 @@ static bool is_visible(Str text)
     return text.len > 0;
 }
 
-/* The reader of HTTP/1.1 looks at the rest, once it is sure where they end. */
+/* The HTTP/1.1 reader checks the rest, once it is certain where names end. */
 static bool is_name(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -66,7 +66,7 @@ static bool is_one_line(Str text)
     return true;
 }
 
-static bool is_of_connection(Str name)
+static bool is_connection_specific(Str name)
 {
     for (size_t i = 0; i < COUNT_OF(connection_names); i++) {
         if (str_eq_c(name, connection_names[i])) {
@@ -76,7 +76,7 @@ static bool is_of_connection(Str name)
     return false;
 }
 
-static bool take_pseudo(Parts *parts, const Http2Header *header)
+static bool read_pseudo(Parts *parts, const Http2Header *header)
 {
     for (size_t i = 0; i < PSEUDO_COUNT; i++) {
         if (str_eq_c(header->name, pseudo_names[i])) {
@@ -96,22 +96,22 @@ static void put_line(Buf *out, Str name, Str value)
     buf_put_c(out, "\r\n");
 }
 
-static bool take_field(Parts *parts, const Http2Header *header, Http1Reader *reader, Error *err)
+static bool read_header(Parts *parts, const Http2Header *header, Http1Reader *reader, Error *err)
 {
     Str name = header->name, value = header->value;
     if (!is_name(name) || !is_one_line(value)) {
         return refuse(reader, err, "a header without a valid name, or that spans several lines");
     }
-    if (is_of_connection(name) || (str_eq_c(name, "te") && !str_eq_c(value, "trailers"))) {
+    if (is_connection_specific(name) || (str_eq_c(name, "te") && !str_eq_c(value, "trailers"))) {
         return refuse(reader, err, "a connection-specific header");
     }
     if (str_eq_c(name, "host")) {
-        /* It says the same as :authority, which stands in its place. */
+        /* The same as :authority, which replaces it. */
         return str_eq_ignore_case(value, parts->pseudo[PSEUDO_AUTHORITY]) ||
                refuse(reader, err, "different hosts in :authority and the Host header");
     }
     if (str_eq_c(name, "cookie")) {
-        /* A client may cut it into parts (RFC 9113, section 8.2.3). */
+        /* A client may split it (RFC 9113, section 8.2.3). */
         buf_put_c(&parts->cookie, parts->cookie.len > 0 ? "; " : "");
         buf_put(&parts->cookie, value);
     } else {
@@ -120,11 +120,11 @@ static bool take_field(Parts *parts, const Http2Header *header, Http1Reader *rea
     return true;
 }
 
-static bool take_all(Parts *parts, const Http2Headers *headers, Http1Reader *reader, Error *err)
+static bool read_headers(Parts *parts, const Http2Headers *headers, Http1Reader *reader, Error *err)
 {
     uint32_t i = 0;
     for (; i < headers->count && str_starts(headers->items[i].name, STR(":")); i++) {
-        if (!take_pseudo(parts, &headers->items[i])) {
+        if (!read_pseudo(parts, &headers->items[i])) {
             return refuse(reader, err, "a pseudo-header is unknown, empty or duplicated");
         }
     }
@@ -140,7 +140,7 @@ static bool take_all(Parts *parts, const Http2Headers *headers, Http1Reader *rea
         return refuse(reader, err, "the URL is not a path");
     }
     for (; i < headers->count; i++) {
-        if (!take_field(parts, &headers->items[i], reader, err)) {
+        if (!read_header(parts, &headers->items[i], reader, err)) {
             return false;
         }
     }
@@ -178,7 +178,7 @@ bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *
         error_set(err, ERROR_LIMIT, "headers have more than %d bytes or %d fields", HTTP1_HEAD_MAX,
                   HTTP1_HEADERS_MAX);
     } else {
-        ok = take_all(&parts, headers, reader, err) && read_as_http1(&parts, reader, err);
+        ok = read_headers(&parts, headers, reader, err) && read_as_http1(&parts, reader, err);
     }
     buf_clear(&parts.lines);
     buf_clear(&parts.cookie);

@@ -1,10 +1,10 @@
-/* The head of a request of HTTP/2, taken as strictly as one of HTTP/1.1: it is written as one and
- * read by its reader, after a check of what only HTTP/2 has. Pure. */
+/* Reads the head of an HTTP/2 request as strictly as one of HTTP/1.1: after checks that are
+ * specific to HTTP/2, it is rewritten as HTTP/1.1 and parsed by that reader. Pure. */
 #pragma once
 
 #include "net/http1.h"
 #include "net/http2.h"
 
-/* `reader`, a fresh one for requests, has the head then. Fails as http1_read, with the status to
- * answer in `reader->refusal`. */
+/* On success `reader`, which must be a fresh one for requests, has the head. Fails as http1_read
+ * does, with the response status in `reader->refusal`. */
 MUST_CHECK bool http_h2_head_read(const Http2Headers *headers, Http1Reader *reader, Error *err);

@@ -1,3 +1,6 @@
+/* The part of the HTTP server that both protocols share: listeners, the list of clients, common
+ * headers, and the limits across all connections. A connection is given to HTTP/1.1 or HTTP/2 once
+ * the TLS handshake has negotiated one. */
 #include "net/http_server.h"
 
 #include <stdlib.h>
@@ -50,14 +53,14 @@ bool http_request_reads_body(HttpRequest *request, uint64_t *max)
     return !request->is_unread;
 }
 
-void http_request_hand_on(HttpRequest *request)
+void http_request_dispatch(HttpRequest *request)
 {
     const HttpServerOptions *options = &request->client->server->options;
     request->under_way = true;
     options->requested(options->context, request);
 }
 
-void http_request_lose(HttpRequest *request)
+void http_request_cancel(HttpRequest *request)
 {
     const HttpServerOptions *options = &request->client->server->options;
     if (request->under_way) {
@@ -79,7 +82,7 @@ bool http_status_has_body(int status)
     return status != 204 && status != 304;
 }
 
-/* Names of fields end at the colon of their line. */
+/* Names end at the colon of their line. */
 static bool has_field(Str fields, const char *name)
 {
     Str line, wanted = str_from_c(name);
@@ -105,7 +108,7 @@ void http_request_put_fields(const HttpRequest *request, Buf *out, const char *c
     buf_put(out, own);
 }
 
-const char *http_server_put_refusal(const HttpServer *server, int status, const char *why, Buf *out)
+const char *http_server_write_error(const HttpServer *server, int status, const char *why, Buf *out)
 {
     const HttpServerOptions *options = &server->options;
     if (options->refuse != NULL) {
@@ -125,28 +128,28 @@ void http_request_drop_headers(HttpRequest *request)
     buf_clear(&request->fields);
 }
 
-void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body)
+void http_request_respond(HttpRequest *request, int status, const char *content_type, Str body)
 {
     BUG_IF(!request->under_way || request->in_pieces);
     request->client->kind->answer(request, status, content_type, body);
 }
 
-bool http_request_takes_pieces(const HttpRequest *request)
+bool http_request_supports_pieces(const HttpRequest *request)
 {
-    return request->head->is_newer;
+    return request->head->is_http11;
 }
 
 void http_request_begin(HttpRequest *request, int status, const char *content_type,
                         void (*drained)(void *context), void *context)
 {
-    BUG_IF(!request->under_way || request->in_pieces || !http_request_takes_pieces(request));
+    BUG_IF(!request->under_way || request->in_pieces || !http_request_supports_pieces(request));
     request->drained = drained;
     request->drained_context = context;
     request->in_pieces = true;
     request->client->kind->begin(request, status, content_type);
 }
 
-void http_request_piece(HttpRequest *request, Str piece)
+void http_request_send_piece(HttpRequest *request, Str piece)
 {
     BUG_IF(!request->in_pieces || piece.len == 0);
     request->client->kind->piece(request, piece);
@@ -163,7 +166,7 @@ void http_request_end(HttpRequest *request)
     request->client->kind->end(request);
 }
 
-void http_request_break(HttpRequest *request)
+void http_request_abort(HttpRequest *request)
 {
     BUG_IF(!request->in_pieces);
     request->client->kind->break_off(request);
@@ -204,7 +207,7 @@ void *http_request_data(const HttpRequest *request)
     return request->data;
 }
 
-/* --- Clients --------------------------------------------------------------------------------- */
+/* --- Connections ----------------------------------------------------------------------------- */
 
 void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kind,
                      Connection *connection)
@@ -258,7 +261,7 @@ void http_client_remove(HttpClient *client)
     }
 }
 
-/* Takes over a connection that is ready. */
+/* Takes ownership of a connection that is ready. */
 static void http_server_adopt(HttpServer *server, Connection *connection)
 {
     const char *protocol = connection_peer(connection)->tls.protocol;
@@ -266,7 +269,7 @@ static void http_server_adopt(HttpServer *server, Connection *connection)
     (is_h2 ? http_h2_adopt : http_h1_adopt)(server, connection);
 }
 
-/* --- The server ------------------------------------------------------------------------------ */
+/* --- Server ---------------------------------------------------------------------------------- */
 
 static void close_listeners(HttpServer *server)
 {

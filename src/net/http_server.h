@@ -17,30 +17,31 @@
 typedef struct HttpServer HttpServer;
 typedef struct HttpRequest HttpRequest;
 
-/* A field of an answer. */
+/* A header of a response. */
 typedef struct HttpField {
     const char *name, *value;
 } HttpField;
 
 typedef struct HttpServerOptions {
     Loop *loop;
-    uint64_t body_max; /* bytes of any body */
-    /* Bytes of requests on all connections, then no more are taken; and of answers that their peers do
-     * not take, then the largest of them is broken off. */
+    uint64_t body_max; /* limit on any body, in bytes */
+    /* Limit on the bytes of requests on all connections, beyond which requests are rejected; and on
+     * the bytes of unread responses, beyond which the largest is aborted. */
     size_t memory_max;
-    int64_t request_timeout_ms; /* from the first byte of a request to its last */
+    int64_t request_timeout_ms; /* from the first byte of a request to the last */
     int64_t
-        idle_timeout_ms; /* between two requests, and for a peer to take anything of an answer */
-    /* Of every answer, also of those that the server itself gives; an answer that has one of that name
-     * (http_request_add_header) has its own. Borrowed. */
+        idle_timeout_ms; /* between two requests, and for a peer to read any part of a response */
+    /* Headers of every response, including those that the server itself sends, unless
+     * http_request_add_header sets one with the same name. Must outlive the server. */
     const HttpField *fields;
     uint32_t field_count;
-    /* Writes why the server itself refuses a request, before anybody has seen that, and tells of which
-     * type that is. NULL: as plain text. */
+    /* Writes the body of a response that the server itself sends when it rejects a request, and
+     * returns its content type. NULL: plain text. */
     const char *(*refuse)(void *context, int status, const char *why, Buf *out);
-    /* Asked when the head of a request with a body is there: how many bytes of the body are read, up to
-     * body_max. False: none, and the request is handed on at once without it (http_request_is_unread);
-     * with HTTP/1.1 its answer is the last of the connection. NULL: body_max for all. */
+    /* Called when the head of a request with a body has arrived. Sets the limit on the body, up to
+     * body_max. If it returns false, the request is passed on immediately without the body
+     * (http_request_is_unread); on HTTP/1.1 its response is the last of the connection. NULL:
+     * body_max for all. */
     bool (*reads_body)(void *context, const HttpRequest *request, uint64_t *max);
     void (*requested)(void *context, HttpRequest *request);
     void (*gone)(void *context, HttpRequest *request); /* may be NULL */
@@ -50,51 +51,53 @@ typedef struct HttpServerOptions {
 HttpServerOptions http_server_defaults(void);
 
 HttpServer *http_server_new(const HttpServerOptions *options);
-/* No new connections and requests, of which a peer on HTTP/2 is told; requests under way may be
- * answered within the time, answers in pieces are broken off. `done` is called once, in a later turn, when no connection is left. */
+/* Stops accepting connections and requests, and announces that to HTTP/2 peers. Requests in
+ * progress may be answered within the grace period; responses in pieces are aborted. `done` is
+ * called once, in a later iteration of the loop, when no connection is left. */
 void http_server_stop(HttpServer *server, int64_t grace_ms, LoopRun *done, void *context);
-/* Ends every connection; `gone` is called for requests under way. NULL is allowed. Not from within
- * `requested`. */
+/* Closes all connections; `gone` is called for requests in progress. NULL is allowed. Must not be
+ * called within `requested`. */
 void http_server_free(HttpServer *server);
 DEFINE_AUTO(HttpServer, http_server_free)
 
-/* Listens; `options->accepted` and its context are the server's. The listener is the server's too,
- * and is given for its port and counts. */
+/* Starts listening. `options->accepted` and its context are set by the server, which also owns the
+ * listener; it is returned for its port and counters. */
 MUST_CHECK bool http_server_listen(HttpServer *server, const ListenerOptions *options,
                                    const Address *address, const Listener **out, Error *err);
 
 const Http1Head *http_request_head(const HttpRequest *request);
 Str http_request_body(const HttpRequest *request);
-/* It has a body, which was not read. */
+/* Whether it has a body that was not read. */
 bool http_request_is_unread(const HttpRequest *request);
 const Peer *http_request_peer(const HttpRequest *request);
-/* Where the peer has found this server, as connection_own_address. */
+/* The address that the peer has connected to; see connection_own_address. */
 void http_request_own_address(const HttpRequest *request, char out[ADDRESS_TEXT_MAX]);
 void http_request_set_data(HttpRequest *request, void *data);
 void *http_request_data(const HttpRequest *request);
-/* A field of the answer that is to come. */
+/* Adds a header to the response. */
 void http_request_add_header(HttpRequest *request, const char *name, Str value);
-/* Without those that were added: it is going to be another answer than was meant. */
+/* Removes added headers, because a different response is about to be sent. */
 void http_request_drop_headers(HttpRequest *request);
-/* Once, and last. A 204 or 304 has no body. */
-void http_request_answer(HttpRequest *request, int status, const char *content_type, Str body);
+/* Sends the response and frees the request. A 204 or 304 has no body. */
+void http_request_respond(HttpRequest *request, int status, const char *content_type, Str body);
 
-/* --- Answers in pieces ----------------------------------------------------------------------- */
+/* --- Responses in pieces --------------------------------------------------------------------- */
 
-/* Of what came before HTTP/1.1 no peer can tell where pieces end: then only http_request_answer
- * will do. */
-bool http_request_takes_pieces(const HttpRequest *request);
-/* The head of the answer. `drained` is called in a later turn each time that all pieces given so far
- * have left, until the answer is ended, broken off, or the peer is gone. */
+/* Peers before HTTP/1.1 cannot detect the end of pieces, so they need http_request_respond. */
+bool http_request_supports_pieces(const HttpRequest *request);
+/* Sends the head of the response. `drained` is called in a later iteration of the loop each time
+ * that all pieces so far are sent, until the response is ended or aborted, or the peer
+ * disconnects. */
 void http_request_begin(HttpRequest *request, int status, const char *content_type,
                         void (*drained)(void *context), void *context);
-/* One that is not empty. What the peer does not take is kept: who waits for `drained` with the next
- * piece keeps one piece per peer and no more. A peer that takes nothing at all for as long as it
- * might be idle has left. HEAD is answered without them. */
-void http_request_piece(HttpRequest *request, Str piece);
-/* Bytes of this answer that the peer has not taken yet; with HTTP/1.1, of its connection. */
+/* Sends a piece, which must not be empty. What the peer does not read is buffered: a caller that
+ * waits for `drained` before the next piece buffers no more than one piece per peer. A peer that
+ * reads nothing for the idle timeout is disconnected. For HEAD, pieces are dropped. */
+void http_request_send_piece(HttpRequest *request, Str piece);
+/* Unsent bytes of this response; on HTTP/1.1, of its connection. */
 size_t http_request_unsent(HttpRequest *request);
-/* The answer is whole. Last, as http_request_answer. */
+/* Completes the response and frees the request. */
 void http_request_end(HttpRequest *request);
-/* It is not, and the peer shall see that: the stream ends, or the connection of HTTP/1.1. Last. */
-void http_request_break(HttpRequest *request);
+/* Aborts the response in a way that the peer notices: resets the stream, or closes the HTTP/1.1
+ * connection. Frees the request. */
+void http_request_abort(HttpRequest *request);

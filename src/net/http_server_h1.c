@@ -9,27 +9,29 @@
 
 enum {
     AHEAD_MAX = 64 * 1024, /* bytes of further requests while one is in progress */
-    TURN_MAX = 8,          /* pipelined requests that are answered in one turn of the loop */
-    SHARE = 16 * 1024, /* bytes of a body that a connection may hold, however busy the server is */
+    TURN_MAX = 8,          /* pipelined requests that are answered in one iteration of the loop */
+    /* bytes of a body that a connection may always hold, however busy the server is */
+    SHARE = 16 * 1024,
     GOODBYE_MS = 5000
 };
 
-/* A connection, and its current request. */
+/* A connection and its current request. */
 typedef struct Client {
     HttpClient base; /* first, so that it can be cast */
     Http1Reader reader;
     LoopTimer timer;
-    LoopTask drain;    /* reports, in a separate turn, pieces that were sent immediately */
-    LoopTask rest;     /* continues with pipelined requests, after others had their turn */
+    /* reports pieces that were sent immediately, in the next iteration of the loop */
+    LoopTask drain;
+    LoopTask resume;   /* continues with pipelined requests, after other connections were served */
     size_t stuck;      /* unsent bytes when the timer was started */
-    size_t held;       /* its part of the server's: bytes of the body */
-    uint32_t answered; /* when bytes arrived, or it became idle */
+    size_t held;       /* bytes of the body, counted in the server's total */
+    uint32_t answered; /* responses since bytes arrived or it became idle */
     HttpRequest request;
-    Buf ahead;      /* bytes after the current request */
-    bool began;     /* bytes of the next request have arrived */
-    bool taking;    /* within take(): responses do not start the next request themselves */
-    bool resting;   /* until `rest` runs */
-    bool finishing; /* nothing more is read */
+    Buf ahead;        /* bytes after the current request */
+    bool began;       /* bytes of the next request have arrived */
+    bool taking;      /* within take(): responses do not start the next request themselves */
+    bool is_yielding; /* until `resume` runs */
+    bool finishing;   /* nothing more is read */
 } Client;
 
 static Client *client_of(const HttpRequest *request)
@@ -37,9 +39,9 @@ static Client *client_of(const HttpRequest *request)
     return (Client *)request->client;
 }
 
-/* --- A client's life ------------------------------------------------------------------------- */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static void let_go(Client *client)
+static void release_request(Client *client)
 {
     client->base.server->held -= client->held;
     client->held = 0;
@@ -48,11 +50,11 @@ static void let_go(Client *client)
 static void client_free(HttpClient *base)
 {
     Client *client = (Client *)base;
-    http_request_lose(&client->request);
-    let_go(client);
+    http_request_cancel(&client->request);
+    release_request(client);
     loop_timer_stop(&client->timer);
     loop_task_stop(base->server->options.loop, &client->drain);
-    loop_task_stop(base->server->options.loop, &client->rest);
+    loop_task_stop(base->server->options.loop, &client->resume);
     connection_free(base->connection);
     http1_reader_clear(&client->reader);
     http_request_reset(&client->request);
@@ -105,7 +107,7 @@ static void stop(HttpClient *base)
     }
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void put_head(Client *client, Buf *out, int status, const char *content_type, bool last)
 {
@@ -116,7 +118,8 @@ static void put_head(Client *client, Buf *out, int status, const char *content_t
     }
 }
 
-static void put_answer(Client *client, int status, const char *content_type, Str body, bool last)
+static void write_response(Client *client, int status, const char *content_type, Str body,
+                           bool last)
 {
     Buf out = buf_make(BUF_UNLIMITED);
     put_head(client, &out, status, content_type, last);
@@ -133,11 +136,11 @@ static void put_answer(Client *client, int status, const char *content_type, Str
 static void refuse(Client *client, int status, const char *why)
 {
     Buf text = buf_make(BUF_UNLIMITED);
-    const char *type = http_server_put_refusal(client->base.server, status, why, &text);
-    put_answer(client, status, type, buf_str(&text), true);
+    const char *type = http_server_write_error(client->base.server, status, why, &text);
+    write_response(client, status, type, buf_str(&text), true);
     buf_clear(&text);
     buf_clear(&client->request.body);
-    let_go(client);
+    release_request(client);
     finish(client);
 }
 
@@ -166,7 +169,7 @@ static void begin(Client *client)
 }
 
 /* The bodies of all connections share one limit. */
-static void take_body(Client *client, Str bytes)
+static void receive_body(Client *client, Str bytes)
 {
     HttpServer *server = client->base.server;
     client->held += bytes.len;
@@ -182,10 +185,10 @@ static void take_body(Client *client, Str bytes)
 static void hand_on(Client *client)
 {
     loop_timer_stop(&client->timer);
-    http_request_hand_on(&client->request);
+    http_request_dispatch(&client->request);
 }
 
-static void take_head(Client *client)
+static void receive_head(Client *client)
 {
     const Http1Head *head = &client->reader.head;
     if (head->body == HTTP1_BODY_NONE) {
@@ -201,9 +204,9 @@ static void take_head(Client *client)
 static void handle(Client *client, Http1Event event)
 {
     if (event == HTTP1_HEAD) {
-        take_head(client);
+        receive_head(client);
     } else if (event == HTTP1_DATA) {
-        take_body(client, client->reader.data);
+        receive_body(client, client->reader.data);
     } else if (event == HTTP1_END) {
         hand_on(client);
     }
@@ -211,16 +214,16 @@ static void handle(Client *client, Http1Event event)
 
 static bool is_blocked(const Client *client)
 {
-    return client->request.under_way || client->finishing || client->resting ||
+    return client->request.under_way || client->finishing || client->is_yielding ||
            connection_unsent(client->base.connection) > 0;
 }
 
-/* Bytes that cannot be processed yet. The connection is still
- * read during a request, to notice when the peer closes it. */
-static void keep_ahead(Client *client, Str bytes)
+/* Buffers bytes that cannot be processed yet. The connection is still read during a request, to
+ * notice when the peer closes it. */
+static void buffer_ahead(Client *client, Str bytes)
 {
     if (client->request.is_unread) {
-        return; /* of its body */
+        return; /* part of its body */
     }
     buf_put(&client->ahead, bytes);
     if (client->ahead.overflow) {
@@ -247,12 +250,12 @@ static void take(Client *client, Str bytes)
     }
     client->taking = false;
     if (bytes.len > 0 && !client->finishing) {
-        keep_ahead(client, bytes);
+        buffer_ahead(client, bytes);
     }
 }
 
-/* Processes the bytes that have waited. */
-static void go_on(Client *client)
+/* Processes the buffered bytes. */
+static void process_buffered(Client *client)
 {
     if (client->taking || is_blocked(client)) {
         return;
@@ -275,20 +278,20 @@ static void received(void *context, Str bytes)
     }
 }
 
-static void rested(void *context)
+static void resume_pipelined(void *context)
 {
     Client *client = context;
-    client->resting = false;
+    client->is_yielding = false;
     client->answered = 0;
-    go_on(client);
+    process_buffered(client);
 }
 
 /* A peer that sends thousands of requests at once must not block the loop for others. */
-static void count_answer(Client *client)
+static void count_response(Client *client)
 {
-    if (++client->answered >= TURN_MAX && !client->resting) {
-        client->resting = true;
-        loop_defer(client->base.server->options.loop, &client->rest);
+    if (++client->answered >= TURN_MAX && !client->is_yielding) {
+        client->is_yielding = true;
+        loop_defer(client->base.server->options.loop, &client->resume);
     }
 }
 
@@ -301,7 +304,7 @@ static void closed(void *context, const Error *why)
     client_free(context);
 }
 
-static void all_sent(void *context)
+static void on_all_sent(void *context)
 {
     Client *client = context;
     http_client_count_unsent(&client->base, 0);
@@ -317,37 +320,37 @@ static void all_sent(void *context)
         if (!client->began) {
             loop_timer_start(&client->timer, client->base.server->options.idle_timeout_ms);
         }
-        go_on(client);
+        process_buffered(client);
     }
 }
 
-static const ConnectionEvents events = { nothing, received, all_sent, closed };
+static const ConnectionEvents events = { nothing, received, on_all_sent, closed };
 
-/* For pieces that were sent immediately. Others may be
- * queued since then, and are reported when they are sent. */
-static void drained_at_once(void *context)
+/* For pieces that were sent immediately. Pieces queued since then are reported when they are
+ * sent. */
+static void report_drained(void *context)
 {
     Client *client = context;
     if (connection_unsent(client->base.connection) == 0) {
-        all_sent(client);
+        on_all_sent(client);
     }
 }
 
-/* The response is complete; the next request may start. */
-static void conclude(Client *client, bool last)
+/* Called when the response is complete; the next request may start. */
+static void finish_response(Client *client, bool last)
 {
     client->began = false;
     client->reader.body_max = client->base.server->options.body_max;
     loop_task_stop(client->base.server->options.loop, &client->drain);
     http_request_reset(&client->request);
-    let_go(client);
+    release_request(client);
     if (last) {
         finish(client);
         return;
     }
-    count_answer(client);
+    count_response(client);
     watch_unsent(client);
-    go_on(client);
+    process_buffered(client);
 }
 
 static bool is_last(const Client *client)
@@ -360,8 +363,8 @@ static void answer(HttpRequest *request, int status, const char *content_type, S
 {
     Client *client = client_of(request);
     bool last = is_last(client);
-    put_answer(client, status, content_type, body, last);
-    conclude(client, last);
+    write_response(client, status, content_type, body, last);
+    finish_response(client, last);
 }
 
 static void begin_answer(HttpRequest *request, int status, const char *content_type)
@@ -407,12 +410,12 @@ static void end_answer(HttpRequest *request)
         write_out(client, buf_str(&out));
         buf_clear(&out);
     }
-    conclude(client, is_last(client));
+    finish_response(client, is_last(client));
 }
 
 static void break_off(HttpRequest *request)
 {
-    conclude(client_of(request), true);
+    finish_response(client_of(request), true);
 }
 
 static const HttpKind kind = {
@@ -436,7 +439,7 @@ void http_h1_adopt(HttpServer *server, Connection *connection)
     http1_reader_init(&client->reader, HTTP1_REQUEST, server->options.body_max);
     loop_timer_init(&client->timer, server->options.loop, expire, client);
     loop_timer_start(&client->timer, server->options.idle_timeout_ms);
-    loop_task_init(&client->drain, drained_at_once, client);
-    loop_task_init(&client->rest, rested, client);
+    loop_task_init(&client->drain, report_drained, client);
+    loop_task_init(&client->resume, resume_pipelined, client);
     connection_set_events(connection, &events, client);
 }

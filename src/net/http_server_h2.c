@@ -1,9 +1,9 @@
 /* HTTP/2 on a connection of the server: a stream is a request.
  *
- * What a peer may make us hold is bounded: a body goes on beyond the first window of its stream
- * only when there is room for all of it, so that streams wait for one another and none for ever; how
- * much room there is follows from how large a body the peer may send;
- * requests are handed on only while answers leave. The rest is bounded by http2.h. */
+ * The memory that a peer can make us hold is bounded. A body may exceed the first window of its
+ * stream only once space for all of it is reserved, so streams wait for each other, but none
+ * forever; the total space depends on the largest body that the peer may send. Requests are passed
+ * on only while responses are being read. Everything else is bounded by http2.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,48 +15,50 @@
 
 enum {
     STREAMS_MAX = 100,
-    FIRST_WINDOW = 16 << 10, /* of a stream that has no room of its own yet */
-    BODY_WINDOW = 256 << 10, /* of one that has */
-    ROOM_BODIES = 2,        /* the room for bodies: so many of the largest that the peer may send */
-    AT_ONCE_MAX = 16,       /* requests whose answer has not begun */
-    LINGER_MS = 2000,       /* for a peer to stop sending when it has its answer */
-    QUEUED_MAX = 256 << 10, /* bytes of answers that wait, until the next request has its turn */
-    SHARE = 64 << 10,       /* what a connection may hold when all together hold too much */
+    FIRST_WINDOW = 16 << 10, /* of a stream without reserved space */
+    BODY_WINDOW = 256 << 10, /* of a stream with reserved space */
+    /* total space, as a multiple of the largest body that the peer may send */
+    RESERVED_BODIES = 2,
+    AT_ONCE_MAX = 16,       /* requests whose response has not started */
+    LINGER_MS = 2000,       /* for a peer to stop sending after the response */
+    QUEUED_MAX = 256 << 10, /* bytes of unsent responses beyond which requests wait */
+    /* bytes that a connection may always hold, however busy the server is */
+    SHARE = 64 << 10,
     ANSWER_FIELDS_MAX = 60,
 };
 
 typedef enum StreamState {
-    STREAM_HEAD,     /* its header block is coming in */
-    STREAM_BODY,     /* its body is */
-    STREAM_WAITING,  /* the request is whole and waits for its turn */
-    STREAM_TURN,     /* it was handed on */
-    STREAM_ANSWERED, /* nothing is expected of anybody but to take the answer */
+    STREAM_HEAD,     /* receiving the header block */
+    STREAM_BODY,     /* receiving the body */
+    STREAM_WAITING,  /* complete, waiting to be passed on */
+    STREAM_HANDLING, /* passed on to the handler */
+    STREAM_ANSWERED, /* only the response remains to be sent */
 } StreamState;
 
 typedef struct Session {
-    HttpClient base; /* the first, so that one is the other */
+    HttpClient base; /* first, so that it can be cast */
     Http2 *http2;
     LoopTimer idle;
-    LoopTask turns;      /* hands on what waits, in a turn of its own */
-    size_t held;         /* bytes of heads and bodies */
-    size_t room;         /* that streams have taken for bodies */
-    uint64_t body_max;   /* the largest body that the peer could send so far */
-    uint32_t unanswered; /* handed on, and the answer has not begun */
+    LoopTask dispatch_task; /* passes on waiting requests, in the next iteration of the loop */
+    size_t held;            /* bytes of heads and bodies */
+    size_t reserved;        /* bytes that streams have reserved for bodies */
+    uint64_t body_max;      /* the largest body that the peer could send so far */
+    uint32_t unanswered;    /* requests passed on whose response has not started */
 } Session;
 
 typedef struct Stream {
-    Http2Stream http2; /* the first, so that one is the other */
+    Http2Stream http2; /* first, so that it can be cast */
     HttpRequest request;
-    Http1Reader reader; /* of the head, which is written as one of HTTP/1.1 */
+    Http1Reader reader; /* of the head, which is rewritten as HTTP/1.1 */
     StreamState state;
     LoopTimer timer;
-    LoopTask drain;  /* pieces that have left are told of in a turn of its own */
-    size_t held;     /* of the session's and the server's */
-    size_t room;     /* of the session's */
-    size_t owed;     /* bytes of the body that its window was not opened for again */
-    size_t stuck;    /* bytes that were queued when the timer was started */
-    bool is_counted; /* among the unanswered */
-    bool is_asked;   /* whether its body is read */
+    LoopTask drain;       /* reports pieces that were sent, in the next iteration of the loop */
+    size_t held;          /* bytes counted in the session's and the server's total */
+    size_t reserved;      /* bytes counted in the session's total */
+    size_t owed;          /* bytes of the body for which the window was not reopened */
+    size_t stuck;         /* queued bytes when the timer was started */
+    bool is_counted;      /* counted in `unanswered` */
+    bool is_body_decided; /* `reads_body` was called */
 } Stream;
 
 static Session *session_of(const Stream *stream)
@@ -74,7 +76,7 @@ static Stream *stream_of(HttpRequest *request)
     return (Stream *)((char *)request - offsetof(Stream, request));
 }
 
-/* The one that was opened first. */
+/* The stream that was opened first. */
 static Stream *find_oldest(const Session *session, bool (*fits)(const Stream *stream))
 {
     Stream *found = NULL;
@@ -86,7 +88,7 @@ static Stream *find_oldest(const Session *session, bool (*fits)(const Stream *st
     return found;
 }
 
-/* --- What is held ---------------------------------------------------------------------------- */
+/* --- Memory accounting ----------------------------------------------------------------------- */
 
 static void hold(Stream *stream, size_t bytes)
 {
@@ -103,60 +105,61 @@ static uint64_t body_length(const Stream *stream)
 
 static bool is_starved(const Stream *stream)
 {
-    return stream->state == STREAM_BODY && stream->room == 0 && stream->owed >= FIRST_WINDOW / 2;
+    return stream->state == STREAM_BODY && stream->reserved == 0 &&
+           stream->owed >= FIRST_WINDOW / 2;
 }
 
-/* Takes room for the whole body, when there is, and lets it come. */
+/* Reserves space for the entire body, if there is enough, and opens the window. */
 static void open_window(Stream *stream)
 {
     Session *session = session_of(stream);
     uint64_t wanted = body_length(stream);
-    if (stream->room == 0) {
-        if (session->room + wanted > ROOM_BODIES * session->body_max) {
-            return; /* until others have gone */
+    if (stream->reserved == 0) {
+        if (session->reserved + wanted > RESERVED_BODIES * session->body_max) {
+            return; /* until other bodies are processed */
         }
-        stream->room = wanted;
-        session->room += wanted;
+        stream->reserved = wanted;
+        session->reserved += wanted;
     }
     http2_stream_open_window(&stream->http2, stream->owed, BODY_WINDOW);
     stream->owed = 0;
 }
 
-/* Nothing of the request is needed any more. */
-static void let_go(Stream *stream)
+/* Releases the memory of the request. */
+static void release_request(Stream *stream)
 {
     Session *session = session_of(stream);
     session->held -= stream->held;
     server_of(stream)->held -= stream->held;
-    session->room -= stream->room;
+    session->reserved -= stream->reserved;
     session->unanswered -= stream->is_counted;
-    stream->held = stream->room = 0;
+    stream->held = stream->reserved = 0;
     stream->is_counted = false;
     http_request_reset(&stream->request);
     stream->state = STREAM_ANSWERED;
-    loop_defer(server_of(stream)->options.loop, &session->turns);
+    loop_defer(server_of(stream)->options.loop, &session->dispatch_task);
 }
 
-/* --- Turns ----------------------------------------------------------------------------------- */
+/* --- Passing on requests --------------------------------------------------------------------- */
 
 static bool is_waiting(const Stream *stream)
 {
     return stream->state == STREAM_WAITING;
 }
 
-static void hand_on(Session *session)
+static void dispatch(Session *session)
 {
     Stream *stream;
     while (session->unanswered < AT_ONCE_MAX && http2_queued(session->http2) < QUEUED_MAX &&
            (stream = find_oldest(session, is_waiting)) != NULL) {
-        stream->state = STREAM_TURN;
+        stream->state = STREAM_HANDLING;
         stream->is_counted = true;
         session->unanswered++;
-        http_request_hand_on(&stream->request);
+        http_request_dispatch(&stream->request);
     }
 }
 
-static void take_turns(void *context)
+static void dispatch_waiting(void *context)
 {
     Session *session = context;
     Stream *stream;
@@ -167,14 +170,14 @@ static void take_turns(void *context)
     http_client_count_unsent(&session->base, http2_queued(session->http2));
     while ((stream = find_oldest(session, is_starved)) != NULL) {
         open_window(stream);
-        if (stream->room == 0) {
+        if (stream->reserved == 0) {
             break;
         }
     }
-    hand_on(session);
+    dispatch(session);
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void lower(char *text, size_t len)
 {
@@ -183,7 +186,7 @@ static void lower(char *text, size_t len)
     }
 }
 
-/* The names of HTTP/2 are of lower case; what belongs to a connection is not among them. */
+/* Header names of HTTP/2 are lower case. Connection-specific headers are not among them. */
 static uint32_t split_fields(Buf *lines, Http2Header *out, uint32_t count)
 {
     Str rest = buf_str(lines), line;
@@ -197,7 +200,7 @@ static uint32_t split_fields(Buf *lines, Http2Header *out, uint32_t count)
     return count;
 }
 
-/* `length` is NULL when nobody knows it. */
+/* `length` is NULL if unknown. */
 static void respond(Stream *stream, int status, const char *content_type, const size_t *length,
                     bool ended)
 {
@@ -225,28 +228,28 @@ static void watch_queue(Stream *stream)
                      has_answer ? LINGER_MS : server_of(stream)->options.idle_timeout_ms);
 }
 
-/* The answer is given; its last bytes may still wait. */
-static void conclude(Stream *stream)
+/* Called when the response is complete; its last bytes may still be queued. */
+static void finish_response(Stream *stream)
 {
     loop_task_stop(server_of(stream)->options.loop, &stream->drain);
-    let_go(stream);
+    release_request(stream);
     watch_queue(stream);
 }
 
 static void send_whole(Stream *stream, int status, const char *content_type, Str body)
 {
     bool has_length = http_status_has_body(status);
-    /* Also of a refusal: a body behind HEAD would be a fault of ours. */
+    /* Applies to rejections too: a body in a response to HEAD would be a protocol error. */
     bool has_body = has_length && body.len > 0 && !str_eq_c(stream->reader.head.method, "HEAD");
     respond(stream, status, content_type, has_length ? &body.len : NULL, !has_body);
     if (has_body) {
         http2_send(&stream->http2, body);
         http2_end(&stream->http2, NULL, 0);
     }
-    conclude(stream);
+    finish_response(stream);
 }
 
-static void answer(HttpRequest *request, int status, const char *content_type, Str body)
+static void send_response(HttpRequest *request, int status, const char *content_type, Str body)
 {
     send_whole(stream_of(request), status, content_type, body);
 }
@@ -255,30 +258,30 @@ static void refuse(Stream *stream, int status, const char *why)
 {
     Buf text = buf_make(BUF_UNLIMITED);
     const HttpServer *server = session_of(stream)->base.server;
-    const char *type = http_server_put_refusal(server, status, why, &text);
+    const char *type = http_server_write_error(server, status, why, &text);
     send_whole(stream, status, type, buf_str(&text));
     buf_clear(&text);
 }
 
-/* Ends it without an answer, or in the middle of one. */
-static void drop(Stream *stream, uint32_t code)
+/* Resets the stream without a response, or in the middle of one. */
+static void reset_stream(Stream *stream, uint32_t code)
 {
-    http_request_lose(&stream->request);
-    conclude(stream);
+    http_request_cancel(&stream->request);
+    finish_response(stream);
     http2_reset(&stream->http2, code);
 }
 
-static void begin_answer(HttpRequest *request, int status, const char *content_type)
+static void begin_response(HttpRequest *request, int status, const char *content_type)
 {
     Stream *stream = stream_of(request);
     Session *session = session_of(stream);
     respond(stream, status, content_type, NULL, false);
     session->unanswered--;
     stream->is_counted = false;
-    loop_defer(session->base.server->options.loop, &session->turns);
+    loop_defer(session->base.server->options.loop, &session->dispatch_task);
 }
 
-static void put_piece(HttpRequest *request, Str piece)
+static void send_piece(HttpRequest *request, Str piece)
 {
     Stream *stream = stream_of(request);
     if (!http_request_wants_body(request)) {
@@ -286,7 +289,7 @@ static void put_piece(HttpRequest *request, Str piece)
         return;
     }
     http2_send(&stream->http2, piece);
-    loop_defer(server_of(stream)->options.loop, &session_of(stream)->turns);
+    loop_defer(server_of(stream)->options.loop, &session_of(stream)->dispatch_task);
     if (!loop_timer_started(&stream->timer)) {
         watch_queue(stream);
     }
@@ -297,24 +300,24 @@ static size_t count_unsent(HttpRequest *request)
     return http2_stream_queued(&stream_of(request)->http2);
 }
 
-static void end_answer(HttpRequest *request)
+static void end_response(HttpRequest *request)
 {
     Stream *stream = stream_of(request);
     http2_end(&stream->http2, NULL, 0);
-    conclude(stream);
+    finish_response(stream);
 }
 
-static void break_off(HttpRequest *request)
+static void abort_response(HttpRequest *request)
 {
     Stream *stream = stream_of(request);
-    conclude(stream);
+    finish_response(stream);
     http2_reset(&stream->http2, HTTP2_INTERNAL_ERROR);
 }
 
 static void drained(void *context)
 {
     Stream *stream = context;
-    /* Others may wait since then, and are told of when they have left. */
+    /* Pieces queued since then are reported when they are sent. */
     if (stream->request.in_pieces && http2_stream_queued(&stream->http2) == 0) {
         stream->request.drained(stream->request.drained_context);
     }
@@ -324,7 +327,7 @@ static void expire(void *context)
 {
     Stream *stream = context;
     if (stream->state == STREAM_HEAD) {
-        /* Nothing else can come on this connection meanwhile. */
+        /* While a header block is incomplete, nothing else can arrive on this connection. */
         http2_abort(session_of(stream)->http2, HTTP2_ENHANCE_YOUR_CALM,
                     "a header block was not received in time");
     } else if (stream->state == STREAM_BODY) {
@@ -334,7 +337,7 @@ static void expire(void *context)
     } else if (http2_stream_queued(&stream->http2) < stream->stuck) {
         watch_queue(stream);
     } else {
-        drop(stream, HTTP2_CANCEL);
+        reset_stream(stream, HTTP2_CANCEL);
     }
 }
 
@@ -355,25 +358,26 @@ static Http2Stream *opened(void *context)
 }
 
 /* Whether all connections together hold so much that this one has to wait. */
-static bool is_crowded(const Session *session)
+static bool is_over_share(const Session *session)
 {
     const HttpServer *server = session->base.server;
     return server->held > server->options.memory_max && session->held > SHARE;
 }
 
-/* Once, before the body is read. False: it is not, and the request is handed on without it. */
-static bool agree_on_body(Stream *stream)
+/* Called once, before the body is read. Returns false if it is not read; the request is then passed
+ * on without it. */
+static bool decide_body(Stream *stream)
 {
     Session *session = session_of(stream);
     uint64_t max;
-    if (stream->is_asked) {
+    if (stream->is_body_decided) {
         return true;
     }
-    stream->is_asked = true;
+    stream->is_body_decided = true;
     if (!http_request_reads_body(&stream->request, &max)) {
         loop_timer_stop(&stream->timer);
         stream->state = STREAM_WAITING;
-        hand_on(session);
+        dispatch(session);
         return false;
     }
     stream->reader.body_max = max;
@@ -387,8 +391,8 @@ static void take_head(Stream *stream, const Http2Headers *headers)
 {
     Session *session = session_of(stream);
     Error err;
-    if (session->base.server->stopping || is_crowded(session)) {
-        drop(stream, HTTP2_REFUSED_STREAM);
+    if (session->base.server->stopping || is_over_share(session)) {
+        reset_stream(stream, HTTP2_REFUSED_STREAM);
         return;
     }
     if (!http_h2_head_read(headers, &stream->reader, &err)) {
@@ -397,11 +401,11 @@ static void take_head(Stream *stream, const Http2Headers *headers)
     }
     hold(stream, stream->reader.text.len);
     stream->state = STREAM_BODY;
-    if (stream->reader.head.body != HTTP1_BODY_NONE && !agree_on_body(stream)) {
+    if (stream->reader.head.body != HTTP1_BODY_NONE && !decide_body(stream)) {
         return;
     }
     if (stream->reader.head.expects_continue) {
-        http2_inform(&stream->http2, STR("100"));
+        http2_send_interim(&stream->http2, STR("100"));
     }
 }
 
@@ -417,16 +421,16 @@ static void headers_came(void *context, Http2Stream *http2, const Http2Headers *
 
 static size_t held_max(const Session *session)
 {
-    return STREAMS_MAX * (size_t)(FIRST_WINDOW + HTTP1_HEAD_MAX) + ROOM_BODIES * session->body_max +
-           BODY_WINDOW;
+    return STREAMS_MAX * (size_t)(FIRST_WINDOW + HTTP1_HEAD_MAX) +
+           RESERVED_BODIES * session->body_max + BODY_WINDOW;
 }
 
-static void data_came(void *context, Http2Stream *http2, Str bytes)
+static void on_data(void *context, Http2Stream *http2, Str bytes)
 {
     Session *session = context;
     Stream *stream = (Stream *)http2;
     http2_consumed(session->http2, bytes.len);
-    if (stream->state != STREAM_BODY || bytes.len == 0 || !agree_on_body(stream)) {
+    if (stream->state != STREAM_BODY || bytes.len == 0 || !decide_body(stream)) {
         return;
     }
     if (bytes.len > stream->reader.body_max - stream->request.body.len) {
@@ -437,15 +441,15 @@ static void data_came(void *context, Http2Stream *http2, Str bytes)
     hold(stream, bytes.len);
     stream->owed += bytes.len;
     if (session->held > held_max(session)) {
-        /* It has not told that it knows our windows, and goes beyond them. */
+        /* The peer has not acknowledged our windows and exceeds them. */
         http2_abort(session->http2, HTTP2_ENHANCE_YOUR_CALM,
                     "the peer exceeds the flow-control window");
-    } else if (stream->room > 0 || is_starved(stream)) {
+    } else if (stream->reserved > 0 || is_starved(stream)) {
         open_window(stream);
     }
 }
 
-static bool has_its_length(const Stream *stream)
+static bool matches_length(const Stream *stream)
 {
     const Http1Head *head = &stream->reader.head;
     return http1_find(head, "Content-Length") == NULL || head->length == stream->request.body.len;
@@ -459,15 +463,15 @@ static void request_ended(void *context, Http2Stream *http2)
         return;
     }
     loop_timer_stop(&stream->timer);
-    if (!has_its_length(stream)) {
+    if (!matches_length(stream)) {
         refuse(stream, 400, "invalid HTTP: the body does not have its Content-Length");
         return;
     }
     if (stream->reader.head.body == HTTP1_BODY_NONE && stream->request.body.len > 0) {
-        stream->reader.head.body = HTTP1_BODY_CHUNKED; /* nobody knew its length before */
+        stream->reader.head.body = HTTP1_BODY_CHUNKED; /* its length was not announced */
     }
     stream->state = STREAM_WAITING;
-    hand_on(session);
+    dispatch(session);
 }
 
 static void part_sent(void *context, Http2Stream *http2)
@@ -483,7 +487,7 @@ static void part_sent(void *context, Http2Stream *http2)
             loop_timer_start(&stream->timer, LINGER_MS);
         }
     }
-    loop_defer(loop, &session->turns);
+    loop_defer(loop, &session->dispatch_task);
 }
 
 static void stream_closed(void *context, Http2Stream *http2, uint32_t code)
@@ -491,8 +495,8 @@ static void stream_closed(void *context, Http2Stream *http2, uint32_t code)
     Session *session = context;
     Stream *stream = (Stream *)http2;
     const HttpServerOptions *options = &session->base.server->options;
-    http_request_lose(&stream->request);
-    let_go(stream);
+    http_request_cancel(&stream->request);
+    release_request(stream);
     loop_timer_stop(&stream->timer);
     loop_task_stop(options->loop, &stream->drain);
     http1_reader_clear(&stream->reader);
@@ -502,14 +506,14 @@ static void stream_closed(void *context, Http2Stream *http2, uint32_t code)
     }
 }
 
-/* --- The connection -------------------------------------------------------------------------- */
+/* --- Connection ------------------------------------------------------------------------------ */
 
 static void session_free(HttpClient *base)
 {
     Session *session = (Session *)base;
     http2_free(session->http2); /* closes the streams */
     loop_timer_stop(&session->idle);
-    loop_task_stop(base->server->options.loop, &session->turns);
+    loop_task_stop(base->server->options.loop, &session->dispatch_task);
     http_client_remove(base);
     free(session);
 }
@@ -523,13 +527,14 @@ static void over(void *context, const Error *why)
     session_free(context);
 }
 
-static void grow_idle(void *context)
+static void start_idle_timer(void *context)
 {
     Session *session = context;
     http2_shut_down(session->http2);
 }
 
-/* What is whole may be answered; of the rest the peer learns that nothing was done. */
+/* Complete requests may still be answered. For others the peer learns that they were not
+ * processed. */
 static void stop(HttpClient *base)
 {
     Session *session = (Session *)base;
@@ -537,9 +542,9 @@ static void stop(HttpClient *base)
         Stream *stream = (Stream *)one;
         next = one->next;
         if (stream->request.in_pieces) {
-            drop(stream, HTTP2_CANCEL);
+            reset_stream(stream, HTTP2_CANCEL);
         } else if (stream->state == STREAM_BODY) {
-            drop(stream, HTTP2_REFUSED_STREAM);
+            reset_stream(stream, HTTP2_REFUSED_STREAM);
         }
     }
     http2_shut_down(session->http2);
@@ -548,16 +553,16 @@ static void stop(HttpClient *base)
 static void cut(HttpClient *base)
 {
     Session *session = (Session *)base;
-    loop_defer(base->server->options.loop, &session->turns);
+    loop_defer(base->server->options.loop, &session->dispatch_task);
 }
 
 static const HttpKind kind = {
-    .answer = answer,
-    .begin = begin_answer,
-    .piece = put_piece,
+    .answer = send_response,
+    .begin = begin_response,
+    .piece = send_piece,
     .unsent = count_unsent,
-    .end = end_answer,
-    .break_off = break_off,
+    .end = end_response,
+    .break_off = abort_response,
     .stop = stop,
     .cut = cut,
     .free = session_free,
@@ -566,7 +571,7 @@ static const HttpKind kind = {
 static const Http2Events events = {
     .opened = opened,
     .headers = headers_came,
-    .data = data_came,
+    .data = on_data,
     .peer_ended = request_ended,
     .sent = part_sent,
     .closed = stream_closed,
@@ -583,9 +588,9 @@ void http_h2_adopt(HttpServer *server, Connection *connection)
 {
     Session *session = memory_new(sizeof *session);
     http_client_add(&session->base, server, &kind, connection);
-    loop_timer_init(&session->idle, server->options.loop, grow_idle, session);
+    loop_timer_init(&session->idle, server->options.loop, start_idle_timer, session);
     loop_timer_start(&session->idle, server->options.idle_timeout_ms);
-    loop_task_init(&session->turns, take_turns, session);
+    loop_task_init(&session->dispatch_task, dispatch_waiting, session);
     Http2Options options = http2_defaults();
     options.is_server = true;
     options.lingers = true;

@@ -1,7 +1,7 @@
 /* Internal declarations of the HTTP server.
  *
- * A client is a connection. It speaks HTTP/1.1 (http_server_h1.c), one request after another, or
- * HTTP/2 (http_server_h2.c), several at a time; HttpKind is what differs. */
+ * A client is a connection. It speaks HTTP/1.1 (http_server_h1.c), one request at a time, or HTTP/2
+ * (http_server_h2.c), several at a time. HttpKind is the interface to both. */
 #pragma once
 
 #include "net/http_server.h"
@@ -17,36 +17,36 @@ struct HttpRequest {
     HttpClient *client;
     const Http1Head *head;
     Buf body;
-    Buf fields; /* of the answer, beside those that each has; lines of HTTP/1.1 */
+    Buf fields; /* additional headers of the response, as HTTP/1.1 lines */
     void *data;
-    void (*drained)(void *context); /* of an answer in pieces */
+    void (*drained)(void *context); /* for a response in pieces */
     void *drained_context;
-    bool under_way; /* it was handed on, and its answer is not whole */
-    bool in_pieces; /* and its answer has begun */
-    bool is_unread; /* it has a body that is not read */
+    bool under_way; /* passed on, and its response is not complete */
+    bool in_pieces; /* and its response has started */
+    bool is_unread; /* has a body that is not read */
 };
 
-/* The first part of what each kind keeps. */
+/* Base of the connection structs of both kinds. */
 struct HttpClient {
     HttpServer *server;
     HttpClient *next, *previous;
     const HttpKind *kind;
     Connection *connection;
-    size_t unsent; /* of the server's: bytes of answers, as they were last counted */
-    bool is_cut;   /* it ends in the next turn, whatever is unsent */
+    size_t unsent; /* bytes of responses, counted in the server's total */
+    bool is_cut;   /* is closed in the next iteration of the loop, even with unsent bytes */
 };
 
 struct HttpKind {
-    /* As the functions of http_server.h, after what is common to both. */
+    /* The functions of http_server.h, after the common part. */
     void (*answer)(HttpRequest *request, int status, const char *content_type, Str body);
     void (*begin)(HttpRequest *request, int status, const char *content_type);
     void (*piece)(HttpRequest *request, Str piece);
     size_t (*unsent)(HttpRequest *request);
     void (*end)(HttpRequest *request);
     void (*break_off)(HttpRequest *request);
-    void (*stop)(HttpClient *client); /* nothing new; may free the client */
-    void (*cut)(HttpClient *client);  /* frees it in a later turn */
-    void (*free)(HttpClient *client); /* at once; `gone` for what is under way */
+    void (*stop)(HttpClient *client); /* stops accepting requests; may free the client */
+    void (*cut)(HttpClient *client);  /* frees it in a later iteration of the loop */
+    void (*free)(HttpClient *client); /* frees it now; calls `gone` for requests in progress */
 };
 
 struct HttpServer {
@@ -55,7 +55,7 @@ struct HttpServer {
     Listener *listeners[HTTP_LISTENERS_MAX];
     uint32_t listener_count;
     size_t held;   /* bytes of requests on all connections */
-    size_t unsent; /* bytes of answers on all connections */
+    size_t unsent; /* bytes of responses on all connections */
     bool stopping;
     LoopTimer grace;
     LoopTask stopped;
@@ -63,31 +63,31 @@ struct HttpServer {
     void *done_context;
 };
 
-/* Takes over a connection that is ready. */
+/* Takes ownership of a connection that is ready. */
 void http_h1_adopt(HttpServer *server, Connection *connection);
 void http_h2_adopt(HttpServer *server, Connection *connection);
 
 void http_client_add(HttpClient *client, HttpServer *server, const HttpKind *kind,
                      Connection *connection);
-/* From the server's list; the memory is the kind's. */
+/* Removes it from the server's list; the caller frees the memory. */
 void http_client_remove(HttpClient *client);
-/* So much of its answers waits to be taken. When that is too much for all clients together, those with
- * the most are cut off. */
+/* Reports the number of unsent bytes. If all clients together have too many, those with the most
+ * are disconnected. */
 void http_client_count_unsent(HttpClient *client, size_t unsent);
 
 void http_request_init(HttpRequest *request, HttpClient *client, const Http1Head *head);
-/* Forgets what belonged to one request. */
+/* Clears the state of one request. */
 void http_request_reset(HttpRequest *request);
-/* Whether a body that is about to come is read, and how many bytes of it: `*max`. */
+/* Whether the body is to be read, and up to how many bytes. */
 bool http_request_reads_body(HttpRequest *request, uint64_t *max);
-/* Hands it on. */
-void http_request_hand_on(HttpRequest *request);
-/* Tells that nobody waits for an answer any more, when somebody did. */
-void http_request_lose(HttpRequest *request);
+/* Passes it on to the handler. */
+void http_request_dispatch(HttpRequest *request);
+/* Calls `gone` if the request was passed on and not answered. */
+void http_request_cancel(HttpRequest *request);
 bool http_request_wants_body(const HttpRequest *request);
 bool http_status_has_body(int status);
-/* What the body of a refusal by the server itself is, and its type. */
-const char *http_server_put_refusal(const HttpServer *server, int status, const char *why,
+/* Writes the body of a rejection by the server itself, and returns its content type. */
+const char *http_server_write_error(const HttpServer *server, int status, const char *why,
                                     Buf *out);
-/* The fields of its answer but the length, as lines of HTTP/1.1. */
+/* The headers of its response except the length, as HTTP/1.1 lines. */
 void http_request_put_fields(const HttpRequest *request, Buf *out, const char *content_type);

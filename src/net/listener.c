@@ -1,3 +1,10 @@
+/* Accepting connections. A new connection is in the list of opening ones, oldest first, until its
+ * handshake is done; then it belongs to its new owner, and stays in `standing` until it is freed.
+ *
+ * When all slots for handshakes are taken, connections wait in the kernel's backlog; the oldest
+ * handshake that exceeds `opening_grace_ms` is closed in favor of a waiting one. If the process is
+ * out of file descriptors, the listener stops polling for a moment, because the kernel would report
+ * the same connection in a busy loop. */
 #include "net/listener.h"
 
 #include <errno.h>
@@ -16,9 +23,9 @@
 #include "net/watch.h"
 
 enum {
-    BACKLOG = 4096,        /* or what the kernel allows */
-    ACCEPTS_AT_ONCE = 32,  /* then others have their turn */
-    NO_DESCRIPTOR_MS = 100 /* how long to leave it when the process has no descriptor left */
+    BACKLOG = 4096,        /* or the maximum of the kernel */
+    ACCEPTS_AT_ONCE = 32,  /* then other events are served */
+    NO_DESCRIPTOR_MS = 100 /* pause when the process is out of file descriptors */
 };
 
 typedef struct List {
@@ -29,7 +36,7 @@ struct Listener {
     ListenerOptions options;
     int descriptor;
     Watch *watch;
-    LoopTimer timer; /* looks again whether there is room */
+    LoopTimer timer; /* retries when there may be capacity */
     List opening;    /* oldest first */
     List standing;
     OriginCounts origins;
@@ -58,83 +65,83 @@ static void append(List *list, Connection *connection)
     list->last = connection;
 }
 
-static void take_out(List *list, Connection *connection)
+static void unlink_connection(List *list, Connection *connection)
 {
     ConnectionLink *link = connection_link(connection);
     *(link->previous == NULL ? &list->first : &connection_link(link->previous)->next) = link->next;
     *(link->next == NULL ? &list->last : &connection_link(link->next)->previous) = link->previous;
 }
 
-static void look_again(Listener *listener);
+static void poll_again(Listener *listener);
 
-/* Within connection_free. */
+/* Called within connection_free. */
 static void gone(void *owner, Connection *connection)
 {
     Listener *listener = owner;
     ConnectionLink *link = connection_link(connection);
     if (link->opening) {
-        take_out(&listener->opening, connection);
+        unlink_connection(&listener->opening, connection);
         listener->counts.opening--;
     } else {
-        take_out(&listener->standing, connection);
+        unlink_connection(&listener->standing, connection);
         listener->counts.standing--;
     }
     if (link->has_origin) {
         origin_counts_remove(&listener->origins, link->origin);
     }
-    look_again(listener);
+    poll_again(listener);
 }
 
-/* --- While it opens -------------------------------------------------------------------------- */
+/* --- Opening connections --------------------------------------------------------------------- */
 
-/* The context of its events; a connection that opens belongs to us. */
-typedef struct Door {
+/* Callback context of a connection that is opening, which belongs to the listener. */
+typedef struct Handshake {
     Listener *listener;
     Connection *connection;
-} Door;
+} Handshake;
 
-static void door_ready(void *context)
+static void handshake_ready(void *context)
 {
-    Door *door = context;
-    Listener *listener = door->listener;
-    Connection *connection = door->connection;
+    Handshake *handshake = context;
+    Listener *listener = handshake->listener;
+    Connection *connection = handshake->connection;
     ConnectionLink *link = connection_link(connection);
-    free(door);
-    take_out(&listener->opening, connection);
+    free(handshake);
+    unlink_connection(&listener->opening, connection);
     link->opening = false;
     listener->counts.opening--;
     append(&listener->standing, connection);
     listener->counts.standing++;
     listener->counts.accepted++;
-    look_again(listener);
+    poll_again(listener);
     listener->options.accepted(listener->options.context, connection);
 }
 
-static void door_received(void *context, Str bytes)
+static void handshake_received(void *context, Str bytes)
 {
-    BUG("a connection has bytes before it is ready");
+    BUG("data received on a connection that is not ready");
 }
 
-static void door_drained(void *context)
+static void handshake_drained(void *context)
 {
 }
 
-static void door_closed(void *context, const Error *why)
+static void handshake_closed(void *context, const Error *why)
 {
-    Door *door = context;
-    Connection *connection = door->connection;
-    door->listener->counts.failed++;
+    Handshake *handshake = context;
+    Connection *connection = handshake->connection;
+    handshake->listener->counts.failed++;
     log_debug("connection not established", LOG_C("peer", connection_peer(connection)->address),
               LOG_C("reason", why->text));
-    free(door);
+    free(handshake);
     connection_free(connection);
 }
 
 static const ConnectionEvents door_events = {
-    .ready = door_ready,
-    .received = door_received,
-    .drained = door_drained,
-    .closed = door_closed,
+    .ready = handshake_ready,
+    .received = handshake_received,
+    .drained = handshake_drained,
+    .closed = handshake_closed,
 };
 
 static void drop_opening(Listener *listener, Connection *connection)
@@ -145,8 +152,9 @@ static void drop_opening(Listener *listener, Connection *connection)
 
 /* --- Accepting ------------------------------------------------------------------------------- */
 
-/* Room for one more that opens; those that had their time make some. */
-static bool has_room(Listener *listener)
+/* Whether there is capacity for another opening connection; closes those that exceeded their
+ * time. */
+static bool has_capacity(Listener *listener)
 {
     int64_t now = loop_now_ms(listener->options.loop);
     if (listener->counts.opening < listener->options.opening_max) {
@@ -163,20 +171,20 @@ static bool has_room(Listener *listener)
     return true;
 }
 
-static void look_again(Listener *listener)
+static void poll_again(Listener *listener)
 {
     if (listener->watch != NULL && !loop_timer_started(&listener->timer)) {
         watch_set(listener->watch, listener->counts.opening < listener->options.opening_max, false);
     }
 }
 
-static void look_later(void *context)
+static void retry_accept(void *context)
 {
     Listener *listener = context;
     watch_set(listener->watch, true, false);
 }
 
-static void welcome(Listener *listener, int descriptor, const SocketAddress *peer)
+static void start_handshake(Listener *listener, int descriptor, const SocketAddress *peer)
 {
     const ListenerOptions *options = &listener->options;
     ConnectionLink link = { .since_ms = loop_now_ms(options->loop), .opening = true };
@@ -192,15 +200,15 @@ static void welcome(Listener *listener, int descriptor, const SocketAddress *pee
         close(descriptor);
         return;
     }
-    Door *door = memory_new(sizeof *door);
+    Handshake *handshake = memory_new(sizeof *handshake);
     Connection *connection =
         connection_adopt(&(ConnectionOptions){ .loop = options->loop,
                                                .tls = options->tls,
                                                .open_timeout_ms = options->opening_limit_ms,
                                                .events = &door_events,
-                                               .context = door },
+                                               .context = handshake },
                          descriptor);
-    *door = (Door){ listener, connection };
+    *handshake = (Handshake){ listener, connection };
     *connection_link(connection) = link;
     connection_set_owner(connection, (ConnectionOwner){ gone, listener });
     append(&listener->opening, connection);
@@ -214,7 +222,7 @@ static void can_accept(void *context, bool can_read, bool can_write)
 {
     Listener *listener = context;
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        if (!has_room(listener)) {
+        if (!has_capacity(listener)) {
             watch_set(listener->watch, false, false);
             return;
         }
@@ -222,11 +230,11 @@ static void can_accept(void *context, bool can_read, bool can_write)
         int descriptor = accept4(listener->descriptor, (struct sockaddr *)&peer.storage, &peer.len,
                                  SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (descriptor >= 0) {
-            welcome(listener, descriptor, &peer);
+            start_handshake(listener, descriptor, &peer);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* The kernel would tell of the same newcomer again and again. */
+            /* The kernel would report the same connection again and again. */
             log_warning("out of file descriptors; new connections are delayed",
                         LOG_C("reason", strerror(errno)));
             watch_set(listener->watch, false, false);
@@ -236,11 +244,11 @@ static void can_accept(void *context, bool can_read, bool can_write)
         if (errno == EAGAIN) {
             return;
         }
-        /* Whatever else it is belongs to the one that came, and is gone with it. */
+        /* Other errors belong to that connection, which is gone. */
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static bool is_abandoned(const SocketAddress *address)
 {
@@ -275,9 +283,9 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
     }
     if (address->kind == ADDRESS_UNIX) {
         snprintf(listener->path, sizeof listener->path, "%s", address->host);
-        /* Nobody connects before it listens. */
+        /* No client can connect before it listens. */
         unsigned mode = listener->options.mode == 0 ? 0600 : listener->options.mode;
-        /* In a directory of somebody else another file may have its name by now. */
+        /* In a directory of another user, a different file may have its name by now. */
         if (fchmodat(AT_FDCWD, listener->path, mode, AT_SYMLINK_NOFOLLOW) != 0) {
             return error_set(err, ERROR_OS, "cannot set the socket mode: %s", strerror(errno));
         }
@@ -297,7 +305,7 @@ static bool bind_to(Listener *listener, const Address *address, Error *err)
 static bool open_on(Listener *listener, const Address *address, Error *err)
 {
     if (address->kind == ADDRESS_NAME) {
-        return error_set(err, ERROR_INVALID, "cannot listen on a host name; give an IP address");
+        return error_set(err, ERROR_INVALID, "cannot listen on a host name; specify an IP address");
     }
     int family = address->kind == ADDRESS_UNIX        ? AF_UNIX
                  : strchr(address->host, ':') != NULL ? AF_INET6
@@ -323,7 +331,7 @@ bool listener_open(const ListenerOptions *options, const Address *address, Liste
     Listener *listener = memory_new(sizeof *listener);
     listener->options = *options;
     listener->descriptor = -1;
-    loop_timer_init(&listener->timer, options->loop, look_later, listener);
+    loop_timer_init(&listener->timer, options->loop, retry_accept, listener);
     if (!open_on(listener, address, err)) {
         AUTO_CLEAR(Buf) name = buf_make(ADDRESS_HOST_MAX + 16);
         address_format(address, &name);

@@ -12,36 +12,37 @@ typedef struct Listener Listener;
 
 typedef struct ListenerOptions {
     Loop *loop;
-    TlsContext *tls;          /* NULL: none, which is for Unix sockets, and with: */
-    bool is_without_tls;      /* without TLS on a port; net/plain_server.h alone sets it */
-    uint32_t connections_max; /* in all; further ones are closed at once */
-    uint32_t per_origin_max;  /* from one IPv4 address or IPv6 network (/64) */
-    uint32_t opening_max;     /* handshakes under way; further ones wait in the kernel */
-    int64_t opening_grace_ms; /* how long an opening one may keep others waiting */
-    int64_t opening_limit_ms; /* until it must stand */
-    unsigned mode;            /* of a Unix socket; 0: 0600 */
-    /* The connection is the receiver's from then on; it sets the events. */
+    TlsContext *tls;          /* NULL: no TLS, for Unix sockets, or with: */
+    bool is_without_tls;      /* no TLS on a port; only set by net/plain_server.h */
+    uint32_t connections_max; /* total; further connections are closed immediately */
+    uint32_t per_origin_max;  /* per IPv4 address or IPv6 network (/64) */
+    uint32_t opening_max;     /* concurrent handshakes; further connections wait in the kernel */
+    int64_t opening_grace_ms; /* time that an opening connection has while others wait */
+    int64_t opening_limit_ms; /* for the handshake */
+    unsigned mode;            /* of a Unix socket; 0 means 0600 */
+    /* The callee owns the connection and sets its events. */
     void (*accepted)(void *context, Connection *connection);
     void *context;
 } ListenerOptions;
 
-/* What fits a server of agents; the rest is the caller's. */
+/* Limits suitable for a server of agents; the caller sets the other fields. */
 ListenerOptions listener_defaults(void);
 
 typedef struct ListenerCounts {
-    uint32_t standing, opening; /* now */
-    uint64_t accepted;          /* handed on */
-    uint64_t refused_full;      /* connections_max */
-    uint64_t refused_origin;    /* per_origin_max */
-    uint64_t failed;            /* did not get through the handshake */
-    uint64_t evicted;           /* took too long while others waited */
+    uint32_t standing, opening; /* current numbers */
+    uint64_t accepted;          /* passed on */
+    uint64_t refused_full;      /* by connections_max */
+    uint64_t refused_origin;    /* by per_origin_max */
+    uint64_t failed;            /* handshake failed */
+    uint64_t evicted;           /* closed after opening_grace_ms */
 } ListenerCounts;
 
-/* A Unix socket that nobody listens on any more is replaced; one with a listener is
- * ERROR_CONFLICT, as is a port in use. A name must be an IP address. */
+/* Replaces a Unix socket without a listener. Fails with ERROR_CONFLICT if there is one, or if the
+ * port is in use. The host must be an IP address. */
 MUST_CHECK bool listener_open(const ListenerOptions *options, const Address *address,
                               Listener **out, Error *err);
-/* Those that are opening end; those handed on stay. A Unix socket's file goes. NULL is allowed. */
+/* Closes opening connections; those passed on stay open. Removes the file of a Unix socket. NULL is
+ * allowed. */
 void listener_close(Listener *listener);
 DEFINE_AUTO(Listener, listener_close)
 

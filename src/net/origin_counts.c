@@ -16,16 +16,16 @@ void origin_counts_clear(OriginCounts *counts)
     *counts = (OriginCounts){ 0 };
 }
 
-/* Where an origin should stand. */
-static uint32_t home_of(const OriginCounts *counts, uint64_t origin)
+/* The slot where an origin should be. */
+static uint32_t home_slot(const OriginCounts *counts, uint64_t origin)
 {
     return (uint32_t)(hash_u64(origin ^ hash_seed()) & (counts->size - 1));
 }
 
-/* Where it stands, or the free place where it would. */
-static uint32_t place_of(const OriginCounts *counts, uint64_t origin)
+/* The slot where it is, or the free slot where it belongs. */
+static uint32_t find_slot(const OriginCounts *counts, uint64_t origin)
 {
-    uint32_t at = home_of(counts, origin);
+    uint32_t at = home_slot(counts, origin);
     while (counts->places[at].count != 0 && counts->places[at].origin != origin) {
         at = (at + 1) & (counts->size - 1);
     }
@@ -42,7 +42,7 @@ static void grow(OriginCounts *counts)
     }
     for (uint32_t i = 0; i < counts->size; i++) {
         if (counts->places[i].count != 0) {
-            grown.places[place_of(&grown, counts->places[i].origin)] = counts->places[i];
+            grown.places[find_slot(&grown, counts->places[i].origin)] = counts->places[i];
         }
     }
     free(counts->places);
@@ -51,7 +51,7 @@ static void grow(OriginCounts *counts)
 
 uint32_t origin_counts_get(const OriginCounts *counts, uint64_t origin)
 {
-    return counts->size == 0 ? 0 : counts->places[place_of(counts, origin)].count;
+    return counts->size == 0 ? 0 : counts->places[find_slot(counts, origin)].count;
 }
 
 void origin_counts_add(OriginCounts *counts, uint64_t origin)
@@ -59,7 +59,7 @@ void origin_counts_add(OriginCounts *counts, uint64_t origin)
     if (counts->used * 2 >= counts->size) {
         grow(counts);
     }
-    OriginCount *place = &counts->places[place_of(counts, origin)];
+    OriginCount *place = &counts->places[find_slot(counts, origin)];
     if (place->count++ == 0) {
         place->origin = origin;
         place->held = 0;
@@ -70,16 +70,16 @@ void origin_counts_add(OriginCounts *counts, uint64_t origin)
 void origin_counts_remove(OriginCounts *counts, uint64_t origin)
 {
     BUG_IF(counts->size == 0);
-    uint32_t hole = place_of(counts, origin);
+    uint32_t hole = find_slot(counts, origin);
     BUG_IF(counts->places[hole].count == 0);
     if (--counts->places[hole].count > 0) {
         return;
     }
     counts->used--;
-    /* Those behind move up, as long as that brings them no further from where they should be. */
+    /* Move following entries up, unless that puts them before their own slot. */
     uint32_t mask = counts->size - 1;
     for (uint32_t at = (hole + 1) & mask; counts->places[at].count != 0; at = (at + 1) & mask) {
-        uint32_t home = home_of(counts, counts->places[at].origin);
+        uint32_t home = home_slot(counts, counts->places[at].origin);
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             counts->places[hole] = counts->places[at];
             counts->places[at].count = 0;
@@ -91,7 +91,7 @@ void origin_counts_remove(OriginCounts *counts, uint64_t origin)
 size_t origin_counts_hold(OriginCounts *counts, uint64_t origin, size_t before, size_t now)
 {
     BUG_IF(counts->size == 0);
-    OriginCount *place = &counts->places[place_of(counts, origin)];
+    OriginCount *place = &counts->places[find_slot(counts, origin)];
     BUG_IF(place->count == 0 || place->held < before);
     place->held = place->held - before + now;
     return place->held;

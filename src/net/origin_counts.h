@@ -1,5 +1,5 @@
-/* How many connections each origin has (socket_address_origin), and how much memory they hold. An
- * origin without any costs no memory. */
+/* Counts the connections of each origin (socket_address_origin) and the memory that they hold. An
+ * origin without connections uses no memory. */
 #pragma once
 
 #include <stddef.h>
@@ -10,10 +10,10 @@
 typedef struct OriginCount {
     uint64_t origin;
     size_t held;    /* bytes of memory */
-    uint32_t count; /* 0: the place is free */
+    uint32_t count; /* 0: the slot is free */
 } OriginCount;
 
-/* A zeroed one is empty. */
+/* Zero-initialized means empty. */
 typedef struct OriginCounts {
     OriginCount *places; /* open addressing */
     uint32_t used, size; /* size is 0 or a power of two */
@@ -24,8 +24,8 @@ DEFINE_AUTO_CLEAR(OriginCounts, origin_counts_clear)
 
 uint32_t origin_counts_get(const OriginCounts *counts, uint64_t origin);
 void origin_counts_add(OriginCounts *counts, uint64_t origin);
-void origin_counts_remove(OriginCounts *counts, uint64_t origin); /* there must be one */
+void origin_counts_remove(OriginCounts *counts, uint64_t origin); /* must have one */
 
 /* Adjusts the memory of an origin with connections: what one of them held before, and holds now.
- * Returns what all of them hold. */
+ * Returns the total of the origin. */
 size_t origin_counts_hold(OriginCounts *counts, uint64_t origin, size_t before, size_t now);

@@ -8,7 +8,7 @@
 #define TEXT "text/plain; charset=utf-8"
 
 enum {
-    MEMORY_MAX = 1 << 20, /* of answers that their peers do not take */
+    MEMORY_MAX = 1 << 20, /* of unread responses */
 };
 
 struct PlainServer {
@@ -19,8 +19,8 @@ struct PlainServer {
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-/* Before HTTP/1.1 a request may have no Host; no browser speaks that. */
-static bool is_for_this_server(const PlainServer *server, const HttpRequest *request)
+/* Before HTTP/1.1 a request may lack Host, but no browser sends such requests. */
+static bool has_own_host(const PlainServer *server, const HttpRequest *request)
 {
     const Str *host = http1_find(http_request_head(request), "Host");
     char own[ADDRESS_TEXT_MAX];
@@ -50,7 +50,7 @@ static void refuse(HttpRequest *request, int status, const char *why)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format(&text, "%s\n", why);
-    http_request_answer(request, status, TEXT, buf_str(&text));
+    http_request_respond(request, status, TEXT, buf_str(&text));
 }
 
 static void requested(void *context, HttpRequest *request)
@@ -58,7 +58,7 @@ static void requested(void *context, HttpRequest *request)
     const PlainServer *server = context;
     const Http1Head *head = http_request_head(request);
     const PlainRoute *route = find_route(server, head->path);
-    if (!is_for_this_server(server, request)) {
+    if (!has_own_host(server, request)) {
         refuse(request, 421, "invalid Host header: it names another server");
     } else if (has_credentials(head)) {
         refuse(request, 400, "credentials are not accepted on a port without TLS; use the API");
@@ -74,7 +74,7 @@ static void requested(void *context, HttpRequest *request)
     }
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 bool plain_address_parse(Str text, Address *out, Error *err)
 {

@@ -1,3 +1,6 @@
+/* Forwards bytes between pairs of connections. Each side is paused while the other one has too many
+ * unsent bytes. When one side closes, the other one is finished: what was received before is still
+ * delivered. */
 #include "net/relay.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@
 enum {
     BACKLOG = 128,
     CONNECT_MS = 5000,
-    FINISH_MS = 30 * 1000,  /* for what one side has said before it ended */
+    FINISH_MS = 30 * 1000,  /* to deliver what one side has sent before it closed */
     UNSENT_MAX = 256 * 1024 /* bytes; then the other side has to wait */
 };
 
@@ -22,7 +25,7 @@ typedef struct Pair Pair;
 
 typedef struct Side {
     Pair *pair;
-    Connection *connection; /* NULL: it has ended */
+    Connection *connection; /* NULL once closed */
 } Side;
 
 struct Pair {
@@ -36,7 +39,7 @@ struct Relay {
     int descriptor;
     uint16_t port;
     Address target;
-    Watch *watch; /* NULL: not started */
+    Watch *watch; /* NULL until started */
     Pair *first;
     uint32_t count;
 };
@@ -70,7 +73,7 @@ static void target_ready(void *context)
     connection_resume(other_side(side)->connection);
 }
 
-/* The client is read only once the target stands. */
+/* The client is only read once the target is connected. */
 static void client_ready(void *context)
 {
     Side *side = context;
@@ -138,7 +141,7 @@ static void pair_new(Relay *relay, int descriptor)
     pair->target.connection = connection_connect(&options, &relay->target);
 }
 
-/* --- The port -------------------------------------------------------------------------------- */
+/* --- Listening ------------------------------------------------------------------------------- */
 
 static void can_accept(void *context, bool can_read, bool can_write)
 {

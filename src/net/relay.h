@@ -1,6 +1,6 @@
-/* Passes connections on, byte by byte: those that come to a port of this machine's loopback go to an
- * address. The port is where it was opened, also when the process has gone to another network since;
- * the address is looked for in that one. Loop thread. */
+/* Forwards TCP connections from a loopback port of this machine to an address. The port stays in
+ * the network namespace in which it was opened, even if the process has entered another one since;
+ * the address is connected to in the current namespace. Loop thread only. */
 #pragma once
 
 #include "net/address.h"
@@ -9,18 +9,18 @@
 typedef struct Relay Relay;
 
 enum {
-    /* Each takes two descriptors, of the 1024 that a process usually has. Further ones wait in the
-     * kernel. */
+    /* Each uses two of the 1024 file descriptors that a process usually has. Further connections
+     * wait in the kernel. */
     RELAY_CONNECTIONS_MAX = 400,
 };
 
-/* Listens on 127.0.0.1, and nothing is accepted yet; port 0 is any that is free. ERROR_CONFLICT when
- * the port is taken. */
+/* Listens on 127.0.0.1 but accepts nothing yet. Port 0 means any free port. Fails with
+ * ERROR_CONFLICT if the port is in use. */
 MUST_CHECK bool relay_open(Loop *loop, uint16_t port, Relay **out, Error *err);
-/* All connections end. NULL is allowed. */
+/* Closes all connections. NULL is allowed. */
 void relay_close(Relay *relay);
 DEFINE_AUTO(Relay, relay_close)
 
 uint16_t relay_port(const Relay *relay);
-/* An IP address. */
+/* `target` must be an IP address. */
 MUST_CHECK bool relay_start(Relay *relay, const Address *target, Error *err);

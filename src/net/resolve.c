@@ -1,5 +1,5 @@
-/* On libuv's threads, by the system's own name service (sys/name_service.h), so that a static
- * binary finds the same hosts as any other program. */
+/* Runs on libuv's threads and uses the system's name service (sys/name_service.h), so that a static
+ * binary resolves the same hosts as any other program. */
 #include "net/resolve.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ enum {
 
 struct Resolve {
     uv_work_t work;
-    ResolveDone *done; /* NULL: cancelled */
+    ResolveDone *done; /* NULL once canceled */
     void *context;
     uint16_t port;
     uint32_t count;
@@ -36,7 +36,7 @@ static void push(Resolve *resolve, Str ip)
     }
 }
 
-/* On a thread of its own; the loop does not look at the request until this is over. */
+/* Runs on a worker thread. The loop does not access the request until this is done. */
 static void look_up(uv_work_t *work)
 {
     Resolve *resolve = work->data;
@@ -80,14 +80,15 @@ Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone 
     resolve->context = context;
     resolve->port = port;
     snprintf(resolve->name, sizeof resolve->name, "%s", name);
-    /* The first work starts the threads, which stay: signals are for the one that waits for them. */
+    /* The first task starts the worker threads, which inherit the signal mask: signals must be
+     * delivered to the thread that waits for them. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int result = uv_queue_work(loop_uv(loop), &resolve->work, look_up, looked_up);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
-        BUG("a loop takes no work");
+        BUG("cannot queue work on the loop");
     }
     return resolve;
 }
@@ -96,7 +97,7 @@ void resolve_cancel(Resolve *resolve)
 {
     if (resolve != NULL) {
         resolve->done = NULL;
-        /* One that runs already ends by itself. */
+        /* A running request finishes by itself. */
         uv_cancel((uv_req_t *)&resolve->work);
     }
 }

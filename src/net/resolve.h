@@ -7,17 +7,17 @@
 typedef struct Resolve Resolve;
 
 enum {
-    RESOLVE_MAX = 8 /* addresses of one name that are used */
+    RESOLVE_MAX = 8 /* maximum of addresses used per name */
 };
 
-/* What is said of a name that nobody knows; who tells people what to do looks for it. */
+/* Text of the error for an unknown name; callers match it to add a hint. */
 #define RESOLVE_UNKNOWN "host name not found"
 
-/* On the loop's thread, in a later turn. No addresses: `err` says why. */
+/* Called on the loop thread, in a later iteration. With no addresses, `err` has the reason. */
 typedef void ResolveDone(void *context, const SocketAddress *addresses, uint32_t count,
                          const Error *err);
 
 Resolve *resolve_start(Loop *loop, const char *name, uint16_t port, ResolveDone *done,
                        void *context);
-/* `done` is not called any more. After `done` the handle is gone already. */
+/* `done` is not called anymore. After `done` the handle is invalid. */
 void resolve_cancel(Resolve *resolve);

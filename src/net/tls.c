@@ -1,3 +1,6 @@
+/* TLS contexts: loading certificates, choosing the protocol, and storing sessions for resumption. A
+ * reload creates a new SSL_CTX; existing connections keep a reference to the old one, and sessions
+ * of the old one are not resumed. */
 #include "net/tls.h"
 
 #include <openssl/err.h>
@@ -17,7 +20,7 @@ bool tls_error(Error *err, ErrorKind kind, const char *what)
     return false;
 }
 
-/* Calls `use` for every certificate; at least one must be there. */
+/* Calls `use` for every certificate; there must be at least one. */
 static bool each_certificate(Str pem, const char *what, bool (*use)(SSL_CTX *, X509 *, uint32_t),
                              SSL_CTX *ssl, Error *err)
 {
@@ -31,7 +34,7 @@ static bool each_certificate(Str pem, const char *what, bool (*use)(SSL_CTX *, X
         X509_free(one);
     }
     BIO_free(bio);
-    /* The reader ends with "no start line", which is how it says that there are no more. */
+    /* The reader ends with "no start line", its way of reporting that there are no more. */
     unsigned long last = ERR_peek_last_error();
     bool over = ERR_GET_LIB(last) == ERR_LIB_PEM && ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
     if (!fine || !over) {
@@ -41,7 +44,7 @@ static bool each_certificate(Str pem, const char *what, bool (*use)(SSL_CTX *, X
     return count > 0 || error_set(err, ERROR_INVALID, "%s: it contains no certificate", what);
 }
 
-static bool use_own(SSL_CTX *ssl, X509 *certificate, uint32_t position)
+static bool use_certificate(SSL_CTX *ssl, X509 *certificate, uint32_t position)
 {
     return (position == 0 ? SSL_CTX_use_certificate(ssl, certificate)
                           : SSL_CTX_add1_chain_cert(ssl, certificate)) == 1;
@@ -60,19 +63,19 @@ static bool use_material(SSL_CTX *ssl, const TlsOptions *options, const TlsMater
         material->ca.len > INT32_MAX) {
         return error_set(err, ERROR_LIMIT, "certificate or key too large");
     }
-    if (!public && material->ca_pin.len == 0 && !material->ca_shown &&
+    if (!public && material->ca_pin.len == 0 && !material->ca_on_first_use &&
         !each_certificate(material->ca, "CA bundle", use_ca, ssl, err)) {
         return false;
     }
     if (material->certificate.len == 0 && options->role == TLS_CLIENT) {
         return true;
     }
-    if (!each_certificate(material->certificate, "certificate", use_own, ssl, err)) {
+    if (!each_certificate(material->certificate, "certificate", use_certificate, ssl, err)) {
         return false;
     }
     BIO *bio =
         BIO_new_mem_buf(material->key.len == 0 ? "" : material->key.data, (int)material->key.len);
-    /* The empty password: without it OpenSSL would ask at the terminal. */
+    /* An empty password: without it OpenSSL would prompt on the terminal. */
     char password[] = "";
     EVP_PKEY *key = bio == NULL ? NULL : PEM_read_bio_PrivateKey(bio, NULL, NULL, password);
     BIO_free(bio);
@@ -98,21 +101,21 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     return SSL_TLSEXT_ERR_OK;
 }
 
-static int keep_session(SSL *ssl, SSL_SESSION *session)
+static int store_session(SSL *ssl, SSL_SESSION *session)
 {
     TlsContext *context = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     const char *target = SSL_get_app_data(ssl);
-    /* One of before a reload would get around what the reload is for. */
+    /* A session from before a reload would bypass the new certificates. */
     if (target == NULL || SSL_get_SSL_CTX(ssl) != context->ssl) {
         return 0;
     }
-    TlsKeptSession *place = NULL;
-    for (uint32_t i = 0; i < TLS_SESSIONS_KEPT && place == NULL; i++) {
-        TlsKeptSession *kept = &context->sessions[i];
+    TlsStoredSession *place = NULL;
+    for (uint32_t i = 0; i < TLS_SESSIONS_MAX && place == NULL; i++) {
+        TlsStoredSession *kept = &context->sessions[i];
         place = kept->session != NULL && strcmp(kept->target, target) == 0 ? kept : NULL;
     }
     if (place == NULL) {
-        place = &context->sessions[context->next_session++ % TLS_SESSIONS_KEPT];
+        place = &context->sessions[context->next_session++ % TLS_SESSIONS_MAX];
     }
     SSL_SESSION_free(place->session);
     place->session = session;
@@ -133,11 +136,11 @@ static void set_up_protocol(TlsContext *context, SSL_CTX *ssl)
     if (context->options.role == TLS_CLIENT) {
         SSL_CTX_set_session_cache_mode(ssl,
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
-        SSL_CTX_sess_set_new_cb(ssl, keep_session);
+        SSL_CTX_sess_set_new_cb(ssl, store_session);
         SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
         SSL_CTX_set_cert_verify_callback(ssl, tls_client_verify, context);
     } else {
-        /* Sessions live in tickets that the peers keep, not here. */
+        /* Sessions are in tickets that peers store, not here. */
         SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
         SSL_CTX_set_num_tickets(ssl, 1);
         tls_tickets_set_up(context, ssl);
@@ -182,12 +185,12 @@ bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error 
     if (ssl == NULL) {
         return tls_error(err, ERROR_OS, "cannot create a TLS context");
     }
-    bool had_pin = context->has_pin, took_shown = context->takes_shown;
+    bool had_pin = context->has_pin, took_shown = context->pins_first_ca;
     context->has_pin = has_pin;
-    context->takes_shown = material->ca_shown && context->options.role == TLS_CLIENT;
+    context->pins_first_ca = material->ca_on_first_use && context->options.role == TLS_CLIENT;
     if (!set_up(context, ssl, material, err)) {
         context->has_pin = had_pin;
-        context->takes_shown = took_shown;
+        context->pins_first_ca = took_shown;
         SSL_CTX_free(ssl);
         return false;
     }
@@ -236,10 +239,10 @@ void tls_context_free(TlsContext *context)
     }
     context->freed = true;
     context->streams++;
-    tls_context_leave(context);
+    tls_context_unref(context);
 }
 
-void tls_context_leave(TlsContext *context)
+void tls_context_unref(TlsContext *context)
 {
     if (--context->streams > 0 || !context->freed) {
         return;

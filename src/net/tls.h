@@ -1,12 +1,12 @@
-/* TLS 1.3 for listeners and clients: certificates from memory, who the peer is, resumption.
+/* TLS 1.3 for listeners and clients: certificates from memory, identity of the peer, resumption.
  *
- * A TlsContext holds what connections have in common. It can be given new certificates while it is
- * in use: connections that stand keep theirs, new ones get the new ones. When it is freed, those that
- * stand go on, and those that are still shaking hands fail. Everything is for the loop's thread.
+ * A TlsContext holds what connections have in common. Its certificates can be replaced while it is
+ * in use: established connections keep theirs, new ones get the new ones. When it is freed,
+ * established connections continue, and those in the handshake fail. Loop thread only.
  *
- * Trust: a peer's chain must end in one of the given CAs, and then `verify` is asked, for every
- * connection, also for one that resumes an earlier session and shows no certificate again. So
- * whoever is revoked is refused from the next connection on. */
+ * Trust: a peer's chain must end in one of the given CAs; then `verify` is called for every
+ * connection, including one that resumes a session and presents no certificate. So a revoked peer
+ * is rejected from its next connection on. */
 #pragma once
 
 #include "base/identity.h"
@@ -15,70 +15,71 @@
 
 typedef struct TlsContext TlsContext;
 
-/* How errors go on that tell what of a server is not as it should be, for who knows
- * what to do about it: its names, its time, its CA. */
-#define TLS_IS_FOR     "it is valid for"
-#define TLS_IS_GOOD    "it is valid from"
-#define TLS_SHOWS      "its CA has"
-#define TLS_NOT_LET_IN "the peer rejected this client" /* and not the other way round */
-#define TLS_OTHER_USE  "the peer does not offer this protocol on this port"
-#define TLS_NO_TLS     "the peer does not support TLS 1.3 here; is it the right port?"
+/* How errors continue that explain why a server is not trusted (names, time, CA). Callers match
+ * them to add a hint. */
+#define TLS_TEXT_NAMES    "it is valid for"
+#define TLS_TEXT_VALIDITY "it is valid from"
+#define TLS_TEXT_CA       "its CA has"
+#define TLS_TEXT_REJECTED "the peer rejected this client" /* and not the reverse */
+#define TLS_TEXT_PROTOCOL "the peer does not offer this protocol on this port"
+#define TLS_TEXT_NO_TLS   "the peer does not support TLS 1.3 here; is it the right port?"
 
 enum {
-    TLS_SERIAL_MAX = 40,      /* hexadecimal digits of 20 bytes, the most that RFC 5280 allows */
+    TLS_SERIAL_MAX = 40,      /* 20 bytes in hexadecimal, the maximum of RFC 5280 */
     TLS_FINGERPRINT_HEX = 64, /* SHA-256 of the certificate */
-    TLS_PIN_TEXT = 7 + 64,    /* "sha256:" and its digits */
+    TLS_PIN_TEXT = 7 + 64,    /* "sha256:" and the digits */
 };
 
-/* What the peer proved. Without a certificate everything is zero but the first two. */
+/* What the peer has proved. Without a certificate, all but the first two fields are zero. */
 typedef struct TlsPeer {
     bool resumed;
-    const char *protocol; /* the agreed one of TlsOptions; NULL before the handshake is over */
+    const char *protocol; /* negotiated one of TlsOptions; NULL before the end of the handshake */
     bool has_certificate;
-    /* Its certificate has exactly one alternative name, which is that of a node, or of a user. */
+    /* The certificate has exactly one alternative name, that of a node or of a user. */
     bool has_identity, has_user;
     Identity identity;
     UserIdentity user;
     char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
     char fingerprint[TLS_FINGERPRINT_HEX + 1];
-    int64_t not_before_s, not_after_s; /* since 1970 */
+    int64_t not_before_s, not_after_s; /* Unix time */
 } TlsPeer;
 
-/* Whether this peer may connect; the chain was checked already. The error goes to our own log and
- * records, the peer sees that the connection ends. */
+/* Whether this peer may connect; its chain is already verified. The error is for our own log and
+ * records; the peer only sees a failed handshake. */
 typedef bool TlsVerify(void *context, const TlsPeer *peer, Error *err);
 
 typedef enum TlsRole {
     TLS_CLIENT,
-    TLS_SERVER,          /* demands a certificate of its peer */
-    TLS_SERVER_OPTIONAL, /* takes one and checks it */
-    TLS_SERVER_PUBLIC,   /* asks for none */
+    TLS_SERVER,          /* requires a client certificate */
+    TLS_SERVER_OPTIONAL, /* requests a client certificate and verifies it */
+    TLS_SERVER_PUBLIC,   /* requests none */
 } TlsRole;
 
 /* PEM. */
 typedef struct TlsMaterial {
-    Str certificate; /* the own one first, then the chain; a client may have none */
+    Str certificate; /* leaf first, then the chain; optional for clients */
     Str key;
-    Str ca; /* every CA that peers may come from */
+    Str ca; /* all CAs that peers may have */
     /* Instead of `ca`, for a client that has no CA yet: "sha256:" and the digest of the public key
-     * (SubjectPublicKeyInfo) of the CA that the server's chain must hold and end in. */
+     * (SubjectPublicKeyInfo) of the CA in which the server's chain must end, and which it must
+     * contain. */
     Str ca_pin;
-    /* Instead of both, for a client that was told of no CA: takes the one that the first server
-     * shows, at the end of its chain, and from then on no other. That says nothing of who it is: it
-     * must be vouched for in another way before anything is built upon it. */
-    bool ca_shown;
+    /* Instead of both, for a client without any CA or pin: accepts the CA at the end of the first
+     * server's chain, and no other afterwards. This proves nothing about the server: the CA must be
+     * verified by other means before anything relies on it. */
+    bool ca_on_first_use;
 } TlsMaterial;
 
 typedef struct TlsOptions {
     TlsRole role;
-    const char *protocol; /* the application protocol, by ALPN: "h2"; a literal */
-    /* A server's other one, taken before `protocol` with whoever offers it. Then a peer that knows
-     * nothing of ALPN may come too, and speaks `protocol`. May be NULL. */
+    const char *protocol; /* application protocol, by ALPN: "h2"; a literal */
+    /* For servers: another protocol, chosen over `protocol` if the client offers it. Then clients
+     * without ALPN are accepted too and use `protocol`. May be NULL. */
     const char *preferred;
     TlsVerify *verify; /* may be NULL */
     void *verify_context;
-    /* Certificates of another time are taken too. For who does not know yet whether its own clock is
-     * right, and compares TlsPeer.not_before_s and not_after_s with what it learns. */
+    /* Ignores the validity period of certificates. For a client whose clock may be wrong; it
+     * compares TlsPeer.not_before_s and not_after_s with the time that it learns. */
     bool any_time;
 } TlsOptions;
 
@@ -87,13 +88,13 @@ MUST_CHECK bool tls_context_new(Loop *loop, const TlsOptions *options, const Tls
 void tls_context_free(TlsContext *context); /* NULL is allowed */
 DEFINE_AUTO(TlsContext, tls_context_free)
 
-/* The pin of the CA that was shown, with `ca_shown`. False: nobody has shown one yet. */
-MUST_CHECK bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
+/* With `ca_on_first_use`: the pin of the accepted CA. Returns false if there is none yet. */
+MUST_CHECK bool tls_context_accepted_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
 
-/* The certificate of the CA by which the last server was trusted that was checked with `ca_pin` or
- * `ca_shown`, as PEM; empty: there was none yet. Borrowed until the next handshake. */
+/* The certificate of the CA that was last used to trust a server by `ca_pin` or `ca_on_first_use`, as PEM;
+ * empty if there is none yet. Valid until the next handshake. */
 Str tls_context_ca(const TlsContext *context);
 
-/* For connections from now on. Sessions of before cannot be resumed, so that all are checked
- * against the new CAs. On failure everything stays as it was. */
+/* Applies to new connections. Earlier sessions cannot be resumed, so that all peers are verified
+ * against the new CAs. On failure nothing changes. */
 MUST_CHECK bool tls_context_reload(TlsContext *context, const TlsMaterial *material, Error *err);

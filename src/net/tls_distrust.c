@@ -1,5 +1,5 @@
-/* Why a client does not trust who answers, in words that somebody can compare with what they know:
- * the names, the times and the CA that the server shows. */
+/* Explains why a client does not trust a server, with the facts that an operator can compare: the
+ * names, the validity and the CA of its certificate. */
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -15,7 +15,7 @@ enum {
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* False: a name of a kind that nobody connects to. */
+/* Returns false for a kind of name that clients do not connect to. */
 static bool put_name(Buf *out, const GENERAL_NAME *name, bool is_first)
 {
     char text[INET6_ADDRSTRLEN];
@@ -42,7 +42,7 @@ static void put_names(Buf *out, const X509 *certificate)
 {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     int shown = 0, count = names == NULL ? 0 : sk_GENERAL_NAME_num(names);
-    buf_put_c(out, TLS_IS_FOR " ");
+    buf_put_c(out, TLS_TEXT_NAMES " ");
     for (int i = 0; i < count; i++) {
         if (shown == NAMES_SHOWN) {
             buf_put_c(out, " and others");
@@ -56,7 +56,7 @@ static void put_names(Buf *out, const X509 *certificate)
     GENERAL_NAMES_free(names);
 }
 
-/* --- The CA ---------------------------------------------------------------------------------- */
+/* --- CA -------------------------------------------------------------------------------------- */
 
 static void put_pin(Buf *out, const X509 *certificate)
 {
@@ -68,7 +68,7 @@ static void put_pin(Buf *out, const X509 *certificate)
     buf_put_c(out, text);
 }
 
-/* The one at the end of what the server shows, and the one that it should have been. */
+/* The CA at the end of the server's chain, and the expected one. */
 static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
 {
     const STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
@@ -76,14 +76,14 @@ static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
     if (count < 2) {
         buf_put_c(out, "it includes no CA");
     } else {
-        buf_put_c(out, TLS_SHOWS " the pin ");
+        buf_put_c(out, TLS_TEXT_CA " the pin ");
         put_pin(out, sk_X509_value(shown, count - 1));
     }
     if (context->has_pin) {
         char text[TLS_PIN_TEXT + 1];
         tls_pin_text(context->pin, text);
         buf_put_format(out, ", not %s", text);
-    } else if (!context->takes_shown) {
+    } else if (!context->pins_first_ca) {
         STACK_OF(X509) *known = X509_STORE_get1_all_certs(X509_STORE_CTX_get0_store(store));
         if (known != NULL && sk_X509_num(known) > 0) {
             buf_put_c(out, ", the trusted one ");
@@ -93,7 +93,7 @@ static void put_ca(Buf *out, const TlsContext *context, X509_STORE_CTX *store)
     }
 }
 
-/* --- Time ------------------------------------------------------------------------------------ */
+/* --- Validity -------------------------------------------------------------------------------- */
 
 static void put_times(Buf *out, const TlsContext *context, const X509 *certificate)
 {
@@ -102,14 +102,15 @@ static void put_times(Buf *out, const TlsContext *context, const X509 *certifica
     Str from = utc_text(&arena, tls_time(X509_get0_notBefore(certificate)) * 1000),
         until = utc_text(&arena, tls_time(X509_get0_notAfter(certificate)) * 1000),
         now = utc_text(&arena, loop_wall_ms(context->loop));
-    buf_put_format(
-        out, TLS_IS_GOOD " %" STR_FMT " until %" STR_FMT ", but the clock here says %" STR_FMT,
-        STR_ARG(from), STR_ARG(until), STR_ARG(now));
+    buf_put_format(out,
+                   TLS_TEXT_VALIDITY " %" STR_FMT " until %" STR_FMT
+                                     ", but the clock here says %" STR_FMT,
+                   STR_ARG(from), STR_ARG(until), STR_ARG(now));
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Explanation ----------------------------------------------------------------------------- */
 
-/* Without it nothing is wrong: OpenSSL's own words are to do. */
+/* Empty if there is nothing to add to OpenSSL's own text. */
 static void explain(TlsContext *context, X509_STORE_CTX *store, Buf *out)
 {
     const X509 *current = X509_STORE_CTX_get_current_cert(store);
@@ -134,7 +135,7 @@ static void explain(TlsContext *context, X509_STORE_CTX *store, Buf *out)
 int tls_client_verify(X509_STORE_CTX *store, void *data)
 {
     TlsContext *context = data;
-    bool is_pinned = context->has_pin || context->takes_shown;
+    bool is_pinned = context->has_pin || context->pins_first_ca;
     context->distrust[0] = '\0';
     if ((is_pinned ? tls_pin_verify(store, context) : X509_verify_cert(store)) > 0) {
         return 1;

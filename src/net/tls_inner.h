@@ -8,12 +8,13 @@
 enum {
     TLS_TICKET_NAME = 16,
     TLS_TICKET_KEY = 32,
-    TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000, /* a ticket is good for one to two of these */
-    TLS_SESSIONS_KEPT = 4,                  /* of a client: servers to come back to */
+    TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000, /* a ticket is valid for one to two of these periods */
+    /* of a client: number of servers whose sessions are stored */
+    TLS_SESSIONS_MAX = 4,
     TLS_TARGET_MAX = 540,
     TLS_PIN_BYTES = 32,
     TLS_DISTRUST_TEXT = 320,
-    TLS_CHAIN_MAX = 16 << 10, /* bytes of the certificates that a peer shows */
+    TLS_CHAIN_MAX = 16 << 10, /* size of a peer's certificate chain in bytes */
 };
 
 typedef struct TlsTicketKey {
@@ -24,54 +25,54 @@ typedef struct TlsTicketKey {
     bool usable;
 } TlsTicketKey;
 
-typedef struct TlsKeptSession {
+typedef struct TlsStoredSession {
     SSL_SESSION *session;
     char target[TLS_TARGET_MAX];
-} TlsKeptSession;
+} TlsStoredSession;
 
 struct TlsContext {
-    uint32_t streams; /* that use it */
+    uint32_t streams; /* number of streams that use it */
     bool freed;
     Loop *loop;
     TlsOptions options;
-    char protocols[32]; /* as ALPN has them: each with its length in front, the best first */
+    char protocols[32]; /* in ALPN format: length-prefixed, in order of preference */
     SSL_CTX *ssl;
     BIO_METHOD *socket_method;
     bool has_pin;
-    bool takes_shown; /* the pin is that of the first CA that is shown; until then there is none: */
+    bool pins_first_ca; /* pin the first CA that a server presents; until then: */
     bool has_shown;
     uint8_t pin[TLS_PIN_BYTES];
     char distrust[TLS_DISTRUST_TEXT]; /* of a client: why the last server was not trusted */
-    char *ca;                    /* PEM of the one with the pin, once a server was trusted by it */
-    TlsTicketKey ticket_keys[2]; /* the current one, the one before */
-    TlsKeptSession sessions[TLS_SESSIONS_KEPT];
-    uint32_t next_session; /* whose place is taken next */
+    char *ca;                         /* PEM of the pinned CA, once a server was trusted by it */
+    TlsTicketKey ticket_keys[2];      /* current and previous */
+    TlsStoredSession sessions[TLS_SESSIONS_MAX];
+    uint32_t next_session; /* slot to overwrite next */
 };
 
-/* A stream lets go of it. */
-void tls_context_leave(TlsContext *context);
+/* Releases a stream's reference. */
+void tls_context_unref(TlsContext *context);
 
-/* "what: reason", with what OpenSSL has to say. Always false. */
+/* "what: reason", with the reason from OpenSSL. Always returns false. */
 bool tls_error(Error *err, ErrorKind kind, const char *what);
 
-/* Sockets as BIOs that never raise SIGPIPE. */
+/* Socket BIOs that never raise SIGPIPE. */
 BIO_METHOD *tls_socket_method_new(void);
 
-/* Tickets are sealed with keys of this context. */
+/* Tickets are encrypted with keys of this context. */
 void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl);
 void tls_tickets_forget(TlsContext *context);
 
-/* Reads who the peer of a finished handshake is. */
+/* Reads the identity of the peer after the handshake. */
 void tls_peer_read(const SSL *ssl, TlsPeer *out);
-/* Whether `verify` lets in who has that certificate, which OpenSSL has verified. */
-bool tls_peer_welcome(const TlsContext *context, const X509 *certificate);
+/* Whether `verify` accepts this certificate, which OpenSSL has verified. */
+bool tls_peer_is_admitted(const TlsContext *context, const X509 *certificate);
 int tls_server_verify(X509_STORE_CTX *store, void *data);
-/* Pinned CA instead of known ones. */
+/* A pinned CA instead of configured ones. */
 bool tls_pin_parse(Str text, uint8_t out[TLS_PIN_BYTES], Error *err);
 int tls_pin_verify(X509_STORE_CTX *store, void *data);
 bool tls_pin_of(const X509 *certificate, uint8_t out[TLS_PIN_BYTES]);
 void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1]);
-/* Seconds since 1970. */
+/* Unix time. */
 int64_t tls_time(const ASN1_TIME *time);
-/* As the material wants it; what is wrong then stands in `distrust`. */
+/* Verifies a server as the material requires; on failure sets `distrust`. */
 int tls_client_verify(X509_STORE_CTX *store, void *data);

@@ -1,4 +1,9 @@
-/* Who the peer is, from its certificate. */
+/* Reads the identity of a peer from its certificate, and verifies pins.
+ *
+ * An identity is the one alternative name of a certificate, a URI of a node or a user; any second
+ * name makes it no identity at all. Verification hooks into OpenSSL's own: it is extended on
+ * servers, where `verify` decides within the handshake so that the peer receives an alert, and its
+ * trust anchors are replaced for clients with a pinned CA. */
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -8,12 +13,12 @@
 #include "base/hex.h"
 #include "net/tls_inner.h"
 
-/* The only alternative name, when it is a URI of ours. A certificate with further names speaks for
- * several, and so for nobody. */
+/* The only alternative name, if it is one of our URIs. A certificate with several names has no
+ * single identity, so it has none. */
 static void read_identity(const X509 *certificate, TlsPeer *out)
 {
     int critical;
-    /* NULL also when the extension stands there twice. */
+    /* Also NULL if the extension occurs twice. */
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, &critical, NULL);
     if (names != NULL && sk_GENERAL_NAME_num(names) == 1) {
         const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, 0);
@@ -67,7 +72,7 @@ void tls_peer_read(const SSL *ssl, TlsPeer *out)
     }
 }
 
-bool tls_peer_welcome(const TlsContext *context, const X509 *certificate)
+bool tls_peer_is_admitted(const TlsContext *context, const X509 *certificate)
 {
     TlsPeer peer = { 0 };
     Error err;
@@ -78,14 +83,14 @@ bool tls_peer_welcome(const TlsContext *context, const X509 *certificate)
     return context->options.verify(context->options.verify_context, &peer, &err);
 }
 
-/* As OpenSSL does it, and then whether the one that it is may come in: a refusal within the handshake
- * is told to the peer. */
+/* OpenSSL's verification, then `verify`: a rejection within the handshake is reported to the
+ * peer. */
 int tls_server_verify(X509_STORE_CTX *store, void *data)
 {
     if (X509_verify_cert(store) <= 0) {
         return 0;
     }
-    if (!tls_peer_welcome(data, X509_STORE_CTX_get0_cert(store))) {
+    if (!tls_peer_is_admitted(data, X509_STORE_CTX_get0_cert(store))) {
         X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
         return 0;
     }
@@ -139,14 +144,14 @@ static void keep_ca(TlsContext *context, const X509 *certificate)
     BIO_free(bio);
 }
 
-/* In place of OpenSSL's own: only CAs of the chain that have the pinned key are trusted, and the
- * rest is checked as ever. */
+/* Replaces OpenSSL's verification: only CAs in the chain with the pinned key are trusted. The
+ * remainder is verified as usual. */
 int tls_pin_verify(X509_STORE_CTX *store, void *data)
 {
     TlsContext *context = data;
     STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(store);
-    if (context->takes_shown && !context->has_shown) {
-        /* The last of one and the same chain is the CA; a lone certificate vouches for itself. */
+    if (context->pins_first_ca && !context->has_shown) {
+        /* The last certificate of the chain is the CA; a single certificate is its own CA. */
         int count = sk_X509_num(shown);
         if (count < 2 || !tls_pin_of(sk_X509_value(shown, count - 1), context->pin)) {
             X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
@@ -165,7 +170,7 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_UNTRUSTED);
     } else {
         X509_STORE_CTX_set0_trusted_stack(store, trusted);
-        /* What is pinned is a key: a certificate that another CA has made for it is as good. */
+        /* The pin is of a key: another CA's certificate for the same key is just as good. */
         X509_STORE_CTX_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
         result = X509_verify_cert(store);
     }
@@ -173,7 +178,7 @@ int tls_pin_verify(X509_STORE_CTX *store, void *data)
         keep_ca(context, sk_X509_value(trusted, 0));
     }
     sk_X509_free(trusted);
-    context->has_shown = context->takes_shown && (context->has_shown || result > 0);
+    context->has_shown = context->pins_first_ca && (context->has_shown || result > 0);
     return result > 0 ? 1 : 0;
 }
 
@@ -188,7 +193,7 @@ void tls_pin_text(const uint8_t pin[TLS_PIN_BYTES], char out[TLS_PIN_TEXT + 1])
     hex_put(pin, TLS_PIN_BYTES, out + 7);
 }
 
-bool tls_context_shown_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])
+bool tls_context_accepted_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1])
 {
     tls_pin_text(context->pin, out);
     return context->has_shown;

@@ -1,3 +1,5 @@
+/* One TLS connection on a non-blocking socket. Uses its own BIO, because OpenSSL's socket BIO
+ * writes without MSG_NOSIGNAL and would raise SIGPIPE. */
 #include "net/tls_stream.h"
 
 #include <arpa/inet.h>
@@ -9,20 +11,24 @@
 #include <sys/socket.h>
 
 #include "base/memory.h"
+#include "base/rate.h"
 #include "net/tls_inner.h"
+
+/* Messages between the data: OpenSSL processes all that have arrived before it returns to us, and a
+ * new key takes more time than the 27 bytes that request it. Peers send hardly any: a client gets two
+ * tickets, and keys last for gigabytes. */
+static const RateLimit message_limit = { .per_second = 1, .burst = 16 };
 
 struct TlsStream {
     SSL *ssl;
     TlsContext *context;
-    char *target; /* of a client */
+    char *target; /* of a client: key of the session to resume */
+    int descriptor;
+    Rate messages;
+    bool is_flooded; /* by messages; nothing more is read */
 };
 
-/* --- The socket below, without SIGPIPE ------------------------------------------------------- */
-
-static int bio_descriptor(BIO *bio)
-{
-    return (int)(intptr_t)BIO_get_data(bio);
-}
+/* --- Socket BIO without SIGPIPE -------------------------------------------------------------- */
 
 static bool is_transient(int number)
 {
@@ -31,8 +37,14 @@ static bool is_transient(int number)
 
 static int bio_read(BIO *bio, char *to, size_t room, size_t *count)
 {
+    const TlsStream *stream = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    ssize_t got = recv(bio_descriptor(bio), to, room, 0);
+    *count = 0;
+    if (stream->is_flooded) {
+        errno = EPROTO;
+        return -1;
+    }
+    ssize_t got = recv(stream->descriptor, to, room, 0);
     if (got < 0 && is_transient(errno)) {
         BIO_set_retry_read(bio);
     } else if (got == 0) {
@@ -44,8 +56,9 @@ static int bio_read(BIO *bio, char *to, size_t room, size_t *count)
 
 static int bio_write(BIO *bio, const char *from, size_t len, size_t *count)
 {
+    const TlsStream *stream = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    ssize_t put = send(bio_descriptor(bio), from, len, MSG_NOSIGNAL);
+    ssize_t put = send(stream->descriptor, from, len, MSG_NOSIGNAL);
     if (put < 0 && is_transient(errno)) {
         BIO_set_retry_write(bio);
     }
@@ -73,21 +86,20 @@ BIO_METHOD *tls_socket_method_new(void)
     return method;
 }
 
-/* The descriptor goes into the BIO's data. */
-static BIO *tls_socket_bio(const TlsContext *context, int descriptor)
+static BIO *tls_socket_bio(TlsStream *stream)
 {
-    BIO *bio = BIO_new(context->socket_method);
+    BIO *bio = BIO_new(stream->context->socket_method);
     if (bio == NULL) {
         memory_exhausted(0);
     }
-    BIO_set_data(bio, (void *)(intptr_t)descriptor);
+    BIO_set_data(bio, stream);
     BIO_set_init(bio, 1);
     return bio;
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static bool want_host(SSL *ssl, const char *host)
+static bool set_expected_host(SSL *ssl, const char *host)
 {
     struct in6_addr ip;
     if (inet_pton(AF_INET, host, &ip) == 1 || inet_pton(AF_INET6, host, &ip) == 1) {
@@ -98,17 +110,29 @@ static bool want_host(SSL *ssl, const char *host)
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
-/* A ticket is used once. */
-static void take_session(TlsContext *context, SSL *ssl, const char *target)
+/* A ticket is used only once. */
+static void resume_session(TlsContext *context, SSL *ssl, const char *target)
 {
-    for (int i = 0; i < TLS_SESSIONS_KEPT; i++) {
-        TlsKeptSession *kept = &context->sessions[i];
+    for (int i = 0; i < TLS_SESSIONS_MAX; i++) {
+        TlsStoredSession *kept = &context->sessions[i];
         if (kept->session != NULL && strcmp(kept->target, target) == 0) {
             SSL_set_session(ssl, kept->session);
             SSL_SESSION_free(kept->session);
             kept->session = NULL;
             return;
         }
+    }
+}
+
+static void count_message(int is_sent, int version, int type, const void *bytes, size_t len,
+                          SSL *ssl, void *context)
+{
+    TlsStream *stream = context;
+    const uint8_t *message = bytes;
+    if (is_sent == 0 && type == SSL3_RT_HANDSHAKE && len > 0 &&
+        (message[0] == SSL3_MT_KEY_UPDATE || message[0] == SSL3_MT_NEWSESSION_TICKET)) {
+        int64_t now_ms = loop_now_ms(stream->context->loop);
+        stream->is_flooded |= !rate_take(&stream->messages, message_limit, now_ms, 1);
     }
 }
 
@@ -123,9 +147,12 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
     }
     stream->ssl = ssl;
     stream->context = context;
+    stream->descriptor = descriptor;
     context->streams++;
-    BIO *bio = tls_socket_bio(context, descriptor);
+    BIO *bio = tls_socket_bio(stream);
     SSL_set_bio(ssl, bio, bio);
+    SSL_set_msg_callback(ssl, count_message);
+    SSL_set_msg_callback_arg(ssl, stream);
     if (context->options.any_time) {
         X509_VERIFY_PARAM_set_flags(SSL_get0_param(ssl), X509_V_FLAG_NO_CHECK_TIME);
     } else {
@@ -138,7 +165,7 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
         return true;
     }
     SSL_set_connect_state(ssl);
-    if (host != NULL && host[0] != '\0' && !want_host(ssl, host)) {
+    if (host != NULL && host[0] != '\0' && !set_expected_host(ssl, host)) {
         tls_error(err, ERROR_INVALID, "cannot set the expected host name");
         tls_stream_free(stream);
         return false;
@@ -146,7 +173,7 @@ bool tls_stream_new(TlsContext *context, int descriptor, const char *host, const
     if (target != NULL) {
         stream->target = strdup(target);
         SSL_set_app_data(ssl, stream->target);
-        take_session(context, ssl, target);
+        resume_session(context, ssl, target);
     }
     *out = stream;
     return true;
@@ -157,35 +184,35 @@ void tls_stream_free(TlsStream *stream)
     if (stream == NULL) {
         return;
     }
-    /* Otherwise OpenSSL would forget the session of a connection that was cut, which is when a
-     * client comes again. */
+    /* Otherwise OpenSSL would discard the session of a connection that was cut, which is when a
+     * client reconnects. */
     SSL_set_shutdown(stream->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(stream->ssl);
-    tls_context_leave(stream->context);
+    tls_context_unref(stream->context);
     free(stream->target);
     free(stream);
 }
 
-/* --- Bytes ----------------------------------------------------------------------------------- */
+/* --- Reading and writing --------------------------------------------------------------------- */
 
-/* What the peer says of our certificate when it refuses it; NULL: it has said nothing of that kind. */
-static const char *refusal(void)
+/* The peer's reason for rejecting our certificate; NULL if it sent no such alert. */
+static const char *rejection_text(void)
 {
     switch (ERR_GET_REASON(ERR_peek_error())) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-        return TLS_NOT_LET_IN ": its certificate is revoked, or the node was removed";
+        return TLS_TEXT_REJECTED ": its certificate is revoked, or the node was removed";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-        return TLS_NOT_LET_IN ": its certificate has expired, or is not valid yet";
+        return TLS_TEXT_REJECTED ": its certificate has expired, or is not valid yet";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return TLS_NOT_LET_IN ": the CA of its certificate is unknown";
+        return TLS_TEXT_REJECTED ": the CA of its certificate is unknown";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-        return TLS_NOT_LET_IN ": a certificate is required";
-    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: return TLS_OTHER_USE;
+        return TLS_TEXT_REJECTED ": a certificate is required";
+    case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: return TLS_TEXT_PROTOCOL;
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
-    case SSL_R_BAD_RECORD_TYPE: return TLS_NO_TLS;
+    case SSL_R_BAD_RECORD_TYPE: return TLS_TEXT_NO_TLS;
     default: return NULL;
     }
 }
@@ -205,9 +232,9 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     default: break;
     }
     long verified = SSL_get_verify_result(stream->ssl);
-    const char *refused = refusal();
+    const char *refused = rejection_text();
     if (refused != NULL) {
-        bool is_tls = strcmp(refused, TLS_NO_TLS) != 0;
+        bool is_tls = strcmp(refused, TLS_TEXT_NO_TLS) != 0;
         error_set(err, is_tls ? ERROR_DENIED : ERROR_UNAVAILABLE, "%s", refused);
         ERR_clear_error();
     } else if (verified != X509_V_OK) {
@@ -221,7 +248,7 @@ static TlsResult failed(const TlsStream *stream, int result, const char *what, E
     return TLS_FAILED;
 }
 
-/* NULL: none that we speak. */
+/* NULL if none of ours was negotiated. */
 static const char *agreed_protocol(const TlsStream *stream)
 {
     const TlsOptions *options = &stream->context->options;
@@ -236,7 +263,7 @@ static const char *agreed_protocol(const TlsStream *stream)
     return fits ? options->protocol : NULL;
 }
 
-/* OpenSSL checks a certificate when it is shown; a resumed session shows none. */
+/* OpenSSL verifies a certificate when it is presented; a resumed session presents none. */
 static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
     const TlsOptions *options = &stream->context->options;
@@ -287,18 +314,23 @@ TlsResult tls_stream_read(TlsStream *stream, char *to, size_t room, size_t *coun
     errno = 0;
     int result = SSL_read(stream->ssl, to, room > INT_MAX ? INT_MAX : (int)room);
     *count = result > 0 ? (size_t)result : 0;
+    if (stream->is_flooded) {
+        ERR_clear_error();
+        error_set(err, ERROR_LIMIT, "the peer sends too many key updates or session tickets");
+        return TLS_FAILED;
+    }
     return result > 0 ? TLS_DONE : failed(stream, result, "reading", err);
 }
 
-/* Who refuses us says so and leaves; what we were about to send fails, and its words still wait to be
- * read. */
+/* A peer that rejects us sends an alert and closes. Our write fails then, while its alert is still
+ * waiting to be read. */
 static TlsResult write_failed(const TlsStream *stream, int result, Error *err)
 {
     TlsResult why = failed(stream, result, "writing", err);
     char ignored;
     if (why == TLS_FAILED && err->kind == ERROR_UNAVAILABLE &&
-        SSL_peek(stream->ssl, &ignored, 1) <= 0 && refusal() != NULL) {
-        error_set(err, ERROR_DENIED, "%s", refusal());
+        SSL_peek(stream->ssl, &ignored, 1) <= 0 && rejection_text() != NULL) {
+        error_set(err, ERROR_DENIED, "%s", rejection_text());
     }
     ERR_clear_error();
     return why;
@@ -326,7 +358,7 @@ bool tls_stream_has_pending(const TlsStream *stream)
     return SSL_has_pending(stream->ssl) == 1;
 }
 
-void tls_stream_goodbye(TlsStream *stream)
+void tls_stream_close_notify(TlsStream *stream)
 {
     ERR_clear_error();
     SSL_shutdown(stream->ssl);

@@ -1,4 +1,5 @@
-/* Session tickets, sealed with keys that this context alone has and changes every few hours. */
+/* Session tickets, encrypted with keys that only this context has and that rotate every few
+ * hours. */
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -18,7 +19,7 @@ static void make_key(TlsContext *context, TlsTicketKey *key)
     key->usable = true;
 }
 
-/* Brings both keys up to the moment. */
+/* Rotates the keys if they are due. */
 static void rotate(TlsContext *context)
 {
     TlsTicketKey *keys = context->ticket_keys;
@@ -44,7 +45,8 @@ static bool use_key(TlsTicketKey *key, const unsigned char *iv, EVP_CIPHER_CTX *
            EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-/* OpenSSL's protocol: negative fails, 0 means no such key, 1 fine, 2 fine but give a new one. */
+/* OpenSSL's protocol: negative is failure, 0 an unknown key, 1 success, 2 success and issue a new
+ * ticket. */
 static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher,
                       EVP_MAC_CTX *mac, int encrypt)
 {
@@ -60,14 +62,15 @@ static int ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPH
     }
     for (int i = 0; i < 2; i++) {
         if (keys[i].usable && memcmp(name, keys[i].name, TLS_TICKET_NAME) == 0) {
-            /* Always a new one: a ticket is used once. */
+            /* Always issue a new one, because a ticket is used only once. */
             return use_key(&keys[i], iv, cipher, mac, 0) ? 2 : -1;
         }
     }
     return 0;
 }
 
-/* Who would not be let in any more is not resumed, but has to show the certificate, and is told. */
+/* A peer that would not be admitted anymore is not resumed: it has to present its certificate, and
+ * is told why it is rejected. */
 static SSL_TICKET_RETURN ticket_opened(SSL *ssl, SSL_SESSION *session, const unsigned char *name,
                                        size_t name_len, SSL_TICKET_STATUS status, void *data)
 {
@@ -75,13 +78,13 @@ static SSL_TICKET_RETURN ticket_opened(SSL *ssl, SSL_SESSION *session, const uns
     if (status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) {
         return SSL_TICKET_RETURN_IGNORE_RENEW;
     }
-    if (certificate != NULL && !tls_peer_welcome(data, certificate)) {
+    if (certificate != NULL && !tls_peer_is_admitted(data, certificate)) {
         return SSL_TICKET_RETURN_IGNORE_RENEW;
     }
     return SSL_TICKET_RETURN_USE_RENEW;
 }
 
-static int ticket_wanted(SSL *ssl, void *data)
+static int on_new_ticket(SSL *ssl, void *data)
 {
     return 1;
 }
@@ -89,14 +92,14 @@ static int ticket_wanted(SSL *ssl, void *data)
 void tls_tickets_set_up(TlsContext *context, SSL_CTX *ssl)
 {
     SSL_CTX_set_tlsext_ticket_key_evp_cb(ssl, ticket_key);
-    SSL_CTX_set_session_ticket_cb(ssl, ticket_wanted, ticket_opened, context);
+    SSL_CTX_set_session_ticket_cb(ssl, on_new_ticket, ticket_opened, context);
 }
 
 void tls_tickets_forget(TlsContext *context)
 {
     OPENSSL_cleanse(context->ticket_keys, sizeof context->ticket_keys);
-    for (int i = 0; i < TLS_SESSIONS_KEPT; i++) {
+    for (int i = 0; i < TLS_SESSIONS_MAX; i++) {
         SSL_SESSION_free(context->sessions[i].session);
-        context->sessions[i] = (TlsKeptSession){ 0 };
+        context->sessions[i] = (TlsStoredSession){ 0 };
     }
 }

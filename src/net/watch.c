@@ -10,14 +10,14 @@ struct Watch {
     uv_poll_t poll;
     WatchReady *ready;
     void *context;
-    int events; /* what libuv looks for */
+    int events; /* events that libuv polls for */
 };
 
 static void fired(uv_poll_t *poll, int status, int events)
 {
     Watch *watch = poll->data;
     if (status < 0) {
-        /* libuv has stopped looking, and its number is not that of the socket. */
+        /* libuv has stopped polling, and may reuse the number for another socket. */
         watch->events = 0;
         events = UV_READABLE | UV_WRITABLE;
     }
@@ -62,6 +62,6 @@ void watch_set(Watch *watch, bool for_read, bool for_write)
     if (events == 0) {
         uv_poll_stop(&watch->poll);
     } else if (uv_poll_start(&watch->poll, events, fired) != 0) {
-        BUG("libuv does not watch a socket that it has taken");
+        BUG("libuv cannot poll a socket that it has accepted");
     }
 }

@@ -1,5 +1,5 @@
-/* Readiness of a descriptor, on the loop. The descriptor stays its owner's, who frees the watch
- * before closing it. */
+/* Readiness of a file descriptor, on the loop. The owner of the descriptor frees the watch before
+ * closing it. */
 #pragma once
 
 #include "base/error.h"
@@ -7,12 +7,12 @@
 
 typedef struct Watch Watch;
 
-/* Called with what is possible now. An error of the socket shows as both: the next call on it tells
- * what it is. */
+/* Called with what is possible now. A socket error is reported as both: the next call on the socket
+ * returns it. */
 typedef void WatchReady(void *context, bool can_read, bool can_write);
 
 MUST_CHECK bool watch_new(Loop *loop, int descriptor, WatchReady *ready, void *context, Watch **out,
                           Error *err);
-void watch_free(Watch *watch); /* NULL is allowed; also from within `ready` */
-/* What to look for from now on. */
+void watch_free(Watch *watch); /* NULL is allowed; may be called within `ready` */
+/* Sets which events to wait for. */
 void watch_set(Watch *watch, bool for_read, bool for_write);

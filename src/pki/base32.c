@@ -1,14 +1,14 @@
 #include "pki/base32.h"
 
-/* a-z, then 2-7. Computed, since a table would be looked up by what is secret. */
+/* a-z, then 2-7. Computed, since a table lookup would be indexed by secret data. */
 static char letter_of(unsigned value)
 {
-    /* 0 below 26, all ones from there on. */
+    /* 0 below 26, all ones from 26 on. */
     unsigned digit = 0U - ((25U - value) >> 31);
     return (char)('a' + value - (digit & ('a' + 26 - '2')));
 }
 
-/* 0..31, or more for another character. */
+/* 0..31, or more for an invalid character. */
 static unsigned value_of(char c)
 {
     unsigned byte = (unsigned char)c;
@@ -54,7 +54,7 @@ bool base32_read(Str text, unsigned char *out, size_t count)
             }
         }
     }
-    /* Bits behind the last byte would make a second text for the same bytes. */
+    /* Nonzero padding bits would be a second encoding of the same bytes. */
     wrong |= bits & ((1U << held) - 1);
     return wrong == 0;
 }

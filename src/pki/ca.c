@@ -1,23 +1,184 @@
 #include "pki/ca.h"
 
-#include <stdio.h>
-
 #include <openssl/rand.h>
+#include <stdio.h>
 
 #include "base/hex.h"
 #include "base/utc.h"
 #include "pki/base32.h"
-#include "pki/certificate_draft.h"
 #include "pki/crypto_fault.h"
 #include "pki/handle.h"
 #include "pki/serving_names.h"
 
+/* --- Signing --------------------------------------------------------------------------------- */
+
+/* A certificate before it is signed. */
+typedef struct CertificateDraft {
+    const char *common_name;
+    Str enrolment; /* start of the serial number; empty: random */
+    P256Public key;
+    int64_t not_before_ms;
+    int64_t not_after_ms;
+    bool is_ca;
+    bool for_client, for_server;
+    const GENERAL_NAMES *names; /* NULL: none */
+} CertificateDraft;
+
 enum {
-    ID_BYTES = 16,
-    COMMON_NAME_MAX = 64, /* of X.520; libcrypto insists on it */
+    KEY_USAGE_SIGN = 0,       /* digitalSignature */
+    KEY_USAGE_SIGN_CERTS = 5, /* keyCertSign */
+    KEY_USAGE_SIGN_LISTS = 6, /* cRLSign */
 };
 
-/* Moments that certificates can hold: 1970 to 9999. */
+static bool set_serial(X509 *x, Str enrolment)
+{
+    unsigned char bytes[SERIAL_OURS / 2];
+    if (RAND_bytes(bytes, sizeof bytes) != 1) {
+        return false;
+    }
+    /* Positive, and always with the same number of digits. */
+    bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
+    hex_get(enrolment.data, enrolment.len / 2, bytes);
+    AUTO(BIGNUM) *number = BN_bin2bn(bytes, sizeof bytes, NULL);
+    AUTO(ASN1_INTEGER) *serial = number == NULL ? NULL : BN_to_ASN1_INTEGER(number, NULL);
+    return serial != NULL && X509_set_serialNumber(x, serial) == 1;
+}
+
+static bool set_times(X509 *x, const CertificateDraft *draft)
+{
+    AUTO(ASN1_TIME) *from = ASN1_TIME_set(NULL, (time_t)(draft->not_before_ms / 1000));
+    AUTO(ASN1_TIME) *until = ASN1_TIME_set(NULL, (time_t)(draft->not_after_ms / 1000));
+    return from != NULL && until != NULL && X509_set1_notBefore(x, from) == 1 &&
+           X509_set1_notAfter(x, until) == 1;
+}
+
+static bool set_names(X509 *x, const CertificateDraft *draft, const X509 *issuer)
+{
+    return X509_NAME_add_entry_by_NID(X509_get_subject_name(x), NID_commonName, V_ASN1_UTF8STRING,
+                                      (const unsigned char *)draft->common_name, -1, -1, 0) == 1 &&
+           X509_set_issuer_name(x, X509_get_subject_name(issuer == NULL ? x : issuer)) == 1;
+}
+
+static bool set_key(X509 *x, const P256Public *key)
+{
+    AUTO(EVP_PKEY) *opened = p256_public_open(key);
+    return opened != NULL && X509_set_pubkey(x, opened) == 1;
+}
+
+static bool add_constraints(X509 *x, const CertificateDraft *draft)
+{
+    AUTO(BASIC_CONSTRAINTS) *constraints = BASIC_CONSTRAINTS_new();
+    if (constraints == NULL) {
+        return false;
+    }
+    if (draft->is_ca) {
+        constraints->ca = 0xff;
+        constraints->pathlen = ASN1_INTEGER_new();
+        if (constraints->pathlen == NULL || ASN1_INTEGER_set(constraints->pathlen, 0) != 1) {
+            return false;
+        }
+    }
+    return X509_add1_ext_i2d(x, NID_basic_constraints, constraints, 1, X509V3_ADD_DEFAULT) == 1;
+}
+
+static bool add_usage(X509 *x, const CertificateDraft *draft)
+{
+    AUTO(ASN1_BIT_STRING) *bits = ASN1_BIT_STRING_new();
+    bool ok = bits != NULL;
+    if (draft->is_ca) {
+        ok = ok && ASN1_BIT_STRING_set_bit(bits, KEY_USAGE_SIGN_CERTS, 1) == 1 &&
+             ASN1_BIT_STRING_set_bit(bits, KEY_USAGE_SIGN_LISTS, 1) == 1;
+    } else {
+        ok = ok && ASN1_BIT_STRING_set_bit(bits, KEY_USAGE_SIGN, 1) == 1;
+    }
+    return ok && X509_add1_ext_i2d(x, NID_key_usage, bits, 1, X509V3_ADD_DEFAULT) == 1;
+}
+
+static bool add_purposes(X509 *x, const CertificateDraft *draft)
+{
+    if (!draft->for_client && !draft->for_server) {
+        return true;
+    }
+    AUTO(EXTENDED_KEY_USAGE) *purposes = sk_ASN1_OBJECT_new_null();
+    /* The objects are owned by libcrypto and not freed. */
+    return purposes != NULL &&
+           (!draft->for_server ||
+            sk_ASN1_OBJECT_push(purposes, OBJ_nid2obj(NID_server_auth)) > 0) &&
+           (!draft->for_client ||
+            sk_ASN1_OBJECT_push(purposes, OBJ_nid2obj(NID_client_auth)) > 0) &&
+           X509_add1_ext_i2d(x, NID_ext_key_usage, purposes, 0, X509V3_ADD_DEFAULT) == 1;
+}
+
+/* Key identifiers are the first bytes of the pin, so that a certificate identifies its CA even if
+ * two have the same name. */
+static bool add_key_ids(X509 *x, const Pin *own, const Pin *issuer)
+{
+    AUTO(ASN1_OCTET_STRING) *subject = ASN1_OCTET_STRING_new();
+    AUTO(AUTHORITY_KEYID) *authority = AUTHORITY_KEYID_new();
+    if (subject == NULL || authority == NULL) {
+        return false;
+    }
+    authority->keyid = ASN1_OCTET_STRING_new();
+    return authority->keyid != NULL &&
+           ASN1_OCTET_STRING_set(subject, own->bytes, KEY_ID_BYTES) == 1 &&
+           ASN1_OCTET_STRING_set(authority->keyid, issuer->bytes, KEY_ID_BYTES) == 1 &&
+           X509_add1_ext_i2d(x, NID_subject_key_identifier, subject, 0, X509V3_ADD_DEFAULT) == 1 &&
+           X509_add1_ext_i2d(x, NID_authority_key_identifier, authority, 0, X509V3_ADD_DEFAULT) ==
+               1;
+}
+
+static bool add_names(X509 *x, const CertificateDraft *draft)
+{
+    /* The function copies, but its parameter is not const. */
+    return draft->names == NULL ||
+           X509_add1_ext_i2d(x, NID_subject_alt_name, (GENERAL_NAMES *)draft->names, 0,
+                             X509V3_ADD_DEFAULT) == 1;
+}
+
+static bool assemble(X509 *x, const CertificateDraft *draft, const X509 *issuer_x,
+                     const Certificate *issuer)
+{
+    Pin own;
+    p256_public_pin(&draft->key, &own);
+    return X509_set_version(x, X509_VERSION_3) == 1 && set_serial(x, draft->enrolment) &&
+           set_times(x, draft) && set_names(x, draft, issuer_x) && set_key(x, &draft->key) &&
+           add_constraints(x, draft) && add_usage(x, draft) && add_purposes(x, draft) &&
+           add_key_ids(x, &own, issuer == NULL ? &own : &issuer->pin) && add_names(x, draft);
+}
+
+static bool certificate_sign(Arena *arena, const CertificateDraft *draft, const P256Private *signer,
+                             const Certificate *issuer, Certificate *out, Error *err)
+{
+    crypto_begin();
+    AUTO(X509) *x = X509_new();
+    AUTO(X509) *issuer_x = NULL;
+    if (issuer != NULL) {
+        const unsigned char *at = (const unsigned char *)issuer->der.data;
+        issuer_x = d2i_X509(NULL, &at, (long)issuer->der.len);
+    }
+    if (x == NULL || (issuer != NULL && issuer_x == NULL) ||
+        !assemble(x, draft, issuer_x, issuer) ||
+        X509_sign(x, (EVP_PKEY *)signer, EVP_sha256()) <= 0) {
+        return crypto_fail(err, ERROR_OS, "cannot create a certificate");
+    }
+    int len = i2d_X509(x, NULL);
+    if (len <= 0) {
+        return crypto_fail(err, ERROR_OS, "cannot write a certificate");
+    }
+    unsigned char *der = arena_alloc(arena, (size_t)len), *to = der;
+    i2d_X509(x, &to);
+    /* Parse it as everyone else will: never issue a certificate that we would reject. */
+    return certificate_parse(arena, str_from((const char *)der, (size_t)len), out, err);
+}
+
+/* --- Issuing --------------------------------------------------------------------------------- */
+
+enum {
+    ID_BYTES = 16,
+    COMMON_NAME_MAX = 64, /* limit of X.520; libcrypto enforces it */
+};
+
+/* Range of times in certificates: 1970 to 9999. */
 #define TIME_MAX_MS ((int64_t)253402300799 * 1000)
 
 static bool random_bytes(unsigned char *out, size_t count, Error *err)
@@ -44,7 +205,7 @@ bool enrolment_make(char out[ENROLMENT_TEXT + 1], Error *err)
     if (!random_bytes(bytes, sizeof bytes, err)) {
         return false;
     }
-    /* As serial numbers start: positive, and with no zeros in front. */
+    /* Like the start of serial numbers: positive, and without leading zeros. */
     bytes[0] = (unsigned char)((bytes[0] & 0x3f) | 0x40);
     hex_put(bytes, sizeof bytes, out);
     return true;
@@ -58,9 +219,10 @@ bool enrolment_check(Str enrolment, Error *err)
                              ENROLMENT_TEXT);
 }
 
-/* What a certificate calls its subject. The name of a node may be a host name of somebody, and old
- * clients take a common name for one where there is no DNS name; with a space in it they cannot.
- * A name too long for the field is cut: it is for people, the whole one stands in the SAN. */
+/* The common name of a certificate. The name of a node may be the host name of another machine, and
+ * old clients use the common name as a host name if there is no DNS name; a space in it prevents
+ * that. A name that is too long is truncated: it is only for display, the full one is in the
+ * SAN. */
 static void make_common_name(const char *before, const char *name, char out[COMMON_NAME_MAX + 1])
 {
     int room = COMMON_NAME_MAX - (int)strlen(before) - 1;
@@ -103,7 +265,7 @@ bool ca_make(Arena *arena, Str cluster, int64_t now_ms, Credential *out, Error *
     return true;
 }
 
-/* Fills in when the certificate is good, as far as the CA's own life allows. */
+/* Sets the validity period, limited to that of the CA. */
 static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now_ms,
                      int64_t life_ms, Error *err)
 {
@@ -120,10 +282,10 @@ static bool set_life(CertificateDraft *draft, const Certificate *ca, int64_t now
         Str now = utc_text(&arena, now_ms);
         return error_set(err, ERROR_DENIED,
                          "the CA is valid from %" STR_FMT " to %" STR_FMT
-                         "; the clock of this machine says %" STR_FMT,
+                         "; the clock of this machine shows %" STR_FMT,
                          STR_ARG(from), STR_ARG(until), STR_ARG(now));
     }
-    /* Those that live shorter than clocks differ must not be old when they are made. */
+    /* Certificates that live for less time than clocks may differ must not be backdated too far. */
     int64_t backdate = life_ms / 4 < CA_BACKDATE_MS ? life_ms / 4 : CA_BACKDATE_MS;
     int64_t from = now_ms - backdate, until = now_ms + life_ms;
     draft->not_before_ms = from > ca->not_before_ms ? from : ca->not_before_ms;
@@ -157,7 +319,7 @@ static bool add_uri(GENERAL_NAMES *names, const char *uri)
     return true;
 }
 
-/* With the URI as the one name of whom it is for. */
+/* Signs with the URI as the only subject alternative name. */
 static bool sign_for(Arena *arena, CertificateDraft *draft, const char *uri, const Credential *ca,
                      Certificate *out, Error *err)
 {

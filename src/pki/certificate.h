@@ -1,9 +1,9 @@
-/* Certificates as plain values: what eden looks at in one, read once and strictly.
+/* Certificates as plain values: the parts that eden uses, parsed once and strictly.
  *
- * Whose a certificate is stands in exactly one place, its single SAN (base/identity.h). Which
- * enrolment of that name it belongs to is the first half of its serial number, which all of one
- * enrolment have in common: a name that is given again does not bring back what was issued for it
- * before. The second half is drawn anew for each. */
+ * The identity of a certificate is in exactly one place, its single SAN (base/identity.h). The
+ * first half of its serial number is the enrollment, which all certificates of one enrollment
+ * share: if a name is reused, certificates issued for its previous holder stay invalid. The second
+ * half is random. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,11 +11,11 @@
 #include "pki/p256_public.h"
 
 enum {
-    CERTIFICATE_MAX = 8 << 10, /* bytes of DER */
-    CERTIFICATES_MAX = 16,     /* in one chain or bundle */
-    SERIAL_TEXT = 40,          /* digits at most: RFC 5280 allows 20 bytes */
-    SERIAL_OURS = 32,          /* digits of those that we make: 128 bits */
-    ENROLMENT_TEXT = 16,       /* digits of an enrolment: 64 bits */
+    CERTIFICATE_MAX = 8 << 10, /* maximum size, in bytes of DER */
+    CERTIFICATES_MAX = 16,     /* maximum number in a chain or bundle */
+    SERIAL_TEXT = 40,          /* maximum number of digits: RFC 5280 allows 20 bytes */
+    SERIAL_OURS = 32,          /* digits of our serial numbers: 128 bits */
+    ENROLMENT_TEXT = 16,       /* digits of an enrollment: 64 bits */
 };
 
 typedef enum CertificateUse {
@@ -26,37 +26,38 @@ typedef enum CertificateUse {
 typedef struct Certificate {
     Str der;
     char serial[SERIAL_TEXT + 1]; /* lower-case digits, two for each byte */
-    Str subject;                  /* for people: "CN=eden home" */
+    Str subject;                  /* for display: "CN=eden home" */
     int64_t not_before_ms;
-    int64_t not_after_ms; /* from then on it is no longer good */
+    int64_t not_after_ms; /* invalid from then on */
     P256Public key;
     Pin pin; /* of the key */
     bool has_issuer_id;
-    unsigned char issuer_id[KEY_ID_BYTES]; /* the first bytes of the pin of who signed it */
+    unsigned char issuer_id[KEY_ID_BYTES]; /* the first bytes of the issuer's pin */
     bool is_ca;
-    bool for_client, for_server; /* as it says itself; nothing said is nothing allowed */
-    /* Set for the certificate of a node only: one SAN that is an identity, a serial number as
-     * we make them, no CA. */
+    /* as stated in the certificate; without a statement neither is allowed */
+    bool for_client, for_server;
+    /* Set only for the certificate of a node: one SAN that is an identity, a serial number in our
+     * format, not a CA. */
     bool has_identity;
     Identity identity;
     char enrolment[ENROLMENT_TEXT + 1];
-    /* The same for that of a user, which is never that of a node too. */
+    /* The same for a user; a certificate never has both. */
     bool has_user;
     UserIdentity user;
 } Certificate;
 
-/* The certificate must be of version 3, with a key on P-256, and nothing behind it; the bytes are
- * borrowed by `out->der`. That says nothing of who signed it. Fails with ERROR_INVALID. */
+/* The certificate must have version 3 and a key on P-256, without trailing data; `out->der` borrows
+ * the bytes. The signature is not verified. Fails with ERROR_INVALID. */
 MUST_CHECK bool certificate_parse(Arena *arena, Str der, Certificate *out, Error *err);
-/* All of a PEM text, at least one and at most CERTIFICATES_MAX. */
+/* Parses all certificates of a PEM text: at least one and at most CERTIFICATES_MAX. */
 MUST_CHECK bool certificates_from_pem(Arena *arena, Str pem, Certificate **out, uint32_t *count,
                                       Error *err);
 Str certificate_pem(Arena *arena, const Certificate *certificate);
 
-/* Whether the key with this pin signed it, as far as the certificate tells: to be asked of one that
- * was verified. */
+/* Returns true if the certificate names the key with this pin as its issuer. Meaningful only for a
+ * verified certificate. */
 bool certificate_names_issuer(const Certificate *certificate, const Pin *pin);
-/* The one certificate of a bundle whose key has the pin, or NULL. */
+/* The certificate of a bundle whose key has the pin, or NULL. */
 const Certificate *certificate_find_pin(const Certificate *bundle, uint32_t count, const Pin *pin);
 
 typedef struct CertificateSet {
@@ -64,10 +65,11 @@ typedef struct CertificateSet {
     uint32_t count;
 } CertificateSet;
 
-/* All of them, in their order. */
+/* Formats all of them, in order. */
 Str certificates_pem(Arena *arena, CertificateSet set);
 
-/* Whether `chain`, the certificate itself first, leads to one of the `trusted` and is good for the
- * use at that moment. Fails with ERROR_DENIED and the reason; for time with the moments named. */
+/* Checks that `chain`, which starts with the certificate itself, leads to one of `trusted` and is
+ * valid for the use at that time. Fails with ERROR_DENIED and the reason; for time, with both
+ * times. */
 MUST_CHECK bool certificate_verify(CertificateSet chain, CertificateSet trusted, CertificateUse use,
                                    int64_t now_ms, Error *err);

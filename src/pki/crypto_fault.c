@@ -17,7 +17,7 @@ bool crypto_done(void)
 
 bool crypto_fail(Error *err, ErrorKind kind, const char *format, ...)
 {
-    /* The first reason is the cause; those behind it come from the callers of what failed. */
+    /* The first reason is the cause; later ones come from its callers. */
     unsigned long code = ERR_peek_error();
     const char *reason = code == 0 ? NULL : ERR_reason_error_string(code);
     char text[256];

@@ -10,8 +10,8 @@ enum {
     CSR_MAX = 8 << 10, /* bytes of PEM */
 };
 
-/* An empty request, signed with the key, in PEM. */
+/* Creates an empty request, signed with the key, as PEM. */
 MUST_CHECK bool csr_make(Arena *arena, const P256Private *key, Str *out, Error *err);
-/* The key of a request in PEM. Fails with ERROR_LIMIT when it is too large, ERROR_INVALID when it is
- * no request, holds more than one, has no key on P-256 or a wrong signature. */
+/* Reads the key of a request in PEM. Fails with ERROR_LIMIT if it is too large, with ERROR_INVALID
+ * if it is not a single valid request, has no key on P-256, or its signature is invalid. */
 MUST_CHECK bool csr_read(Str pem, P256Public *out, Error *err);

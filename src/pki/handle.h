@@ -1,4 +1,4 @@
-/* libcrypto's objects under AUTO(): freed when they leave scope. */
+/* AUTO() for libcrypto's objects: they are freed when they go out of scope. */
 #pragma once
 
 #include <openssl/evp.h>

@@ -1,16 +1,16 @@
-/* How a machine asks to become a node: one message, its answer, and the decision between them.
+/* How a machine joins: one request, its response, and the decision in between.
  *
- *     joiner    join_request_make      name, request for a certificate, nonce, time, proofs
- *     server    join_request_read      everything that the message itself can prove
- *               join_decide            what follows from it and from what the store knows
+ *     joiner    join_request_make      name, certificate request, nonce, time, proofs
+ *     server    join_request_read      verifies what the message itself proves
+ *               join_decide            decides based on it and on the store
  *               join_reply_print
- *     joiner    join_reply_read        the answer, checked against what was asked
+ *     joiner    join_reply_read        the response, checked against the request
  *
- * The message is signed with the key of the node-to-be, so a request for a certificate that somebody
- * else once sent is worth nothing, and with the key of the token, if there is one (pki/token.h). It
- * names the CA that the joiner was told to trust, is good for a few minutes around its time, and once:
- * the server remembers its nonce that long. All of it is JSON, "eden.join/1"; there is one version
- * and no way to agree on another. */
+ * The request is signed with the key of the joining machine, so a certificate request copied from
+ * someone else is useless, and with the key of the token, if there is one (pki/token.h). It
+ * contains the pin of the CA that the joiner trusts, is valid for a few minutes around its time,
+ * and only once: the server remembers its nonce that long. All of it is JSON, "eden.join/1"; there
+ * is one version and no negotiation. */
 #pragma once
 
 #include "base/enum_names.h"
@@ -22,24 +22,24 @@
 enum {
     JOIN_REQUEST_MAX = 16 << 10,  /* bytes */
     JOIN_REPLY_MAX = 256 << 10,   /* bytes */
-    JOIN_NONCE_TEXT = 26,         /* of 128 random bits */
-    JOIN_TEXT_MAX = 504,          /* of an answer, for people; as long as an error */
-    JOIN_SKEW_MS = 5 * 60 * 1000, /* by which the clocks may differ */
+    JOIN_NONCE_TEXT = 26,         /* 128 random bits */
+    JOIN_TEXT_MAX = 504,          /* of a response, for display; as long as an error */
+    JOIN_SKEW_MS = 5 * 60 * 1000, /* maximum difference of the clocks */
 };
 
-/* --- The request ----------------------------------------------------------------------------- */
+/* --- Request --------------------------------------------------------------------------------- */
 
-typedef struct JoinWish {
+typedef struct JoinParams {
     Str name;
-    Pin ca;             /* the one that the joiner trusts */
-    const Token *token; /* NULL: without one, and then somebody has to approve */
+    Pin ca;             /* CA that the joiner trusts */
+    const Token *token; /* NULL: none, so an operator must approve the request */
     const P256Private *key;
     int64_t now_ms; /* by the joiner's clock */
-} JoinWish;
+} JoinParams;
 
-/* The message, and the nonce by which its answer is known. Fails with ERROR_INVALID when the name is
- * none. */
-MUST_CHECK bool join_request_make(Arena *arena, const JoinWish *wish, Str *out,
+/* Creates the request, and the nonce that identifies its response. Fails with ERROR_INVALID if the
+ * name is invalid. */
+MUST_CHECK bool join_request_make(Arena *arena, const JoinParams *wish, Str *out,
                                   char nonce[JOIN_NONCE_TEXT + 1], Error *err);
 
 typedef struct JoinRequest {
@@ -51,18 +51,18 @@ typedef struct JoinRequest {
     int64_t time_ms; /* by the joiner's clock */
     bool has_token;
     char token_id[TOKEN_ID_TEXT + 1];
-    Ed25519Public token_key; /* proven; whether it is that of the token, token_check() says */
+    Ed25519Public token_key; /* proven; token_check() checks whether it is that of the token */
 } JoinRequest;
 
-/* Fails with ERROR_LIMIT when it is too large; with ERROR_INVALID when it is no such message, is of
+/* Fails with ERROR_LIMIT if it is too large, with ERROR_INVALID if it is not a valid request, has
  * another version, or a signature in it is wrong. */
 MUST_CHECK bool join_request_read(Arena *arena, Str text, JoinRequest *out, Error *err);
 
-/* --- The decision ---------------------------------------------------------------------------- */
+/* --- Decision -------------------------------------------------------------------------------- */
 
 typedef enum JoinResult {
     JOIN_ADMITTED,
-    JOIN_PENDING, /* until somebody approves it */
+    JOIN_PENDING, /* until an operator approves it */
     JOIN_REFUSED,
 } JoinResult;
 DECLARE_ENUM_NAMES(JoinResult, join_result)
@@ -71,8 +71,8 @@ typedef enum JoinReason {
     JOIN_REASON_NONE,
     JOIN_REASON_CLOCK,         /* the clocks differ too much */
     JOIN_REASON_CA,            /* it trusts another CA */
-    JOIN_REASON_REPLAY,        /* this message was there before */
-    JOIN_REASON_TOKEN_UNKNOWN, /* these two are told to the joiner as one */
+    JOIN_REASON_REPLAY,        /* this request was received before */
+    JOIN_REASON_TOKEN_UNKNOWN, /* the joiner cannot distinguish these two */
     JOIN_REASON_TOKEN_WRONG,
     JOIN_REASON_TOKEN_EXPIRED,
     JOIN_REASON_TOKEN_USED_UP,
@@ -80,32 +80,34 @@ typedef enum JoinReason {
 } JoinReason;
 DECLARE_ENUM_NAMES(JoinReason, join_reason)
 
-/* What the server knows when it decides, all of it read in one transaction with the writing of what
- * follows: the nonce, one use more of the token, the node. */
+/* What the decision is based on. Must be read in the same transaction that writes the results: the
+ * nonce, the use of the token, the node. */
 typedef struct JoinFacts {
     int64_t now_ms;
     int64_t skew_max_ms; /* 0: JOIN_SKEW_MS */
-    const Pin *cas;      /* of the CAs that are trusted at present */
+    const Pin *cas;      /* CAs that are currently trusted */
     uint32_t ca_count;
     bool nonce_seen;
-    const TokenRecord *token; /* under the id in the request; NULL: there is none */
-    const Pin *enrolled;      /* the key of the node that has the name; NULL: nobody has it */
-    Str enrolled_token;   /* the id of the token by which that one came; empty: by none, or one of
-                         * its certificates was revoked since */
-    bool enrolled_stands; /* it came by approval, is not revoked, and has not expired */
-    const Pin *approved;  /* the key that somebody approved for the name; NULL: none */
+    const TokenRecord *token; /* record with the id in the request; NULL: none */
+    const Pin *enrolled;      /* key of the node that has the name; NULL: the name is free */
+    /* id of the token that this node joined with; empty: none, or one of its certificates was
+     * revoked since */
+    Str enrolled_token;
+    bool enrolled_stands; /* it joined by approval, is not revoked, and has not expired */
+    const Pin *approved;  /* key that was approved for the name; NULL: none */
 } JoinFacts;
 
 typedef struct JoinVerdict {
     JoinResult result;
     JoinReason reason;
-    bool again; /* the same key came in the same way before: answered as then, not counted */
-    int64_t remember_until_ms; /* keep the nonce until then */
-    char text[JOIN_TEXT_MAX];  /* for the joiner and the log of the server; nothing secret */
+    bool again; /* the same key joined in the same way before: same response, not counted */
+    int64_t remember_until_ms; /* remember the nonce until then */
+    char text[JOIN_TEXT_MAX];  /* for the joiner and the server's log; contains no secrets */
 } JoinVerdict;
 
 /* Pure. Without a token, and unless this very key was approved, the verdict is at most pending. */
 void join_decide(const JoinRequest *request, const JoinFacts *facts, JoinVerdict *out);
 
-/* Whether two clocks agree within `max_ms`. Fails with ERROR_DENIED and a text that shows both. */
+/* Checks that two clocks agree within `max_ms`. Fails with ERROR_DENIED and a message that shows
+ * both. */
 MUST_CHECK bool join_clocks_check(int64_t server_ms, int64_t joiner_ms, int64_t max_ms, Error *err);

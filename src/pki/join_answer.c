@@ -8,7 +8,7 @@ DEFINE_ENUM_NAMES(JoinAnswerResult, join_answer_result, [JOIN_ANSWER_TRUSTED] = 
                   [JOIN_ANSWER_NOT_ASKED] = "not asked", [JOIN_ANSWER_OTHER_NAME] = "other name",
                   [JOIN_ANSWER_OTHER_KEY] = "other key", [JOIN_ANSWER_OTHER_CA] = "other ca")
 
-/* --- The question ---------------------------------------------------------------------------- */
+/* --- Question -------------------------------------------------------------------------------- */
 
 static const RecordField question_fields[] = {
     { "cluster", RECORD_TEXT, RECORD_CHARS_AT(JoinQuestion, cluster), .is_required = true,
@@ -64,7 +64,7 @@ bool join_question_read(Arena *arena, Str text, JoinQuestion *out, Error *err)
     return true;
 }
 
-/* --- The answer ------------------------------------------------------------------------------ */
+/* --- Answer ---------------------------------------------------------------------------------- */
 
 void join_answer_decide(const JoinQuestion *question, const JoinPending *pending, JoinAnswer *out)
 {

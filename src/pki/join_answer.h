@@ -1,19 +1,19 @@
-/* Joining by SSH: what a server asks the machine that wants to join, once it is logged in there, and
- * what it is told. Pure.
+/* Joining through SSH: what a server asks the machine that wants to join, once it is logged in
+ * there, and the answer. Pure.
  *
- *     server    join_question_print    the CAs to trust, and the key under which the machine asks
+ *     server    join_question_print    the CAs to trust, and the key in the join request
  *     joiner    join_question_read
- *               join_answer_decide     by what the machine itself has asked for
+ *               join_answer_decide     compares with the machine's own join request
  *               join_answer_print
  *     server    join_answer_read
  *               join_answer_check
  *
- * The connection says who is asked: the server knows the machine by its host key, and the machine
- * lets in who has a key of its root. So each side tells the other what only that one knows: the
- * machine which key it made, the server which CA is its own. Neither is taken when it is another one
- * than what was said over the network before.
+ * The SSH connection authenticates both sides: the server verifies the machine's host key, and the
+ * machine accepts a key that may log in as root. So each side reports what only it knows for
+ * certain: the machine which key it generated, the server which CA is its own. Either side rejects
+ * what differs from what it received over the network before.
  *
- * "eden.join-question/1" and "eden.join-answer/1", JSON; there is one version of them. */
+ * The formats are "eden.join-question/1" and "eden.join-answer/1", JSON, with a single version. */
 #pragma once
 
 #include "base/buf.h"
@@ -28,44 +28,45 @@ enum {
 
 typedef struct JoinQuestion {
     char cluster[CLUSTER_NAME_MAX + 1];
-    char node[NODE_NAME_MAX + 1]; /* the name that is asked for */
-    Pin key;                      /* with which it is asked for */
+    char node[NODE_NAME_MAX + 1]; /* requested name */
+    Pin key;                      /* pin of the key in the request */
     Str bundle;                   /* PEM: every CA to trust */
-    CertificateSet cas;           /* what that holds: only CAs, at least one. For readers. */
+    /* the parsed bundle: only CAs, at least one. Set by join_question_read. */
+    CertificateSet cas;
 } JoinQuestion;
 
 void join_question_print(const JoinQuestion *question, Buf *out);
-/* Texts are borrowed from `text` or the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
+/* Strings are borrowed from `text` or the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool join_question_read(Arena *arena, Str text, JoinQuestion *out, Error *err);
 
 typedef enum JoinAnswerResult {
     JOIN_ANSWER_TRUSTED, /* the CAs are trusted from now on */
     JOIN_ANSWER_NOT_ASKED,
-    JOIN_ANSWER_OTHER_NAME, /* the machine asks for another one */
+    JOIN_ANSWER_OTHER_NAME, /* the machine requested another name */
     JOIN_ANSWER_OTHER_KEY,
-    JOIN_ANSWER_OTHER_CA, /* it was told of another CA, or has seen another one */
+    JOIN_ANSWER_OTHER_CA, /* it was configured with, or has seen, another CA */
 } JoinAnswerResult;
 DECLARE_ENUM_NAMES(JoinAnswerResult, join_answer_result)
 
-/* What a machine has asked for and not got yet. */
+/* The pending join request of a machine. */
 typedef struct JoinPending {
     const char *node;
     Pin key;
-    Pin ca; /* that it was told of, or that the server showed */
+    Pin ca; /* CA from the command line, or shown by the server */
 } JoinPending;
 
 typedef struct JoinAnswer {
     JoinAnswerResult result;
-    char node[NODE_NAME_MAX + 1]; /* these two empty, and zero, when it has not asked: */
-    Pin key;                      /* that it made */
+    char node[NODE_NAME_MAX + 1]; /* empty, and zero, if there is no request: */
+    Pin key;                      /* pin of the machine's key */
 } JoinAnswer;
 
-/* `pending` is NULL when the machine has not asked. Only of JOIN_ANSWER_TRUSTED anything follows. */
+/* `pending` is NULL if the machine has no join request. Only JOIN_ANSWER_TRUSTED has any effect. */
 void join_answer_decide(const JoinQuestion *question, const JoinPending *pending, JoinAnswer *out);
 void join_answer_print(const JoinAnswer *answer, Buf *out);
 /* Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool join_answer_read(Arena *arena, Str text, JoinAnswer *out, Error *err);
-/* Whether it is the machine that asks: the same name and the same key, whatever it says itself. Fails
- * with ERROR_CONFLICT, both shown. */
+/* Checks that it is the machine that sent the request: same name and same key, regardless of its
+ * result. Fails with ERROR_CONFLICT and shows both. */
 MUST_CHECK bool join_answer_check(const JoinAnswer *answer, const JoinQuestion *question,
                                   Error *err);

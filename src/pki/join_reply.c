@@ -46,7 +46,7 @@ static const RecordField reply_fields[] = {
     { "reason", RECORD_CHOICE, RECORD_ENUM_AT(JoinReply, reason, join_reason), .is_required = true,
       .help = "why it is not" },
     { "text", RECORD_TEXT, RECORD_CHARS_AT(JoinReply, text), .is_required = true,
-      .help = "the reason for people" },
+      .help = "the reason, for display" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(JoinReply, time_ms), .is_required = true,
       .help = "time of the server" },
     { "cluster", RECORD_TEXT, RECORD_STR_AT(JoinReply, cluster), .help = "name of the cluster" },
@@ -102,8 +102,8 @@ static bool check_bundle(CertificateSet bundle, const Pin *pin, Error *err)
            error_set(err, ERROR_DENIED, "the pinned CA is not among the trusted CAs");
 }
 
-static bool check_certificate(const JoinGain *gain, const JoinReply *reply, const JoinWish *wish,
-                              Error *err)
+static bool check_certificate(const JoinAdmission *gain, const JoinReply *reply,
+                              const JoinParams *wish, Error *err)
 {
     const Certificate *own = &gain->chain.items[0];
     P256Public key;
@@ -121,15 +121,16 @@ static bool check_certificate(const JoinGain *gain, const JoinReply *reply, cons
         certificate_verify(gain->chain, gain->bundle, USE_SERVER, wish->now_ms, &why)) {
         return true;
     }
-    /* A certificate that was made a moment ago is refused for its time only by a wrong clock. */
+    /* A certificate that was just issued can be outside its validity period only if a clock is
+     * wrong. */
     return join_clocks_check(reply->time_ms, wish->now_ms, JOIN_SKEW_MS, err) &&
            error_set(err, ERROR_DENIED, "%s", why.text);
 }
 
-bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinWish *wish,
-                       const char *nonce, JoinGain *out, Error *err)
+bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *wish,
+                       const char *nonce, JoinAdmission *out, Error *err)
 {
-    JoinGain gain;
+    JoinAdmission gain;
     if (strcmp(reply->nonce, nonce) != 0) {
         return error_set(err, ERROR_DENIED,
                          "the answer from the server: it belongs to another request");

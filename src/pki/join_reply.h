@@ -7,31 +7,31 @@
 typedef struct JoinReply {
     char nonce[JOIN_NONCE_TEXT + 1]; /* of the request */
     JoinResult result;
-    JoinReason reason; /* an unknown token and a wrong one are one and the same here */
+    JoinReason reason; /* an unknown and a wrong token are reported alike */
     char text[JOIN_TEXT_MAX];
     int64_t time_ms;                /* by the server's clock */
-    Str cluster;                    /* these only when admitted: */
-    Str certificate;                /* PEM: the node's own, and what leads to the CA */
+    Str cluster;                    /* only if admitted: */
+    Str certificate;                /* PEM: the node's certificate and its chain */
     Str bundle;                     /* PEM: every CA to trust */
-    char server[NODE_NAME_MAX + 1]; /* the node that the server is */
-    uint16_t rpc_port;              /* where it is reached by nodes, at the address of the API */
+    char server[NODE_NAME_MAX + 1]; /* node name of the server */
+    uint16_t rpc_port;              /* port for nodes, at the address of the API */
 } JoinReply;
 
-/* The answer with a verdict, without certificates. */
+/* Creates the response for a verdict, without certificates. */
 void join_reply_make(const JoinRequest *request, const JoinVerdict *verdict, int64_t now_ms,
                      JoinReply *out);
 void join_reply_print(const JoinReply *reply, Buf *out);
-/* Texts are borrowed from `text` or the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
+/* Strings are borrowed from `text` or the arena. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool join_reply_read(Arena *arena, Str text, JoinReply *out, Error *err);
 
-typedef struct JoinGain {
+typedef struct JoinAdmission {
     Identity identity;
-    CertificateSet chain;  /* the own certificate first */
+    CertificateSet chain;  /* starts with the node's certificate */
     CertificateSet bundle; /* CAs */
-} JoinGain;
+} JoinAdmission;
 
-/* What an admitted joiner has gained, after checking that it is what it asked for: an answer to its
- * nonce; a bundle of CAs with the pinned one in it; a certificate from one of them, good now, for its
- * name and its key. Fails with ERROR_DENIED; when the clocks are at fault with both shown. */
-MUST_CHECK bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinWish *wish,
-                                  const char *nonce, JoinGain *out, Error *err);
+/* Verifies the response for an admitted joiner: it answers its nonce; the bundle contains the
+ * pinned CA; the certificate is from a CA of the bundle, currently valid, and for its name and key.
+ * Fails with ERROR_DENIED; if a clock is wrong, the message shows both. */
+MUST_CHECK bool join_reply_accept(Arena *arena, const JoinReply *reply, const JoinParams *wish,
+                                  const char *nonce, JoinAdmission *out, Error *err);

@@ -43,7 +43,7 @@ static void wipe_memory(void *memory, const char *file, int line)
     }
 }
 
-/* Not realloc: it may leave a copy where the memory was. */
+/* Not realloc: it may leave a copy in the old memory. */
 static void *resize_memory(void *memory, size_t size, const char *file, int line)
 {
     size_t had = memory == NULL ? 0 : malloc_usable_size(memory);
@@ -57,12 +57,12 @@ static void *resize_memory(void *memory, size_t size, const char *file, int line
     return moved;
 }
 
-/* What libcrypto decodes a key from, and what TLS makes of it, it frees as it is: with these functions
- * nothing of it stays behind. They are refused once it has allocated something. */
+/* libcrypto does not wipe the memory in which it decodes keys, nor that of TLS, before freeing it;
+ * these functions do. They are rejected once it has allocated anything. */
 void p256_private_protect(void)
 {
     (void)CRYPTO_set_mem_functions(take_memory, resize_memory, wipe_memory);
-    /* 2: it is there, and may be swapped out. 0: keys are where everything is. */
+    /* 2: enabled, but may be swapped out. 0: keys are in ordinary memory. */
     (void)CRYPTO_secure_malloc_init(SECURE_HEAP, SECURE_LEAST);
 }
 
@@ -93,7 +93,8 @@ static bool is_on_curve(const EVP_PKEY *key)
            strcmp(group, "prime256v1") == 0;
 }
 
-/* Both halves belong together, so that nobody makes us sign with a key that is not ours. */
+/* Private and public key must match, so that nobody can make us sign with a key that is not
+ * ours. */
 static bool is_whole(EVP_PKEY *key)
 {
     AUTO(EVP_PKEY_CTX) *context = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
@@ -174,7 +175,7 @@ bool p256_private_sign(const P256Private *key, Str message, P256Signature *out, 
     crypto_begin();
     AUTO(EVP_MD_CTX) *state = EVP_MD_CTX_new();
     P256Signature made = { .len = sizeof made.bytes };
-    /* libcrypto counts its references, hence takes a key that is not const. */
+    /* libcrypto counts references, so its parameter is not const. */
     if (state == NULL ||
         EVP_DigestSignInit(state, NULL, EVP_sha256(), NULL, (EVP_PKEY *)key) != 1 ||
         EVP_DigestSign(state, made.bytes, &made.len, (const unsigned char *)message.data,

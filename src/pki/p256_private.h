@@ -1,5 +1,5 @@
-/* Private keys of the curve P-256. They live in libcrypto's memory, which is wiped when they are
- * freed, and leave it only as the text of a file, in a KeyText that is wiped as well. */
+/* Private keys on the curve P-256. They are in libcrypto's memory, which is wiped when they are
+ * freed, and are exported only as the content of a file, in a KeyText that is wiped as well. */
 #pragma once
 
 #include "pki/p256_public.h"
@@ -15,16 +15,16 @@ typedef struct KeyText {
     size_t len;
 } KeyText;
 
-/* From now on private keys are in memory that no core dump holds and, where the limits allow it, that is
- * not swapped out, and libcrypto wipes whatever it frees. For the start of a daemon, before there are keys
- * or threads and before libcrypto is used. */
+/* From now on private keys are in memory that is excluded from core dumps and, if the limits allow
+ * it, not swapped out, and libcrypto wipes whatever it frees. Must be called when a daemon starts,
+ * before there are keys or threads and before libcrypto is used. */
 void p256_private_protect(void);
 
 MUST_CHECK bool p256_private_make(P256Private **out, Error *err);
 void p256_private_free(P256Private *key); /* NULL is allowed; wipes it */
 DEFINE_AUTO(P256Private, p256_private_free)
 
-/* Fails with ERROR_INVALID; the text of the error holds nothing of the key. */
+/* Fails with ERROR_INVALID; the message contains nothing of the key. */
 MUST_CHECK bool p256_private_from_pem(Str pem, P256Private **out, Error *err);
 MUST_CHECK bool p256_private_text(const P256Private *key, KeyText *out, Error *err);
 void key_text_clear(KeyText *text); /* wipes it */

@@ -11,8 +11,8 @@
 
 static const char prefix[] = "sha256:";
 
-/* SEQUENCE { SEQUENCE { id-ecPublicKey, prime256v1 }, BIT STRING { the point } }: all that a
- * SubjectPublicKeyInfo on this curve has in front of the point. */
+/* SEQUENCE { SEQUENCE { id-ecPublicKey, prime256v1 }, BIT STRING { the point } }: everything that
+ * precedes the point in a SubjectPublicKeyInfo on this curve. */
 static const unsigned char spki_head[] = {
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
     0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -115,7 +115,7 @@ bool pin_is_zero(const Pin *pin)
 struct evp_pkey_st *p256_public_open(const P256Public *key)
 {
     char group[] = "prime256v1";
-    P256Public copy = *key; /* the parameter wants memory that it may write */
+    P256Public copy = *key; /* the parameter is not const */
     OSSL_PARAM params[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, group, 0),
         OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, copy.point, sizeof copy.point),
@@ -148,7 +148,7 @@ bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err)
         return crypto_fail(err, ERROR_INVALID, "its key has the type '%s'; it must be P-256",
                            name == NULL ? "unknown" : name);
     }
-    /* A curve spelled out in numbers may be one of the sender's own making. */
+    /* Explicit curve parameters may describe a curve of the sender's own making. */
     if (curve_type != V_ASN1_OBJECT || OBJ_obj2nid(curve) != NID_X9_62_prime256v1) {
         return crypto_fail(err, ERROR_INVALID, "its key is not on the curve P-256");
     }

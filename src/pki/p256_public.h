@@ -1,7 +1,7 @@
-/* Public keys of the curve P-256, the only kind in a cluster, and the pins that name them.
+/* Public keys on the curve P-256, the only kind in a cluster, and the pins that identify them.
  *
- * A key is a plain value: the point, uncompressed. Nothing else of what somebody sent survives
- * reading it, neither parameters of the curve nor another encoding, so one key has one pin. */
+ * A key is a plain value: the uncompressed point. Nothing else from the input is preserved, neither
+ * curve parameters nor another encoding, so a key has exactly one pin. */
 #pragma once
 
 #include "base/error.h"
@@ -23,8 +23,8 @@ typedef struct P256Public {
     unsigned char point[P256_PUBLIC_BYTES];
 } P256Public;
 
-/* SHA-256 of the key as certificates hold it (SubjectPublicKeyInfo). It stays the same when a CA
- * gets a new certificate for its key. */
+/* SHA-256 of the key as in certificates (SubjectPublicKeyInfo). It stays the same if a CA gets a
+ * new certificate for its key. */
 typedef struct Pin {
     unsigned char bytes[PIN_BYTES];
 } Pin;
@@ -36,23 +36,23 @@ typedef struct P256Signature {
 
 void p256_public_pin(const P256Public *key, Pin *out);
 bool p256_public_equal(const P256Public *a, const P256Public *b);
-/* ECDSA with SHA-256. False also when libcrypto fails: what cannot be verified is not verified. */
+/* ECDSA with SHA-256. Returns false also if libcrypto fails. */
 MUST_CHECK bool p256_public_verify(const P256Public *key, Str message,
                                    const P256Signature *signature);
 
-/* "sha256:" and 64 lower-case digits, and a NUL. */
+/* Writes "sha256:", 64 lower-case digits and a NUL. */
 void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
-/* Takes exactly that form. Fails with ERROR_INVALID. */
+/* Accepts exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);
 bool pin_equal(const Pin *a, const Pin *b);
-bool pin_is_zero(const Pin *pin);           /* no key has it */
+bool pin_is_zero(const Pin *pin);           /* not the pin of any key */
 extern const RecordCodec pin_codec;         /* pins in that form */
-extern const RecordCodec pin_or_none_codec; /* or an empty text, for one of zeros */
+extern const RecordCodec pin_or_none_codec; /* or an empty string, for a zero pin */
 
-/* --- Between files of this folder ---------------------------------------------------------- */
+/* --- Private to this folder ------------------------------------------------------------------ */
 
-/* The key of a certificate or request, if it is on P-256, named and uncompressed. Fails with
- * ERROR_INVALID. */
+/* Reads the key of a certificate or request, which must be on P-256, as a named curve and
+ * uncompressed. Fails with ERROR_INVALID. */
 MUST_CHECK bool p256_public_read(struct X509_pubkey_st *from, P256Public *out, Error *err);
-/* libcrypto's object for it; NULL when the point is not on the curve. */
+/* Creates libcrypto's object for it; NULL if the point is not on the curve. */
 struct evp_pkey_st *p256_public_open(const P256Public *key);

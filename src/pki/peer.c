@@ -2,9 +2,9 @@
 
 #include "base/utc.h"
 
-ShownPeer peer_of_certificate(const Certificate *certificate)
+PresentedPeer peer_of_certificate(const Certificate *certificate)
 {
-    return (ShownPeer){
+    return (PresentedPeer){
         .has_identity = certificate->has_identity,
         .identity = certificate->identity,
         .serial = str_from_c(certificate->serial),
@@ -14,7 +14,7 @@ ShownPeer peer_of_certificate(const Certificate *certificate)
 }
 
 /* A session outlives the handshake, and may outlive its certificate. */
-static bool check_time(const ShownPeer *peer, int64_t now_ms, Error *err)
+static bool check_time(const PresentedPeer *peer, int64_t now_ms, Error *err)
 {
     if (now_ms >= peer->not_before_ms && now_ms < peer->not_after_ms) {
         return true;
@@ -26,12 +26,12 @@ static bool check_time(const ShownPeer *peer, int64_t now_ms, Error *err)
     Str now = utc_text(&arena, now_ms);
     return error_set(err, ERROR_DENIED,
                      "the certificate of '%s' %s %" STR_FMT
-                     "; the clock of this machine says %" STR_FMT,
+                     "; the clock of this machine shows %" STR_FMT,
                      peer->identity.node, expired ? "expired at" : "is not valid before",
                      STR_ARG(moment), STR_ARG(now));
 }
 
-bool peer_check(const ShownPeer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
+bool peer_check(const PresentedPeer *peer, const PeerRules *rules, int64_t now_ms, Error *err)
 {
     if (!peer->has_identity) {
         return error_set(err, ERROR_DENIED, "not a node certificate");

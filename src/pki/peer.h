@@ -1,28 +1,28 @@
-/* Whether a peer with a verified certificate may connect: checked by
- * listeners at every handshake, including resumed sessions, and again
- * for every session when the revocation list changes or time has passed. */
+/* Decides whether a peer with a verified certificate may connect: checked by listeners at every
+ * handshake, including resumed sessions, and again for every session when the revocation list
+ * changes or time has passed. */
 #pragma once
 
 #include "pki/revocation.h"
 
 typedef struct PeerRules {
     Str cluster;
-    Str node; /* who it must be; empty: any node of the cluster */
+    Str node; /* expected name; empty: any node of the cluster */
     const RevocationList *revoked;
 } PeerRules;
 
-/* What a certificate says of who shows it. */
-typedef struct ShownPeer {
+/* The relevant content of a peer's certificate. */
+typedef struct PresentedPeer {
     bool has_identity;
     Identity identity;
     Str serial;
     int64_t not_before_ms;
     int64_t not_after_ms;
-} ShownPeer;
+} PresentedPeer;
 
-ShownPeer peer_of_certificate(const Certificate *certificate);
+PresentedPeer peer_of_certificate(const Certificate *certificate);
 
-/* Fails with ERROR_DENIED: no identity, another cluster, another node than wanted, not good at this
- * moment, revoked. */
-MUST_CHECK bool peer_check(const ShownPeer *peer, const PeerRules *rules, int64_t now_ms,
+/* Fails with ERROR_DENIED: no identity, another cluster, another node than expected, not currently
+ * valid, or revoked. */
+MUST_CHECK bool peer_check(const PresentedPeer *peer, const PeerRules *rules, int64_t now_ms,
                            Error *err);

@@ -46,7 +46,7 @@ static bool label_is_plain(Str label)
     return label.len > 0 && label.len <= PEM_LABEL_MAX;
 }
 
-/* Behind the line that starts at the beginning of `rest`. */
+/* Skips the line that starts at the beginning of `rest`. */
 static bool skip_line_end(Str *rest)
 {
     size_t at = 0;
@@ -136,8 +136,8 @@ size_t pem_bytes_max(const PemBlock *block)
     return block->body.len / 4 * 3 + 3;
 }
 
-/* By hand, since libcrypto's decoder for lines keeps a part of what may be a secret in memory that it
- * does not wipe. */
+/* Decoded by hand, since libcrypto's decoder for lines leaves part of what may be a secret in
+ * memory that it does not wipe. */
 bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *err)
 {
     uint32_t bits = 0;
@@ -146,7 +146,7 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
     for (size_t i = 0; i < block->body.len; i++) {
         int value = base64_digit(block->body.data[i]);
         if (value < 0) {
-            continue; /* a line end, or what fills up: the body was checked */
+            continue; /* a newline or padding: the body was checked */
         }
         bits = bits << 6 | (uint32_t)value;
         held += 6;
@@ -155,7 +155,7 @@ bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *er
             out[to++] = (unsigned char)(bits >> held);
         }
     }
-    /* Bits behind the last byte would make a second text for the same bytes. */
+    /* Nonzero padding bits would be a second encoding of the same bytes. */
     if ((bits & ((1U << held) - 1)) != 0) {
         return error_set(err, ERROR_INVALID, "not PEM: invalid base64 in a block");
     }
@@ -192,7 +192,7 @@ void pem_write(const char *label, const unsigned char *bytes, size_t len, char *
 {
     char *to = put(put(put(put(out, begin), label), dashes), "\n");
     for (size_t at = 0; at < len; at += LINE_BYTES) {
-        /* The encoder ends what it writes with a NUL, which the line end replaces. */
+        /* The encoder terminates its output with a NUL, which the newline replaces. */
         int piece = (int)(len - at < LINE_BYTES ? len - at : LINE_BYTES);
         to += EVP_EncodeBlock((unsigned char *)to, bytes + at, piece);
         *to++ = '\n';

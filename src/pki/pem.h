@@ -1,5 +1,5 @@
-/* PEM (RFC 7468), as strictly as its grammar for generators: the only thing between blocks is white
- * space, a block has no headers and no encryption, and nothing is ever asked at a terminal. */
+/* PEM (RFC 7468), as strict as its grammar for generators: only white space between blocks, no
+ * headers, no encryption, and never a prompt on the terminal. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,23 +12,23 @@ enum {
 
 typedef struct PemBlock {
     Str label; /* "CERTIFICATE" */
-    Str body;  /* base64 and line ends; checked */
+    Str body;  /* base64 with newlines; validated */
 } PemBlock;
 
-/* The next block of `*rest`, which moves behind it; both parts of it are borrowed from there.
- * `*found` is false when there is only white space left. Fails with ERROR_INVALID. */
+/* Reads the next block of `*rest`, which is advanced; both parts of the block are borrowed from it.
+ * `*found` is false if only white space is left. Fails with ERROR_INVALID. */
 MUST_CHECK bool pem_next(Str *rest, PemBlock *out, bool *found, Error *err);
-/* The one block of a text, with the label that it must have. */
+/* Reads the only block of the input, which must have this label. */
 MUST_CHECK bool pem_only(Str text, const char *label, PemBlock *out, Error *err);
 
-/* At most so many bytes are in the block. */
+/* Upper bound of the decoded size. */
 size_t pem_bytes_max(const PemBlock *block);
-/* Puts them to `out`, which has room for pem_bytes_max(). Fails with ERROR_INVALID. */
+/* Decodes to `out`, which has space for pem_bytes_max(). Fails with ERROR_INVALID. */
 MUST_CHECK bool pem_bytes(const PemBlock *block, unsigned char *out, size_t *len, Error *err);
-/* The same into the arena; for what is no secret. */
+/* Decodes into the arena; not for secrets. */
 MUST_CHECK bool pem_bytes_in(Arena *arena, const PemBlock *block, Str *out, Error *err);
 
-/* The bytes that pem_write() writes. */
+/* The size of the output of pem_write(). */
 size_t pem_size(const char *label, size_t len);
 void pem_write(const char *label, const unsigned char *bytes, size_t len, char *out);
 Str pem_text(Arena *arena, const char *label, Str bytes);

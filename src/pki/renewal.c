@@ -3,10 +3,10 @@
 #define SECOND_MS ((int64_t)1000)
 
 enum {
-    SHARE_DIGITS = 12, /* of the serial number: 48 random bits */
+    SHARE_DIGITS = 12, /* digits of the serial number that are used: 48 random bits */
 };
 
-/* `whole` times a number from 0 up to 1 that belongs to the certificate. */
+/* `whole` times a number in [0, 1) that is derived from the certificate. */
 static int64_t share_of(const Certificate *certificate, int64_t whole)
 {
     size_t len = strlen(certificate->serial);

@@ -1,5 +1,5 @@
-/* When a certificate is renewed: at two thirds of its lifetime or slightly later,
- * so that nodes that were created together do not all renew at the same time. */
+/* When a certificate is renewed: at two thirds of its lifetime or slightly later, so that nodes
+ * that were created together do not all renew at the same time. */
 #pragma once
 
 #include "pki/certificate.h"
@@ -7,15 +7,14 @@
 typedef enum RenewalState {
     RENEWAL_WAIT,    /* until `at_ms` */
     RENEWAL_DUE,     /* now */
-    RENEWAL_EXPIRED, /* too late: whoever has it must join again */
-    RENEWAL_EARLY,   /* it is not good yet; this machine's clock is behind, or was ahead */
+    RENEWAL_EXPIRED, /* too late: the node must join again */
+    RENEWAL_EARLY,   /* not valid yet: this machine's clock is behind, or was ahead */
 } RenewalState;
 
 typedef struct RenewalRules {
-    const Pin
-        *issuer; /* the CA that signs now; a certificate of another is due. NULL: any will do */
+    const Pin *issuer; /* the CA that currently signs; a certificate of another is due. NULL: any */
     int64_t since_ms;  /* since when that CA signs */
-    int64_t spread_ms; /* over which those of the other CA are spread from then on */
+    int64_t spread_ms; /* period over which renewals from another CA are spread */
 } RenewalRules;
 
 typedef struct RenewalPlan {
@@ -23,10 +22,10 @@ typedef struct RenewalPlan {
     int64_t at_ms; /* when it is, or was, due */
 } RenewalPlan;
 
-/* Pure: the same certificate gets the same moment everywhere and after every restart. */
+/* Pure: a certificate has the same renewal time on every machine and after every restart. */
 RenewalPlan renewal_plan(const Certificate *certificate, const RenewalRules *rules, int64_t now_ms);
 
-/* How long to wait after a try that failed, the first being 0: half a minute, doubling up to an
- * hour, less when there is little time left; `chance` (any number) takes up to half of it off. */
+/* How long to wait after a failed attempt, the first being 0: half a minute, doubling up to an
+ * hour, less if there is little time left; `chance` (any number) reduces it by up to half. */
 int64_t renewal_retry_ms(const Certificate *certificate, uint32_t failures, int64_t now_ms,
                          uint64_t chance);

@@ -1,3 +1,5 @@
+/* Two sorted arrays that are searched by key: serial numbers, and rules for names. Inserting
+ * copies the array, because listeners may still use the old one. */
 #include "pki/revocation.h"
 
 #include <stdlib.h>
@@ -8,8 +10,8 @@
 
 enum {
     TEXT_MAX = 4 << 20,     /* bytes */
-    BYTES_MAX = 1400 << 10, /* of the list as it is written, which is less than a value may have */
-    ENTRY_TEXT = 64,        /* bytes around the texts of an entry, at most */
+    BYTES_MAX = 1400 << 10, /* of the serialized list, which is less than the limit of a value */
+    ENTRY_TEXT = 64,        /* maximum overhead of an entry, in bytes */
 };
 
 static bool is_serial(Str serial)
@@ -17,7 +19,7 @@ static bool is_serial(Str serial)
     return serial.len > 0 && serial.len <= SERIAL_TEXT && serial.len % 2 == 0 && hex_is(serial);
 }
 
-/* Where `key` is, or where it would have to be put: items start with their key and a NUL. */
+/* Finds `key`, or the index at which to insert it: items start with their key and a NUL. */
 static bool find(const void *items, uint32_t count, size_t item_size, Str key, uint32_t *at)
 {
     uint32_t low = 0, high = count;
@@ -39,7 +41,7 @@ static bool find(const void *items, uint32_t count, size_t item_size, Str key, u
     return false;
 }
 
-/* Room for one more item at `at`. The old array stays as it was, for who may still look at it. */
+/* Makes space for one item at `at`. The old array is unchanged, since it may still be in use. */
 static void *insert(Arena *arena, const void *items, uint32_t count, size_t item_size, uint32_t at)
 {
     char *grown = arena_alloc_array(arena, (size_t)count + 1, item_size);
@@ -52,9 +54,9 @@ static void *insert(Arena *arena, const void *items, uint32_t count, size_t item
     return grown;
 }
 
-/* --- Room ------------------------------------------------------------------------------------ */
+/* --- Capacity -------------------------------------------------------------------------------- */
 
-/* Bytes of an entry as text, but for what a newer server wrote. */
+/* Serialized size of an entry, without unknown fields of a newer server. */
 static size_t rule_size(const NameRule *rule)
 {
     return strlen(rule->node) + strlen(rule->enrolment) + ENTRY_TEXT;
@@ -72,7 +74,7 @@ static size_t list_size(const RevocationList *list)
     return size;
 }
 
-/* Nodes that were removed come first: others are shown as revoked by their rule. */
+/* Removed nodes come first: for others, the rule is what marks them as revoked. */
 static int by_end(const void *a, const void *b)
 {
     const NameRule *one = *(const NameRule *const *)a, *other = *(const NameRule *const *)b;
@@ -83,9 +85,9 @@ static int by_end(const void *a, const void *b)
     return one->until_ms < other->until_ms ? -1 : one->until_ms > other->until_ms;
 }
 
-/* Rules that end first go, so that nobody who lets nodes come and go keeps others from being removed.
- * Who they are about stays out without them: a certificate is good only for a node that is on record
- * with its enrolment. */
+/* Drops the rules that expire first, so that frequent joining and leaving cannot prevent other
+ * removals. The nodes concerned stay excluded without them: a certificate is valid only for a node
+ * that is on record with its enrollment. */
 static void make_room(Arena *arena, RevocationList *list, size_t entry_size)
 {
     size_t size = list_size(list) + entry_size;
@@ -180,8 +182,9 @@ static void drop_ended(RevocationList *list, int64_t before_ms)
     list->name_count = kept;
 }
 
-/* What both readings call expired goes. One that is too far ahead is only ever the later of two: the
- * next one, of a clock that is right again, is before it and takes its place. */
+/* Drops entries that both clock readings consider expired. A reading that is too far ahead is only
+ * ever the later of the two: the next reading, from a correct clock, is before it and replaces
+ * it. */
 void revocation_prune(RevocationList *list, int64_t now_ms)
 {
     if (list->clock_ms != 0 && now_ms >= list->clock_ms &&
@@ -214,7 +217,7 @@ bool revocation_check(const RevocationList *list, Str node, Str serial, Error *e
     if (rule->enrolment[0] == '\0') {
         return error_set(err, ERROR_DENIED, "the node '%" STR_FMT "' was removed", STR_ARG(node));
     }
-    /* Certificates of ours have serials of one length; a shorter one has no enrolment at all. */
+    /* Our certificates have serial numbers of one length; a shorter one has no enrollment. */
     if (serial.len != SERIAL_OURS || !str_starts(serial, str_from_c(rule->enrolment))) {
         return error_set(err, ERROR_DENIED,
                          "the certificate is from an earlier enrollment of '%" STR_FMT "'",
@@ -233,7 +236,8 @@ static bool check_enrolment(Str enrolment, Error *err)
     return enrolment.len == 0 || enrolment_check(enrolment, err);
 }
 
-/* Items must be in order, so that there is one text for each list and reading it takes no sorting. */
+/* Items must be in order, so that each list has one serialization and reading it requires no
+ * sorting. */
 static bool check_list(const void *record, Error *err)
 {
     const RevocationList *list = record;

@@ -1,15 +1,16 @@
-/* Who is no longer believed: a value that the store holds and every listener asks.
+/* Revoked certificates: a value in the store that every listener checks.
  *
- * Two kinds of entries. A serial number takes back one certificate. An entry for a name says which
- * of its enrolments counts, and with that takes back every certificate of the others, however many
- * there were and whether or not anybody kept their numbers: so a removed node stays out, and who
- * gets its name later inherits nothing.
+ * There are two kinds of entries. A serial number revokes one certificate. An entry for a name
+ * states which of its enrollments is valid, and thereby revokes every certificate of the others,
+ * regardless of their number and whether their serial numbers are known: so a removed node stays
+ * excluded, and a later holder of its name inherits nothing.
  *
- * An entry is kept until the last certificate that it is about has expired, by two readings of the
- * clock a day apart: a clock that is ahead for a moment must not bring back what was revoked. When the
- * list is full, or would not fit into a value of the store, entries for names give way, those first that
- * end first: they say the same as the records of nodes do. A list is not changed while it is in use: to
- * change one, read it again, change that, write it. */
+ * An entry is kept until the last certificate that it concerns has expired, according to two
+ * readings of the clock a day apart: a clock that is temporarily ahead must not make a revoked
+ * certificate valid again. When the list is full, or would not fit into a value of the store,
+ * entries for names are dropped, those that expire first before others: they repeat what the
+ * records of nodes state. A list is not changed while it is in use: to change one, read it again,
+ * change that copy and write it. */
 #pragma once
 
 #include "base/arena.h"
@@ -24,12 +25,12 @@ enum {
 typedef struct RevokedSerial {
     char serial[SERIAL_TEXT + 1];
     int64_t until_ms;
-    Value unknown; /* what a newer server wrote */
+    Value unknown; /* fields written by a newer server */
 } RevokedSerial;
 
 typedef struct NameRule {
     char node[NODE_NAME_MAX + 1];
-    char enrolment[ENROLMENT_TEXT + 1]; /* the one that counts; empty: none does */
+    char enrolment[ENROLMENT_TEXT + 1]; /* the valid one; empty: none */
     int64_t until_ms;
     Value unknown;
 } NameRule;
@@ -40,32 +41,32 @@ typedef struct RevocationList {
     uint32_t serial_count;
     NameRule *names;
     uint32_t name_count;
-    int64_t clock_ms; /* an earlier reading of the clock, which pruning goes by; 0: none */
-    /* Nobody knows who is on it: it passes no certificate at all, until it is repaired. */
+    int64_t clock_ms; /* an earlier reading of the clock, for pruning; 0: none */
+    /* The content is unknown: rejects all certificates until it is repaired. */
     bool is_unreadable;
     Value unknown;
 } RevocationList;
 
-/* Takes back one certificate, which expires at `until_ms`. Twice is once. Fails with ERROR_INVALID
- * for what is no serial number, ERROR_LIMIT when the list is full. */
+/* Revokes one certificate, which expires at `until_ms`. Idempotent. Fails with ERROR_INVALID if it
+ * is not a serial number, with ERROR_LIMIT if the list is full. */
 MUST_CHECK bool revocation_add_serial(Arena *arena, RevocationList *list, Str serial,
                                       int64_t until_ms, Error *err);
-/* From now on only `enrolment` of the name counts; none when it is empty. `until_ms` is when the
- * last certificate of the other enrolments expires; an earlier moment than before changes nothing. Fails
- * with ERROR_INVALID for what is no name or no enrolment. */
+/* From now on only `enrolment` of the name is valid; none if it is empty. `until_ms` is when the
+ * last certificate of the other enrollments expires; an earlier time than before changes nothing.
+ * Fails with ERROR_INVALID if the name or enrollment is invalid. */
 MUST_CHECK bool revocation_set_name(Arena *arena, RevocationList *list, Str node, Str enrolment,
                                     int64_t until_ms, Error *err);
-/* Drops what is about expired certificates only. Goes by the reading that the list has, when that is at
- * least REVOCATION_READINGS_MS old, and then keeps `now_ms` in its place; a clock that went back starts
- * over. Whoever prunes a list writes it. */
+/* Drops entries that concern only expired certificates. Uses the clock reading in the list if that
+ * is at least REVOCATION_READINGS_MS old, and then replaces it with `now_ms`; a clock that went
+ * back starts over. The caller must write the list afterward. */
 void revocation_prune(RevocationList *list, int64_t now_ms);
 
-/* Whether the certificate with this serial number may still speak for the node. Fails with
+/* Checks that the certificate with this serial number is still valid for the node. Fails with
  * ERROR_DENIED and the reason. */
 MUST_CHECK bool revocation_check(const RevocationList *list, Str node, Str serial, Error *err);
 
 /* As JSON, "eden.revocations/1". */
 void revocation_print(const RevocationList *list, Buf *out);
-/* Unknown fields are in the arena or borrowed from the text. Fails with ERROR_INVALID or ERROR_LIMIT: a
- * list that cannot be read must not pass for empty. */
+/* Unknown fields are in the arena or borrowed from the text. Fails with ERROR_INVALID or
+ * ERROR_LIMIT: a list that cannot be read must not be treated as empty. */
 MUST_CHECK bool revocation_read(Arena *arena, Str text, RevocationList *out, Error *err);

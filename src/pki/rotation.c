@@ -42,7 +42,7 @@ bool rotation_trusts_next(const Rotation *rotation)
     return rotation->state != ROTATION_STEADY;
 }
 
-/* Every move goes through the table, which stops the program at one that it does not allow. */
+/* Every transition goes through the table; a transition that it does not allow is a bug. */
 static Rotation move(const Rotation *from, RotationState to, int64_t now_ms)
 {
     Sm sm;
@@ -69,7 +69,7 @@ bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms, R
     return true;
 }
 
-bool rotation_turn_back(const Rotation *rotation, int64_t now_ms, Rotation *out, Error *err)
+bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out, Error *err)
 {
     Rotation turned;
     switch (rotation->state) {
@@ -83,18 +83,18 @@ bool rotation_turn_back(const Rotation *rotation, int64_t now_ms, Rotation *out,
         turned.next = (Pin){ 0 };
         break;
     case ROTATION_ISSUE:
-        /* Some have certificates of the next CA: they renew once more, then that one goes. */
+        /* Some nodes have certificates of the next CA: they renew again, then that CA is removed. */
         turned = move(rotation, ROTATION_ISSUE, now_ms);
         turned.present = rotation->next;
         turned.next = rotation->present;
         break;
-    default: BUG("no way back from state %d", (int)rotation->state);
+    default: BUG("cannot turn back from state %d", (int)rotation->state);
     }
-    *out = turned; /* last, since it may be the same as `rotation` */
+    *out = turned; /* last, since it may alias `rotation` */
     return true;
 }
 
-/* What the node lacks for the next move, or NULL. */
+/* What the node still needs for the next transition, or NULL. */
 static const char *lacks(const Rotation *rotation, const RotationNode *node)
 {
     switch (rotation->state) {
@@ -151,7 +151,7 @@ void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *n
         }
     }
     *out = (RotationPlan){ .waits = waits.items, .wait_count = waits.len, .next = *rotation };
-    /* A list without a server is not the cluster's: it is there but cannot have been read whole. */
+    /* A list without any server is incomplete: it cannot be the entire cluster. */
     if (rotation->state != ROTATION_STEADY && waits.len == 0 && servers) {
         out->moves = true;
         out->next = forward(rotation, now_ms);

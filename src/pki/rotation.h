@@ -1,4 +1,4 @@
-/* Exchanging the CA while everybody stays connected: a decision, without effects.
+/* Rotating the CA while all nodes stay connected: decisions, without effects.
  *
  *     steady ---> prepare ---> distribute ---> issue ---> retire ---> steady
  *                    |              |            ^ |
@@ -7,11 +7,11 @@
  *     prepare      the next CA exists; waits until every server has it and trusts both
  *     distribute   waits until every node trusts both
  *     issue        the next CA signs; waits until every certificate in use is from it
- *     retire       the old CA is dropped; waits until nobody trusts it any more
+ *     retire       the old CA is dropped; waits until no node trusts it any more
  *
- * At every moment whatever certificate somebody shows, everybody else trusts the CA it is from. The
- * state is a value in the store. Whoever leads asks rotation_plan() when nodes report, and writes
- * what it says with a comparison on the old value; so it goes on after any crash. */
+ * At any time, every node trusts the CA of any certificate that another one may present. The state
+ * is a value in the store. The leader calls rotation_plan() when nodes report, and writes the
+ * result with a comparison on the old value, so the rotation continues after any crash. */
 #pragma once
 
 #include "base/buf.h"
@@ -31,36 +31,38 @@ extern const SmTable rotation_states;
 
 typedef struct Rotation {
     RotationState state;
-    Pin present; /* the CA that was there at the beginning; in steady the only one */
+    Pin present; /* the CA at the start of the rotation; in steady the only one */
     Pin next;    /* zero in steady */
     int64_t since_ms;
-    Value unknown; /* what a newer server wrote: valid as long as what it was read from */
+    Value unknown; /* fields written by a newer server; valid as long as the input */
 } Rotation;
 
 Rotation rotation_steady(const Pin *present, int64_t now_ms);
 
-/* Which CA signs, and which are trusted: what servers act by and tell the nodes. */
+/* Which CA signs, and which are trusted: what servers use and send to nodes. */
 const Pin *rotation_issuer(const Rotation *rotation);
 bool rotation_trusts_present(const Rotation *rotation);
 bool rotation_trusts_next(const Rotation *rotation);
 
-/* Fails with ERROR_CONFLICT when one is going on, ERROR_INVALID when it is the same CA. */
+/* Fails with ERROR_CONFLICT if a rotation is in progress, with ERROR_INVALID if it is the same
+ * CA. */
 MUST_CHECK bool rotation_begin(const Rotation *rotation, const Pin *next, int64_t now_ms,
                                Rotation *out, Error *err);
-/* Back to the CA of the beginning. As long as the next one has signed nothing that is at once; while
- * nodes renew they turn round; once the old one is being dropped it fails with ERROR_CONFLICT. */
-MUST_CHECK bool rotation_turn_back(const Rotation *rotation, int64_t now_ms, Rotation *out,
-                                   Error *err);
+/* Returns to the CA at the start. Immediate as long as the next CA has not signed anything; while
+ * nodes renew, they renew again with the old CA; fails with ERROR_CONFLICT once the old CA is being
+ * removed. */
+MUST_CHECK bool rotation_revert(const Rotation *rotation, int64_t now_ms, Rotation *out,
+                                Error *err);
 
-/* What a node said last. */
+/* The last report of a node. */
 typedef struct RotationNode {
     Str name;
     bool is_server;
     bool trusts_present, trusts_next;
-    Pin issuer;      /* whether its certificates, all of them, are from this one... */
-    bool has_issuer; /* ...or from more than one, or nobody knows */
-    int64_t seen_ms; /* when it said so */
-    bool silent;     /* nobody has a session with it at present */
+    Pin issuer;      /* the CA that all of its certificates are from... */
+    bool has_issuer; /* ...unless they are from several, or it is unknown */
+    int64_t seen_ms; /* time of the report */
+    bool silent;     /* currently without a session */
 } RotationNode;
 
 typedef struct RotationWait {
@@ -71,14 +73,14 @@ typedef struct RotationWait {
 } RotationWait;
 
 typedef struct RotationPlan {
-    bool moves; /* then `next` is what to write */
+    bool moves; /* `next` is the state to write */
     Rotation next;
-    RotationWait *waits; /* else for whom it waits, in the order of the nodes */
+    RotationWait *waits; /* otherwise the nodes it waits for, in their order */
     uint32_t wait_count;
 } RotationPlan;
 
-/* Nodes that were removed are not among them: removing is the way out when one never comes back.
- * Pure; one step at a time. */
+/* Removed nodes are not in the list: removing a node is the way to continue if it never returns.
+ * Pure; one transition at a time. */
 void rotation_plan(Arena *arena, const Rotation *rotation, const RotationNode *nodes,
                    uint32_t count, int64_t now_ms, RotationPlan *out);
 

@@ -22,7 +22,7 @@ static bool is_label(Str label, bool *numeric)
     return label.len > 0 && label.len <= DNS_LABEL_MAX;
 }
 
-/* The last label is never a number, so nothing is both a name and half an address. */
+/* The last label is never a number, so nothing is both a name and part of an address. */
 static bool is_dns_name(Str name)
 {
     bool numeric = true;
@@ -78,7 +78,7 @@ static bool has_name(const GENERAL_NAMES *names, GENERAL_NAME *wanted)
 static bool add_name(GENERAL_NAMES *names, Str name, Error *err)
 {
     char text[DNS_MAX + 1] = "";
-    /* A NUL would end the text early, for us and for whoever reads the certificate. */
+    /* A NUL would truncate the name, for us and for other readers of the certificate. */
     if (name.len > DNS_MAX || memchr(name.data, '\0', name.len) != NULL) {
         return error_set(err, ERROR_INVALID,
                          "a name of the API is neither a DNS name nor an IP address");

@@ -1,4 +1,4 @@
-/* The names under which the API can be reached, for its certificate. */
+/* The names of the API, for its certificate. */
 #pragma once
 
 #include <openssl/x509v3.h>
@@ -10,8 +10,8 @@ enum {
     SERVING_NAMES_MAX = 64,
 };
 
-/* Each is an IPv4 or IPv6 address or a DNS name, without wildcards; capitals are taken for small
- * letters. Fails with ERROR_INVALID, naming the first that is neither or stands there twice. Who
- * gets the names frees them. */
+/* Each is an IPv4 or IPv6 address or a DNS name, without wildcards; upper case is converted to
+ * lower case. Fails with ERROR_INVALID and names the first that is invalid or a duplicate. The
+ * caller frees the result. */
 MUST_CHECK bool serving_names_make(const Str *names, uint32_t count, GENERAL_NAMES **out,
                                    Error *err);

@@ -19,10 +19,11 @@ enum {
     CHECK_BYTES = 4,
     PAD_TO = 8,
     KEY_BLOB = 4 + 11 + 4 + ED25519_KEY, /* bytes of a public key with its type */
-    WHOLE_MAX = 384                      /* bytes of the private file, before base64 */
+    /* maximum size of the private file before base64, in bytes */
+    WHOLE_MAX = 384
 };
 
-/* Bytes put one behind the other; it never holds more than the longest comment makes. */
+/* A bounded buffer, large enough for the longest comment. */
 typedef struct Wire {
     unsigned char bytes[WHOLE_MAX];
     size_t len;
@@ -54,7 +55,7 @@ static void put_public(Wire *wire, const Ed25519Public *key)
     put_text(wire, key->bytes, sizeof key->bytes);
 }
 
-/* --- Texts ----------------------------------------------------------------------------------- */
+/* --- Encoding -------------------------------------------------------------------------------- */
 
 void ssh_private_text_clear(SshPrivateText *text)
 {
@@ -64,14 +65,14 @@ void ssh_private_text_clear(SshPrivateText *text)
 static void put_start(Wire *wire)
 {
     put_bytes(wire, MAGIC, sizeof MAGIC);
-    put_text(wire, "none", 4); /* the cipher, */
-    put_text(wire, "none", 4); /* how its key comes from a password, */
-    put_text(wire, "", 0);     /* and what that takes */
-    put_number(wire, 1);       /* key */
+    put_text(wire, "none", 4); /* cipher */
+    put_text(wire, "none", 4); /* key derivation function */
+    put_text(wire, "", 0);     /* and its options */
+    put_number(wire, 1);       /* number of keys */
 }
 
-/* The key twice over, as the format wants it: behind a number that is there twice as well, so that
- * a wrong password is seen. Here there is none. */
+/* The private part, in OpenSSH's format: the key pair, preceded by a random number that is repeated
+ * so that a wrong password can be detected. The file is not encrypted. */
 static void put_secret(Wire *wire, const Ed25519Private *key, const Ed25519Public *public,
                        const unsigned char check[CHECK_BYTES], Str comment)
 {
@@ -139,7 +140,7 @@ bool ssh_fingerprint(Str blob, char out[SSH_FINGERPRINT_TEXT + 1])
     hex_get(digits, sizeof digest, digest);
     Buf text = buf_make_in(&arena, BUF_UNLIMITED);
     base64_put(&text, str_from((const char *)digest, sizeof digest));
-    /* OpenSSH leaves out what fills the last group. */
+    /* OpenSSH omits the padding. */
     snprintf(out, SSH_FINGERPRINT_TEXT + 1, "SHA256:%.43s", text.data);
     return true;
 }
@@ -157,7 +158,7 @@ static bool make_key(const Directory *directory, const char *name, Str comment, 
     return ok && directory_write(directory, name, str_from(text.text, text.len), true, err);
 }
 
-/* The public half stands in the private file, in front of the secret. */
+/* The private file contains the public key, before the private part. */
 static bool find_public(const unsigned char *bytes, size_t len, Ed25519Public *out)
 {
     Wire start = { 0 };
@@ -191,8 +192,8 @@ static bool load_key(const Directory *directory, const char *name, Ed25519Public
                            directory->path, name);
 }
 
-bool ssh_key_provide(const Directory *directory, const char *name, Str comment, Arena *arena,
-                     Str *line, Error *err)
+bool ssh_key_ensure(const Directory *directory, const char *name, Str comment, Arena *arena,
+                    Str *line, Error *err)
 {
     const char *public_name = arena_format(arena, "%s.pub%c", name, '\0').data;
     Ed25519Public public;

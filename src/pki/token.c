@@ -10,7 +10,7 @@
 #include "pki/crypto_fault.h"
 #include "sys/sha256.h"
 
-/* Keep what is derived from a secret apart from everything else that is ever hashed. */
+/* Separate values derived from a secret from any other use of the hash function. */
 static const char key_domain[] = "eden token key 1";
 static const char hash_domain[] = "eden token hash 1";
 
@@ -77,8 +77,8 @@ void token_clear(Token *token)
     OPENSSL_cleanse(token, sizeof *token);
 }
 
-/* Of domain, id and bytes. Domains end with a NUL and ids have one length, so that no two inputs
- * give the same text. */
+/* Hashes domain, id and bytes. Domains end with a NUL and ids have a fixed length, so the encoding
+ * is unambiguous. */
 static void hash(const char *domain, const char *id, const unsigned char *bytes, size_t count,
                  char out[SHA256_HEX + 1])
 {
@@ -198,7 +198,7 @@ bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
 
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms)
 {
-    /* An id that nobody has takes as long as one that somebody has. */
+    /* Takes the same time for an unknown id as for a known one. */
     static const TokenRecord nobody = { .id = "aaaaaaaa" };
     const TokenRecord *asked = record == NULL ? &nobody : record;
     char digits[TOKEN_HASH_TEXT + 1];

@@ -1,9 +1,9 @@
 /* Join tokens: a machine that has one joins without manual approval.
  *
- * The text of a token is "ID.SECRET". The ID names its record in the store; the secret
- * never leaves the joining machine. Both sides derive a key pair from it (Ed25519): the
- * machine signs with the private key (pki/join.h), and the record contains only a hash of
- * the public key. So neither a reader of the store nor a fake server learns enough to join. */
+ * The text of a token is "ID.SECRET". The ID names its record in the store; the secret never leaves
+ * the joining machine. Both sides derive a key pair from it (Ed25519): the machine signs with the
+ * private key (pki/join.h), and the record contains only a hash of the public key. So neither a
+ * reader of the store nor a fake server learns enough to join. */
 #pragma once
 
 #include "base/arena.h"
@@ -33,32 +33,32 @@ typedef struct Token {
 } Token;
 
 MUST_CHECK bool token_make(Token *out, Error *err);
-/* Takes exactly what token_text() gives. Fails with ERROR_INVALID; the text of the error holds
+/* Accepts exactly the output of token_text(). Fails with ERROR_INVALID; the message contains
  * nothing of the token. */
 MUST_CHECK bool token_parse(Str text, Token *out, Error *err);
 void token_text(const Token *token, char out[TOKEN_TEXT + 1]); /* a secret: wipe it */
 void token_clear(Token *token);                                /* wipes it */
 DEFINE_AUTO_CLEAR(Token, token_clear)
-/* Whether it can be the id of one: for looking up its record. */
+/* Returns true if it is a valid token id, for looking up its record. */
 bool token_id_check(Str id);
 
-/* What signs for the token. Forget it (ed25519_forget) after use. */
+/* Derives the signing key of the token. Wipe it (ed25519_forget) after use. */
 void token_key(const Token *token, Ed25519Private *out);
 
-/* What the store keeps of it. */
+/* The record of a token in the store. */
 typedef struct TokenRecord {
     char id[TOKEN_ID_TEXT + 1];
-    char hash[TOKEN_HASH_TEXT + 1]; /* of the public key */
+    char hash[TOKEN_HASH_TEXT + 1]; /* hash of the public key */
     char label[TOKEN_LABEL_MAX + 1];
     int64_t created_ms;
-    int64_t expires_ms; /* from then on it is no longer good */
+    int64_t expires_ms; /* invalid from then on */
     uint32_t uses_max;
-    uint32_t uses; /* so far; counted by whoever writes the record, in the joining transaction */
-    Value unknown; /* what a newer server wrote */
+    uint32_t uses; /* so far; counted by the writer of the record, in the joining transaction */
+    Value unknown; /* fields written by a newer server */
 } TokenRecord;
 
-/* Fails with ERROR_INVALID when label, life or number of uses make no sense: a label is UTF-8
- * without control characters, a life TOKEN_LIFE_MIN_MS to TOKEN_LIFE_MAX_MS, uses 1 to TOKEN_USES_MAX. */
+/* Fails with ERROR_INVALID unless the label is UTF-8 without control characters, the lifetime is
+ * between TOKEN_LIFE_MIN_MS and TOKEN_LIFE_MAX_MS, and uses is between 1 and TOKEN_USES_MAX. */
 MUST_CHECK bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t life_ms,
                                   uint32_t uses_max, TokenRecord *out, Error *err);
 /* As JSON, "eden.token/1". */
@@ -67,16 +67,16 @@ MUST_CHECK bool token_record_read(Arena *arena, Str text, TokenRecord *out, Erro
 
 typedef enum TokenVerdict {
     TOKEN_GOOD,
-    TOKEN_UNKNOWN, /* no record with its id */
-    TOKEN_WRONG,   /* there is one, of another secret */
+    TOKEN_UNKNOWN, /* no record with this id */
+    TOKEN_WRONG,   /* the record is for another secret */
     TOKEN_EXPIRED,
     TOKEN_USED_UP,
 } TokenVerdict;
 DECLARE_ENUM_NAMES(TokenVerdict, token_verdict)
 
-/* What the token with this id is worth at that moment, to somebody who proved the private half of
- * `key`. `record` is what the store has under the id, NULL when nothing. That a token is expired or
- * used up is said only to who has its secret. */
+/* Checks a token at that time for a caller who has proven possession of the private half of `key`.
+ * `record` is the store's record with its id, or NULL. Only a holder of the secret learns that a
+ * token is expired or used up. */
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms);
-/* What its owner may be told; "unknown" and "wrong" are told the same. */
+/* The message for its holder; the same for "unknown" and "wrong". */
 const char *token_verdict_text(TokenVerdict verdict);

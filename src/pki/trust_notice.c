@@ -94,7 +94,7 @@ static bool check_serial(Str serial, Error *err)
     return hex_is(serial) || error_set(err, ERROR_INVALID, "must be hexadecimal digits");
 }
 
-/* Written by the node alone, and stored as it came. */
+/* Written only by the node, and stored verbatim. */
 static const RecordField report_fields[] = {
     { "issuer", RECORD_TEXT, RECORD_CODED_AT(TrustReport, issuer, Pin, pin_or_none_codec),
       .is_required = true, .help = "pin of the CA of its certificate; empty: not a trusted one" },

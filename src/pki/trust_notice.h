@@ -1,7 +1,8 @@
-/* What servers tell nodes about trust, and what nodes say of theirs. Pure.
+/* What servers tell nodes about trusted CAs, and what nodes report back. Pure.
  *
- * A notice is one value for all nodes: every CA to trust, and the one that signs. A report is what one node has made of it: the CAs that it trusts, and whose certificate it
- * shows. Rotation (pki/rotation.h) goes on when the reports say what it waits for. */
+ * A notice is one value for all nodes: every CA to trust, and the one that signs. A report is the
+ * state of one node: the CAs that it trusts, and the issuer of its certificate. Rotation
+ * (pki/rotation.h) proceeds when the reports show what it waits for. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,15 +17,15 @@ enum {
 typedef struct TrustNotice {
     Str bundle;        /* PEM */
     Pin issuer;        /* the CA that signs; it is in the bundle */
-    int64_t since_ms;  /* since when */
-    int64_t spread_ms; /* over which nodes with certificates of another come to renew them */
-    Value unknown;     /* what a newer server wrote */
+    int64_t since_ms;  /* since when it signs */
+    int64_t spread_ms; /* period over which renewals from another CA are spread */
+    Value unknown;     /* fields written by a newer server */
 } TrustNotice;
 
 /* "eden.trust/1" */
 void trust_notice_print(const TrustNotice *notice, Buf *out);
-/* What it points to is the arena's; `*bundle` are the CAs of it. Fails with ERROR_INVALID or
- * ERROR_LIMIT: also for a bundle with something else than CAs in it, or without the issuer. */
+/* The result is in the arena; `*bundle` is set to its CAs. Fails with ERROR_INVALID or ERROR_LIMIT,
+ * also if the bundle contains anything other than CAs, or lacks the issuer. */
 MUST_CHECK bool trust_notice_read(Arena *arena, Str text, TrustNotice *out, CertificateSet *bundle,
                                   Error *err);
 
@@ -35,10 +36,10 @@ typedef struct TrustReport {
     Pin issuer;
     char serial[SERIAL_TEXT + 1];
     int64_t not_after_ms;
-    int64_t time_ms; /* when the node said so, by its clock */
+    int64_t time_ms; /* time of the report, by the node's clock */
 } TrustReport;
 
-/* What somebody with this certificate and these CAs has to say. */
+/* Creates the report of a node with this certificate and these CAs. */
 void trust_report_make(const Certificate *own, CertificateSet bundle, int64_t now_ms,
                        TrustReport *out);
 bool trust_report_trusts(const TrustReport *report, const Pin *ca);

@@ -54,7 +54,7 @@ bool access_check(const MethodRow *row, const Caller *caller, bool *only_self, E
                      caller->identity.node);
 }
 
-/* --- About oneself --------------------------------------------------------------------------- */
+/* --- Requests about the caller itself -------------------------------------------------------- */
 
 static bool take_varint(Str *bytes, uint64_t *out)
 {
@@ -71,7 +71,7 @@ static bool take_varint(Str *bytes, uint64_t *out)
     return false;
 }
 
-/* The wire types of protobuf. */
+/* Wire types of protobuf. */
 enum {
     WIRE_VARINT = 0,
     WIRE_64 = 1,
@@ -116,7 +116,7 @@ bool access_check_self(Str message, const char *node, Error *err)
         if (!take_field(&message, &number, &type, &value)) {
             return error_set(err, ERROR_INVALID, "not a valid message");
         }
-        /* All of them: whoever reads it may take the first or the last. */
+        /* Check all occurrences: a parser may use the first or the last. */
         if (number == 1 && (type != WIRE_BYTES || (value.len > 0 && !str_eq_c(value, node)))) {
             return error_set(err, ERROR_DENIED, "node '%s' may call this only for itself", node);
         }

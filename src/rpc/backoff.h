@@ -1,4 +1,4 @@
-/* How long to wait before the next try. Pure. */
+/* How long to wait before the next attempt. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -8,6 +8,7 @@ enum {
     BACKOFF_MAX_MS = 30 * 1000,
 };
 
-/* Anything from 0 to twice as much with each failure, up to the maximum: when a server comes back,
- * those that wait for it come spread over that time. `chance` is a random number. */
+/* A random delay between 0 and a limit that doubles with each failure, up to a maximum: when a
+ * server comes back, waiting clients reconnect spread over that time. `chance` is a random
+ * number. */
 int64_t backoff_ms(uint32_t failures, uint64_t chance);

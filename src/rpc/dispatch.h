@@ -1,5 +1,5 @@
-/* Dispatches calls from a gRPC server to the handlers of services: each one passes
- * access_check before its handler starts, and before its message is looked at. Loop thread. */
+/* Dispatches calls from a gRPC server to the handlers of services. Each call passes access_check
+ * before its handler starts and before its message is parsed. Loop thread only. */
 #pragma once
 
 #include "net/grpc_server.h"
@@ -7,23 +7,23 @@
 
 typedef struct Dispatch Dispatch;
 
-/* A method and who deals with it. The handler uses the call as any other; grpc_call_data is its own,
- * dispatch_data is `data`. It must not cancel calls, but finish them. */
+/* A method and its handler. The handler uses the call as usual; grpc_call_data belongs to it,
+ * dispatch_data returns `data`. It must finish calls, not cancel them. */
 typedef struct MethodBinding {
     Method method;
     const GrpcHandler *handler;
     void *data;
 } MethodBinding;
 
-/* What is known of a peer now; asked for every call. */
+/* Describes a peer; called for every call. */
 typedef void DispatchDescribe(void *context, const Peer *peer, Caller *out);
 
-/* Methods without a binding are unknown ones. */
+/* Methods without a binding are treated as unknown. */
 Dispatch *dispatch_new(const MethodBinding *bindings, uint32_t count, DispatchDescribe *describe,
                        void *context);
-void dispatch_free(Dispatch *dispatch); /* after the servers that use it; NULL is allowed */
+void dispatch_free(Dispatch *dispatch); /* must outlive the servers that use it; NULL is allowed */
 DEFINE_AUTO(Dispatch, dispatch_free)
 
-/* Sets methods, authorize and context of a server that is to be. */
+/* Sets methods, authorize and context of a server that is about to be created. */
 void dispatch_serve(Dispatch *dispatch, GrpcServerOptions *options);
 void *dispatch_data(const GrpcCall *call);

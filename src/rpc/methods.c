@@ -5,7 +5,7 @@
 enum {
     METHOD_SMALL_MAX = 4 * 1024,
     METHOD_KEY_MAX = 16 * 1024,
-    METHOD_STORE_MAX = 3 * 1024 * 1024, /* what the store takes, and its wrapping */
+    METHOD_STORE_MAX = 3 * 1024 * 1024, /* limit of the store, plus overhead */
 };
 
 const MethodRow method_rows[METHOD_COUNT] = {

@@ -3,12 +3,12 @@
 
 #include "net/grpc.h"
 
-/* Who may call, any of them. */
+/* Permitted callers, as bits. */
 enum {
-    CALLER_LOCAL = 1 << 0,  /* an operator on the server's own machine, by the Unix socket */
-    CALLER_NODE = 1 << 1,   /* a node that is approved and not revoked */
-    CALLER_SELF = 1 << 2,   /* such a node, about itself: the first field of the request, "node", is
-                             * its name or empty */
+    CALLER_LOCAL = 1 << 0, /* an operator on the server's own machine, through the Unix socket */
+    CALLER_NODE = 1 << 1,  /* an approved node that is not revoked */
+    /* such a node, about itself: the first field of the request, "node", is its name or empty */
+    CALLER_SELF = 1 << 2,
     CALLER_SERVER = 1 << 3, /* such a node that is a server */
 };
 
@@ -22,7 +22,7 @@ typedef enum Method {
 typedef struct MethodRow {
     const char *path; /* "/eden.v1.Store/Txn" */
     GrpcKind kind;
-    uint32_t request_max; /* bytes of one message */
+    uint32_t request_max; /* maximum size of a request, in bytes */
     unsigned callers;
     const char *help;
 } MethodRow;

@@ -1,3 +1,6 @@
+/* A linked list of records in order of their sequence numbers, split by three positions:
+ * `stored` (durable), `sent`, and `unsent` (next to send). Only stored records are sent, and
+ * only unsent logs are dropped. */
 #include "rpc/outbox.h"
 
 #include <stdlib.h>
@@ -7,19 +10,19 @@
 
 typedef struct Item Item;
 struct Item {
-    Record record; /* key and body lie behind this struct */
+    Record record; /* key and body follow the struct */
     Item *next, *previous;
 };
 
 struct Outbox {
     OutboxOptions options;
     Item *first, *last;
-    Item *unsent; /* the next one to send; NULL: all were */
+    Item *unsent; /* next record to send; NULL: all were sent */
     uint32_t count;
     size_t bytes;
-    uint64_t given;  /* the last number */
-    uint64_t stored; /* up to here they are durable */
-    uint64_t sent;   /* up to here they may have been sent, perhaps by an earlier process */
+    uint64_t given;  /* last sequence number assigned */
+    uint64_t stored; /* records up to here are durable */
+    uint64_t sent;   /* records up to here may have been sent, possibly by an earlier process */
     uint64_t lost;   /* logs dropped since the last record */
     uint64_t dropped;
     bool refused;
@@ -108,9 +111,9 @@ void outbox_restore(Outbox *outbox, const Record *record)
     append(outbox, record);
 }
 
-/* Drops logs, the newest first, until `wanted` bytes fit or no log is left that was not sent. The
- * newest are what the count in the next record stands for: nothing lies between them and it but
- * records that are no logs. What a dropped one had to tell of others goes on with its own. */
+/* Drops unsent logs, newest first, until `wanted` bytes fit or none is left. The `lost` count of
+ * the next record stands for the newest logs: there are only records of other kinds between them
+ * and it. The `lost` count of a dropped record is carried over. */
 static void make_room(Outbox *outbox, size_t wanted)
 {
     Item *item = outbox->last;

@@ -9,10 +9,10 @@
 DEFINE_ENUM_NAMES(RecordKind, record_kind, [RECORD_FACTS] = "facts", [RECORD_STATUS] = "status",
                   [RECORD_RESULT] = "result", [RECORD_LOG] = "log")
 
-/* --- Writing ---------------------------------------------------------------------------------
+/* --- Encoding --------------------------------------------------------------------------------
  *
- * protobuf-c wants texts with a NUL behind them and lists of pointers: both are made in an arena
- * that lives as long as the writing. */
+ * protobuf-c expects NUL-terminated strings and lists of pointers: both are created in an arena
+ * that lives until the message is encoded. */
 
 static char *text_out(Arena *arena, Str text)
 {
@@ -180,9 +180,9 @@ void server_message_encode(const ServerMessage *message, Buf *out)
     wire_pack(&wire.base, out);
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Decoding -------------------------------------------------------------------------------- */
 
-/* A short text for people and logs: valid UTF-8, without control characters. */
+/* A short string for display and logs: valid UTF-8, without control characters. */
 static bool text_in(const char *text, const char *what, size_t max, Str *out, Error *err)
 {
     Str s = str_from_c(text);
@@ -194,7 +194,7 @@ static bool text_in(const char *text, const char *what, size_t max, Str *out, Er
     }
     for (size_t i = 0; i < s.len; i++) {
         if ((unsigned char)s.data[i] < 0x20 || s.data[i] == 0x7f) {
-            return error_set(err, ERROR_INVALID, "%s has a control character", what);
+            return error_set(err, ERROR_INVALID, "%s contains a control character", what);
         }
     }
     *out = s;
@@ -234,7 +234,7 @@ static bool hello_in(const Eden__V1__NodeHello *wire, NodeHello *out, Error *err
     uint32_t chosen;
     Error other;
     *out = (NodeHello){ .protocol = wire->protocol, .protocol_newest = wire->protocol_newest };
-    /* Another protocol may mean something else by everything that follows. */
+    /* In another protocol, the following fields may have a different meaning. */
     if (!session_protocol_choose(out, &chosen, &other)) {
         return true;
     }
@@ -445,7 +445,7 @@ bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err)
     uint32_t newest = hello->protocol_newest < oldest ? oldest : hello->protocol_newest;
     uint32_t chosen = newest < SESSION_PROTOCOL ? newest : SESSION_PROTOCOL;
     if (chosen < oldest) {
-        chosen = oldest; /* which is newer than all of ours */
+        chosen = oldest; /* newer than all of ours */
     }
     *out = chosen;
     return session_protocol_check(chosen, "the node", err);

@@ -1,8 +1,8 @@
 /* The messages of a session, as values, and their encoding. Pure.
  *
- * Decoding is strict: a message has one kind, strings are short, names are valid,
- * lists have limits, sequence numbers increase. So the state machines
- * (session_node.h, session_server.h) work only with valid values, whoever sent them. */
+ * Decoding is strict: a message has one kind, strings are short, names are valid, lists are
+ * limited, sequence numbers increase. So the state machines (session_node.h, session_server.h) work
+ * only with valid values, regardless of the sender. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,33 +11,33 @@
 #include "base/error.h"
 
 enum {
-    SESSION_PROTOCOL_OLDEST = 1, /* that is spoken here */
-    SESSION_PROTOCOL = 1,        /* the newest */
+    SESSION_PROTOCOL_OLDEST = 1, /* oldest supported version */
+    SESSION_PROTOCOL = 1,        /* newest supported version */
 
-    SESSION_TEXT_MAX = 128,             /* bytes of versions, ids and names */
-    SESSION_WATCHES_MAX = 16,           /* of one node */
-    SESSION_REASON_MAX = 200,           /* bytes of a refusal */
-    SESSION_REFUSALS_MAX = 16,          /* of one ack */
-    SESSION_RECORDS_MAX = 64,           /* of one message: fits into one transaction */
+    SESSION_TEXT_MAX = 128,             /* maximum length of versions, ids and names, in bytes */
+    SESSION_WATCHES_MAX = 16,           /* per node */
+    SESSION_REASON_MAX = 200,           /* maximum length of a reason, in bytes */
+    SESSION_REFUSALS_MAX = 16,          /* per ack */
+    SESSION_RECORDS_MAX = 64,           /* per message: fits into one transaction */
     SESSION_RECORD_KEY_MAX = 512,       /* bytes */
-    SESSION_RECORD_MAX = 1024 * 1024,   /* bytes of a body */
-    SESSION_RECORDS_BYTES = 256 * 1024, /* of one message, unless its first record is larger */
-    SESSION_CHANGES_MAX = 1000,         /* of one message */
+    SESSION_RECORD_MAX = 1024 * 1024,   /* maximum size of a body, in bytes */
+    SESSION_RECORDS_BYTES = 256 * 1024, /* per message, unless its first record is larger */
+    SESSION_CHANGES_MAX = 1000,         /* per message */
     SESSION_KEY_MAX = 4096,             /* bytes */
-    SESSION_UP_MAX = 2 * 1024 * 1024,   /* bytes of a whole message */
+    SESSION_UP_MAX = 2 * 1024 * 1024,   /* maximum size of a message, in bytes */
     SESSION_DOWN_MAX = 4 * 1024 * 1024,
 
-    SESSION_SKEW_MS = 30 * 1000, /* by more the clocks of node and server should not differ */
+    SESSION_SKEW_MS = 30 * 1000, /* clocks of node and server should not differ by more */
 };
 
-#define SESSION_REVISION_MAX ((int64_t)1 << 42) /* above all that a store gets to */
+#define SESSION_REVISION_MAX ((int64_t)1 << 42) /* higher than any revision a store can reach */
 
-/* --- From the node --------------------------------------------------------------------------- */
+/* --- Messages from the node ------------------------------------------------------------------ */
 
-/* Where a watch has got to. */
+/* The position of a watch. */
 typedef struct WatchPosition {
-    Str store;        /* whose revisions they are; empty: nothing is known yet */
-    int64_t revision; /* everything up to here is there */
+    Str store;        /* store that the revision belongs to; empty: no position yet */
+    int64_t revision; /* all changes up to here were processed */
 } WatchPosition;
 
 typedef struct Watching {
@@ -46,8 +46,8 @@ typedef struct Watching {
 } Watching;
 
 typedef struct NodeHello {
-    uint32_t protocol;        /* the oldest that it speaks, and */
-    uint32_t protocol_newest; /* the newest; 0: that one alone */
+    uint32_t protocol;        /* oldest supported version */
+    uint32_t protocol_newest; /* newest supported version; 0: same as the oldest */
     Str node;
     Str boot_id;
     Str version;
@@ -61,17 +61,17 @@ typedef enum RecordKind {
     RECORD_FACTS,
     RECORD_STATUS,
     RECORD_RESULT,
-    RECORD_LOG, /* the first to go when there is no room */
-    /* A record may have a larger number: a newer eden made it. It is refused by who takes it. */
+    RECORD_LOG, /* dropped first when there is no space */
+    /* A record from a newer eden may have a larger value; the server rejects it. */
 } RecordKind;
 DECLARE_ENUM_NAMES(RecordKind, record_kind)
 
 typedef struct Record {
-    uint64_t sequence; /* from 1 on */
+    uint64_t sequence; /* starts with 1 */
     RecordKind kind;
     Str key;
     Str body;
-    uint64_t lost; /* so many records of logs before this one, at most, had to be dropped */
+    uint64_t lost; /* upper bound of the number of logs that were dropped before this record */
 } Record;
 
 typedef struct Taken {
@@ -80,7 +80,7 @@ typedef struct Taken {
 } Taken;
 
 typedef struct Pong {
-    uint64_t id; /* of the ping */
+    uint64_t id; /* id of the ping */
     int64_t wall_ms;
 } Pong;
 
@@ -105,19 +105,19 @@ typedef struct NodeMessage {
 } NodeMessage;
 
 void node_message_encode(const NodeMessage *message, Buf *out);
-/* What it points to is in `arena`. Fails with ERROR_INVALID or ERROR_LIMIT. */
+/* The result points into `arena`. Fails with ERROR_INVALID or ERROR_LIMIT. */
 MUST_CHECK bool node_message_decode(Arena *arena, Str bytes, NodeMessage *out, Error *err);
 
-/* --- From the server ------------------------------------------------------------------------- */
+/* --- Messages from the server ---------------------------------------------------------------- */
 
-/* A watch of which nothing is told. */
+/* A watch that the server does not serve. */
 typedef struct RefusedWatch {
-    uint32_t watch; /* its place in the hello of the node */
+    uint32_t watch; /* index in the hello of the node */
     Str reason;
 } RefusedWatch;
 
 typedef struct ServerHello {
-    uint32_t protocol; /* the newest that both speak */
+    uint32_t protocol; /* newest version that both support */
     Str server;
     int64_t wall_ms;
     uint64_t sequence;
@@ -135,8 +135,7 @@ typedef struct Ack {
     uint64_t sequence;
     const Refusal *refusals;
     uint32_t refusal_count;
-    uint64_t
-        delay_ms; /* the next records wait so long for the budget of the node; 0: they do not */
+    uint64_t delay_ms; /* delay of the next records because of the node's rate limit; 0: none */
 } Ack;
 
 typedef struct Change {
@@ -146,14 +145,14 @@ typedef struct Change {
     int64_t revision;
 } Change;
 
-/* Several make a unit: up to and with the one that is complete. A reset begins one, also in the
- * middle of another, which then is none. */
+/* Several messages form a unit, up to and including the one that is complete. A reset starts a new
+ * unit and discards an unfinished one. */
 typedef struct Changes {
     uint32_t watch;
     const Change *changes;
     uint32_t change_count;
     int64_t revision;
-    bool reset; /* this unit says everything there is, in place of what is known */
+    bool reset; /* this unit is a full snapshot that replaces the previous state */
     bool complete;
 } Changes;
 
@@ -181,11 +180,11 @@ typedef struct ServerMessage {
 void server_message_encode(const ServerMessage *message, Buf *out);
 MUST_CHECK bool server_message_decode(Arena *arena, Str bytes, ServerMessage *out, Error *err);
 
-/* Whether the clocks differ by more than they should. */
+/* Returns true if the clocks differ by more than SESSION_SKEW_MS. */
 bool session_is_skewed(int64_t server_ms, int64_t node_ms);
 
-/* Whether this protocol is spoken here; `whose` is who speaks it. Fails with ERROR_INVALID and a
- * text that names both. */
+/* Fails with ERROR_INVALID, and a message that names both versions, unless this version is
+ * supported; `whose` names the peer. */
 MUST_CHECK bool session_protocol_check(uint32_t protocol, const char *whose, Error *err);
-/* The newest protocol that is spoken here and by a node of that hello. Fails likewise. */
+/* Chooses the newest version that both support. Fails likewise. */
 MUST_CHECK bool session_protocol_choose(const NodeHello *hello, uint32_t *out, Error *err);

@@ -1,3 +1,8 @@
+/* The state machine of session_node.h.
+ *
+ * In state live, pump() sends the response to a ping first, then acks of processed changes, then
+ * records, as long as the stream can take them. Every message is validated against the state
+ * before it has an effect; a violation closes the connection and counts as a failure. */
 #include "rpc/session_node.h"
 
 #include <inttypes.h>
@@ -10,12 +15,12 @@
 
 typedef struct NodeWatch {
     int64_t revision; /* complete up to here */
-    int64_t at;       /* the revision of the last change */
-    int64_t taken;    /* what to say of the one that was dealt with */
-    uint64_t ticket;  /* of the one that the owner deals with; 0: none */
-    bool known;       /* our position is one of this server's store, or a reset has come */
-    bool resetting;   /* within a unit that says everything there is */
-    bool taken_due;   /* it is done, and the server does not know */
+    int64_t at;       /* revision of the last change */
+    int64_t taken;    /* revision to acknowledge */
+    uint64_t ticket;  /* of the changes that the owner is processing; 0: none */
+    bool known;       /* our position belongs to this server's store, or a reset has arrived */
+    bool resetting;   /* within a full snapshot */
+    bool taken_due;   /* processed, but not acknowledged yet */
     bool refused;
 } NodeWatch;
 
@@ -30,11 +35,11 @@ struct SessionNode {
     int64_t live_since_ms;
     int64_t until_ms;
     Error why;
-    uint64_t tickets; /* given */
-    uint64_t ping;    /* the one that is to be answered */
+    uint64_t tickets; /* number of tickets issued */
+    uint64_t ping;    /* ping that is to be answered */
     bool pong_due;
     NodeWatch watches[SESSION_WATCHES_MAX];
-    Arena arena; /* of the message that is being read */
+    Arena arena; /* of the message being processed */
 };
 
 static const SmState node_states[] = {
@@ -50,7 +55,7 @@ static const SmState node_states[] = {
 static bool node_holds(const void *owner, unsigned state)
 {
     const SessionNode *session = owner;
-    /* Every state that waits for somebody ends by itself; the others wait for nobody. */
+    /* Every state that waits for a peer has a timeout; the others wait for nothing. */
     return loop_timer_started(&session->timer) == (state != SESSION_IDLE && state != SESSION_LIVE);
 }
 
@@ -74,9 +79,9 @@ static bool is_connected(const SessionNode *session)
     return session->sm.state == SESSION_GREETING || session->sm.state == SESSION_LIVE;
 }
 
-/* --- Trying again ---------------------------------------------------------------------------- */
+/* --- Retries --------------------------------------------------------------------------------- */
 
-/* The connection is gone already. */
+/* The connection is already closed. */
 static void wait_for_next(SessionNode *session, const Error *why)
 {
     int64_t now = loop_now_ms(session->options.loop);
@@ -275,7 +280,7 @@ static bool acknowledged(SessionNode *session, const Ack *ack, Error *err)
     return true;
 }
 
-/* Whether they follow what was told before: nothing twice, nothing out of order. */
+/* Checks that the changes continue the previous ones: no duplicates, in order. */
 static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
 {
     if (changes->reset) {
@@ -288,7 +293,7 @@ static bool changes_follow(NodeWatch *watch, const Changes *changes, Error *err)
     for (uint32_t i = 0; i < changes->change_count; i++) {
         int64_t revision = changes->changes[i].revision;
         if (watch->resetting) {
-            continue; /* keys come in their own order */
+            continue; /* the keys of a snapshot are ordered by key */
         }
         if (revision <= watch->revision || revision < watch->at) {
             return error_set(err, ERROR_INVALID,
@@ -372,7 +377,7 @@ void session_node_message(SessionNode *session, Str message)
     arena_clear(&session->arena);
 }
 
-/* --- What the owner says --------------------------------------------------------------------- */
+/* --- Calls from the owner -------------------------------------------------------------------- */
 
 static void copy_text(char out[SESSION_TEXT_MAX + 1], Str text)
 {
@@ -410,7 +415,7 @@ void session_node_start(SessionNode *session)
     if (session->sm.state != SESSION_IDLE) {
         return;
     }
-    /* All nodes have the same list; they shall not all start with its first server. */
+    /* All nodes have the same list; they should not all start with the first server. */
     session->server =
         (uint32_t)(loop_random(session->options.loop) % session->options.server_count);
     session->failures = 0;

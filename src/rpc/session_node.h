@@ -1,15 +1,16 @@
-/* The node's side of a session: finds a server, tells it what is in the outbox until each record has
- * arrived, and takes the changes that it watches. A machine on a loop; the connection, the outbox's
- * storage and what changes are for belong to its owner. Loop thread.
+/* The node's side of a session: finds a server, sends it the records in the outbox until each is
+ * acknowledged, and receives the changes of its watches. A state machine on a loop; its owner
+ * implements the connection, the storage of the outbox and the processing of changes. Loop thread
+ * only.
  *
  *     idle -> connecting -> greeting -> live
  *                ^              |         |
  *                |              v         v
  *                +----------- waiting (until, why)
  *
- * Between two tries it waits longer with each failure, by chance (backoff.h), and goes on to the
- * next server. None of the owner's functions may call back into the machine before it returns,
- * except where it is said. */
+ * Between two attempts it waits with exponential backoff and jitter (backoff.h), and tries the next
+ * server. Unless noted otherwise, the owner's functions must not call back into the state machine
+ * before they return. */
 #pragma once
 
 #include "rpc/outbox.h"
@@ -26,36 +27,38 @@ typedef enum SessionNodeState {
 } SessionNodeState;
 
 enum {
-    SESSION_OPEN_MS = 15 * 1000, /* for a connection, and then for the server's hello */
-    SESSION_GOOD_MS = 10 * 1000, /* so long live makes earlier failures forgotten */
+    SESSION_OPEN_MS = 15 * 1000, /* for a connection, then for the server's hello */
+    SESSION_GOOD_MS = 10 * 1000, /* earlier failures are forgotten after this long in state live */
 };
 
 typedef struct SessionNodeOps {
-    /* Opens a connection and the stream to a server, by its place in the owner's list. Then come
-     * session_node_connected, _message, _writable, and _closed once, in later turns. */
+    /* Connects to a server, given its index in the owner's list, and opens the stream. Then the
+     * owner calls session_node_connected, _message, _writable, and _closed once, in later
+     * iterations of the loop. */
     void (*connect)(void *context, uint32_t server);
-    /* Ends it; nothing more is told of it. */
+    /* Closes the connection; the owner reports nothing more about it. */
     void (*disconnect)(void *context);
     bool (*can_send)(void *context);
-    /* Takes a copy of any one message when it can send. */
+    /* Copies the message. Called only if it can send. */
     void (*send)(void *context, Str message);
 
-    /* How far a watch is, durably; valid until the next call. Nothing that was told before becomes
-     * durable after this was asked. */
+    /* The durable position of a watch; valid until the next call. Changes passed on earlier must
+     * not become durable after this call. */
     WatchPosition (*position)(void *context, uint32_t watch);
-    /* Borrowed for the call. When it is dealt with, session_node_taken with the ticket, also from
-     * within; before that there is no other of this watch in this connection. The changes up to a complete one belong together: they
-     * and the new position, which is that of `store`, become durable at one moment, or not at all;
-     * then they are told again. */
+    /* Borrowed for the call. Once they are processed, the owner calls session_node_taken with the
+     * ticket, possibly from within; until then there are no further changes for this watch on this
+     * connection. The changes up to a complete one belong together: they and the new position in
+     * `store` must become durable atomically or not at all; in the latter case they are sent
+     * again. */
     void (*changes)(void *context, const Changes *changes, Str store, uint64_t ticket);
 
-    /* These may be NULL. */
-    /* Nothing will be told of this watch in this session: the server does not know its name. */
+    /* The following may be NULL. */
+    /* This watch gets no changes in this session: the server does not support its name. */
     void (*watch_refused)(void *context, uint32_t watch, Str reason);
     void (*moved)(void *context, SessionNodeState state);
-    void (*refused)(void *context, const Refusal *refusal); /* the server will never take it */
+    void (*refused)(void *context, const Refusal *refusal); /* the server will never accept it */
     void (*skewed)(void *context, int64_t server_ms, int64_t node_ms);
-    /* The next records wait so long: this node has used up the rate that the server gives it. */
+    /* The next records are delayed: this node has exceeded its rate limit on the server. */
     void (*delayed)(void *context, uint64_t delay_ms);
 } SessionNodeOps;
 
@@ -76,30 +79,30 @@ DEFINE_AUTO(SessionNode, session_node_free)
 
 void session_node_start(SessionNode *session);
 void session_node_stop(SessionNode *session);
-/* The owner's list is another one. A connection that stands is not touched. */
+/* The owner's list has changed. An established connection is not affected. */
 void session_node_set_servers(SessionNode *session, uint32_t count);
 
-/* --- What happens to the connection ---------------------------------------------------------- */
+/* --- Events of the connection ---------------------------------------------------------------- */
 
 void session_node_connected(SessionNode *session);
 void session_node_message(SessionNode *session, Str message);
 void session_node_writable(SessionNode *session); /* it can send again */
-/* ERROR_DENIED and ERROR_INVALID say that trying again soon is no use. */
+/* ERROR_DENIED and ERROR_INVALID mean that retrying soon is pointless. */
 void session_node_closed(SessionNode *session, const Error *why);
 
-/* --- What happens at home -------------------------------------------------------------------- */
+/* --- Events of the owner --------------------------------------------------------------------- */
 
 void session_node_wake(SessionNode *session); /* the outbox may have something to send */
 /* A ticket of an earlier connection is ignored. */
 void session_node_taken(SessionNode *session, uint32_t watch, uint64_t ticket);
 
-/* --- For people ------------------------------------------------------------------------------ */
+/* --- Status ---------------------------------------------------------------------------------- */
 
 typedef struct SessionNodeStatus {
     SessionNodeState state;
-    uint32_t server;  /* the one that it has, tries, or is going to try */
-    int64_t until_ms; /* of waiting, by the loop */
-    const Error *why; /* of waiting; else NULL */
+    uint32_t server;  /* current server, or the next one to try */
+    int64_t until_ms; /* for waiting, by the loop's clock */
+    const Error *why; /* for waiting; otherwise NULL */
     uint32_t failures;
 } SessionNodeStatus;
 

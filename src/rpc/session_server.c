@@ -1,3 +1,9 @@
+/* The state machine of session_server.h.
+ *
+ * Records are applied one message at a time: drop what the cursor covers, apply the rest in a
+ * transaction that compares the cursor, acknowledge. The cursor is loaded when the session
+ * opens, and again after a failed or uncertain attempt, because the transaction may have been
+ * committed. The stream is paused when more than SESSION_INBOX_BYTES of records wait. */
 #include "rpc/session_server.h"
 
 #include <stdlib.h>
@@ -14,7 +20,7 @@ typedef enum ServerState {
     SERVER_OVER,
 } ServerState;
 
-/* A message with records that waits to be taken. */
+/* A message with records that are not applied yet. */
 typedef struct Inbox Inbox;
 struct Inbox {
     Inbox *next;
@@ -26,16 +32,16 @@ struct Inbox {
 
 typedef enum Work {
     WORK_NONE,
-    WORK_LOAD,  /* asked for the cursor */
-    WORK_APPLY, /* asked to take records */
-    WORK_RETRY, /* waits to ask again */
+    WORK_LOAD,  /* loading the cursor */
+    WORK_APPLY, /* applying records */
+    WORK_RETRY, /* waiting to retry */
 } Work;
 
 typedef struct ServerWatch {
     bool started;
-    bool telling; /* changes are on their way, and not taken */
+    bool telling; /* changes were sent and not acknowledged */
     int64_t revision;
-    Buf unsent; /* a message for which there was no room */
+    Buf unsent; /* a message that could not be sent yet */
 } ServerWatch;
 
 struct SessionServer {
@@ -48,16 +54,16 @@ struct SessionServer {
     NodeHello *hello;
     uint32_t protocol;
     uint64_t epoch;
-    SessionCursor cursor; /* as it is in the store, as far as we know */
+    SessionCursor cursor; /* as in the store, as far as we know */
     bool ours;            /* the cursor has been seen in our epoch */
     Work work;
     Inbox *first, *last;
     size_t inbox_bytes;
     bool paused;
-    Buf ack; /* a message for which there was no room */
+    Buf ack; /* a message that could not be sent yet */
     Buf ping;
-    uint64_t pings; /* the last one */
-    bool pinging;   /* it is not answered */
+    uint64_t pings; /* id of the last one */
+    bool pinging;   /* the last ping is not answered yet */
     int64_t ping_ms;
     ServerWatch *watches;
     uint32_t watch_count;
@@ -72,7 +78,7 @@ static const SmState server_states[] = {
 
 static const SmTable server_table = { "node session", server_states, COUNT_OF(server_states) };
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- Closing --------------------------------------------------------------------------------- */
 
 static void drop_first(SessionServer *session)
 {
@@ -98,7 +104,7 @@ static void end(SessionServer *session)
         buf_clear(&session->watches[i].unsent);
     }
     session->watch_count = 0;
-    /* What is being taken is still looked at. */
+    /* Records that are being applied are still in use. */
     while (session->first != NULL && session->work != WORK_APPLY) {
         drop_first(session);
     }
@@ -121,7 +127,7 @@ static bool can_send(const SessionServer *session)
     return session->options.ops->can_send(session->options.context);
 }
 
-/* Now, or when there is room. */
+/* Sends the message now, or keeps it until there is space. */
 static void send_or_keep(SessionServer *session, const ServerMessage *message, Buf *kept)
 {
     BUG_IF(kept->len > 0);
@@ -156,7 +162,7 @@ static void send_ack(SessionServer *session, const Refusal *refusals, uint32_t c
 void session_server_delayed(SessionServer *session, uint64_t delay_ms)
 {
     BUG_IF(session->work != WORK_APPLY);
-    /* Only news: when there is no room for it now, it is not worth keeping. */
+    /* Only informative: if it cannot be sent now, drop it. */
     if (session->sm.state == SERVER_LIVE && session->ack.len == 0 && can_send(session)) {
         AUTO_CLEAR(Buf) out = buf_make(SESSION_DOWN_MAX);
         uint64_t taken = session->ours ? session->cursor.sequence : 0;
@@ -166,7 +172,7 @@ void session_server_delayed(SessionServer *session, uint64_t delay_ms)
     }
 }
 
-/* --- Taking records -------------------------------------------------------------------------- */
+/* --- Applying records ------------------------------------------------------------------------ */
 
 static void retry_later(SessionServer *session)
 {
@@ -182,7 +188,7 @@ static void load(SessionServer *session)
     session->options.ops->load(session->options.context);
 }
 
-/* Records that were taken already go, and are acknowledged once more. */
+/* Drops records that were already applied, and acknowledges them again. */
 static bool drop_known(SessionServer *session)
 {
     uint64_t taken = session->cursor.epoch == session->epoch ? session->cursor.sequence : 0;
@@ -202,7 +208,8 @@ static bool drop_known(SessionServer *session)
     return any;
 }
 
-/* The next records, unless something is under way or the last ack could not be sent. */
+/* Applies the next records, unless an operation is in progress or the last ack could not be
+ * sent. */
 static void apply_next(SessionServer *session)
 {
     if (session->work != WORK_NONE || session->ack.len > 0) {
@@ -231,7 +238,7 @@ static void retry_runs(void *context)
 {
     SessionServer *session = context;
     session->work = WORK_NONE;
-    /* The cursor first: nobody knows how the last try ended. */
+    /* Load the cursor first: it is unknown how the last attempt ended. */
     load(session);
 }
 
@@ -256,14 +263,14 @@ void session_server_applied(SessionServer *session, const Refusal *refusals, uin
         apply_next(session);
     } else if (err->kind == ERROR_CONFLICT) {
         load(session);
-    } else if (error_is_passing(err)) {
+    } else if (error_is_transient(err)) {
         retry_later(session);
     } else {
         finish(session, err);
     }
 }
 
-/* --- The beginning --------------------------------------------------------------------------- */
+/* --- Opening --------------------------------------------------------------------------------- */
 
 static void beat(void *context)
 {
@@ -274,13 +281,15 @@ static void beat(void *context)
         finish(session, &why);
         return;
     }
-    /* Of thousands of sessions many beat at the same moment, so that the loop wakes up seldom. */
+    /* Aligned, so that many of thousands of sessions beat at the same time and the loop wakes up
+     * less often. */
     loop_timer_start(&session->timer,
                      SESSION_BEAT_MS - loop_now_ms(session->options.loop) % SESSION_BEAT_STEP_MS);
     session->options.ops->beat(session->options.context);
 }
 
-/* A node that is newer than this server asks for more than there is: it gets the rest. */
+/* A node that is newer than this server may request watches that do not exist here: it gets the
+ * others. */
 static void refuse_watch(SessionServer *session, uint32_t watch, const Error *why, ServerHello *out)
 {
     Str reason = str_slice(str_from_c(why->text), 0, SESSION_REASON_MAX);
@@ -338,7 +347,7 @@ void session_server_loaded(SessionServer *session, SessionCursor cursor, const E
         return;
     }
     if (err != NULL) {
-        if (error_is_passing(err) && session->sm.state == SERVER_LIVE) {
+        if (error_is_transient(err) && session->sm.state == SERVER_LIVE) {
             retry_later(session);
         } else {
             finish(session, err);
@@ -403,7 +412,7 @@ static bool hello_came(SessionServer *session, Str bytes, Error *err)
 
 /* --- Receiving ------------------------------------------------------------------------------- */
 
-/* Counted as the memory that it takes: a message may be much smaller. */
+/* Charges the memory that the records use: the message may be much smaller. */
 static void records_came(SessionServer *session, Inbox *inbox)
 {
     inbox->bytes = sizeof *inbox + inbox->arena.held;
@@ -488,7 +497,7 @@ void session_server_message(SessionServer *session, Str message)
     }
 }
 
-/* --- What the owner says --------------------------------------------------------------------- */
+/* --- Calls from the owner -------------------------------------------------------------------- */
 
 static void copy_text(char *out, size_t size, Str text)
 {

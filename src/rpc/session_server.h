@@ -1,14 +1,14 @@
-/* The server's side of one session: takes each record of a node once, keeps the node's lease alive,
- * and hands on the changes that the node watches. A machine on a loop; the stream, the store and
- * where changes come from belong to its owner. Loop thread.
+/* The server's side of one session: applies each record of a node once, keeps the node's lease
+ * alive, and forwards the changes that the node watches. A state machine on a loop; its owner
+ * implements the stream, the store and the source of changes. Loop thread only.
  *
  *     greeting -> loading -> live -> over
  *
- * Once: a record and the cursor that says so become durable in one transaction, which fails when
- * the cursor is not what it was. So two sessions of the same node, one of which is about to learn
- * that its connection is dead, cannot both take a record, whichever servers they are on.
+ * Exactly once: a record and the cursor that covers it become durable in one transaction, which
+ * fails if the cursor has changed. So two sessions of the same node, one of which has not noticed
+ * yet that its connection is dead, cannot both apply a record, even on different servers.
  *
- * None of the owner's functions may call back into the machine before it returns. */
+ * The owner's functions must not call back into the state machine before they return. */
 #pragma once
 
 #include "rpc/session_message.h"
@@ -18,51 +18,52 @@
 typedef struct SessionServer SessionServer;
 
 enum {
-    SESSION_HELLO_MS = 15 * 1000,      /* for the node's hello */
-    SESSION_LEASE_S = 15,              /* so long a node that was cut off counts as alive */
-    SESSION_BEAT_MS = 10 * 1000,       /* that often, at least, its lease is kept alive */
-    SESSION_BEAT_STEP_MS = 500,        /* at multiples of this */
-    SESSION_RETRY_MS = 1000,           /* about so long until a write is tried again */
-    SESSION_INBOX_BYTES = 1024 * 1024, /* of memory for what waits to be taken; one message more */
+    SESSION_HELLO_MS = 15 * 1000, /* for the node's hello */
+    SESSION_LEASE_S = 15,         /* how long a disconnected node counts as alive */
+    SESSION_BEAT_MS = 10 * 1000,  /* maximum interval between renewals of its lease */
+    SESSION_BEAT_STEP_MS = 500,   /* renewals happen at multiples of this */
+    SESSION_RETRY_MS = 1000,      /* approximate delay before a write is retried */
+    /* memory for records that are not applied yet; one more message is accepted */
+    SESSION_INBOX_BYTES = 1024 * 1024,
 };
 
-/* The last record of a node that is taken. */
+/* The last record of a node that was applied. */
 typedef struct SessionCursor {
-    uint64_t epoch; /* 0: none was yet */
+    uint64_t epoch; /* 0: none yet */
     uint64_t sequence;
 } SessionCursor;
 
 typedef struct SessionServerOps {
     bool (*can_send)(void *context);
-    /* Takes a copy of any one message when it can send. */
+    /* Copies the message. Called only if it can send. */
     void (*send)(void *context, Str message);
     void (*pause)(void *context); /* no messages until it is resumed */
     void (*resume)(void *context);
-    /* Ends the stream. It is over; the owner frees the machine in a later turn. */
+    /* Closes the stream. The session is over; the owner frees it in a later iteration of the loop. */
     void (*finish)(void *context, const Error *why);
 
-    /* Who it is, as it says; the name is right. Borrowed for the call. May be NULL. */
+    /* The hello of the node; its name was verified. Borrowed for the call. May be NULL. */
     void (*greeted)(void *context, const NodeHello *hello, bool skewed);
-    /* Reads the cursor: session_server_loaded follows. */
+    /* Reads the cursor; followed by session_server_loaded. */
     void (*load)(void *context);
-    /* Takes the records and moves the cursor from `from` to `to`, in one transaction, if it is at
-     * `from`: session_server_applied follows, until which everything given here is valid. */
+    /* Applies the records and moves the cursor from `from` to `to` in one transaction, if it is at
+     * `from`. Followed by session_server_applied; the arguments are valid until then. */
     void (*apply)(void *context, SessionCursor from, SessionCursor to, const Record *records,
                   uint32_t count);
-    /* Once when it is live, and then every SESSION_BEAT_MS: keep the lease alive. */
+    /* Called once when it is live, and then every SESSION_BEAT_MS: keep the lease alive. */
     void (*beat)(void *context);
 
-    /* Begins to watch; the name is the node's wish. With `reset` everything there is comes first,
-     * marked so; else what is after `revision`, or a reset when that cannot be told any more.
-     * Changes come with session_server_changes. False with ERROR_DENIED refuses this watch, which the
-     * node is told; any other error ends the session. */
+    /* Starts a watch; the node chooses the name. With `reset` a full snapshot comes first, marked
+     * as such; otherwise the changes after `revision`, or a reset if they are no longer available.
+     * Changes are passed to session_server_changes. Returning false with ERROR_DENIED rejects this
+     * watch, and the node is notified; any other error ends the session. */
     bool (*watch)(void *context, uint32_t watch, Str name, bool reset, int64_t revision,
                   Error *err);
-    /* The node has dealt with the last ones: the next may come. */
+    /* The node has processed the last changes: the next may be sent. */
     void (*taken)(void *context, uint32_t watch, int64_t revision);
     void (*unwatch)(void *context, uint32_t watch);
 
-    /* The node has answered a ping. May be NULL when there are none. */
+    /* The node has responded to a ping. May be NULL if there are no pings. */
     void (*ponged)(void *context, const SessionPing *ping);
 } SessionServerOps;
 
@@ -71,36 +72,38 @@ typedef struct SessionServerOptions {
     const SessionServerOps *ops;
     void *context;
     Str node;   /* from its certificate */
-    Str server; /* what we are called */
-    Str store;  /* the id of the store: another one after a backup was restored */
+    Str server; /* our own name */
+    Str store;  /* id of the store, which changes when a backup is restored */
 } SessionServerOptions;
 
-/* For a stream that has just been opened. */
+/* For a stream that was just opened. */
 SessionServer *session_server_new(const SessionServerOptions *options);
-/* Ends it first. Not while an answer is owed: records given to `apply` go. NULL is allowed. */
+/* Ends it first. Must not be called while a callback is pending, since records passed to `apply`
+ * are freed. NULL is allowed. */
 void session_server_free(SessionServer *session);
 DEFINE_AUTO(SessionServer, session_server_free)
 
-/* --- What happens to the stream -------------------------------------------------------------- */
+/* --- Events of the stream -------------------------------------------------------------------- */
 
 void session_server_message(SessionServer *session, Str message);
 void session_server_writable(SessionServer *session);
-void session_server_closed(SessionServer *session); /* nothing is called any more */
+void session_server_closed(SessionServer *session); /* no function is called afterward */
 
-/* --- Answers. Those to a session that is over are ignored. ------------------------------------- */
+/* --- Results. Ignored if the session is over. ------------------------------------------------ */
 
-/* `err` is NULL when it went well. ERROR_UNAVAILABLE, ERROR_LIMIT and ERROR_TIMEOUT are tried
- * again; ERROR_CONFLICT says that the cursor was elsewhere; anything else ends the session. */
+/* `err` is NULL on success. ERROR_UNAVAILABLE, ERROR_LIMIT and ERROR_TIMEOUT are retried;
+ * ERROR_CONFLICT means that the cursor has changed; any other error ends the session. */
 void session_server_loaded(SessionServer *session, SessionCursor cursor, const Error *err);
 void session_server_applied(SessionServer *session, const Refusal *refusals, uint32_t count,
                             const Error *err);
-/* The records that `apply` was given wait so long before they are taken: the node is told. */
+/* The records passed to `apply` are delayed by this long: notifies the node. */
 void session_server_delayed(SessionServer *session, uint64_t delay_ms);
-/* Changes of a watch, of which none may be on their way: after `watch` or `taken` only. */
+/* Sends changes of a watch; only after `watch` or `taken`, since at most one message may be in
+ * flight. */
 void session_server_changes(SessionServer *session, const Changes *changes);
 
-/* Asks the node for an answer: `ponged` follows when it comes. Nothing happens while one is on its
- * way, and when the session is not live. */
+/* Sends a ping: `ponged` follows when the response arrives. Does nothing while a ping is in flight
+ * or if the session is not live. */
 void session_server_ping(SessionServer *session);
 
 bool session_server_is_live(const SessionServer *session);

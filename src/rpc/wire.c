@@ -1,8 +1,8 @@
 #include "rpc/wire.h"
 
 enum {
-    /* What unpacking may take for each byte. An empty message in a list takes two bytes there and
-     * about fifty here. */
+    /* Memory that decoding may use per byte. An empty message in a list has two bytes encoded and
+     * about fifty decoded. */
     WIRE_FACTOR = 32,
     WIRE_LEAST = 64 * 1024,
 };
@@ -26,7 +26,7 @@ static void *memory_take(void *context, size_t size)
     return taken;
 }
 
-/* The arena has it all. */
+/* The arena owns all memory. */
 static void memory_leave(void *context, void *block)
 {
     (void)context;

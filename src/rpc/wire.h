@@ -7,18 +7,18 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The message, in `arena` and borrowing nothing; NULL when the bytes are no such message or would
- * take much more memory than they are long: then `err` is set. */
+/* Decodes a message into `arena`, borrowing nothing. Returns NULL and sets `err` if it is invalid
+ * or would use much more memory than its length. */
 ProtobufCMessage *wire_unpack(Arena *arena, const ProtobufCMessageDescriptor *descriptor, Str bytes,
                               Error *err);
-/* Appends the message; a buffer that is too small overflows. */
+/* Appends the encoded message; a buffer that is too small overflows. */
 void wire_pack(const ProtobufCMessage *message, Buf *out);
 
 static inline Str wire_bytes(ProtobufCBinaryData data)
 {
     return str_from((const char *)data.data, data.len);
 }
-/* protobuf-c never writes through it. */
+/* protobuf-c never writes through the pointer. */
 static inline ProtobufCBinaryData wire_data(Str s)
 {
     return (ProtobufCBinaryData){ .len = s.len, .data = (uint8_t *)(uintptr_t)s.data };

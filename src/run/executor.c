@@ -1,7 +1,7 @@
-/* The life of a step here: handed out by the schedule; decide() and its own conditions say whether
- * it runs; its parameters are resolved; a worker carries the task out; `success` and `continue`
- * are asked; the report is filled in and the schedule told. A step that has to wait on the way is
- * parked, and `stage` says where it goes on. */
+/* The lifecycle of a step: the schedule hands it out; decide() and its own conditions determine
+ * whether it runs; its parameters are resolved; a worker runs the task; `success` and `continue`
+ * are evaluated; the report is filled in and the schedule is updated. A step that has to wait in
+ * between is parked, and `stage` records where it resumes. */
 #include "run/executor.h"
 
 #include <stdlib.h>
@@ -18,53 +18,53 @@
 #include "sys/signals.h"
 
 enum {
-    THREADS_MAX = 256, /* also those whose action only waits */
-    LOOK_US = 5000,    /* how often interrupts are looked for */
-    TICK_US = 200000   /* how often the view is asked to show that time passes */
+    THREADS_MAX = 256, /* including steps whose action only waits */
+    LOOK_US = 5000,    /* how often to check for interrupts */
+    TICK_US = 200000   /* how often the view is updated while nothing happens */
 };
 
-/* Where a step that was parked goes on. */
+/* Where a parked step resumes. */
 typedef enum Stage {
-    STAGE_START,    /* from the beginning: `when` is asked again */
-    STAGE_ACT,      /* the action once more (runOptions.retry) */
-    STAGE_SUCCESS,  /* only `success` is asked again */
-    STAGE_CONTINUE, /* only `continue` */
+    STAGE_START,    /* at the beginning: evaluate `when` again */
+    STAGE_ACT,      /* repeat the action (runOptions.retry) */
+    STAGE_SUCCESS,  /* evaluate only `success` again */
+    STAGE_CONTINUE, /* evaluate only `continue` again */
 } Stage;
 
 typedef struct StepRun {
     Stage stage;
     int64_t asked;   /* how often the condition of this stage was false */
-    int64_t retried; /* how often the action was repeated */
+    int64_t retried; /* number of retries of the action */
     bool reacts;     /* as decided when it was handed out */
     StepStatus status;
-    Value *params; /* of the last try; in the run's arena only while it waits */
-    Arena *tried;  /* of the report of the last try; NULL: it is in the run's */
+    Value *params; /* of the last attempt; in the run's arena only while it waits */
+    Arena *tried;  /* for the report of the last attempt; NULL: it is in the run's arena */
 } StepRun;
 
 struct Executor {
     ExecutorSettings settings;
     Arena *arena;
-    Problems problems; /* of what is evaluated now; see fresh_problems */
+    Problems problems; /* of the current evaluation; see fresh_problems() */
     Schedule *schedule;
     Pool *pool;
     StepRun *runs;
-    ChangeTime *times; /* by step */
+    ChangeTime *times; /* indexed by step */
     StepReport *reports;
     Turns turns;
     Timers timers;
     Spares spares;
-    Running *gathered; /* to be applied together, chained by `joined`; NULL: none */
+    Running *gathered; /* to be applied together, linked by `joined`; NULL: none */
     Running *gathered_last;
-    Work *joining; /* room for JOIN_MAX */
-    uint32_t ran;  /* steps that were started */
+    Work *joining; /* has JOIN_MAX entries */
+    uint32_t ran;  /* number of started steps */
     int64_t start_us, end_us;
-    int64_t looked_us; /* when interrupts were looked for */
+    int64_t looked_us; /* when interrupts were last checked */
     bool interrupted, timed_out;
-    bool leaving; /* a step asked for a restart of the machine: nothing starts any more */
+    bool leaving; /* a step requested a reboot: no more steps are started */
     atomic_bool cancelled;
 };
 
-/* --- Turns: what is remembered of the run ---------------------------------------------------- */
+/* --- Turns: the record of decisions ---------------------------------------------------------- */
 
 static void turn_begin(Executor *executor, TurnKind kind, Work work)
 {
@@ -75,13 +75,13 @@ static void turn_begin(Executor *executor, TurnKind kind, Work work)
                      .end = TURN_ACTS });
 }
 
-/* The one that goes on. */
+/* The current one. */
 static Turn *turn_now(Executor *executor)
 {
     return &VEC_LAST(&executor->turns.list);
 }
 
-/* --- Ends ------------------------------------------------------------------------------------ */
+/* --- Finishing ------------------------------------------------------------------------------- */
 
 static const Step *step_of(const Executor *executor, uint32_t step)
 {
@@ -93,7 +93,7 @@ static Str scrub(Executor *executor, Str text)
     return executor_scrub(&executor->settings.world, executor->arena, text);
 }
 
-/* A list of its own for each evaluation: thousands of steps may fail, and each has its error. */
+/* A new list for each evaluation: thousands of steps may fail, and each keeps its error. */
 static Problems *fresh_problems(Executor *executor)
 {
     problems_init(&executor->problems, executor->arena);
@@ -127,7 +127,16 @@ static void add_error_at(Executor *executor, uint32_t step, Value place, const c
     add_error_at((executor), (step), step_name_place(step_of((executor), (step))->spec), (code), \
                  __VA_ARGS__)
 
-/* Tells the schedule and everybody else what became of the work. */
+/* Where a condition is written; for a condition inherited from elsewhere, the step itself. */
+static Value test_place(const Executor *executor, uint32_t step, const Dynamic *test)
+{
+    Value place = test->value;
+    return value_is_missing(place) || place.source == SOURCE_NONE || place.span == 0
+               ? step_name_place(step_of(executor, step)->spec)
+               : place;
+}
+
+/* Reports the outcome of a work item to the schedule and the view. */
 static void end_work(Executor *executor, Work work, const Value *params)
 {
     StepReport *report = &executor->reports[work.step];
@@ -147,7 +156,7 @@ static void end_work(Executor *executor, Work work, const Value *params)
     }
 }
 
-/* Ends a work without an action, for `reason`, which is in the run's arena. */
+/* Finishes a work item without running its action. `reason` is in the run's arena. */
 static void end_without(Executor *executor, Work work, StepResult result, Str reason)
 {
     conclude_without(&executor->runs[work.step].status, work.phase, result);
@@ -190,7 +199,8 @@ static Answer evaluate(Executor *executor, uint32_t step, const Dynamic *test, b
     return value_is_true(value) ? ANSWER_YES : ANSWER_NO;
 }
 
-/* Asks, and remembers the answer. All but `when` see the own result. */
+/* Evaluates a condition and records the result. All conditions except `when` can access the step's
+ * own result. */
 static Answer ask(Executor *executor, uint32_t step, ConditionName name, const Dynamic *test,
                   const Retry *retry)
 {
@@ -214,7 +224,7 @@ static Answer ask(Executor *executor, uint32_t step, ConditionName name, const D
     return answer;
 }
 
-/* `when` of the step and of the ways that led to its job. */
+/* `when` of the step, and of the paths that lead to its job. */
 static Answer ask_when(Executor *executor, uint32_t step, const Condition **which)
 {
     const StepSpec *spec = step_of(executor, step)->spec;
@@ -251,7 +261,7 @@ static void end_failed(Executor *executor, Work work, const Value *params)
     end_work(executor, work, params);
 }
 
-/* Parameters live in the task's memory; a step that waits keeps its own. */
+/* Parameters are in the task's memory; a waiting step keeps a copy. */
 static const Value *keep_params(Executor *executor, uint32_t step, const Value *params)
 {
     StepRun *run = &executor->runs[step];
@@ -265,7 +275,7 @@ static const Value *keep_params(Executor *executor, uint32_t step, const Value *
     return run->params;
 }
 
-/* Asks a condition about the result. False: the work ended or is parked. */
+/* Evaluates a condition about the result. Returns false if the work item finished or is parked. */
 static bool passes(Executor *executor, Work work, const Condition *condition, Stage stage,
                    ConditionName name, const Value *params)
 {
@@ -289,11 +299,13 @@ static bool passes(Executor *executor, Work work, const Condition *condition, St
         return false;
     case VERDICT_FAIL:
         if (answer == ANSWER_NO) {
-            add_error(executor, work.step, "E0603", "'%s' does not hold: %" STR_FMT,
-                      condition_name(name), STR_ARG(text));
+            add_error_at(executor, work.step, test_place(executor, work.step, &condition->test),
+                         "E0603", "'%s' does not hold: %" STR_FMT, condition_name(name),
+                         STR_ARG(text));
         } else if (answer == ANSWER_UNKNOWN) {
-            add_error(executor, work.step, "E0602", "cannot evaluate '%s': %" STR_FMT,
-                      condition_name(name), STR_ARG(text));
+            add_error_at(executor, work.step, test_place(executor, work.step, &condition->test),
+                         "E0602", "cannot evaluate '%s': %" STR_FMT, condition_name(name),
+                         STR_ARG(text));
         }
         end_failed(executor, work, params);
         return false;
@@ -313,7 +325,7 @@ static void ask_about_result(Executor *executor, Work work, const Value *params)
     }
 }
 
-/* Whether the action is to be repeated (runOptions.retry): it failed, or `until` does not hold. */
+/* Whether to repeat the action (runOptions.retry): it failed, or `until` is false. */
 static Verdict repeats(Executor *executor, Work work, bool failed)
 {
     const Retry *retry = &step_of(executor, work.step)->spec->run->retry;
@@ -321,7 +333,7 @@ static Verdict repeats(Executor *executor, Work work, bool failed)
     if (!retry->given || executor->settings.planning || work.phase != PHASE_RUN) {
         return failed ? VERDICT_FAIL : VERDICT_GO_ON;
     }
-    executor->reports[work.step].error = NULL; /* of an earlier try */
+    executor->reports[work.step].error = NULL; /* from an earlier attempt */
     bool asks = !failed && retry->until.value.kind != VALUE_NULL;
     Answer until =
         asks ? ask(executor, work.step, CONDITION_UNTIL, &retry->until, retry) : ANSWER_YES;
@@ -337,9 +349,9 @@ static void finish(Executor *executor, Running *running)
     Task *task = &running->task;
     const Outcome *outcome = &task->outcome;
     const Value *params = task->call.params;
-    /* A reaction answers to somebody else's change: it is neither drift nor intent of its own. */
+    /* A reaction is caused by a change of another step: it is neither drift nor intent of its own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
-    /* What a reaction adds stands beside what is there. */
+    /* What a reaction reports is added to the existing report. */
     bool is_retried =
         step_of(executor, work.step)->spec->run->retry.given && work.phase != PHASE_REACT;
     change_time_note(&executor->times[work.step], task);
@@ -358,7 +370,7 @@ static void finish(Executor *executor, Running *running)
     turn_now(executor)->acted = true;
     turn_now(executor)->seen = seen;
     conclude_observed(&run->status, work.phase, seen, executor->settings.planning);
-    report->status.changed = run->status.changed; /* for conditions about the own result */
+    report->status.changed = run->status.changed; /* for conditions about its own result */
     if (differed && report->cause == CAUSE_NONE && executor->settings.world.cause != NULL) {
         report->cause =
             executor->settings.world.cause(executor->settings.world.context, work.step, params);
@@ -374,14 +386,14 @@ static void finish(Executor *executor, Running *running)
     }
     Verdict verdict = repeats(executor, work, task->failed);
     if (verdict == VERDICT_PARK) {
-        run->params = NULL; /* they are resolved again: what they hold may have moved */
+        run->params = NULL; /* resolved again, because the values may have changed */
         park(executor, work, STAGE_ACT, step_of(executor, work.step)->spec->run->retry.interval_ms,
              task->failed ? arena_format(executor->arena, "failed, will be retried: %" STR_FMT,
                                          STR_ARG(scrub(executor, str_from_c(task->error.text))))
                           : STR("will be retried: 'until' does not hold"));
         return;
     }
-    report->reason = STR_EMPTY; /* of an earlier try */
+    report->reason = STR_EMPTY; /* from an earlier attempt */
     if (task->failed) {
         Str text = str_from_c(task->error.text);
         add_error_at(
@@ -393,13 +405,15 @@ static void finish(Executor *executor, Running *running)
     }
     if (verdict == VERDICT_FAIL) {
         if (report->error == NULL) {
-            add_error(executor, work.step, "E0603", "'until' does not hold after %lld tries",
-                      (long long)run->retried);
+            const Retry *retry = &step_of(executor, work.step)->spec->run->retry;
+            add_error_at(executor, work.step, test_place(executor, work.step, &retry->until),
+                         "E0603", "'until' does not hold after %lld tries",
+                         (long long)run->retried);
         }
         end_failed(executor, work, params);
         return;
     }
-    report->reason = scrub(executor, task->call.comes); /* and not why it waited earlier */
+    report->reason = scrub(executor, task->call.comes); /* rather than why it waited earlier */
     if (work.phase == PHASE_REACT) {
         end_well(executor, work, params);
         return;
@@ -409,7 +423,7 @@ static void finish(Executor *executor, Running *running)
 
 /* --- Starting -------------------------------------------------------------------------------- */
 
-/* Whether it may share a transaction with other steps that are ready. */
+/* Whether it can share a transaction with other ready steps. */
 static bool can_join(const Executor *executor, Work work, const Action *action)
 {
     const ExecutorSettings *settings = &executor->settings;
@@ -489,7 +503,7 @@ static void start_action(Executor *executor, Work work)
     if (can_join(executor, work, action)) {
         gather(executor, running);
     } else if (settings->order == MODE_ANSIBLE && action_is_brief(action, params)) {
-        /* One after another needs no second thread. */
+        /* Sequential execution needs no other thread. */
         task_run(task);
         finish(executor, running);
         running_end(executor->arena, &executor->spares, running);
@@ -498,7 +512,7 @@ static void start_action(Executor *executor, Work work)
     }
 }
 
-/* Asks the step's own conditions, then lets it act. */
+/* Evaluates the step's own conditions, then starts it. */
 static void start_step(Executor *executor, Work work)
 {
     StepRun *run = &executor->runs[work.step];
@@ -546,7 +560,8 @@ static void start_step(Executor *executor, Work work)
     end_failed(executor, work, NULL);
 }
 
-/* What does not start any more because the run was interrupted, or the machine will restart. */
+/* Finishes a step that is not started because the run was interrupted or the machine will
+ * reboot. */
 static void leave(Executor *executor, Work work)
 {
     if (!executor->interrupted) {
@@ -561,7 +576,7 @@ static void leave(Executor *executor, Work work)
     }
 }
 
-/* The reaction at the end, to what it listens to. Its parameters may need results of this run. */
+/* The final reaction to the steps it listens to. Its parameters may need results of this run. */
 static void plan_late_reaction(Executor *executor, Work work)
 {
     const ExecutorWorld *world = &executor->settings.world;
@@ -601,7 +616,7 @@ static void start(Executor *executor, TurnKind kind, Work work)
         executor->reports[work.step].declined = decision.kind == DECIDE_SKIP && decision.owes == 0;
     }
     if (decision.kind != DECIDE_RUN) {
-        if (work.phase == PHASE_RUN) { /* what its check saw is not going to happen */
+        if (work.phase == PHASE_RUN) { /* the change found by its check is not going to happen */
             executor_report_empty(&executor->reports[work.step]);
             executor->reports[work.step].cause = CAUSE_NONE;
         }
@@ -618,7 +633,7 @@ static void start(Executor *executor, TurnKind kind, Work work)
     }
 }
 
-/* Starts a work, and with it what may be applied in the same transaction. */
+/* Starts a work item together with those that can share its transaction. */
 static void start_together(Executor *executor, Work work)
 {
     start(executor, TURN_START, work);
@@ -632,9 +647,10 @@ static void start_together(Executor *executor, Work work)
     pool_submit(executor->pool, task_run, TAKE(executor->gathered));
 }
 
-/* --- The loop -------------------------------------------------------------------------------- */
+/* --- Main loop ------------------------------------------------------------------------------- */
 
-/* Looks for interrupts, unless it did so a moment ago: thousands of steps may take no longer. */
+/* Checks for interrupts, unless it did so recently: thousands of steps may take less time than
+ * that. */
 static void take_interrupts(Executor *executor)
 {
     int number;
@@ -650,13 +666,15 @@ static void take_interrupts(Executor *executor)
             view->interrupted(view->context, executor->interrupted);
         }
         if (executor->interrupted) {
-            atomic_store(&executor->cancelled, true); /* asked twice: what runs is to stop too */
+            /* interrupted twice: running steps must stop too */
+            atomic_store(&executor->cancelled, true);
         }
         executor->interrupted = true;
     }
 }
 
-/* Puts what is due back into the order; everything, when nothing starts any more. */
+/* Puts work items that are due back into the schedule; all of them if nothing is started
+ * anymore. */
 static void wake(Executor *executor, int64_t now)
 {
     while (!timers_are_empty(&executor->timers) && (executor->interrupted || executor->leaving ||
@@ -668,7 +686,7 @@ static void wake(Executor *executor, int64_t now)
     }
 }
 
-/* The time is up for those that wait. */
+/* --max-wait has expired. */
 static void give_up_waiting(Executor *executor)
 {
     executor->timed_out = true;
@@ -707,7 +725,7 @@ void executor_run(Executor *executor)
         int64_t now = clock_monotonic_us();
         int64_t wait_ms = timers_wait_ms(&executor->timers, now, TICK_US, deadline);
         Running *running = pool_wait(executor->pool, wait_ms, settings->interrupts);
-        executor->looked_us = 0; /* what ended the wait may be an interrupt */
+        executor->looked_us = 0; /* the wait may have been ended by an interrupt */
         if (running != NULL) {
             finish_together(executor, running);
             continue;

@@ -3,7 +3,7 @@
 #include "lang/scrub.h"
 
 enum {
-    OUTPUT_KEPT = 1 << 20 /* bytes of a command's output that a report keeps */
+    OUTPUT_KEPT = 1 << 20 /* bytes of command output kept in a report */
 };
 
 Str executor_scrub(const ExecutorWorld *world, Arena *arena, Str text)
@@ -22,7 +22,7 @@ static Value scrub_value(const ExecutorWorld *world, Arena *arena, Value value)
     return secrets_replace(arena, value, shown_text, (void *)world);
 }
 
-/* What a command wrote, as it is for later steps, and without secrets for everybody else. */
+/* The output of a command, verbatim for later steps, and without secrets for everything else. */
 static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, bool secret, Str *shown,
                        StepReport *report)
 {
@@ -32,7 +32,8 @@ static Str keep_output(const ExecutorWorld *world, Arena *arena, Str text, bool 
         *shown = text.len > 0 ? STR(SCRUB_MARK "\n") : STR_EMPTY;
         return kept;
     }
-    Str clean = executor_scrub(world, arena, text); /* before the cut, which may be in a secret */
+    /* before truncation, which may split a secret */
+    Str clean = executor_scrub(world, arena, text);
     if (!str_eq(clean, text)) {
         report->secret_out = true;
     }
@@ -191,7 +192,7 @@ Value step_error_place(const StepSpec *spec, const Value *params, const char *bl
     if (at >= 0 && (spec->params_set >> at & 1) != 0) {
         return spec->params[at]->value;
     }
-    size_t longest = 1; /* a single character is everywhere */
+    size_t longest = 1; /* single characters match anywhere */
     for (uint32_t i = 0; params != NULL && spec->action->params[i].name != NULL; i++) {
         bool given = (spec->params_set >> i & 1) != 0;
         bool shown = given && value_is_string(params[i]) && !value_is_secret(params[i]);
@@ -223,6 +224,6 @@ void executor_scrub_problem(const ExecutorWorld *world, Arena *arena, Problem *p
         note->message = executor_scrub(world, arena, note->message);
     }
     if (!str_eq(executor_scrub(world, arena, problem->excerpt), problem->excerpt)) {
-        problem->excerpt = STR_EMPTY; /* the caret would be in the wrong place */
+        problem->excerpt = STR_EMPTY; /* the caret would be misplaced */
     }
 }

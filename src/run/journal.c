@@ -10,14 +10,16 @@
 
 enum {
     JOURNAL_MAX = 512 << 20,
-    JOURNAL_LONG = 64 << 10,     /* an ended run leaves no more than this to read for the next */
-    JOURNAL_RESERVE = 256 << 10, /* disk space set aside */
+    /* a finished run leaves at most this much for the next one to read */
+    JOURNAL_LONG = 64 << 10,
+    JOURNAL_RESERVE = 256 << 10, /* preallocated disk space */
 };
 
 static const char journal_name[] = "journal";
-static const char former_name[] = "journal.1"; /* what was shortened last, to look at */
+/* the journal before it was last shortened, for debugging */
+static const char former_name[] = "journal.1";
 
-/* The mutex guards what follows it while workers act. */
+/* The mutex protects the members after it while workers act. */
 struct Journal {
     pthread_mutex_t mutex;
     const Directory *state;
@@ -26,9 +28,9 @@ struct Journal {
     DebtBook book;
     Str boot;
     JournalRun run;
-    bool is_new;  /* the file was made by us */
-    bool begun;   /* journal_begin was called */
-    bool written; /* and its record is in the file */
+    bool is_new;  /* this process created the file */
+    bool begun;   /* journal_begin() was called */
+    bool written; /* its record is in the file */
 };
 
 /* --- Reading ------------------------------------------------------------------------------- */
@@ -37,7 +39,7 @@ static void apply(DebtBook *book, const JournalRecord *record)
 {
     switch (record->kind) {
     case JOURNAL_BEGIN:
-        /* A run that begins after one without end: that one was recovered then. */
+        /* A run that starts after an unfinished one has recovered it. */
         debt_book_recover(book, record->boot);
         debt_book_begin(book, record->run, record->boot, record->at_ms, record->debts,
                         record->debt_count);
@@ -52,7 +54,7 @@ static void apply(DebtBook *book, const JournalRecord *record)
     }
 }
 
-/* Steps between the two records of their effect; workers act at the same time. */
+/* Steps between the two records of their effect; several workers act at the same time. */
 typedef VEC(Str) Acting;
 
 static void follow(Acting *acting, const JournalRecord *record, Arena *arena)
@@ -71,7 +73,7 @@ static void follow(Acting *acting, const JournalRecord *record, Arena *arena)
     }
 }
 
-/* "web#motd, web#reload" */
+/* Returns "web#motd, web#reload". */
 static Str join_names(const Acting *acting, Arena *arena)
 {
     Buf names = buf_make_in(arena, BUF_UNLIMITED);
@@ -84,7 +86,7 @@ static Str join_names(const Acting *acting, Arena *arena)
 
 JournalScan journal_scan(Str text, DebtBook *book)
 {
-    /* Only what goes into the book outlives its line, and that is copied. */
+    /* Only what is copied into the book outlives its line. */
     AUTO_CLEAR(Arena) line;
     arena_init(&line, ARENA_UNLIMITED);
     JournalScan scan = { 0 };
@@ -108,7 +110,7 @@ JournalScan journal_scan(Str text, DebtBook *book)
         }
         scan.records++;
         scan.whole = at;
-        scan.damaged = damaged; /* damage behind the last whole record is a torn tail */
+        scan.damaged = damaged; /* damage after the last valid record is a torn tail */
     }
     scan.open_run = book->open ? book->run : STR_EMPTY;
     scan.acting = join_names(&acting, book->arena);
@@ -139,8 +141,8 @@ static void warn(Problems *problems, const char *code, const Journal *journal, c
         arena_copy(problems->arena, str_from_c(journal->file.name));
 }
 
-/* Starts the journal anew with what is owed. The former one stays beside it. Afterwards there is
- * a journal under the name at every moment, the old or the new one. */
+/* Starts a new journal with the current debts and keeps the old one next to it. At every moment
+ * there is a journal under the name, the old or the new one. */
 static bool shorten(Journal *journal, Error *err)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
@@ -181,7 +183,7 @@ static void tell_open_run(const Journal *journal, const JournalScan *scan, Probl
     warn(problems, "E0704", journal, text.data);
 }
 
-/* Makes the file and the book agree after a run that did not end well. */
+/* Makes file and book consistent after an unfinished run. */
 static bool recover(Journal *journal, const JournalScan *scan, Problems *problems, Error *err)
 {
     bool torn = scan->whole < (size_t)journal->file.size;
@@ -197,11 +199,11 @@ static bool recover(Journal *journal, const JournalScan *scan, Problems *problem
     }
     if (scan->open_run.len > 0) {
         tell_open_run(journal, scan, problems);
-        /* Where records are missing, it is as after a power failure: less is known. */
+        /* If records are missing, less is known, as after a power failure. */
         debt_book_recover(&journal->book, scan->damaged > 0 ? STR_EMPTY : journal->boot);
     }
     if (scan->open_run.len > 0 && !shorten(journal, err)) {
-        /* A full disk: the old journal says the same as long as the machine is not restarted. */
+        /* Disk full: the old journal remains valid until the machine reboots. */
         return journal->file.descriptor >= 0;
     }
     return true;
@@ -275,7 +277,7 @@ void journal_begin(Journal *journal, const JournalRun *run)
                     run->edge_count);
 }
 
-/* A run without edges can owe nothing, so nothing of it must survive a power failure. */
+/* A run without edges can owe nothing, so none of it has to survive a power failure. */
 static bool sync_if_owing(Journal *journal, Error *err)
 {
     return journal->run.edge_count == 0 || append_file_sync(&journal->file, err);

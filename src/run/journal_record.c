@@ -1,16 +1,16 @@
-/* No table of fields: a record is one line with a checksum before it, of which a run writes a hundred
- * thousand, and the last may be torn; what a line has depends on what it is about. */
+/* This does not use lang/record.h: a record is one line with a checksum, a run may write a hundred
+ * thousand of them, the last may be torn, and the fields depend on the type of the record. */
 #include "run/journal_record.h"
 
 #include "base/crc32c.h"
 #include "base/enum_names.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "lang/json.h"
 
 enum {
     CHECKSUM_DIGITS = 8,
     PREFIX = CHECKSUM_DIGITS + 1,
-    RECORD_USUAL = 300, /* bytes that few records need more of */
+    RECORD_USUAL = 300, /* bytes; few records are longer */
 };
 
 static const char *const kind_names[] = {

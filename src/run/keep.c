@@ -8,7 +8,7 @@ enum {
     LISTED_MAX = 1 << 20
 };
 
-/* Of all contents, on the disk where they are. */
+/* Limit for all contents, depending on the size of the disk. */
 static int64_t bytes_most(const Keep *keep, int64_t bytes_max)
 {
     int64_t share = directory_disk_size(&keep->folder) / KEEP_SHARE;
@@ -35,7 +35,7 @@ bool keep_content(Keep *keep, Str content, Arena *arena, Str *name, Error *err)
 {
     char hex[SHA256_HEX + 1];
     sha256_hex(content, hex);
-    /* One that is there already becomes young again. */
+    /* An existing one becomes recent again. */
     if (!directory_touch(&keep->folder, hex)) {
         if (!directory_write(&keep->folder, hex, content, keep->sync, err)) {
             return false;
@@ -88,8 +88,8 @@ static bool keep_one(Walk *walk, Arena *arena, Str path, const FileInfo *info, E
     case FILE_REGULAR: {
         state.kind = STR("file");
         Str content;
-        /* What others put there could fill the disk before anything is pruned: holes take no room
-         * where they are, but they do here. */
+        /* Files of other users could fill the disk before anything is pruned: holes take no space
+         * in the original, but do here. */
         if (info->size <= KEEP_FILE_MAX && info->size <= atomic_load(&walk->keep->room) &&
             (!host_read(walk->host, arena, path, KEEP_FILE_MAX, &content, err) ||
              !keep_content(walk->keep, content, arena, &state.content, err))) {
@@ -115,7 +115,7 @@ static bool keep_tree(Walk *walk, Str path, Error *err)
         return true;
     }
     if (!host_list(walk->host, &arena, path, KEEP_TREE_MAX, &names, &count, err)) {
-        /* A huge directory is not worth keeping; that it was there is told. */
+        /* A huge directory is not kept; only its existence is recorded. */
         return err->kind == ERROR_LIMIT;
     }
     for (uint32_t i = 0; i < count && walk->entries < KEEP_TREE_MAX; i++) {
@@ -135,7 +135,7 @@ bool keep_path(Keep *keep, Host *host, Str path, KeepNote note, void *context, E
     return keep_tree(&walk, path, err);
 }
 
-/* --- Bounds -------------------------------------------------------------------------------- */
+/* --- Limits -------------------------------------------------------------------------------- */
 
 static int compare_ages(const void *a, const void *b)
 {

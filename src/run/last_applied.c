@@ -3,9 +3,10 @@
 #include "base/buf.h"
 #include "base/crc32c.h"
 
-/* The file: a line that says what it is, then one entry behind the other (two bytes of length, the
- * id, sixteen bytes of digest), then the CRC-32C of all before. Little endian. */
-static const char file_prefix[] = "last-applied-"; /* a hash of the site's path follows */
+/* File format: a line that identifies it, then the entries (two bytes of length, the id, sixteen
+ * bytes of digest), then the CRC-32C of everything before. Little endian. */
+/* followed by a hash of the site's name or path */
+static const char file_prefix[] = "last-applied-";
 static const char file_head[] = "eden last-applied 1\n";
 
 enum {
@@ -13,7 +14,7 @@ enum {
     ID_MAX = 4096,
     CHECKSUM = 4,
     NESTED_MAX = 64,
-    SITES_MAX = 32,         /* files of so many sites are kept */
+    SITES_MAX = 32,         /* sites whose files are kept */
     STATE_FILES_MAX = 1024, /* a state directory has a handful */
 };
 
@@ -46,7 +47,7 @@ static void take_text(Digest *digest, Str text)
     }
 }
 
-/* What is nested too deep counts by its kind alone; a map counts in the order it is written. */
+/* Deeply nested values count by their kind alone; a map counts in the order it is written. */
 static void take_value(Digest *digest, Value v, unsigned depth)
 {
     take_word(digest, v.kind);
@@ -100,7 +101,7 @@ static LastEntry *put(LastApplied *last, Str step, Digest wanted)
     return entry;
 }
 
-/* False: it is damaged. */
+/* Returns false if it is damaged. */
 static bool parse(LastApplied *last, Str text)
 {
     Str head = str_from(file_head, sizeof file_head - 1);
@@ -171,7 +172,7 @@ bool last_applied_load(LastApplied *last, const Directory *state, Problems *prob
     return true;
 }
 
-/* The oldest of too many go. Best effort: it is only about room. */
+/* Removes the oldest files if there are too many. Best effort, to save space. */
 static void drop_old_files(const LastApplied *last, const Directory *state)
 {
     DirectoryEntry *entries;
@@ -214,7 +215,7 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
     }
     uint32_t checksum = crc32c(buf_str(&text));
     buf_put(&text, str_from((const char *)&checksum, sizeof checksum));
-    /* Without waiting for the disk: losing it costs a word in a report, not a debt. */
+    /* Not synced: losing it affects a word in a report, not a debt. */
     if (!directory_has(state, last->file)) {
         drop_old_files(last, state);
     }
@@ -222,7 +223,7 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
         return false;
     }
     last->changed = false;
-    Error ignored; /* only room is lost */
+    Error ignored; /* only space is lost */
     if (last->former != NULL && directory_has(state, last->former)) {
         (void)!directory_remove(state, last->former, &ignored);
     }
@@ -231,7 +232,7 @@ bool last_applied_save(LastApplied *last, const Directory *state, Error *err)
 
 /* --- Steps --------------------------------------------------------------------------------- */
 
-/* The file has two bytes for a length; longer ids do not occur, and would never be found. */
+/* The file has two bytes for a length; longer ids do not occur and would never be found. */
 static Str id_of(Str step)
 {
     return str_slice(step, 0, ID_MAX);

@@ -1,9 +1,9 @@
-/* What each step wanted when it was last in the state it wanted, to tell drift from intent: when a
- * step finds something to change although it wants what it wanted then, the machine has moved;
- * when it wants something else, the site has.
+/* What each step wanted when it was last in the desired state, to distinguish drift from intent: if
+ * a step finds something to change although it wants the same as then, the machine has changed;
+ * otherwise the site has.
  *
- * One small file for each site, read and written as a whole: a thousand steps take well under a
- * millisecond. Loop thread only. */
+ * One small file per site, read and written as a whole: a thousand steps take well under a
+ * millisecond. For the thread of the executor only. */
 #pragma once
 
 #include "base/str_map.h"
@@ -11,12 +11,12 @@
 #include "run/report.h"
 #include "sys/directory.h"
 
-/* 128 bits that tell one value from another; not against intent. Zero: none. */
+/* 128 bits that identify a value; not cryptographically secure. Zero: none. */
 typedef struct Digest {
     uint64_t high, low;
 } Digest;
 
-/* The same for the same value on every machine and in every version that keeps the format. */
+/* Equal for equal values on every machine, and in every version that keeps the format. */
 Digest digest_value(Value v);
 Digest digest_values(const Value *values, uint32_t count);
 static inline bool digest_equal(Digest a, Digest b)
@@ -26,10 +26,11 @@ static inline bool digest_equal(Digest a, Digest b)
 
 typedef struct LastApplied {
     Arena *arena;
-    const char *file;   /* its name in the state directory */
-    const char *former; /* the same by the place of the site, as earlier versions had it; or NULL */
-    StrMap steps;       /* id to LastEntry */
-    bool changed;       /* differs from the file */
+    const char *file; /* its name in the state directory */
+    /* the former name, derived from the path of the site as in earlier versions; may be NULL */
+    const char *former;
+    StrMap steps; /* from id to LastEntry */
+    bool changed; /* differs from the file */
 } LastApplied;
 
 typedef struct LastEntry {
@@ -38,18 +39,18 @@ typedef struct LastEntry {
     bool seen; /* looked up or set since loading */
 } LastEntry;
 
-/* With nothing in it. `site` is the name of the site; empty: it has none, and `home`, where it lies,
- * stands for it. */
+/* Initializes an empty one. `site` is the name of the site; if it is empty, `home`, its path,
+ * identifies it. */
 void last_applied_init(LastApplied *last, Arena *arena, Str site, Str home);
-/* An absent file is empty. A damaged one too, with a warning (E0705). */
+/* A missing file counts as empty, and so does a damaged one, with a warning (E0705). */
 MUST_CHECK bool last_applied_load(LastApplied *last, const Directory *state, Problems *problems,
                                   Error *err);
-/* Writes it when it has changed. Files of sites that were not applied for long make room. */
+/* Writes it if it has changed. Files of sites that were not applied for a long time are removed. */
 MUST_CHECK bool last_applied_save(LastApplied *last, const Directory *state, Error *err);
 
-/* Why a step that found something to change did: CAUSE_NEW, CAUSE_INTENT or CAUSE_DRIFT. */
+/* Why a step found something to change: CAUSE_NEW, CAUSE_INTENT or CAUSE_DRIFT. */
 Cause last_applied_cause(LastApplied *last, Str step, Digest wanted);
-/* The step is in the state it wants: after ok or changed, not after a failure. */
+/* The step is in its desired state: after ok or changed, not after a failure. */
 void last_applied_set(LastApplied *last, Str step, Digest wanted);
-/* Forgets steps that are gone; those that were looked up or set meanwhile are not asked about. */
+/* Forgets removed steps; `is_gone` is not called for those that were looked up or set meanwhile. */
 void last_applied_drop(LastApplied *last, bool (*is_gone)(void *context, Str step), void *context);

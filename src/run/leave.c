@@ -44,9 +44,9 @@ static bool do_tool(Run *run, const char *const *argv, Error *err)
     return true;
 }
 
-/* --- The command that goes on ---------------------------------------------------------------- */
+/* --- The command that resumes the run -------------------------------------------------------- */
 
-/* The same run from anywhere: paths are absolute. */
+/* The same run from any directory: paths are absolute. */
 static void put_command(Run *run)
 {
     const RunConfig *config = &run->config;
@@ -92,7 +92,7 @@ static void note_step(Run *run, Str id)
     resume->steps = steps;
 }
 
-/* The strongest wish; NULL: nobody asked. */
+/* The strongest request; NULL: none. */
 static const Leave *find_leave(Run *run, bool *resumes)
 {
     const Leave *leave = NULL;
@@ -116,10 +116,11 @@ static bool ended_well(const Run *run, Str id)
             return result == RESULT_OK || result == RESULT_CHANGED;
         }
     }
-    return run->config.job_count == 0; /* it has left the site; or was not part of this run */
+    /* the step was removed from the site; or was not part of this run */
+    return run->config.job_count == 0;
 }
 
-/* Steps that did not get to see that the machine came back will the next time. */
+/* Steps that did not get to see the reboot will see it next time. */
 static void drop_settled(Run *run)
 {
     Resume *resume = &run->now.resume;
@@ -143,7 +144,7 @@ static bool drop_unit(Run *run, Error *err)
     if (count > 0) {
         return true;
     }
-    Error ignored; /* systemd also forgets it by itself, with the next start */
+    Error ignored; /* systemd also forgets it at the next boot */
     const char *const reload[] = { "systemctl", "daemon-reload", NULL };
     if (!resume_unit_remove(run->host, err) || !host_sync(run->host, err)) {
         return false;
@@ -152,8 +153,8 @@ static bool drop_unit(Run *run, Error *err)
     return true;
 }
 
-/* Root runs all of these once more, perhaps after they are gone: /tmp may be empty then, and anybody's
- * turn to fill it. */
+/* Root runs all of these again, possibly after they are gone: /tmp may be empty then, and open to
+ * other users. */
 static bool check_guarded(Run *run, Error *err)
 {
     const RunConfig *config = &run->config;
@@ -219,7 +220,7 @@ bool run_leave_ready(const Run *run, Error *err)
     return error_wrap(err, "the machine is not restarted");
 }
 
-/* --- Going ----------------------------------------------------------------------------------- */
+/* --- Reboot ---------------------------------------------------------------------------------- */
 
 static bool load_kernel(Run *run, const Leave *leave, Error *err)
 {

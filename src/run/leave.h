@@ -1,13 +1,13 @@
-/* What becomes of a run in which steps asked for a restart of the machine (Outcome.leave). */
+/* Reboots requested by steps of a run (Outcome.leave), and how the run continues afterwards. */
 #pragma once
 
 #include "run/run_inner.h"
 #include "sys/directory.h"
 
-/* Reads what earlier runs of this site left. */
+/* Loads the notes of earlier runs of this site. */
 void run_leave_load(Run *run);
 /* See CallServices.came_back. */
 bool run_came_back(const Run *run, uint32_t step, int64_t *asked_ms);
-/* After the last step, before the lock is given back: notes that the run is to be continued, or that
- * it need not be any longer. When that cannot be, run_leave_ready() tells why. */
+/* Called after the last step, before the lock is released: records that the run is to be continued,
+ * or no longer. If that fails, run_leave_ready() returns the reason. */
 void run_leave_note(Run *run, const Directory *state);

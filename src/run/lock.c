@@ -8,12 +8,13 @@
 #include "sys/clock.h"
 
 enum {
-    HOLDER_MAX = 16 << 10, /* bytes */
+    HOLDER_MAX = 16 << 10, /* in bytes */
 };
 
 static const char lock_name[] = "lock";
 
-/* Who holds it: a line that is believed only while the lock is held, so it says no format. */
+/* The holder of the lock: a line that counts only while the lock is held, so it has no format
+ * version. */
 typedef struct Holder {
     int64_t pid;
     Str since, command;
@@ -45,7 +46,7 @@ static Str describe_self(Arena *arena, Str command)
     return buf_str(&text);
 }
 
-/* What the holder wrote; it may be writing just now. */
+/* The data of the holder, who may be writing it right now. */
 static bool tell_holder(Arena *arena, Str found, Error *err)
 {
     Holder holder;

@@ -1,14 +1,14 @@
-/* One apply at a time per node. The lock goes with the process that holds it, however that ends, so
- * that nobody ever has to clear it. */
+/* One apply at a time per node. The lock is released when the process that holds it exits, for
+ * whatever reason, so no one ever has to clear it. */
 #pragma once
 
 #include "base/problems.h"
 #include "sys/file_lock.h"
 
-/* Takes the lock of the state directory. `command` is what the other one will be told. When
- * somebody has it, fails with ERROR_CONFLICT (exit code 5) and adds the problem E0701: "another run
- * goes on: pid 4711 ('eden apply site') since 2026-01-31T08:15:30Z". */
+/* Acquires the lock of the state directory. `command` is shown to other processes. If it is held,
+ * fails with ERROR_CONFLICT (exit code 5) and adds the problem E0701: "another run goes on: pid
+ * 4711 ('eden apply site') since 2026-01-31T08:15:30Z". */
 MUST_CHECK bool run_lock_take(const Directory *state, Str command, FileLock *out,
                               Problems *problems, Error *err);
-/* Whether a run goes on. */
+/* Whether a run is in progress. */
 bool run_lock_is_held(const Directory *state);

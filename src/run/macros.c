@@ -10,7 +10,7 @@
 
 /* --- Arguments ------------------------------------------------------------------------------- */
 
-/* `args` inside of a macro: positional ones by number, named ones by name. */
+/* `args` inside a macro: positional arguments by index, named ones by name. */
 typedef struct CallArgs {
     Object object;
     List *values;
@@ -41,7 +41,7 @@ static bool args_length(Render *r, Object *object, int64_t *out)
     return true;
 }
 
-/* A list, unless there are names. */
+/* A list, unless there are named arguments. */
 static bool args_force(Render *r, Object *object, Value *out)
 {
     const CallArgs *args = (CallArgs *)object;
@@ -67,7 +67,7 @@ static const ObjectType args_type = { .name = "args",
                                       .iterate = args_iterate,
                                       .length = args_length };
 
-/* Plain copies: what a macro keeps must not be lazy or used up. */
+/* Plain copies: values that a macro keeps must not be lazy or consumed. */
 static bool gather_args(Render *r, const Args *given, CallArgs *out)
 {
     *out = (CallArgs){ .object = { &args_type },
@@ -90,7 +90,7 @@ static bool gather_args(Render *r, const Args *given, CallArgs *out)
     return true;
 }
 
-/* Gives positional arguments the names that the macro has for them. */
+/* Assigns the macro's parameter names to positional arguments. */
 static bool name_args(Render *r, const Macro *macro, CallArgs *args)
 {
     if (macro->arg_count == 0) {
@@ -121,7 +121,7 @@ static bool name_args(Render *r, const Macro *macro, CallArgs *args)
     return true;
 }
 
-/* What tells one question from another: the macro, its arguments, and whether they are secret. */
+/* The cache key of a call: the macro, its arguments, and whether they are secret. */
 static bool question_text(Render *r, const Macro *macro, const CallArgs *args, Str *out)
 {
     Buf text = render_buf(r);
@@ -138,9 +138,9 @@ static bool question_text(Render *r, const Macro *macro, const CallArgs *args, S
     return !text.overflow || render_out_of_memory(r);
 }
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Evaluation ------------------------------------------------------------------------------ */
 
-/* "a -> b -> a": from the outermost. */
+/* "a -> b -> a": starting with the outermost. */
 static Str call_way(Render *r, const MacroCall *innermost, const Macro *last)
 {
     enum {
@@ -166,7 +166,7 @@ static Str call_way(Render *r, const MacroCall *innermost, const Macro *last)
     return buf_str(&text);
 }
 
-/* Where its answer is needed to find its answer. */
+/* Detects a macro whose result depends on itself. */
 static bool check_circle(Render *r, const Macros *macros, const Macro *macro, Str key)
 {
     for (const MacroCall *call = macros->asked; call != NULL; call = call->outer) {
@@ -193,7 +193,7 @@ static Value call_scope(Render *r, const Macros *macros, CallArgs *args)
     return value_map(scope);
 }
 
-/* Kinds that are resolved otherwise arrive as they were given. */
+/* Kinds that are resolved elsewhere are passed unchanged. */
 static bool convert(Render *r, const Macro *macro, const ParamSpec *spec, Arena *arena, Value given,
                     Value *out)
 {
@@ -215,7 +215,7 @@ typedef struct Asking {
     Arena *arena;
 } Asking;
 
-/* The parameter as the macro, or for an action under its own name the caller, gives it. */
+/* A parameter as set by the macro, or by the caller for an action under its own name. */
 static bool find_param(Render *r, const Asking *a, uint32_t place, Value *out)
 {
     const Macro *macro = a->macro;
@@ -349,7 +349,7 @@ static bool ask(Render *r, const Macro *macro, CallArgs *args, Value *out)
     bool ok = ask_rendered(r, macros, &asking, key, out);
     if (ok && macro->secret) {
         out->flags |= VALUE_SECRET;
-        templates_found_secret(macros->load.templates, *out, false);
+        templates_report_secret(macros->load.templates, *out, false);
     }
     renders_pop(macros->load.renders);
     if (ok && keep) {
@@ -366,7 +366,7 @@ typedef struct ServerSubject {
     Problems *problems;
 } ServerSubject;
 
-/* An expression of the selector, about one server. */
+/* An expression of the selector, for one server. */
 static DynamicOutcome evaluate_about(void *context, const Dynamic *expression, Value *out)
 {
     ServerSubject *about = context;
@@ -393,7 +393,7 @@ static bool raise_selector(Render *r, const Problems *problems)
                : false;
 }
 
-/* Each text is parsed once. */
+/* Each selector is parsed once. */
 static bool find_selector(Render *r, Macros *macros, Value text, Problems *problems,
                           const Selector **out)
 {
@@ -461,7 +461,7 @@ static bool servers_by_label(Render *r, Macros *macros, const CallArgs *args, Va
     return true;
 }
 
-/* --- The objects ------------------------------------------------------------------------------ */
+/* --- Template objects ------------------------------------------------------------------------- */
 
 static bool answer(Render *r, const Macro *macro, const Args *given, Value *out)
 {
@@ -471,7 +471,7 @@ static bool answer(Render *r, const Macro *macro, const Args *given, Value *out)
                           : ask(r, macro, args, out))) {
         return false;
     }
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -489,12 +489,12 @@ static const Macro *find_macro(const Macros *macros, Value key)
     return entry == NULL ? NULL : (const Macro *)entry->value.object;
 }
 
-/* Undefined, and says what there is none of. */
+/* Undefined, with a message that names the macro. */
 static Value no_macro(Render *r, Object *macros, Value key)
 {
     Str name = value_is_string(key) && !value_is_secret(key) ? value_str(key) : STR("...");
-    return undefined_element_hint(r, value_object(macros), key, "there is no macro '%" STR_FMT "'",
-                                  STR_ARG(name));
+    return undefined_element_hint(r, value_object(macros), key,
+                                  "macro '%" STR_FMT "' is not defined", STR_ARG(name));
 }
 
 static bool macros_get_item(Render *r, Object *object, Value key, Value *out, bool *found)
@@ -582,7 +582,7 @@ bool macro_ask_host(void *context, const Action *action, const Value *params, Ar
     Call call = { .action = action, .params = params, .arena = arena, .host = context };
     Outcome outcome = { .value = value_null() };
     if (!action->query(&call, &outcome, err)) {
-        /* An answer that cannot be had is a failure with its reason, not one that a run would know. */
+        /* A missing answer is a failure with its reason, not something that only the run knows. */
         err->kind = err->kind == ERROR_UNAVAILABLE ? ERROR_OS : err->kind;
         return false;
     }

@@ -27,41 +27,41 @@
 
 typedef struct Macros Macros;
 
-/* How actions are asked; the runner's, because it owns the machine that they look at. */
+/* How actions are queried; supplied by the runner, which owns the machine. */
 typedef struct MacroAsk {
     void *context;
     /* Calls the query of `action`. `params` are evaluated and converted, in the order of the row.
-     * The answer lives in `arena`. ERROR_UNAVAILABLE: only the run can tell (FAULT_UNKNOWN). NULL:
-     * there are no actions, and asking one is an error. */
+     * The result is in `arena`. ERROR_UNAVAILABLE: known only in a run (FAULT_UNKNOWN). NULL: there
+     * are no actions, and querying one is an error. */
     bool (*ask)(void *context, const Action *action, const Value *params, Arena *arena, Value *out,
                 Error *err);
 } MacroAsk;
 
 typedef struct MacrosLoad {
-    Arena *arena; /* holds the macros and answers that are kept */
+    Arena *arena; /* holds the macros and cached results */
     Sources *sources;
     Templates *templates;
     Problems *problems;
-    Site *site;                     /* NULL: only what is built in */
-    const SelectorSubject *subject; /* what selectors of the base file match */
+    Site *site;                     /* NULL: only the built-in macros */
+    const SelectorSubject *subject; /* matched against the selectors of the base file */
     ModuleTable modules;
     MacroAsk ask;
-    Value servers; /* list: each as `server` is; what servers_get_by_label chooses from */
+    Value servers; /* list, each like `server`; servers_get_by_label selects from it */
     Renders *renders;
 } MacrosLoad;
 
-/* All that is wrong with any macro is told. */
+/* Reports all problems of all macros. */
 MUST_CHECK bool macros_load(const MacrosLoad *load, Macros **out);
 
-/* What macros see beside their arguments: a map. */
+/* The scope of macros besides their arguments: a map. */
 void macros_set_scope(Macros *macros, Value scope);
-/* From `fresh` on every macro is asked anew; then answers are kept again. */
+/* While `fresh` is set, every macro is evaluated again; otherwise results are cached. */
 void macros_set_fresh(Macros *macros, bool fresh);
-/* `macros`: an object as long-lived as they are. */
+/* `macros`: an object that lives as long as they do. */
 Value macros_value(Macros *macros);
 /* servers_get_by_label, for `eden`. */
 Value macros_servers_get_by_label(Macros *macros);
 
-/* Asks the query of an action on a machine. For MacroAsk; `context` is a Host. */
+/* Calls the query of an action on a machine. For MacroAsk; `context` is a Host. */
 bool macro_ask_host(void *context, const Action *action, const Value *params, Arena *arena,
                     Value *out, Error *err);

@@ -25,7 +25,7 @@ static void suggest(Reading *r, Problem *problem, Str nearest)
         arena_format(r->load->problems->arena, "did you mean '%" STR_FMT "'?", STR_ARG(nearest));
 }
 
-/* --- What is built in ------------------------------------------------------------------------ */
+/* --- Built-in macros ------------------------------------------------------------------------- */
 
 static Macro *add(Macros *macros, Str name)
 {
@@ -106,7 +106,7 @@ static void read_param_map(Reading *r, const ActionName *of, const Map *map)
     }
 }
 
-/* A map, or a list of maps of one key. */
+/* A map, or a list of one-key maps. */
 static void read_params(Reading *r, const ActionName *of, Value params)
 {
     of->macro->params = ARENA_ARRAY(r->load->arena, Dynamic, ACTION_PARAMS_MAX);
@@ -147,11 +147,10 @@ static void read_action(Reading *r, Macro *macro, Value name, Value params)
     const Action *action;
     if (!module_table_find(r->load->modules, value_str(name), &module, &action)) {
         if (module != NULL && module->refused != NULL) {
-            tell(r, name, "the module '%s' cannot be used: %s", module->name, module->refused);
+            tell(r, name, "module '%s' cannot be used: %s", module->name, module->refused);
             return;
         }
-        Problem *problem =
-            tell(r, name, "there is no action '%" STR_FMT "'", STR_ARG(value_str(name)));
+        Problem *problem = tell(r, name, "unknown action '%" STR_FMT "'", STR_ARG(value_str(name)));
         Str nearest;
         if (module_table_suggest(r->load->modules, value_str(name), r->load->arena, &nearest)) {
             suggest(r, problem, nearest);
@@ -180,7 +179,7 @@ static void read_arg(Reading *r, Macro *macro, Value name, Value fallback)
     }
 }
 
-/* Names, or `name: value` for those that may be left out. */
+/* Names, or `name: value` for optional ones. */
 static void read_args(Reading *r, Macro *macro, Value args)
 {
     macro->args = ARENA_ARRAY(r->load->arena, MacroArg, MACRO_ARGS_MAX);

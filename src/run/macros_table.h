@@ -1,4 +1,4 @@
-/* Macros as they are once loaded; between macros.c and macros_load.c. */
+/* Loaded macros; shared by macros.c and macros_load.c. */
 #pragma once
 
 #include "lang/template/object.h"
@@ -6,7 +6,7 @@
 
 enum {
     MACRO_ARGS_MAX = 16,
-    MACRO_ANSWERS_MAX = 10000 /* kept in all; what goes beyond is asked again each time */
+    MACRO_ANSWERS_MAX = 10000 /* cached results; beyond that, they are computed each time */
 };
 
 typedef struct MacroArg {
@@ -15,23 +15,23 @@ typedef struct MacroArg {
 } MacroArg;
 
 typedef struct Macro {
-    Object object; /* what `macros['x']` is where it is called */
+    Object object; /* what `macros['x']` is when called */
     Macros *owner;
     Str name;
-    Value place; /* of its name; without one for what is built in */
+    Value place; /* location of its name; empty for built-in macros */
     MacroArg *args;
     uint32_t arg_count;
     bool memo;
-    bool secret;          /* what it answers is */
+    bool secret;          /* its result is secret */
     bool direct;          /* an action under its own name: arguments are its parameters */
     bool by_label;        /* servers_get_by_label */
-    const Action *action; /* NULL: `expression` */
+    const Action *action; /* NULL: uses `expression` */
     Dynamic *params;      /* by position in the action's row */
     uint64_t params_set;
     Dynamic expression;
 } Macro;
 
-/* One that is being asked. */
+/* A macro that is being evaluated. */
 typedef struct MacroCall {
     const Macro *macro;
     Str key; /* the arguments as text */
@@ -41,11 +41,11 @@ typedef struct MacroCall {
 struct Macros {
     Object object;
     MacrosLoad load;
-    Map *names; /* name -> object of the Macro */
+    Map *names; /* from name to the object of the Macro */
     Value scope;
-    Map *answers;   /* text of macro and arguments -> value */
-    bool fresh;     /* answers are neither used again nor kept */
-    Map *selectors; /* text -> position in `parsed` */
+    Map *answers;   /* from text of macro and arguments to value */
+    bool fresh;     /* results are neither reused nor cached */
+    Map *selectors; /* from text to index in `parsed` */
     const Selector **parsed;
     uint32_t parsed_cap;
     MacroCall *asked;
@@ -53,5 +53,5 @@ struct Macros {
 
 extern const ObjectType macro_callable_type;
 
-/* Puts what is built in, then what the site has, into `names`. */
+/* Adds the built-in macros, then those of the site, to `names`. */
 bool macros_read(Macros *macros);

@@ -15,7 +15,7 @@ typedef struct Loading {
     Problems *problems;
     Map *labels;
     Str name;
-    bool renamed; /* by the machine's administrator: it is known by that name alone */
+    bool renamed; /* renamed by the administrator: known by that name only */
     bool ok;
 } Loading;
 
@@ -26,7 +26,7 @@ static Problem *tell(Loading *l, Value at, const char *message)
                         "%s", message);
 }
 
-/* Numbers and booleans are labels as they are spelled. */
+/* Numbers and booleans are labels as spelled. */
 static bool text_of(const Loading *l, Value v, Str *out)
 {
     switch ((ValueKind)v.kind) {
@@ -63,7 +63,7 @@ static void take_labels(Loading *l, Value labels)
 
 static void take_document(Loading *l, Value document);
 
-/* A document may be wrapped: labels then stand in its metadata as well. */
+/* A document may be wrapped: its metadata can then have labels, too. */
 static void take_key(Loading *l, Value key, Value value, bool metadata)
 {
     static const Str known[] = { { "name", 4 }, { "labels", 6 }, { "metadata", 8 }, { "spec", 4 } };
@@ -143,8 +143,8 @@ static void take_file(Loading *l, const char *etc)
     take_document(l, document);
 }
 
-/* What the cluster says of this node. Others than root may not read it, and are told so: their plan
- * may lack what a selector needs. */
+/* The cluster's record of this node. Users other than root cannot read it and get a warning: their
+ * plan may lack labels that a selector needs. */
 static void take_record(Loading *l, const NodeOptions *options)
 {
     NodeRecord record;

@@ -1,5 +1,5 @@
-/* Who this node is: its name and labels, from the command line, from the cluster's record of it, from
- * node.yaml in the folder of eden's settings, and from its facts; each wins over those behind it. */
+/* The identity of this node: its name and labels, from the command line, the cluster's record,
+ * node.yaml in the settings directory, and its facts; each takes precedence over the following. */
 #pragma once
 
 #include "base/problems.h"
@@ -7,23 +7,25 @@
 #include "model/selector.h"
 
 typedef struct NodeOptions {
-    const char *etc;           /* the node's etc/eden; what is not in there is not missed */
-    const char *state;         /* its var/lib/eden, where the agent keeps the record; NULL: none */
-    const char *name;          /* NULL: found out; another than the record's leaves that out */
+    const char *etc; /* the node's etc/eden; missing files are fine */
+    /* its var/lib/eden, where the agent stores the record; may be NULL */
+    const char *state;
+    /* NULL: determined automatically; if it differs from the record, the record is ignored */
+    const char *name;
     const char *const *labels; /* "role=web", as given; later ones win */
     uint32_t label_count;
-    Value facts; /* a map; null: none are known */
+    Value facts; /* a map; null: unknown */
 } NodeOptions;
 
 typedef struct Node {
     Str name;
-    Str fqdn;     /* empty when not known */
-    Map *labels;  /* texts to texts, frozen */
-    Value server; /* a map, frozen: see node_load */
+    Str fqdn;     /* empty if unknown */
+    Map *labels;  /* from string to string, frozen */
+    Value server; /* a map, frozen: see node_load() */
 } Node;
 
-/* `server` holds all facts, and `name`, `fqdn`, `labels`. The same once more in the spelling of
- * objects: `Spec.FQDN`, `ObjectMetadata.Name`, `ObjectMetadata.Labels`, and in lower case. */
+/* `server` contains all facts, and `name`, `fqdn`, `labels`; also in the spelling of objects:
+ * `Spec.FQDN`, `ObjectMetadata.Name`, `ObjectMetadata.Labels`, and in lower case. */
 MUST_CHECK bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node *out,
                           Problems *problems);
 

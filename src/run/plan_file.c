@@ -1,5 +1,5 @@
-/* No table of fields: a saved plan is compared value by value with the one that is made now, and both are
- * what plan_file_value() makes of a run. */
+/* This does not use lang/record.h: a saved plan is compared value by value with a new one, and both
+ * are created by plan_file_value(). */
 #include "run/plan_file.h"
 
 #include "lang/json.h"
@@ -20,7 +20,7 @@ static void put_path(Arena *arena, Map *map, const char *key, const char *path)
     put(arena, map, key, value_string(file_absolute(arena, path)));
 }
 
-/* Files of variables by their paths, each with its SHA-256. */
+/* Variables files by path, each with its SHA-256. */
 static Value var_files(Arena *arena, const RunConfig *config)
 {
     Map *map = map_new(arena, config->var_file_count);
@@ -46,7 +46,7 @@ static Value texts(Arena *arena, const char *const *items, uint32_t count)
     return value_list(list);
 }
 
-/* What its check found, in a few digits. */
+/* A short digest of what the check found. */
 static Value observed(Arena *arena, const StepReport *report)
 {
     Value parts[] = {
@@ -74,7 +74,7 @@ static Value step_values(Arena *arena, const RunReport *report)
     return value_list(steps);
 }
 
-/* Of secrets the names alone. */
+/* For secrets, only the names. */
 static void put_defines(Arena *arena, Map *map, Run *run)
 {
     const RunConfig *config = run_config(run);
@@ -103,6 +103,9 @@ Value plan_file_value(Run *run, Str shown, Arena *arena)
     put_path(arena, map, "state_dir", config->state);
     put_path(arena, map, "config_dir", config->etc);
     put(arena, map, "order", value_string(str_from_c(order_mode_name(config->order))));
+    put(arena, map, "workers", value_int(config->workers));
+    put(arena, map, "max_wait_ms",
+        value_int(config->max_wait_us < 0 ? -1 : config->max_wait_us / 1000));
     List *jobs = list_new(arena, config->job_count);
     for (uint32_t i = 0; i < config->job_count; i++) {
         list_push(arena, jobs, value_string(config->jobs[i]));
@@ -187,9 +190,31 @@ bool plan_file_config(Arena *arena, Str text, Value *plan, RunConfig *config, Er
     return true;
 }
 
+/* Plans of earlier versions do not have it. */
+static int64_t get_int(Value plan, const char *key, int64_t fallback)
+{
+    const Value *value = value_get(plan, str_from_c(key));
+    return value != NULL && value->kind == VALUE_INT ? value->integer : fallback;
+}
+
+/* As when the plan was created, not as it is applied. Order 'ansible' always has one worker. */
+static void put_limits(Arena *arena, Value plan, OrderMode order, CommandWords *out)
+{
+    int64_t workers = get_int(plan, "workers", 0), wait_ms = get_int(plan, "max_wait_ms", -1);
+    if (workers > 0 && order != MODE_ANSIBLE) {
+        VEC_PUSH(arena, out,
+                 (CommandWord){ "workers", arena_format(arena, "%lld", (long long)workers) });
+    }
+    if (wait_ms >= 0) {
+        VEC_PUSH(arena, out,
+                 (CommandWord){ "max-wait", arena_format(arena, "%lldms", (long long)wait_ms) });
+    }
+}
+
 void plan_file_command(Arena *arena, Value plan, const RunConfig *config, CommandWords *out)
 {
     RunConfig given = *config;
+    put_limits(arena, plan, config->order, out);
     if (!value_get_bool(plan, "node_given")) {
         given.node = NULL; /* the machine's own name */
     }
@@ -204,7 +229,7 @@ static bool same(Value a, const char *key, Value b)
            str_eq(value_str(*first), value_str(*second));
 }
 
-/* The first file that is not what it was, and how many there are. */
+/* Finds the first file that has changed, and returns the number of changed files. */
 static uint32_t find_moved_files(Value plan, Value now, const char *key, Str *first)
 {
     const Value *before = value_get(plan, str_from_c(key));

@@ -5,12 +5,13 @@
 
 #include "base/memory.h"
 
-/* What one thing is called, and what else than a claim of its own kind may bring it. */
+/* The name of a class, and what may provide its members besides a claim of the same class. */
 typedef struct ClassRow {
     const char *name;
-    const char *noun;         /* before its name; "": the name alone */
-    bool named_by_path;       /* a file of that name brings it, wherever it lies */
-    const char *const *paths; /* a file at or below one of these may bring it; NULL: none */
+    const char *noun;         /* precedes its name; "": the name alone */
+    bool named_by_path;       /* any file of that name provides it, in any directory */
+    const char *const *paths; /* a file at or below one of these may provide it; NULL: none */
+    const char *below;        /* the file of its name in this directory provides it; NULL: none */
 } ClassRow;
 
 static const char *const source_paths[] = { "/etc/apt/",  "/etc/yum.repos.d/", "/etc/dnf/",
@@ -26,6 +27,8 @@ static const ClassRow class_rows[] = {
     { "sysctl", "kernel setting ", false, NULL },
     { "kmod", "kernel module ", false, NULL },
     { "remote", "repository ", false, NULL },
+    { "filesystem", "file system type ", false, NULL },
+    { "timezone", "time zone ", false, NULL, "/usr/share/zoneinfo/" },
     { NULL, NULL, false, NULL },
 };
 
@@ -38,7 +41,7 @@ typedef enum Brings {
 struct Provisions {
     pthread_mutex_t lock;
     const Graph *graph;
-    bool *nothing; /* by step: it is settled and brings nothing */
+    bool *nothing; /* indexed by step: it is settled and provides nothing */
 };
 
 Provisions *provisions_new(const Graph *graph)
@@ -88,10 +91,16 @@ static bool is_below(Str path, Str above)
            (path.data[above.len] == '/' || str_eq(above, STR("/")));
 }
 
-/* Of a step that manages the file or directory `path`. */
+/* For a step that manages the file or directory `path`. */
 static Brings path_brings(Str path, const ClassRow *row, const char *class, Str name)
 {
     path = without_slash(path);
+    if (row->below != NULL) {
+        Str below = str_from_c(row->below);
+        return str_starts(path, below) && str_eq(str_from_offset(path, below.len), name)
+                   ? BRINGS
+                   : BRINGS_NOT;
+    }
     if (strcmp(class, "path") == 0 || strcmp(class, "device") == 0) {
         bool any_below = str_ends(name, STR("/"));
         return str_eq(path, without_slash(name)) || is_below(path, name)
@@ -138,7 +147,10 @@ static Brings claim_brings(Str claim, const char *class, Str name)
         return said_brings(rest, class, name);
     }
     if (str_eq(kind, STR("fills"))) {
-        return strcmp(class, "path") == 0 && is_below(name, rest) ? BRINGS_PERHAPS : BRINGS_NOT;
+        Str folder = row->below == NULL ? name : str_from_c(row->below);
+        return (strcmp(class, "path") == 0 || row->below != NULL) && is_below(folder, rest)
+                   ? BRINGS_PERHAPS
+                   : BRINGS_NOT;
     }
     if (str_eq(kind, STR("drops"))) {
         return strcmp(class, "removal") == 0 && str_starts(rest, STR("pkg:")) &&
@@ -152,7 +164,7 @@ static Brings claim_brings(Str claim, const char *class, Str name)
     return str_eq_c(kind, class) && str_eq(rest, name) ? BRINGS : BRINGS_NOT;
 }
 
-/* What it manages may be known only when it runs. */
+/* Its resource may be known only when it runs. */
 static bool is_nameless(const Step *step)
 {
     const StepSpec *spec = step->spec;

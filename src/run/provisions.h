@@ -1,9 +1,9 @@
-/* What earlier steps of a plan may bring: which obstacle goes before a step is reached, and which
- * stays.
+/* What earlier steps of a plan may provide, which decides whether an obstacle will be gone when a
+ * step is reached.
  *
- * Steps say what they bring by their claims (model/module.h): what they manage, what lies below a
- * directory that they fill, and "brings:" for the rest. Only the thread that decides settles steps;
- * workers ask. */
+ * Steps declare this in their claims (model/module.h): what they manage, what is below a directory
+ * that they fill, and "brings:" for the rest. Only the deciding thread settles steps; workers
+ * query. */
 #pragma once
 
 #include "base/own.h"
@@ -12,12 +12,13 @@
 typedef struct Provisions Provisions;
 
 Provisions *provisions_new(const Graph *graph);
-void provisions_free(Provisions *provisions); /* NULL is fine */
+void provisions_free(Provisions *provisions); /* NULL is allowed */
 DEFINE_AUTO(Provisions, provisions_free)
 
-/* What became of a step. One that changes nothing brings nothing. */
+/* Records the result of a step. One that changes nothing provides nothing. */
 void provisions_settle(Provisions *provisions, uint32_t step, StepResult result);
-/* Whether a step before `step` may bring what it lacks. `class` and `name` as in a claim: "user",
- * "path"; a path that ends in "/" means anything below. `why` names the step, in `arena`. */
+/* Whether a step before `step` may provide what it lacks. `class` and `name` are as in a claim:
+ * "user", "path"; a path that ends in "/" means anything below it. `why` names the step, in
+ * `arena`. */
 bool provisions_find(Provisions *provisions, uint32_t step, const char *class, Str name,
                      Arena *arena, Str *why);

@@ -1,10 +1,10 @@
-/* No table of fields: a record is written as a stream, section by section, and may have a hundred thousand
- * lines. */
+/* This does not use lang/record.h: a record is written as a stream, section by section, and may
+ * have a hundred thousand lines. */
 #include "run/record.h"
 
 #include <stdio.h>
 
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "base/utc.h"
 #include "lang/json.h"
 #include "lang/scrub.h"
@@ -12,7 +12,7 @@
 #include "sys/file.h"
 
 enum {
-    RECORD_MAX = 256 << 20, /* bytes */
+    RECORD_MAX = 256 << 20, /* in bytes */
     LISTED_MAX = 1 << 20,
 };
 
@@ -68,7 +68,7 @@ void run_record_set_text(RunRecord *record, const char *section, Str text)
     json_text_put(run_record_begin(record, section), text);
 }
 
-/* What has no JSON form (a function, an undefined value) is told by its kind. */
+/* Values without a JSON form (a function, an undefined value) are represented by their kind. */
 static bool replace(void *context, Value v, Value *out, Error *err)
 {
     *out = value_string(str_from_c(value_kind_name(v.kind)));
@@ -119,7 +119,7 @@ static const char *file_of(Arena *arena, Str id)
     return arena_format(arena, "%" STR_FMT "%s%c", STR_ARG(id), suffix, '\0').data;
 }
 
-/* Of those that there are, the last `kept` stay, as far as they fit in `bytes`. */
+/* Keeps the newest `kept` records, as far as they fit into `bytes`. */
 static bool drop_old(const Directory *runs, uint32_t kept, int64_t bytes, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -139,7 +139,7 @@ static bool drop_old(const Directory *runs, uint32_t kept, int64_t bytes, Error 
             bytes -= entry->size;
             continue;
         }
-        kept = 0; /* without a gap: what is older goes too */
+        kept = 0; /* no gaps: older ones are removed too */
         if (!directory_remove(runs, entry->name.data, err)) {
             return false;
         }
@@ -164,7 +164,7 @@ bool run_record_save(RunRecord *record, const Directory *state, uint32_t kept, E
         return false;
     }
     directory_drop_drafts(&runs);
-    /* Before it is written: on a full disk, the old ones make room. */
+    /* Before writing: on a full disk, old records make space. */
     int64_t bytes = directory_disk_size(&runs) / RECORDS_SHARE - (int64_t)record->text.len;
     return drop_old(&runs, kept > 0 ? kept - 1 : 0, bytes, err) &&
            directory_write(&runs, name, buf_str(&record->text), false, err);

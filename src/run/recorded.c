@@ -1,5 +1,6 @@
-/* Reading a record: any JSON document may come here, so nothing in it is believed. No table of fields: a
- * step becomes vertices, edges and actions that refer to each other, not a struct. */
+/* Reads a record. The input may be any JSON document, so nothing in it is trusted. This does not
+ * use lang/record.h: a step becomes vertices, edges and actions that refer to each other, not a
+ * struct. */
 #include "run/recorded.h"
 
 #include "base/bug.h"
@@ -17,7 +18,7 @@ typedef struct Reader {
     StepStatus *results;
     uint16_t *owed;
     VEC(Edge) edges;
-    StrMap actions; /* name to Action */
+    StrMap actions; /* from name to Action */
     Error *err;
 } Reader;
 
@@ -33,7 +34,7 @@ static bool wrong(const Reader *reader, const char *format, ...)
                      STR_ARG(buf_str(&text)));
 }
 
-/* False when there is no such number, or it is not in the range. */
+/* Returns false if there is no such number, or it is out of range. */
 static bool get_number(Value map, const char *key, int64_t least, int64_t most, int64_t *out)
 {
     const Value *value = value_get(map, str_from_c(key));
@@ -51,7 +52,7 @@ static const List *get_list(Value map, const char *key)
     return value != NULL && value->kind == VALUE_LIST ? value->list : NULL;
 }
 
-/* A name from one of the tables; an absent one leaves `*out` alone. */
+/* A name from one of the tables; if it is absent, `*out` is unchanged. */
 #define GET_NAME(map, key, from_name, out) \
     (value_get((map), str_from_c(key)) == NULL || from_name(value_get_text((map), (key)), (out)))
 
@@ -140,7 +141,7 @@ static bool read_kinds(Reader *reader, Value step, const char *name, uint16_t *o
     return true;
 }
 
-/* These stand for functions of an action: that there are such is all that deciding asks. */
+/* These replace functions of an action: deciding needs only their presence. */
 static bool some_reaction(Call *call, Outcome *outcome, Error *err)
 {
     BUG("a recorded step was carried out");
@@ -151,7 +152,7 @@ static void some_merge(MergedCall *calls, uint32_t count)
     BUG("%u recorded steps were carried out", count);
 }
 
-/* Steps that were of one action are so again. */
+/* Steps with the same action share it again. */
 static Action *read_action(Reader *reader, Value step)
 {
     Str name = value_get_text(step, "action");
@@ -174,8 +175,8 @@ static Action *read_action(Reader *reader, Value step)
     return action;
 }
 
-/* What the schedule knows of a step, as rows of our own: the record may be of another version,
- * with other modules. */
+/* What the schedule needs to know about a step, as separate rows: the record may be from another
+ * version with other modules. */
 static const StepSpec *read_spec(Reader *reader, Value step, const Job *job)
 {
     StepSpec *spec = ARENA_NEW(reader->arena, StepSpec);
@@ -365,7 +366,7 @@ static bool read_turn(Reader *reader, const Graph *graph, Value from, Turn *turn
     turn->work.step = (uint32_t)(step - 1);
     turn->status.changed = value_get_bool(from, "changed");
     turn->status.reacted = value_get_bool(from, "reacted");
-    /* There is no work that the graph does not have. */
+    /* The graph must contain every work item. */
     return turn->work.phase != PHASE_CHECK || graph->check_of[turn->work.step] != VERTEX_NONE;
 }
 

@@ -1,16 +1,16 @@
-/* The buffers of renders inside one another: a variable that asks for another, a macro that calls
- * one. Each needs a Rendered of its own while it lasts; they are kept for the next time. */
+/* Buffers for nested renders: a variable that uses another, a macro that calls one. Each nested
+ * render needs a separate Rendered; they are reused. */
 #pragma once
 
 #include "lang/template/template.h"
 
 enum {
-    RENDERS_MAX = 100 /* inside one another */
+    RENDERS_MAX = 100 /* nesting depth */
 };
 
 typedef struct Renders {
     TemplateLimits limits;
-    Rendered *items[RENDERS_MAX]; /* NULL where none was needed so far */
+    Rendered *items[RENDERS_MAX]; /* NULL if not used so far */
     uint32_t depth;
 } Renders;
 
@@ -18,6 +18,6 @@ void renders_init(Renders *renders, const TemplateLimits *limits);
 void renders_clear(Renders *renders);
 DEFINE_AUTO_CLEAR(Renders, renders_clear)
 
-/* One that is free, until the matching renders_pop; NULL when there are too many. */
+/* An unused one, until the matching renders_pop(); NULL if there are too many. */
 Rendered *renders_push(Renders *renders);
 void renders_pop(Renders *renders);

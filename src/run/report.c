@@ -34,7 +34,7 @@ StepResult run_report_result(const RunReport *report)
     return counts[RESULT_CHANGED] + counts[RESULT_UNKNOWN] > 0 ? RESULT_CHANGED : RESULT_OK;
 }
 
-/* What steps['x'].State is. */
+/* The value of steps['x'].State. */
 static Str step_report_state(const StepReport *report)
 {
     return report->state.len > 0 ? report->state

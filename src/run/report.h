@@ -1,5 +1,5 @@
-/* What became of a run and of each of its steps: the one form that tables, JSON, records, `why`
- * and later steps (steps['x']) read. */
+/* The results of a run and its steps, as used by tables, JSON, records, `why` and later steps
+ * (steps['x']). */
 #pragma once
 
 #include "base/problems.h"
@@ -11,56 +11,57 @@ typedef struct Leave Leave; /* modules/call.h */
 typedef enum Cause {
     CAUSE_NONE,
     CAUSE_NEW,    /* never applied here before */
-    CAUSE_DRIFT,  /* the site wants what it wanted, but the machine has moved */
-    CAUSE_INTENT, /* the site wants something else than last time */
+    CAUSE_DRIFT,  /* the step is unchanged, but the machine has changed */
+    CAUSE_INTENT, /* the step has changed since the last apply */
 } Cause;
 const char *cause_name(Cause cause); /* NULL for CAUSE_NONE */
 
 typedef struct StepReport {
     StepStatus status;
     Cause cause;
-    Str reason;    /* why it was skipped, blocked, waits, or reacted; empty: nothing to tell */
-    bool declined; /* skipped by its conditions, its target or its triggers: it owes nothing */
-    bool left;     /* the run was interrupted before it started */
+    Str reason;           /* why it was skipped, is blocked or waiting, or reacted; may be empty */
+    bool declined;        /* skipped by its conditions, target or triggers: it owes nothing */
+    bool left;            /* the run was interrupted before it started */
     const Problem *error; /* why it failed; NULL: it did not */
-    uint32_t run_order;   /* from 1; 0: it did not run */
-    uint32_t tries;       /* how often the action was started */
+    uint32_t run_order;   /* starting at 1; 0: it did not run */
+    uint32_t tries;       /* number of attempts */
     int64_t duration_us;
-    /* As the module said; see Outcome in modules/call.h. Without secrets, except for `out` and
-     * `error_out`, which later steps may need as they are; `shown` ones are for everybody else. */
+    /* As reported by the module; see Outcome in modules/call.h. Without secrets, except for `out`
+     * and `error_out`, which later steps may need verbatim; everything else uses the shown_
+     * members. */
     Map *changes;
     Str diff, comment, state;
     Str out, error_out;
     Str shown_out, shown_error_out;
-    bool secret_out; /* `out` or `error_out` holds a secret */
+    bool secret_out; /* `out` or `error_out` contains a secret */
     int exit_code;
     bool has_exit_code;
     Value value;
     List *files;
-    const Leave *leave; /* what it asked for; NULL: nothing */
-    Str observed;       /* of the check, for saved plans; never shown */
+    const Leave *leave; /* the reboot that it requested; may be NULL */
+    Str observed;       /* by the check, for saved plans; never shown */
 } StepReport;
 
 typedef struct RunReport {
     bool planning;
     bool interrupted;
-    bool timed_out; /* something still waited when the time was up */
-    Str run;        /* by which its record is found; empty: there is none, as of a plan */
+    bool timed_out; /* steps were still waiting when --max-wait expired */
+    Str run;        /* ID of its record; empty if there is none, as for a plan */
     Str node;
     OrderMode order;
     const Steps *steps;
-    StepReport *items; /* one for each step */
+    StepReport *items; /* one per step */
     int64_t duration_us;
-    List *owed; /* debts that are left, as debt_value() has them; NULL: none */
+    List *owed; /* remaining debts, from debt_value(); may be NULL */
 } RunReport;
 
 enum {
     RESULT_COUNT = RESULT_UNKNOWN + 1
 };
 
-/* How many steps ended in each way. */
+/* Counts the steps by result. */
 void run_report_count(const RunReport *report, uint32_t counts[RESULT_COUNT]);
-/* The worst: failed (or blocked), waiting, unknown or changed, ok. */
+/* The worst result: failed (or blocked), waiting, unknown or changed, ok. */
 StepResult run_report_result(const RunReport *report);
 
 /* The object "eden.run/1" of `plan -o json` and `apply -o json`. */

@@ -18,7 +18,7 @@ enum {
 
 static const char folder_name[] = "resume";
 
-/* --- As text --------------------------------------------------------------------------------- */
+/* --- Text format ----------------------------------------------------------------------------- */
 
 static const RecordField step_fields[] = {
     { "id", RECORD_TEXT, RECORD_STR_AT(ResumeStep, id), .is_required = true, .min = 1,
@@ -60,7 +60,7 @@ static bool read_note(Arena *arena, Str text, Resume *out)
     return record_read(&resume_format, arena, text, RECORD_STORED, out, &err);
 }
 
-/* --- On the disk ----------------------------------------------------------------------------- */
+/* --- Files ----------------------------------------------------------------------------------- */
 
 static const char *note_name(Arena *arena, Str site, Str home)
 {
@@ -118,7 +118,7 @@ bool resume_list(const char *state, Arena *arena, Resume **out, uint32_t *count,
     for (uint32_t i = 0; i < found; i++) {
         Str text;
         if (!str_ends(entries[i].name, STR(".json"))) {
-            continue; /* a draft of somebody who was killed */
+            continue; /* a temporary file of a killed process */
         }
         if (!directory_read(&folder, arena, entries[i].name.data, NOTE_MAX, &text, err)) {
             return false;
@@ -139,7 +139,8 @@ static bool write_note(const Directory *folder, const char *name, const Resume *
     return directory_write(folder, name, buf_str(&text), true, err);
 }
 
-/* The note by the place of the site goes last: killed in between, there are two, and the other counts. */
+/* The note by path is removed last: if killed in between, there are two, and the other one
+ * counts. */
 bool resume_save(const Directory *state, const Resume *resume, Error *err)
 {
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
@@ -163,9 +164,9 @@ const ResumeStep *resume_find(const Resume *resume, Str id)
     return NULL;
 }
 
-/* --- The unit -------------------------------------------------------------------------------- */
+/* --- The systemd unit ------------------------------------------------------------------------ */
 
-/* A word of a command as systemd reads it. */
+/* Quotes a word of a command for systemd. */
 static void put_unit_word(Buf *out, Str word)
 {
     buf_put_char(out, '"');

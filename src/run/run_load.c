@@ -1,4 +1,4 @@
-/* Loading: from a path to a graph of steps. Nothing is touched. */
+/* Loading: from a path to a graph of steps. Changes nothing. */
 #include <stdlib.h>
 
 #include "base/search.h"
@@ -29,7 +29,7 @@ static bool load_facts(Run *run)
     return true;
 }
 
-/* The last part of a path; empty for "/". */
+/* The last component of a path; empty for "/". */
 static Str folder_name(Str path)
 {
     while (path.len > 1 && str_ends(path, STR("/"))) {
@@ -94,8 +94,8 @@ static bool would_change(const Run *run, uint32_t step)
                               report->status.result == RESULT_UNKNOWN);
 }
 
-/* Whether the step that asks comes after one that would change something: in mode `ansible` all that
- * have ended are before it, in the others those that it depends on. */
+/* Whether the current step runs after one that would change something: in mode `ansible`, all
+ * finished steps precede it; in the other modes, those that it depends on. */
 static bool follows_change(const Run *run)
 {
     const Graph *graph = run->graph;
@@ -137,7 +137,7 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
     if (macro_ask_host(run->host, action, params, arena, out, err)) {
         return true;
     }
-    /* What it looks for may be what a step before it would make. */
+    /* An earlier step may create what it looks for. */
     if (run->config.planning && run->now.executor != NULL && follows_change(run)) {
         err->kind = ERROR_UNAVAILABLE;
     }
@@ -172,7 +172,7 @@ static int compare_paths(const void *a, const void *b)
     return str_compare(*(const Str *)a, *(const Str *)b);
 }
 
-/* Of a path that is known only when its step runs, what is known: the text before its template. */
+/* For paths known only at run time, collects the constant prefix before the template. */
 static void collect_late(Run *run, const Step *step)
 {
     const StepSpec *spec = step->spec;
@@ -215,7 +215,7 @@ static void collect_claims(Run *run)
 
 bool run_is_claimed(const Run *run, Str path)
 {
-    /* What jobs manage that are left out of this run is not known. */
+    /* Jobs left out of this run may manage other paths. */
     if (run->config.job_count > 0) {
         return true;
     }
@@ -233,7 +233,7 @@ bool run_is_claimed(const Run *run, Str path)
         }
     }
     uint32_t first = SEARCH(run->claimed_count, at, str_compare(run->claimed[at], path) < 0);
-    /* Those that start with the path follow it, though not all at once: "/a", "/a-b", "/a/b". */
+    /* Paths that start with it follow it, but not contiguously: "/a", "/a-b", "/a/b". */
     for (uint32_t i = first; i < run->claimed_count && str_starts(run->claimed[i], path); i++) {
         Str claim = run->claimed[i];
         if (claim.len == path.len || claim.data[path.len] == '/') {
@@ -260,8 +260,8 @@ static DynamicOutcome evaluate_early(void *context, const Dynamic *dynamic, Valu
     return outcome;
 }
 
-/* A variable that does not render is told before anything is touched, used or not. One that asks the
- * machine is asked when a step uses it. */
+/* A variable that does not render is reported before anything is changed, even if it is unused. One
+ * that queries the machine is evaluated when a step uses it. */
 static bool check_variables(Run *run)
 {
     run->checking = true;
@@ -288,7 +288,7 @@ static bool load_steps(Run *run)
         return false;
     }
     collect_claims(run);
-    /* A resource may be named by a secret, and edges are shown. */
+    /* The name of a resource may contain a secret, and edges are shown. */
     for (uint32_t i = 0; i < run->graph->edge_count; i++) {
         Edge *edge = &run->graph->edges[i];
         edge->detail = secrets_scrub(run->secrets, edge->detail, run->arena);
@@ -296,7 +296,7 @@ static bool load_steps(Run *run)
     return true;
 }
 
-/* Whether the run can say nothing new about the parameters, so that there is nothing to check. */
+/* Whether all parameters are constant, so that there is nothing to check. */
 static bool is_constant(const Step *step)
 {
     const StepSpec *spec = step->spec;
@@ -311,8 +311,8 @@ static bool is_constant(const Step *step)
     return true;
 }
 
-/* Whether the step's own condition is known to let it run. False when it cannot be evaluated; what
- * the job's conditions may keep from running is not looked at. */
+/* Whether the step's own condition is known to let it run. False if it cannot be evaluated;
+ * conditions of the job are not considered. */
 static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, Problems *found)
 {
     const Condition *when = step->spec->when;
@@ -334,7 +334,8 @@ static bool check_when(Run *run, const Step *step, Arena *arena, bool *wanted, P
     return outcome != DYNAMIC_FAILED;
 }
 
-/* What steps mark in their own text: it may be on a line that an error of another step shows. */
+/* Registers values that steps mark as secret in their own text: they may be on a line that the
+ * error of another step shows. */
 static void find_written_secrets(Run *run, const Dynamic *written)
 {
     const Value *value = &written->value;
@@ -363,9 +364,9 @@ static void find_step_secrets(Run *run)
     }
 }
 
-/* Evaluates what can be known before the run, so that a template that fails is told before anything
- * is touched. What needs results of steps or answers of the machine is left to the run, and so are
- * steps whose condition may skip them. */
+/* Evaluates everything that is known before the run, so that a failing template is reported before
+ * anything is changed. Templates that need results of steps or queries are evaluated during the
+ * run, and so are steps that a condition may skip. */
 static bool check_templates(Run *run)
 {
     AUTO_CLEAR(Arena) arena;
@@ -388,7 +389,7 @@ static bool check_templates(Run *run)
         arena_release(&arena, mark);
     }
     run->checking = false;
-    problems_take_new(run->problems, &found);
+    problems_add_new(run->problems, &found);
     return ok;
 }
 
@@ -415,8 +416,8 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
     if (!load_host(run) || !load_facts(run)) {
         return false;
     }
-    /* Whatever is wrong is told together, before anything is touched: also a variable that does not
-     * render, used or not. */
+    /* All problems are reported together, before anything is changed, including variables that do
+     * not render, even if unused. */
     bool ok = load_site(run);
     if (run->site == NULL || !load_node(run)) {
         return false;

@@ -1,4 +1,4 @@
-/* Parameters: what a site wrote, as modules get it. */
+/* Parameters: from the site to the modules. */
 #include "model/step_params.h"
 #include "run/run_inner.h"
 
@@ -16,7 +16,7 @@ static DynamicOutcome evaluate(void *context, const Dynamic *dynamic, Value *out
                           evaluation->arena, out, evaluation->problems);
 }
 
-/* The place of a parameter as it is written in the site. */
+/* The location of a parameter in the site. */
 static Value place_of(const Step *step, uint32_t param)
 {
     const StepSpec *spec = step->spec;
@@ -37,7 +37,7 @@ static DynamicOutcome fail_at(const Evaluation *evaluation, Value place, const c
     return DYNAMIC_FAILED;
 }
 
-/* A path below a folder of the site; no way leads out of it, because site_files sees to that. */
+/* A path below a directory of the site; site_files ensures that it cannot escape. */
 static Str site_path(Arena *arena, const char *folder, Str path)
 {
     return arena_format(arena, "%s/%" STR_FMT, folder, STR_ARG(path));
@@ -55,14 +55,14 @@ static DynamicOutcome read_file(const Evaluation *evaluation, Value place, Value
     return DYNAMIC_OK;
 }
 
-/* With `context` of the step on top of its scope. */
+/* With the step's `context` on top of its scope. */
 static DynamicOutcome render_template(const Evaluation *evaluation, const Value *params,
                                       Value place, Value *value)
 {
     int at = action_param_index(evaluation->step->spec->action, STR("context"));
     if (at >= 0 && value_is_missing(params[at]) &&
         (evaluation->step->spec->params_set >> at & 1) != 0) {
-        *value = value_missing(); /* the context is known only when it runs */
+        *value = value_missing(); /* the context is known only at run time */
         return DYNAMIC_UNKNOWN;
     }
     Value context = at >= 0 && params[at].kind == VALUE_MAP ? params[at] : value_null();
@@ -74,8 +74,8 @@ static DynamicOutcome render_template(const Evaluation *evaluation, const Value 
     return outcome;
 }
 
-/* The steps that an entry of `from` means, as the graph understood it: by name or by path, and all
- * instances of a forEach. */
+/* The steps that an entry of `from` refers to, as resolved by the graph: by name or by path, and
+ * all instances of a forEach. */
 static bool find_publishers(const Evaluation *evaluation, Str name, StepVec *found)
 {
     Run *run = evaluation->run;
@@ -113,7 +113,7 @@ static DynamicOutcome take_published(const Evaluation *evaluation, Value name, L
     return DYNAMIC_OK;
 }
 
-/* [{file: STEP}] to what those steps published. */
+/* Converts [{file: STEP}] to what those steps published. */
 static DynamicOutcome collect_published(const Evaluation *evaluation, Value place, Value *value)
 {
     List *files = list_new(evaluation->arena, 4);
@@ -160,7 +160,7 @@ DynamicOutcome run_params(Run *run, const Step *step, Arena *arena, Value *out, 
     DynamicOutcome outcome =
         step_params_evaluate(step, evaluate, &evaluation, run->sources, arena, out, problems);
     uint32_t count = action_param_count(step->spec->action);
-    learn_secrets(run, out, count); /* the names of files too */
+    learn_secrets(run, out, count); /* file names too */
     for (uint32_t i = 0; i < count && outcome != DYNAMIC_FAILED; i++) {
         DynamicOutcome resolved = resolve(&evaluation, out, i);
         outcome = resolved == DYNAMIC_OK ? outcome : resolved;

@@ -11,7 +11,7 @@
 #include "run/waiting.h"
 #include "sys/file.h"
 
-/* What an apply holds open; a plan has none of it. */
+/* Resources of an apply; a plan has none of them. */
 typedef struct Books {
     Run *run;
     Directory state;
@@ -21,11 +21,11 @@ typedef struct Books {
     Keep keep;
     bool keeps;
     Str id;
-    atomic_bool unwritten; /* a record behind an effect could not be written */
+    atomic_bool unwritten; /* a record after an effect could not be written */
 } Books;
 
-/* What follows an effect cannot undo it. When its record cannot be written, the effect counts as a
- * change and its debts stay: the next run pays them. That is told once, at the end. */
+/* An effect cannot be undone by what follows it. If its record cannot be written, the effect counts
+ * as a change and its debts remain: the next run pays them. This is reported once, at the end. */
 static void note_written(Books *books, bool ok)
 {
     if (!ok) {
@@ -101,7 +101,7 @@ static void after_effect(void *context, uint32_t step, const Outcome *outcome, b
                                      outcome->changed, &err));
 }
 
-/* --- What the executor asks ------------------------------------------------------------------ */
+/* --- Functions for the executor -------------------------------------------------------------- */
 
 typedef struct World {
     Run *run;
@@ -134,8 +134,8 @@ static DynamicOutcome world_params(void *context, uint32_t step, Arena *arena, V
     return outcome;
 }
 
-/* Whether runOptions.target lets this node run it: any of the hosts, and the limit is for runs of
- * many nodes. */
+/* Whether runOptions.target includes this node: any of the hosts; the limit is for runs on many
+ * nodes. */
 static bool world_targeted(void *context, uint32_t step)
 {
     Run *run = ((World *)context)->run;
@@ -165,8 +165,8 @@ static Cause world_cause(void *context, uint32_t step, const Value *params)
     return last_applied_cause(&run->now.last, of->id, wanted(run, step, params));
 }
 
-/* Whoever listens pays with the reaction at the end, and everything then. What is listened to may
- * be changed by another worker at this very moment, so the journal itself looks. */
+/* A listener pays with its final reaction, and for everything. What it listens to may be changed by
+ * another worker right now, so the journal itself checks. */
 static void pay_debts(Books *books, const Step *step, Work work, const StepReport *report)
 {
     Error err;
@@ -178,7 +178,7 @@ static void pay_debts(Books *books, const Step *step, Work work, const StepRepor
     }
 }
 
-/* What a step that was skipped by its own choice would owe: known at the end only, because what it
+/* Debts of a step that was skipped by its own choice: known only at the end, because what it
  * listens to may change after it was skipped. */
 static void forgive_debts(Books *books)
 {
@@ -229,14 +229,14 @@ static Str world_scrub(void *context, Str text, Arena *arena)
 
 /* --- Debts ----------------------------------------------------------------------------------- */
 
-/* Of a site that is still there, whose own runs deal with it. */
+/* Of another existing site, whose own runs handle it. */
 static bool is_of_other_site(const Run *run, const Debt *debt)
 {
     return debt->home.len > 0 && !debt_is_of(debt, run->name, run->home) &&
            file_exists(arena_copy_c(run->arena, debt->home));
 }
 
-/* With a notice, in the journal too; a plan has only a book of its own. */
+/* With a notice, in the journal too; a plan has only its own book. */
 static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice)
 {
     Error err;
@@ -249,7 +249,7 @@ static void end_debt(Run *run, DebtBook *own, Books *books, Str step, Str notice
     note_written(books, journal_paid(books->journal, step, 0, notice, &err));
 }
 
-/* Debts whose steps have left the site. */
+/* Debts whose steps were removed from the site. */
 static void end_left_debts(Run *run, const DebtBook *book, Books *books)
 {
     uint32_t at = 0;
@@ -270,7 +270,7 @@ static bool resolve_early(Run *run, const Step *step, Value *params)
     return run_params(run, step, run->arena, params, &unheard) == DYNAMIC_OK;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static int64_t started_ms(Run *run, const Step *step)
 {
     const Action *action = step->spec->action;
@@ -286,8 +286,8 @@ static int64_t started_ms(Run *run, const Step *step)
     return resolve_early(run, step, params) && action->since(&call, &since_ms, &err) ? since_ms : 0;
 }
 
-/* Whether nothing that the step owes is needed any more, because what it manages was started since, by
- * whomever; then `notice` says so. */
+/* Whether nothing that the step owes is needed anymore, because its unit has been started since;
+ * `notice` then says so. */
 static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boot, Str *notice)
 {
     const Step *of = graph_step(run->graph, step);
@@ -310,7 +310,7 @@ static bool has_restarted(Run *run, const DebtBook *book, uint32_t step, Str boo
     return all;
 }
 
-/* What steps of this run owe, once the debts have ended that are not needed any more. */
+/* What the steps of this run owe, without debts that are no longer needed. */
 static uint16_t *find_debts(Run *run, const DebtBook *book, DebtBook *own, Books *books)
 {
     uint16_t *owed = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof *owed);
@@ -408,7 +408,7 @@ static void save_record(Run *run, const Books *books)
     }
 }
 
-/* After the last step: effects first, then the word that the run is over. */
+/* After the last step: first the effects, then the end of the run are made durable. */
 static bool books_finish(Books *books, Error *err)
 {
     Run *run = books->run;
@@ -418,8 +418,8 @@ static bool books_finish(Books *books, Error *err)
     if (!host_sync(run->host, err)) {
         return false;
     }
-    /* What is there from earlier runs goes first: the disk may be full. The run has been carried
-     * out, whatever of this fails. */
+    /* Old records are removed first, because the disk may be full. The run is complete whatever
+     * fails here. */
     Error why;
     if (!keep_prune(&books->keep, KEEP_FILES_MAX, KEEP_BYTES_MAX, &why)) {
         warn(run, "E0716", "what was kept of earlier runs could not be cleared", why.text);
@@ -463,7 +463,7 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
 {
     World world = { run, books };
     contradictions_init(&run->now.contradictions, run->arena);
-    /* A plan keeps no books, but what other steps take care of counts there too. */
+    /* A plan has no journal, but resources managed by other steps count there too. */
     Books none = { .run = run };
     CallServices services = { .context = books != NULL ? books : &none,
                               .keep = books != NULL ? keep_before : NULL,

@@ -1,6 +1,6 @@
-/* Writing down a run. Text is written as it goes, without a tree: a thousand steps that found
- * nothing to do take well under a millisecond. */
-#include "base/json_text.h"
+/* Writes the record of a run, directly as text: a thousand unchanged steps take well under a
+ * millisecond. */
+#include "base/json_out.h"
 #include "base/utc.h"
 #include "lang/json.h"
 #include "run/recorded.h"
@@ -8,8 +8,8 @@
 #include "sys/clock.h"
 
 enum {
-    VALUE_SHOWN = 200,    /* bytes of a constant that are worth keeping */
-    TEMPLATE_SHOWN = 4096 /* of a text with templates */
+    VALUE_SHOWN = 200,    /* bytes of a constant that are kept */
+    TEMPLATE_SHOWN = 4096 /* bytes of a text with templates that are kept */
 };
 
 typedef struct Writer {
@@ -17,7 +17,7 @@ typedef struct Writer {
     Buf *out;
     Run *run;
     const Graph *graph;
-    SourceLines *lines; /* by source, made when wanted */
+    SourceLines *lines; /* indexed by source, created on demand */
     bool *has_lines;
 } Writer;
 
@@ -64,14 +64,14 @@ static void put_true(Buf *out, const char *key, bool is)
     }
 }
 
-/* The beginning of a text, without secrets that the run has met. They are looked for in all of it:
- * half a secret would not be found. */
+/* The beginning of a text without secrets. They are searched for in all of it: a truncated secret
+ * would not be found. */
 static Str shown(Run *run, Str text, size_t max)
 {
     return str_slice(secrets_scrub(run->secrets, text, run->arena), 0, max);
 }
 
-/* --- Places ---------------------------------------------------------------------------------- */
+/* --- Locations ------------------------------------------------------------------------------- */
 
 /* The line of a value, and its file unless that is `known`. */
 static void put_place(Writer *writer, Value place, Str known)
@@ -235,7 +235,7 @@ static void put_report(Writer *writer, const StepReport *report)
     }
 }
 
-/* What the schedule knows of a step and its action. */
+/* What the schedule needs to know about a step and its action. */
 static void put_order(Buf *out, const StepSpec *spec)
 {
     const Action *action = spec->action;
@@ -294,8 +294,8 @@ static void put_step(Writer *writer, const Step *step, const StepReport *report)
     buf_put_char(out, '}');
 }
 
-/* What templates in the parameters came to, as a JSON object; empty when there are none. Called
- * while the parameters are there. */
+/* The results of templates in the parameters, as a JSON object; empty if there are none. Called
+ * while the parameters exist. */
 Str run_record_values(Run *run, const Step *step, const Value *params)
 {
     const StepSpec *spec = step->spec;
@@ -437,7 +437,7 @@ static void put_turn(Writer *writer, const Turn *turn, const Asked *asked)
     buf_put_char(out, '}');
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Entire record --------------------------------------------------------------------------- */
 
 static void put_run(Writer *writer)
 {
@@ -463,7 +463,7 @@ static void put_run(Writer *writer)
     run_record_set(record, "duration_ms", value_int(report->duration_us / 1000));
     run_record_set(record, "facts", run->facts);
     Value variables;
-    run->checking = true; /* what no step asked of the machine is not asked for the record */
+    run->checking = true; /* the machine is not queried only for the record */
     if (variables_all(scope_variables(run->scope), &variables)) {
         run_record_set(record, "variables", variables);
     }

@@ -9,10 +9,10 @@ enum {
     STEP_MAPS = 4
 };
 
-/* A map of names, and where in it the values stand that change from step to step. */
+/* A map of names, with pointers to the values that change from step to step. */
 typedef struct StepMap {
     Map *map;
-    Value *item; /* NULL: not there */
+    Value *item; /* NULL: absent */
     Value *step;
 } StepMap;
 
@@ -21,9 +21,9 @@ struct Scope {
     Variables *variables;
     Macros *macros;
     SelectorSubject subject;
-    bool incomplete; /* something of it could not be read, which was told */
-    Map *early;      /* before there are variables: for selectors and paths of theirs */
-    Map *base;       /* what variables, macros and selectors see */
+    bool incomplete; /* a part could not be read, which was reported */
+    Map *early;      /* before there are variables: for their selectors and paths */
+    Map *base;       /* scope of variables, macros and selectors */
     Map *selecting;
     StepsObject forbidden;
     StepsObject steps;
@@ -76,7 +76,7 @@ static void put_base(Scope *scope, Map *map)
     put(scope, map, STR("macros"), macros_value(scope->macros));
 }
 
-/* Undefined as any other name, but with the reason. */
+/* Undefined like any other name, but with the reason. */
 static Value no_item(Arena *arena)
 {
     Undefined *undefined = ARENA_NEW(arena, Undefined);
@@ -211,7 +211,7 @@ const SelectorSubject *scope_subject(Scope *scope)
     return &scope->subject;
 }
 
-/* --- Evaluating ------------------------------------------------------------------------------- */
+/* --- Evaluation ------------------------------------------------------------------------------- */
 
 static Value step_scope(Scope *scope, Value item, const StepObject *own)
 {
@@ -250,7 +250,7 @@ DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Val
     Scope *scope = context;
     Problems untold;
     if (scope->incomplete) {
-        /* That a variable is missing is no news where its file could not be read. */
+        /* A missing variable is not reported if its file could not be read. */
         problems_init(&untold, arena);
         problems = &untold;
     }
@@ -262,7 +262,7 @@ void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, 
     steps_object_set_run(&scope->steps, steps, reports, planning);
 }
 
-/* The map that a step's templates are evaluated in. Valid until the next call for this scope. */
+/* The map in which a step's templates are evaluated. Valid until the next call for this scope. */
 static Value scope_of_step(Scope *scope, uint32_t step, bool own)
 {
     scope->steps.asking = step;
@@ -293,7 +293,7 @@ static Value with_context(Value map, Value context, Arena *arena)
     return value_map(all);
 }
 
-/* The path of a file of templates, as the user would write it; documents have theirs already. */
+/* The path of a template file, as the user would write it; documents have theirs already. */
 static Str shown_name(const Scope *scope, Str name, Arena *arena)
 {
     for (uint32_t i = 0; i < scope->load.sources->count; i++) {

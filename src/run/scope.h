@@ -31,9 +31,9 @@
 typedef struct Scope Scope;
 
 typedef struct ScopeLoad {
-    Arena *arena; /* holds it all, and what variables and macros give */
+    Arena *arena; /* holds everything, including the results of variables and macros */
     Sources *sources;
-    Templates *templates; /* made with dynamic_template_settings() */
+    Templates *templates; /* created with dynamic_template_settings() */
     Problems *problems;
     Renders *renders;
     Site *site; /* NULL: no variables and macros of a site */
@@ -46,10 +46,10 @@ typedef struct ScopeLoad {
     uint32_t file_count;
     const char *const *defines;
     uint32_t define_count;
-    Value event, events; /* null: not given, and then undefined */
+    Value event, events; /* null: not given, and therefore undefined */
 } ScopeLoad;
 
-/* Loads variables and macros too. All that is wrong with any of them is told. */
+/* Loads variables and macros too. Reports all their problems. */
 MUST_CHECK bool scope_load(const ScopeLoad *load, Scope **out);
 
 Variables *scope_variables(Scope *scope);
@@ -57,25 +57,25 @@ Macros *scope_macros(Scope *scope);
 /* This node, for selectors, with expressions. */
 const SelectorSubject *scope_subject(Scope *scope);
 
-/* Before steps are known: for site_expand; `context` is the Scope. `steps` is unknown. */
+/* Before steps are known: for site_expand(); `context` is the Scope. `steps` is unknown. */
 DynamicOutcome scope_evaluate_at_load(void *context, const Dynamic *dynamic, Value item,
                                       Arena *arena, Value *out, Problems *problems);
 
-/* What `steps` tells of from now on. `reports` has one entry for each step and is looked at when
- * a template asks; NULL while no result is known. */
+/* What `steps` refers to from now on. `reports` has one entry per step and is read when a template
+ * uses it; NULL while no result is known. */
 void scope_set_run(Scope *scope, const Steps *steps, const StepReport *reports, bool planning);
 
-/* Whether the answer of a condition is a text such as "no", "off" or "false": it counts as true, and
- * nobody means that. */
+/* Whether the result of a condition is a text such as "no", "off" or "false", which counts as true
+ * although no one means that. */
 bool scope_says_no(Value answer);
-/* In the map of a step's templates. With `own`, `step` is there. */
+/* In the scope of a step. With `own`, `step` is available. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);
-/* A file of the site's templates/ in the scope of a step, with `context` (a map, or null) on top.
- * The text lives in `arena`. `place` is the parameter that names it. */
+/* Renders a file below templates/ in the scope of a step, with `context` (a map, or null) on top.
+ * The text is in `arena`. `place` is the parameter that names it. */
 DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
                                  Arena *arena, Value *out, Problems *problems);
-/* The same outside of a step: what a template sees on this node before anything runs. With `text` it is
- * that text, under `name` in messages; else the file of templates/. */
+/* The same outside a step: what a template sees on this node before anything runs. With `text`,
+ * renders that text, called `name` in messages; otherwise the file below templates/. */
 MUST_CHECK bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
                                    Problems *problems);

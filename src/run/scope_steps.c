@@ -25,7 +25,7 @@ typedef enum Field {
     FIELD_COUNT
 } Field;
 
-/* In lower case, without underscores: how every spelling is compared. */
+/* In lower case, without underscores, to compare every spelling. */
 static const char *const field_names[FIELD_COUNT] = {
     "state",     "stdout", "stderr", "exitcode", "changed", "result", "files", "rawstdout",
     "rawstderr", "value",  "reason", "error",    "name",    "key",    "item",  "items",
@@ -77,7 +77,7 @@ static bool has_run(StepResult result)
     return result == RESULT_OK || result == RESULT_CHANGED || result == RESULT_FAILED;
 }
 
-/* Whether it has ended in a way that something can be said of it. */
+/* Whether it has finished in a way that allows a statement about it. */
 static bool check_ended(Render *r, const StepObject *object, uint32_t i)
 {
     const StepReport *report = report_of(object, i);
@@ -102,7 +102,7 @@ static bool check_ended(Render *r, const StepObject *object, uint32_t i)
     return true;
 }
 
-/* Whether it was carried out, so that there is output. */
+/* Whether it ran, so that there is output. */
 static bool check_ran(Render *r, const StepObject *object, uint32_t i)
 {
     const StepReport *report = report_of(object, i);
@@ -136,7 +136,7 @@ static StepResult result_of(const StepObject *object, uint32_t i)
     return report->status.result;
 }
 
-/* The worst comes last in this order. */
+/* Worse results have higher ranks. */
 static unsigned rank(StepResult result)
 {
     static const unsigned ranks[] = {
@@ -167,7 +167,7 @@ static bool any_changed(const StepObject *object)
     return false;
 }
 
-/* --- Fields of one or several ----------------------------------------------------------------- */
+/* --- Fields of one or several steps ----------------------------------------------------------- */
 
 static bool check_all(Render *r, const StepObject *object,
                       bool (*check)(Render *, const StepObject *, uint32_t))
@@ -180,7 +180,7 @@ static bool check_all(Render *r, const StepObject *object,
     return true;
 }
 
-/* Of instances that never ran, nothing is missing as long as one did. */
+/* If at least one instance ran, the missing output of others does not matter. */
 static bool check_output(Render *r, const StepObject *object)
 {
     bool any = false;
@@ -197,7 +197,8 @@ static bool check_output(Render *r, const StepObject *object)
     return true;
 }
 
-/* `$(...)` of a shell drops line ends at the end too: what follows in a command line stays in it. */
+/* Like `$(...)` in a shell, which drops trailing newlines: the following words stay on the command
+ * line. */
 static Str without_line_ends(Str text)
 {
     while (str_ends(text, STR("\n"))) {
@@ -229,7 +230,7 @@ static bool put_output(Render *r, const StepObject *object, Field field, Value *
     }
     *out = value_string(raw ? text : without_line_ends(text));
     out->flags |= secret ? VALUE_SECRET : 0;
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -245,7 +246,7 @@ static Value exit_code(const StepObject *object)
     return code;
 }
 
-/* Where all instances are in one state, that one; else what became of them. */
+/* The state if all instances have the same, otherwise their results. */
 static bool state_of(Render *r, const StepObject *object, Value *out)
 {
     Str state = STR_EMPTY;
@@ -266,7 +267,7 @@ static bool state_of(Render *r, const StepObject *object, Value *out)
     return true;
 }
 
-/* What check publishes already is known in a plan too. */
+/* What check already publishes is known in a plan too. */
 static bool files_of(Render *r, const StepObject *object, Value *out)
 {
     List *all = list_new(r->arena, 4);
@@ -283,7 +284,7 @@ static bool files_of(Render *r, const StepObject *object, Value *out)
         }
     }
     *out = value_list(all);
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -295,7 +296,7 @@ static bool value_of(Render *r, const StepObject *object, Value *out)
         return true;
     }
     *out = report->value;
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -344,7 +345,7 @@ static bool get_field(Render *r, StepObject *object, Field field, Value *out)
     case FIELD_ITEM:
         *out = one && !value_is_missing(step_of(object, 0)->item) ? step_of(object, 0)->item
                                                                   : value_null();
-        render_note_given(r, *out);
+        render_note_external(r, *out);
         return true;
     default: *out = object->group ? items_new(r, object) : no_items(r, object); return true;
     }
@@ -364,7 +365,7 @@ static bool step_get_item(Render *r, Object *object, Value key, Value *out, bool
     return !value_is_string(key) || step_get_attr(r, object, value_str(key), out, found);
 }
 
-/* What is worth printing of it. */
+/* The printed form. */
 static bool step_force(Render *r, Object *object, Value *out)
 {
     Map *map = map_new(r->arena, FIELD_FILES);
@@ -410,7 +411,7 @@ static Value step_object_new(Render *r, const StepObject *from, const uint32_t *
     return value_object(&object->object);
 }
 
-/* --- The instances of forEach ------------------------------------------------------------------ */
+/* --- Instances of forEach ---------------------------------------------------------------------- */
 
 typedef struct ItemsObject {
     Object object;
@@ -479,7 +480,7 @@ static Value items_new(Render *r, const StepObject *of)
     return value_object(&items->object);
 }
 
-/* --- Finding steps ----------------------------------------------------------------------------- */
+/* --- Lookup ------------------------------------------------------------------------------------ */
 
 static void index_name(StepsObject *object, Str name, uint32_t step, uint32_t *last)
 {
@@ -494,8 +495,8 @@ static void index_name(StepsObject *object, Str name, uint32_t step, uint32_t *l
     last[first - 1] = step + 1;
 }
 
-/* An instance of forEach stands under its own name alone; the group is found by the name of the
- * first of them, which is that of the spec. */
+/* An instance of forEach is found only under its own name; the group is found by the name of the
+ * first one, which is that of the spec. */
 static void index_steps(StepsObject *object)
 {
     uint32_t count = object->steps->count;
@@ -510,7 +511,7 @@ static void index_steps(StepsObject *object)
     for (uint32_t i = 0; i < count; i++) {
         const Step *step = &object->steps->items[i];
         index_name(object, step->name, i, last);
-        /* Positions from `count` on stand for groups. */
+        /* Indexes from `count` on mean groups. */
         if (step->spec->has_for_each && step->spec != before) {
             index_name(object, step->spec->name, count + i, last);
         }
@@ -538,7 +539,7 @@ static bool raise_ambiguous(Render *r, const StepsObject *object, Str name, uint
                        STR_ARG(found_step(object, first - 1)->id));
 }
 
-/* "job#name" names one step of the run. */
+/* "job#name" identifies one step of the run. */
 static uint32_t find_by_id(const StepsObject *object, Str id)
 {
     size_t sharp = str_find_last(id, STR("#"));
@@ -554,8 +555,7 @@ static uint32_t find_by_id(const StepsObject *object, Str id)
     return at;
 }
 
-/* The place of the step, or of the group, that `name` means for the one who asks; 0: there is
- * none. */
+/* The index of the step or group that `name` means in the current step; 0: none. */
 static bool find_step(Render *r, const StepsObject *object, Str name, uint32_t *out)
 {
     uint32_t first = (uint32_t)(uintptr_t)str_map_find(&object->names, name);
@@ -575,7 +575,7 @@ static bool find_step(Render *r, const StepsObject *object, Str name, uint32_t *
     return object->next[first - 1] == 0 || raise_ambiguous(r, object, name, first);
 }
 
-/* A forEach over nothing has no steps, but it is there. */
+/* A forEach over an empty list has no steps, but exists. */
 static bool is_empty_group(const StepsObject *object, Str name)
 {
     if (object->asking >= object->steps->count) {
@@ -660,7 +660,7 @@ static bool steps_get_attr(Render *r, Object *object, Str name, Value *out, bool
     return steps_get_item(r, object, value_string(name), out, found);
 }
 
-/* Names, for "did you mean" and for looking around. */
+/* Names, for suggestions and iteration. */
 static bool steps_iterate(Render *r, Object *object, Iter *iter)
 {
     StepsObject *steps = (StepsObject *)object;

@@ -1,4 +1,4 @@
-/* `steps` and `step` of templates: the results of steps as objects. */
+/* `steps` and `step` in templates: the results of steps as objects. */
 #pragma once
 
 #include "base/str_map.h"
@@ -19,11 +19,11 @@ typedef struct StepsObject {
     const Steps *steps;
     const StepReport *reports; /* NULL: every result is unknown */
     bool planning;
-    uint32_t asking; /* whose template it is */
-    /* Made when first asked: by name the first such step, and behind each the next one. */
+    uint32_t asking; /* the step whose template is evaluated */
+    /* Created on first use: the first step of each name, linked to the next ones. */
     bool indexed;
-    StrMap names;   /* of steps; of forEach also without the key */
-    uint32_t *next; /* position + 1; 0: no more */
+    StrMap names;   /* of steps; for forEach also without the key */
+    uint32_t *next; /* index + 1; 0: end */
 } StepsObject;
 
 void steps_object_init(StepsObject *object, StepsMode mode, Arena *arena);
@@ -38,10 +38,10 @@ static inline Value steps_object_value(StepsObject *object)
 typedef struct StepObject {
     Object object;
     const StepsObject *owner;
-    const uint32_t *steps; /* one, or all instances of forEach */
+    const uint32_t *steps; /* one step, or all instances of forEach */
     uint32_t count;
     bool group;    /* named without a key although it has instances */
-    bool own;      /* counts as having run, whatever its status says */
-    uint32_t only; /* what `steps` points to when it is one */
+    bool own;      /* counts as having run, whatever its status */
+    uint32_t only; /* storage for `steps` if it is one */
 } StepObject;
 void step_object_init(StepObject *object, const StepsObject *owner, uint32_t step);

@@ -1,5 +1,5 @@
-/* Texts that were computed wait in `computed` until something is scrubbed: most of them contain a
- * secret that is known, and to see that takes a scrubber, which is made for all of them at once. */
+/* Computed texts wait in `computed` until something is scrubbed: most of them contain a known
+ * secret, and finding that out takes a scrubber, which is created for all of them at once. */
 #include "run/secrets.h"
 
 #include <pthread.h>
@@ -8,20 +8,20 @@
 #include "base/memory.h"
 
 enum {
-    /* No hash or other text contains a secret of so many bytes by chance. */
+    /* No hash or other text contains a secret of this length by chance. */
     SURE_LENGTH = 8,
-    CUT_LENGTH = 64, /* nothing cuts texts as short as this */
+    CUT_LENGTH = 64, /* no text is truncated to less than this */
 };
 
 struct Secrets {
     pthread_mutex_t lock;
-    Arena arena; /* copies of the known ones */
+    Arena arena; /* copies of known secrets */
     SecretSet known;
-    Arena waiting; /* the same of the computed ones */
+    Arena waiting; /* copies of computed texts */
     SecretSet computed;
-    Scrubber *scrubber; /* NULL: none is known */
-    uint32_t scrubbed;  /* how many secrets it was made of */
-    bool too_many;      /* more than can be looked for: nothing is shown */
+    Scrubber *scrubber; /* NULL: no secret is known */
+    uint32_t scrubbed;  /* number of secrets it was created from */
+    bool too_many;      /* more than can be searched for: nothing is shown */
 };
 
 Secrets *secrets_new(void)
@@ -65,8 +65,8 @@ static void add_known(void *context, Str secret)
     }
 }
 
-/* What was computed is a secret by itself unless it contains one. Where it contains one in another
- * spelling, that spelling is looked for too: a program may spell it once more. */
+/* A computed text is a secret by itself unless it contains one. If it contains one in another
+ * spelling, that spelling is searched for too, because a program may encode it again. */
 static void settle_computed(Secrets *secrets)
 {
     if (secrets->computed.texts.count == 0) {

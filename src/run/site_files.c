@@ -7,12 +7,13 @@
 struct SiteFiles {
     Arena *arena;
     char *root;
-    StrMap places; /* path -> position in `seen` + 1 */
+    StrMap places; /* from path to index in `seen` + 1 */
     VEC(SiteFile) seen;
     size_t total;
 };
 
-/* "./jobs//base.yaml" and "jobs/base.yaml" are one file; what leads out is refused when opened. */
+/* "./jobs//base.yaml" and "jobs/base.yaml" are the same file; paths that lead out are rejected when
+ * opened. */
 static Str plain_path(Arena *arena, Str path)
 {
     Buf plain = buf_make_in(arena, BUF_UNLIMITED);
@@ -72,8 +73,8 @@ bool site_files_read(SiteFiles *files, Str path, Str *out, Error *err)
     return remember(files, path, *out, false);
 }
 
-/* What is no file, or can be read but not beneath its folder, is left to whoever asks for it.
- * Otherwise the error names the path as it was given. */
+/* Anything but a file, or a file that cannot be read beneath its directory, is left to its reader.
+ * Otherwise the error names the path as given. */
 static bool read_alone(SiteFiles *files, Str file, const char *path, Error *err)
 {
     Str ignored;
@@ -131,7 +132,7 @@ static bool reader_exists(void *context, Str path)
     return site_files_read(context, path, &ignored, &err) || err.kind != ERROR_NOT_FOUND;
 }
 
-/* What cannot be listed has no files in it. */
+/* A directory that cannot be listed has no files. */
 static void reader_list(void *context, Str folder, Arena *arena, List *paths)
 {
     static const char *const suffixes[] = { "", NULL };

@@ -16,8 +16,8 @@ static void after(Task *task, bool ok)
     }
 }
 
-/* `changed` starts as false: the module sets it once something is different, and so it is right
- * also when the effect fails half way. The comment of the check, "created", waits until it is. */
+/* `changed` starts as false: the module sets it once something differs, so it is also correct if
+ * the effect fails halfway. The comment of the check, "created", is used only when that is true. */
 static void begin_effect(Task *task)
 {
     task->outcome.changed = false;
@@ -25,7 +25,7 @@ static void begin_effect(Task *task)
     task->outcome.comment = STR_EMPTY;
 }
 
-/* Nothing was done: what check found would read as if it were. */
+/* Nothing was done: the findings of the check would be misleading. */
 static void drop_findings(Outcome *outcome)
 {
     outcome->changed = false;
@@ -33,7 +33,7 @@ static void drop_findings(Outcome *outcome)
     outcome->diff = outcome->comment = STR_EMPTY;
 }
 
-/* What was found counts as what was done, unless nothing was done. */
+/* The findings count as changes, unless nothing was done. */
 static void end_effect(Task *task, bool ok)
 {
     Outcome *outcome = &task->outcome;
@@ -161,7 +161,7 @@ void task_run(void *context)
     }
 }
 
-/* --- Tasks under way -------------------------------------------------------------------------- */
+/* --- Tasks in progress ------------------------------------------------------------------------ */
 
 Running *running_new(Arena *arena, Spares *spares, Work work)
 {

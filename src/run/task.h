@@ -1,5 +1,5 @@
-/* What a worker does with one step: check, apply, react. Touches nothing of the run but its own
- * task and the services that it was given, which may be called from any worker. */
+/* What a worker does with one step: check, apply, react. Accesses only its own task and the
+ * services it was given, which may be called from any worker. */
 #pragma once
 
 #include "base/vec.h"
@@ -7,13 +7,13 @@
 #include "modules/call.h"
 
 typedef enum TaskKind {
-    TASK_CHECK, /* look only: a plan, or the target of a prereq */
-    TASK_RUN,   /* check, and apply what check found */
-    TASK_REACT, /* what listen causes, at the end */
+    TASK_CHECK, /* check only: a plan, or the target of a prereq */
+    TASK_RUN,   /* check, and apply the findings */
+    TASK_REACT, /* the final reaction caused by listen */
 } TaskKind;
 
-/* Told before and after every effect. Before: durable when it answers true, else the effect does
- * not take place. */
+/* Called before and after every effect. Before: the record is durable if it returns true, otherwise
+ * the effect does not happen. */
 typedef struct TaskJournal {
     void *context;
     bool (*before)(void *context, uint32_t step, const Outcome *found, Error *err);
@@ -22,36 +22,37 @@ typedef struct TaskJournal {
 
 typedef struct Task {
     TaskKind kind;
-    bool react; /* after running, because something that it watches has changed */
+    bool react; /* after running, because a watched step has changed */
     Call call;
-    const TaskJournal *journal; /* NULL: none, nothing to be journaled */
-    Arena arena;                /* of the call: parameters and outcome */
-    struct Task *joined;        /* the next of those that are applied together; NULL: no more */
+    const TaskJournal *journal; /* NULL: nothing is journaled */
+    Arena arena;                /* for the call: parameters and outcome */
+    /* the next task that is applied together with this one; may be NULL */
+    struct Task *joined;
 
-    /* How it went. */
+    /* Results. */
     Outcome outcome;
     bool failed;
     Error error;
-    Str planned;  /* the comment of check, while apply goes on */
+    Str planned;  /* the comment of check, during apply */
     bool applied; /* apply was called */
     bool reacted;
     int64_t duration_us;
 } Task;
 
-/* Carries out the Task that `context` is, and those that joined it; what pool_submit calls. */
+/* Runs the Task `context` and those joined to it; called by pool_submit(). */
 void task_run(void *context);
 
-/* Tasks under way, each with its work. One that is over is used again: the memory of its arena serves the
- * next. */
+/* Tasks in progress, each with its work item. A finished one is reused, including the memory of its
+ * arena. */
 typedef struct Running {
-    Task task; /* first: what the pool gives back */
+    Task task; /* first member: what the pool returns */
     Work work;
 } Running;
 
 typedef VEC(Running *) Spares;
 
-/* Empty but for its work; a spare one when there is. */
+/* Empty except for its work item; reuses a spare one if available. */
 Running *running_new(Arena *arena, Spares *spares, Work work);
-/* What its arena holds is gone when the next takes it. */
+/* The content of its arena is lost when it is reused. */
 void running_end(Arena *arena, Spares *spares, Running *running);
 void spares_clear(Spares *spares);

@@ -1,4 +1,4 @@
-/* Work that waits for its time, the earliest first. */
+/* Work items waiting for their time, earliest first. */
 #pragma once
 
 #include "base/heap.h"
@@ -10,7 +10,8 @@ typedef struct Timer {
 } Timer;
 
 typedef struct Timers {
-    Heap heap; /* by due_us; the value has the phase in its lowest bits and the step above */
+    /* ordered by due_us; the value has the phase in its lowest bits and the step above */
+    Heap heap;
 } Timers;
 
 enum {
@@ -29,8 +30,8 @@ static inline int64_t timers_due_us(const Timers *timers)
     return (int64_t)timers->heap.items[0].key;
 }
 
-/* How many milliseconds from now to wait at most: until the first is due, `tick_us` has passed, or
- * those that wait may do so no longer (`deadline`; negative: never). What runs is waited for. */
+/* How many milliseconds to wait at most: until the first is due, `tick_us` has passed, or
+ * `deadline` is reached (negative: none). Running tasks end the wait, too. */
 static inline int64_t timers_wait_ms(const Timers *timers, int64_t now, int64_t tick_us,
                                      int64_t deadline)
 {
@@ -50,7 +51,7 @@ static inline void timers_add(Timers *timers, Arena *arena, Timer timer)
               (uint64_t)timer.work.step << TIMER_PHASE_BITS | timer.work.phase);
 }
 
-/* The earliest; there must be one. */
+/* Removes the earliest; there must be one. */
 static inline Timer timers_take(Timers *timers)
 {
     HeapItem item = heap_pop(&timers->heap);

@@ -8,33 +8,33 @@
 
 typedef enum VarState {
     VAR_PLAIN,   /* `value` is the value */
-    VAR_MAP,     /* templates lie further down: `map` */
-    VAR_WRITTEN, /* `dynamic` was not asked for yet */
-    VAR_ASKED,   /* is being rendered: asking again closes a circle */
-    VAR_CIRCLE,  /* is part of a circle that was told already */
+    VAR_MAP,     /* contains templates further down: `map` */
+    VAR_WRITTEN, /* `dynamic` has not been rendered yet */
+    VAR_ASKED,   /* being rendered: using it again is a cycle */
+    VAR_CIRCLE,  /* part of a cycle that was reported already */
 } VarState;
 
 typedef struct LazyMap LazyMap;
 
 typedef struct Var {
     VarState state;
-    Value value; /* as written; once rendered, the outcome */
+    Value value; /* as written; once rendered, the result */
     union {
         Dynamic dynamic;
         LazyMap *map;
     };
     const LazyMap *in;
-    uint32_t place;    /* among the entries of `in` */
-    struct Var *asker; /* of VAR_ASKED: who needs it; NULL: nobody that is a variable */
+    uint32_t place;    /* index among the entries of `in` */
+    struct Var *asker; /* for VAR_ASKED: the variable that uses it; NULL: none */
 } Var;
 
 struct LazyMap {
     Object object;
     Variables *owner;
-    Map *written; /* the merged map; as many entries as `vars` */
+    Map *written; /* the merged map; has as many entries as `vars` */
     Var *vars;
-    const Var *var; /* that it is the value of; NULL for all variables */
-    Value forced;   /* missing until somebody wanted all of it */
+    const Var *var; /* the variable whose value it is; NULL for the map of all variables */
+    Value forced;   /* missing until all of it is needed */
 };
 
 struct Variables {
@@ -75,7 +75,7 @@ static void put_name(const Var *var, Buf *out)
 
 /* --- Rendering ------------------------------------------------------------------------------ */
 
-/* "vars.a -> vars.b -> vars.a", from the one that is asked for again. */
+/* "vars.a -> vars.b -> vars.a", starting with the one that is used again. */
 static bool raise_circle(Render *r, Variables *v, Var *again)
 {
     enum {
@@ -118,13 +118,13 @@ static void var_begin(Variables *v, Var *var)
     v->asked = var;
 }
 
-/* A circle stays told; what failed otherwise may do better the next time. */
+/* A cycle stays reported; other failures may succeed next time. */
 static void var_end(Variables *v, Var *var, bool ok, Value value)
 {
     v->asked = var->asker;
     if (ok) {
         value_freeze(value);
-        templates_found_secret(v->load.templates, value, !value_is_secret(var->value));
+        templates_report_secret(v->load.templates, value, !value_is_secret(var->value));
         var->value = value;
         var->state = VAR_PLAIN;
     } else if (var->state == VAR_ASKED) {
@@ -162,7 +162,7 @@ static bool var_get(Render *r, Variables *v, Var *var, Value *out)
             return false;
         }
     }
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -174,7 +174,7 @@ static Var *lazy_find(LazyMap *map, Value key)
     return entry == NULL ? NULL : &map->vars[entry - map->written->entries];
 }
 
-/* Undefined, and says what there is none of. */
+/* Undefined, with a message that names the variable. */
 static Value no_variable(Render *r, LazyMap *map, Value key)
 {
     Buf path = render_buf(r);
@@ -201,7 +201,7 @@ static bool lazy_get_attr(Render *r, Object *object, Str name, Value *out, bool 
     return lazy_get_item(r, object, value_string(name), out, found);
 }
 
-/* A method wins over a variable of that name where it is called: vars.items(). */
+/* If called, a method wins over a variable of that name: vars.items(). */
 static bool lazy_get_callee(Render *r, Object *object, Value key, Value *out, bool *found)
 {
     const Native *method = value_is_string(key) ? method_find(VALUE_MAP, value_str(key)) : NULL;
@@ -222,7 +222,7 @@ static bool lazy_force(Render *r, Object *object, Value *out)
     LazyMap *map = (LazyMap *)object;
     if (!value_is_missing(map->forced)) {
         *out = map->forced;
-        render_note_given(r, *out);
+        render_note_external(r, *out);
         return true;
     }
     if (!render_charge(r, map->written->len)) {
@@ -273,7 +273,7 @@ static const ObjectType lazy_type = { .name = "dict",
 
 typedef struct Compiling {
     Variables *variables;
-    const bool *data; /* by source: no templates in there */
+    const bool *data; /* indexed by source: contains no templates */
     bool ok;
 } Compiling;
 
@@ -284,7 +284,7 @@ static bool is_data(const Compiling *c, Value value)
 
 static LazyMap *compile_map(Compiling *c, Value written, const Var *var);
 
-/* A map without templates in it is plain data, however deep. */
+/* A map without templates is plain data, however deep. */
 static bool is_lazy(const LazyMap *map)
 {
     for (uint32_t i = 0; i < map->written->len; i++) {
@@ -339,7 +339,7 @@ static LazyMap *compile_map(Compiling *c, Value written, const Var *var)
     return map;
 }
 
-/* Values of these layers come from sources of their own. */
+/* Values of these layers come from separate sources. */
 static bool *data_sources(const Variables *v)
 {
     bool *data = arena_alloc_zero(v->load.arena, v->load.sources->count + 1);
@@ -352,7 +352,7 @@ static bool *data_sources(const Variables *v)
     return data;
 }
 
-/* A text with templates in it is a secret only once it is rendered. */
+/* A text with templates is a secret only once it is rendered. */
 static void tell_secrets(const Compiling *c, Value v, bool secret)
 {
     secret |= value_is_secret(v);
@@ -366,11 +366,11 @@ static void tell_secrets(const Compiling *c, Value v, bool secret)
         }
     } else if (secret &&
                (is_data(c, v) || !value_is_string(v) || !dynamic_has_template(value_str(v)))) {
-        templates_found_secret(c->variables->load.templates, value_with_secret(v), false);
+        templates_report_secret(c->variables->load.templates, value_with_secret(v), false);
     }
 }
 
-/* Of all layers: also what another one wins over may turn up in a message or in an old file. */
+/* Of all layers: overridden values may also appear in a message or an old file. */
 static void tell_layers(const Compiling *c)
 {
     const VariableLayers *layers = &c->variables->layers;
@@ -407,9 +407,9 @@ Value variables_value(Variables *variables)
     return value_object(&variables->all->object);
 }
 
-/* --- Asking from outside of templates -------------------------------------------------------- */
+/* --- Access from outside templates ----------------------------------------------------------- */
 
-/* One that uses a failing one fails with it: the same problem is told once. */
+/* A variable that uses a failing one fails with it: the same problem is reported once. */
 static void take_new(Problems *into, const Problems *found)
 {
     for (uint32_t i = 0; i < found->count; i++) {
@@ -421,7 +421,7 @@ static void take_new(Problems *into, const Problems *found)
                     str_eq(other->file, problem->file) && str_eq(other->message, problem->message);
         }
         if (!known) {
-            problems_take(into, problem);
+            problems_add_copy(into, problem);
         }
     }
 }
@@ -500,7 +500,7 @@ static bool tell_path(const Variables *v, Str path)
     return false;
 }
 
-/* `near` is where the path could not be followed; NULL when that was no map. */
+/* `near` is where the path could not be followed; NULL if that was not a map. */
 static bool tell_absent(const Variables *v, Str path, Str behind, const Map *near, Value part)
 {
     Str upto = str_slice(path, 0, path.len - behind.len);
@@ -534,7 +534,7 @@ static const Value *element(Value owner, Value part)
     return inside ? &owner.list->items[part.integer] : NULL;
 }
 
-/* `vars.` in front is as good as not there. */
+/* A leading `vars.` is ignored. */
 static Str without_prefix(Str path)
 {
     return str_starts(path, STR("vars.")) ? str_from_offset(path, 5) : path;
@@ -588,7 +588,7 @@ const VariableLayer *variables_layers(const Variables *variables, uint32_t *coun
     return variables->layers.items;
 }
 
-/* What one layer holds at a path. */
+/* What one layer has at a path. */
 typedef enum Reach {
     REACH_NOTHING,
     REACH_VALUE,
@@ -603,7 +603,7 @@ static Reach reach(const Variables *v, const VariableLayer *layer, Str path, Var
     *out = (VariableSaying){ .layer = layer };
     while (variable_path_next(&path, &part, &wrong)) {
         if (owner.kind != VALUE_MAP) {
-            /* Lists are values as wholes: what is in them comes from here. */
+            /* Lists are merged as a whole: their items come from here. */
             const Value *item = element(owner, part);
             if (item == NULL) {
                 out->shadows = true;
@@ -622,7 +622,7 @@ static Reach reach(const Variables *v, const VariableLayer *layer, Str path, Var
     return REACH_VALUE;
 }
 
-/* Everything said so far has no say any more. */
+/* Everything before is overridden. */
 static void silence(VariableSaying *sayings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -664,7 +664,7 @@ bool variables_why(Variables *variables, Str path, VariableSaying **out, uint32_
     if (!any && !variables_get(variables, path, &value)) {
         return false;
     }
-    /* A template on the way may give a map that holds it. */
+    /* A template on the way may return a map that contains it. */
     if (!any && said > 0) {
         sayings[said - 1].shadows = false;
     }

@@ -21,36 +21,36 @@
 typedef struct Variables Variables;
 
 typedef struct VariablesLoad {
-    Arena *arena; /* holds the variables and what they render to */
+    Arena *arena; /* holds the variables and their rendered values */
     Sources *sources;
     Templates *templates;
     Problems *problems;
     Site *site;                     /* NULL: no layers of a site */
-    const SelectorSubject *subject; /* what selectors of the base file match */
-    Value path_scope;               /* a map: what templates in `paths` see */
+    const SelectorSubject *subject; /* matched against the selectors of the base file */
+    Value path_scope;               /* a map: the scope of templates in `paths` */
     const char *etc;                /* the node's etc/eden; NULL: no layers of the host */
-    const char *const *files;       /* of -v */
+    const char *const *files;       /* from -v */
     uint32_t file_count;
-    const char *const *defines; /* of -D */
+    const char *const *defines; /* from -D */
     uint32_t define_count;
     Renders *renders; /* shared with macros */
 } VariablesLoad;
 
-/* All that is wrong with any layer is told. */
+/* Reports all problems of all layers. */
 MUST_CHECK bool variables_load(const VariablesLoad *load, Variables **out);
 
-/* What templates in values see; a map that is looked at only when one is rendered. */
+/* The scope of templates in values; a map that is read only when one is rendered. */
 void variables_set_scope(Variables *variables, Value scope);
-/* `vars`: a lazy object, as long-lived as the variables. */
+/* `vars`: a lazy object that lives as long as the variables. */
 Value variables_value(Variables *variables);
 
-/* Renders everything there is and tells what fails. What only the run can tell is no failure. */
+/* Renders everything and reports failures. Values known only in a run are not failures. */
 MUST_CHECK bool variables_check(Variables *variables);
 
-/* The value at a path of keys, "network.interfaces.0" or "sysctl['net.ipv4.ip_forward']". False
- * with a problem when there is none, or it cannot be rendered. */
+/* The value at a path of keys, "network.interfaces.0" or "sysctl['net.ipv4.ip_forward']". Returns
+ * false with a problem if there is none, or it cannot be rendered. */
 MUST_CHECK bool variables_get(Variables *variables, Str path, Value *out);
-/* All of them, as one map; without those that only the run can tell. */
+/* All variables as one map; without those known only in a run. */
 MUST_CHECK bool variables_all(Variables *variables, Value *out);
 
 typedef enum LayerKind {
@@ -64,23 +64,23 @@ const char *layer_kind_name(LayerKind kind); /* "site", "host", "file", "define"
 typedef struct VariableLayer {
     LayerKind kind;
     Value document; /* a map */
-    Value named_at; /* the entry of the base file; missing for the other kinds */
+    Value named_at; /* the entry of the base file; missing for other kinds */
 } VariableLayer;
 
-/* The weakest first. */
+/* Lowest precedence first. */
 const VariableLayer *variables_layers(const Variables *variables, uint32_t *count);
 
-/* What one layer says about a path. */
+/* What one layer sets at a path. */
 typedef struct VariableSaying {
     const VariableLayer *layer;
-    Value key;   /* of the last part, with its place */
-    Value value; /* as written, with its place */
-    /* It has a say in the value: the last one, and maps that were merged with it. */
+    Value key;   /* the last component, with its location */
+    Value value; /* as written, with its location */
+    /* It contributes to the value: the last one, and maps that were merged with it. */
     bool wins;
-    bool shadows; /* it holds no such path but something else on the way to it */
+    bool shadows; /* it does not contain the path, but something else on the way to it */
 } VariableSaying;
 
-/* Every layer that says something, the weakest first. False with a problem when none does, or the
- * path cannot be read. */
+/* Every layer that sets something, lowest precedence first. Returns false with a problem if none
+ * does, or the path is invalid. */
 MUST_CHECK bool variables_why(Variables *variables, Str path, VariableSaying **out,
                               uint32_t *count);

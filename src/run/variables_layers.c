@@ -21,7 +21,7 @@ static bool tell_kind(const VariablesLoad *load, Value document)
     return false;
 }
 
-/* Names are texts: `80:` as a key could not be asked for. */
+/* Names are strings: `80:` as a key could not be referenced. */
 static bool check_names(const VariablesLoad *load, const Map *map)
 {
     bool ok = true;
@@ -63,7 +63,7 @@ static Value plain_part(Str text)
                                                                      : value_string(text);
 }
 
-/* ['text'], ["text"] or [number]; `at` is behind the bracket. */
+/* ['text'], ["text"] or [number]; `at` is after the bracket. */
 static bool bracket_part(Str *rest, Value *part)
 {
     Str text = str_from_offset(*rest, 1);
@@ -118,7 +118,7 @@ const MapEntry *variable_find(const Map *map, Value part)
     return entry;
 }
 
-/* --- Of the site ---------------------------------------------------------------------------- */
+/* --- Layers of the site --------------------------------------------------------------------- */
 
 static bool read_site_file(const VariablesLoad *load, VariableLayers *layers, Str path,
                            Value named_at)
@@ -149,7 +149,7 @@ static bool render_path(const VariablesLoad *load, const Dynamic *dynamic, Str *
     return false;
 }
 
-/* Those that exist, in the order they are listed; without `merge: all` the first of them. */
+/* Existing files in the listed order; without `merge: all`, only the first. */
 static bool read_paths(const VariablesLoad *load, VariableLayers *layers, const SiteEntry *entry)
 {
     const SiteReader *reader = &site_loaded_with(load->site)->reader;
@@ -202,7 +202,7 @@ static bool read_site(const VariablesLoad *load, VariableLayers *layers)
     return ok;
 }
 
-/* --- Of the host and of the command line ---------------------------------------------------- */
+/* --- Layers of the host and the command line ------------------------------------------------ */
 
 static bool tell_file(const VariablesLoad *load, const Error *err)
 {
@@ -231,7 +231,7 @@ static bool read_file(const VariablesLoad *load, VariableLayers *layers, LayerKi
     return ok && add_layer(load, layers, kind, document, value_missing());
 }
 
-/* "a.yaml" and "a.yml": which of them is meant? */
+/* "a.yaml" and "a.yml" are ambiguous. */
 static bool is_twin(const VariablesLoad *load, const FileList *list, uint32_t at)
 {
     Str path = list->paths[at];
@@ -295,7 +295,7 @@ static bool is_marked(const VariableLayers *layers, Str key)
     return false;
 }
 
-/* What is wrong with it is told with the text, unless that is a secret. */
+/* Errors show the text, unless it is secret. */
 static bool read_json(const VariablesLoad *load, const VariableLayers *layers, uint16_t source,
                       Str key, Value *out)
 {
@@ -311,7 +311,7 @@ static bool read_json(const VariablesLoad *load, const VariableLayers *layers, u
         return false;
     }
     for (uint32_t i = 0; i < found.count; i++) {
-        problems_take(load->problems, &found.items[i]);
+        problems_add_copy(load->problems, &found.items[i]);
     }
     return false;
 }
@@ -361,11 +361,12 @@ bool variables_read_layers(const VariablesLoad *load, VariableLayers *out)
 
 /* --- Marks ---------------------------------------------------------------------------------- */
 
-/* A mark belongs to the name of a variable: once a layer has it, the values of all layers have.
+/* A mark belongs to the name of a variable: if one layer has it, the values of all layers are
+ * marked.
  *
- * Marks are a value shaped like the variables: true for what is marked, with all below it; a map
- * with what is marked below; null where nothing is. All items of a list share one entry, under
- * null, because lists of two layers replace each other. */
+ * Marks are a value with the same shape as the variables: true for what is marked, including
+ * everything below it; a map for marks further down; null for none. All items of a list share one
+ * entry, under null, because lists of two layers replace each other. */
 
 static Value marks_join(Arena *arena, Value marks, Value v)
 {
@@ -404,8 +405,8 @@ static bool is_plain_item(Value v)
            !(value_is_string(v) && dynamic_has_template(value_str(v)));
 }
 
-/* A value of another shape than the one that was marked counts as marked, except for plain items of a
- * list, which may be of any shape: it may be a template that becomes the same. */
+/* A value of another shape than the marked one counts as marked, except for plain items of a list,
+ * which may have any shape: it may be a template that produces the same. */
 static Value marks_apply(Arena *arena, Value marks, Value v)
 {
     if (marks.kind == VALUE_BOOL) {
@@ -439,7 +440,7 @@ void variables_share_marks(Arena *arena, VariableLayers *layers)
 {
     Value *documents = ARENA_ARRAY(arena, Value, layers->len);
     for (uint32_t i = 0; i < layers->len; i++) {
-        Value marks = value_null(); /* of the others: in its own list items may differ */
+        Value marks = value_null(); /* of the others: items of its own list may differ */
         for (uint32_t other = 0; other < layers->len; other++) {
             if (other != i) {
                 marks = marks_join(arena, marks, layers->items[other].document);
@@ -475,7 +476,8 @@ static void merge(Arena *arena, const Sources *sources, Map *into, const Map *fr
             map_set(arena, into, entry->key, entry->value);
             continue;
         }
-        /* Always a copy: the map may be shared through an alias, and later layers go into it. */
+        /* Always a copy: the map may be shared through an alias, and later layers are merged into
+         * it. */
         bool both = known != NULL && known->value.kind == VALUE_MAP;
         Value merged = entry->value;
         merged.map = both ? known->value.map : map_new(arena, entry->value.map->len);

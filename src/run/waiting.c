@@ -1,8 +1,8 @@
 #include "run/waiting.h"
 
 enum {
-    NOTES_MAX = 16, /* of steps between two looks; further ones are not shown */
-    TEXT_MAX = 1000 /* bytes */
+    NOTES_MAX = 16, /* messages between two ticks; more are not shown */
+    TEXT_MAX = 1000 /* in bytes */
 };
 
 typedef struct Note {
@@ -27,7 +27,7 @@ static void note(Shared *shared, uint32_t step, bool is_progress, Str text)
            (notes->items[at].step != step || notes->items[at].is_progress != is_progress)) {
         at++;
     }
-    /* A cut could leave a part of a secret, which nobody would find. */
+    /* Truncation could leave a part of a secret that would not be found. */
     if (at < NOTES_MAX && text.len <= TEXT_MAX) {
         Note *kept = &notes->items[at];
         kept->step = step;

@@ -4,17 +4,17 @@
 #include "membership/authority.h"
 #include "membership/lost_settings.h"
 #include "pki/ca.h"
-#include "server/founding_inner.h"
+#include "server/cluster_setup.h"
 
-typedef struct Mending {
+typedef struct AgentRepair {
     Arena arena;
     Directory server, agent;
     ServerSettings settings;
-    Credential ca, other; /* the one that signs; beside it, in the midst of a rotation */
+    Credential ca, other; /* the one that signs; the other one, during a rotation */
     int64_t now_ms;
-} Mending;
+} AgentRepair;
 
-static bool is_lost(const Mending *mending, const char *name)
+static bool is_lost(const AgentRepair *mending, const char *name)
 {
     if (directory_has(&mending->agent, name)) {
         return false;
@@ -23,8 +23,9 @@ static bool is_lost(const Mending *mending, const char *name)
     return true;
 }
 
-/* Which of two CAs signs, the store knows, and the certificate of the server, which is from that one. */
-static bool load_cas(Mending *mending, Error *err)
+/* The store records which of two CAs signs, and so does the server's certificate, which is issued
+ * by it. */
+static bool load_cas(AgentRepair *mending, Error *err)
 {
     const Directory *server = &mending->server;
     AUTO_CLEAR(Credential) own = { 0 };
@@ -47,7 +48,7 @@ static bool load_cas(Mending *mending, Error *err)
     return true;
 }
 
-static bool mend_bundle(Mending *mending, Error *err)
+static bool repair_bundle(AgentRepair *mending, Error *err)
 {
     Buf bundle = buf_make_in(&mending->arena, BUF_UNLIMITED);
     if (!is_lost(mending, AGENT_BUNDLE)) {
@@ -60,23 +61,23 @@ static bool mend_bundle(Mending *mending, Error *err)
     return directory_write(&mending->agent, AGENT_BUNDLE, buf_str(&bundle), true, err);
 }
 
-/* By its enrolment: for the cluster it stays the same node. */
-static bool mend_credential(Mending *mending, Error *err)
+/* Keeps its enrolment, so it stays the same node for the cluster. */
+static bool repair_credential(AgentRepair *mending, Error *err)
 {
     Certificate made;
     Pin pin;
-    NodeMaking making = { .directory = &mending->agent,
-                          .file = AGENT_CREDENTIAL,
-                          .ca = &mending->ca,
-                          .settings = &mending->settings,
-                          .now_ms = mending->now_ms };
+    NodeIssue making = { .directory = &mending->agent,
+                         .file = AGENT_CREDENTIAL,
+                         .ca = &mending->ca,
+                         .settings = &mending->settings,
+                         .now_ms = mending->now_ms };
     return !is_lost(mending, AGENT_CREDENTIAL) ||
            (directory_read(&mending->agent, &mending->arena, AGENT_ENROLMENT, ENROLMENT_TEXT,
                            &making.enrolment, err) &&
-            node_make(&mending->arena, &making, &made, &pin, err));
+            node_issue(&mending->arena, &making, &made, &pin, err));
 }
 
-static bool mend_state(Mending *mending, Error *err)
+static bool repair_state(AgentRepair *mending, Error *err)
 {
     return !is_lost(mending, AGENT_STATE) ||
            own_node_state_save(&mending->arena, &mending->agent, &mending->settings, err);
@@ -88,31 +89,31 @@ static bool has_all(const Directory *agent)
            directory_has(agent, AGENT_STATE);
 }
 
-static bool mend(Mending *mending, Error *err)
+static bool repair(AgentRepair *mending, Error *err)
 {
     Str text;
-    if (has_all(&mending->agent) || directory_has(&mending->server, FOUNDING_UNFINISHED) ||
+    if (has_all(&mending->agent) || directory_has(&mending->server, CREATE_UNFINISHED) ||
         !directory_has(&mending->server, SERVER_SETTINGS_FILE)) {
         return true;
     }
     return directory_read(&mending->server, &mending->arena, SERVER_SETTINGS_FILE,
                           SERVER_SETTINGS_MAX, &text, err) &&
            server_settings_read(&mending->arena, text, &mending->settings, err) &&
-           load_cas(mending, err) && mend_bundle(mending, err) && mend_credential(mending, err) &&
-           mend_state(mending, err);
+           load_cas(mending, err) && repair_bundle(mending, err) &&
+           repair_credential(mending, err) && repair_state(mending, err);
 }
 
-bool agent_files_mend(const char *state_dir, int64_t now_ms, Error *err)
+bool agent_files_restore(const char *state_dir, int64_t now_ms, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
-    Mending mending = { .server = { .descriptor = -1 },
-                        .agent = { .descriptor = -1 },
-                        .now_ms = now_ms };
+    AgentRepair mending = { .server = { .descriptor = -1 },
+                            .agent = { .descriptor = -1 },
+                            .now_ms = now_ms };
     arena_init(&mending.arena, ARENA_UNLIMITED);
     bool ok = directory_open(state_dir, &state, err) &&
               directory_open_child(&state, SERVER_DIRECTORY, &mending.server, err) &&
               directory_open_child(&state, AGENT_DIRECTORY, &mending.agent, err);
-    ok = ok ? mend(&mending, err) : err->kind == ERROR_NOT_FOUND;
+    ok = ok ? repair(&mending, err) : err->kind == ERROR_NOT_FOUND;
     credential_clear(&mending.ca);
     credential_clear(&mending.other);
     directory_close(&mending.server);

@@ -1,3 +1,5 @@
+/* Unpacking a backup and checking that it is a usable cluster. Blocking: a private loop runs until
+ * each call of the store has completed. */
 #include "server/backup_content.h"
 
 #include <stdlib.h>
@@ -5,10 +7,10 @@
 #include "backup/backup_reader.h"
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/key_moves.h"
+#include "cluster/key_migration.h"
 #include "pki/ca.h"
 #include "pki/rotation.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "store/load.h"
 #include "sys/file_draft.h"
 #include "sys/loop.h"
@@ -17,13 +19,13 @@ enum {
     PIECE = 256 << 10
 };
 
-/* --- Taking apart ---------------------------------------------------------------------------- */
+/* --- Unpacking ------------------------------------------------------------------------------- */
 
 typedef struct Unpacking {
     Arena arena;
     const char *folder;
-    FileDraft *draft; /* of the part under way */
-    int part;         /* -1: none was yet */
+    FileDraft *draft; /* of the current part */
+    int part;         /* -1: none yet */
 } Unpacking;
 
 static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
@@ -61,7 +63,7 @@ static bool read_all(BackupReader *reader, FileReader *backup, Error *err)
     bool ok;
     do {
         ok = file_reader_next(backup, piece, PIECE, &got, err) &&
-             backup_reader_take(reader, str_from(piece, got), err);
+             backup_reader_feed(reader, str_from(piece, got), err);
     } while (ok && got > 0);
     free(piece);
     return ok && backup_reader_finish(reader, err);
@@ -82,7 +84,7 @@ bool backup_unpack(FileReader *backup, const char *folder, BackupManifest *out, 
     return ok;
 }
 
-/* --- Making the store ------------------------------------------------------------------------ */
+/* --- Loading the store ----------------------------------------------------------------------- */
 
 typedef struct Loading {
     Loop *loop;
@@ -122,9 +124,9 @@ static bool load(Loop *loop, Store *store, const char *path, Error *err)
     return loading.ok;
 }
 
-/* As a store of this version has it. */
-static bool make_store(Arena *arena, Loop *loop, const char *folder, const BackupManifest *manifest,
-                       Store **out, Error *err)
+/* Creates a store in the format of this version. */
+static bool create_store(Arena *arena, Loop *loop, const char *folder,
+                         const BackupManifest *manifest, Store **out, Error *err)
 {
     BackupPartKind kind = backup_store_part(manifest);
     Str opened = arena_format(arena, "%s/" BACKUP_OPENED, folder);
@@ -144,22 +146,22 @@ static bool make_store(Arena *arena, Loop *loop, const char *folder, const Backu
     }
     int64_t revision = store_status(*out).revision;
     return revision == manifest->revision ||
-           error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest says %lld",
+           error_set(err, ERROR_INVALID, "it has revision %lld, but the manifest specifies %lld",
                      (long long)revision, (long long)manifest->revision);
 }
 
-/* --- Looking at it --------------------------------------------------------------------------- */
+/* --- Inspection ------------------------------------------------------------------------------ */
 
-typedef struct Look {
+typedef struct Inspection {
     Loop *loop;
     Arena *arena;
     BackupContent *content;
     bool has_rotation;
     Rotation rotation;
-    Str next_node; /* to go on from; empty: all were counted */
+    Str next_node; /* where to continue; empty: all are counted */
     bool ok;
     Error err;
-} Look;
+} Inspection;
 
 enum {
     OP_KEYS,
@@ -174,9 +176,9 @@ enum {
     NODES_AT_ONCE = 1000
 };
 
-static void looked(void *context, const StoreReply *reply, const Error *err)
+static void store_read(void *context, const StoreReply *reply, const Error *err)
 {
-    Look *look = context;
+    Inspection *look = context;
     look->ok = err == NULL;
     if (err != NULL) {
         look->err = *err;
@@ -193,18 +195,18 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
     loop_stop(look->loop);
 }
 
-static bool wait(Look *look, Error *err)
+static bool wait(Inspection *look, Error *err)
 {
     loop_run(look->loop);
     *err = look->err;
     return look->ok;
 }
 
-/* A record that cannot be read is one bad node in the cluster, and in its backup: 'eden cluster check'
+/* An unreadable record is one bad node in the cluster, and in its backup: 'eden cluster check'
  * finds it in both. */
-static void nodes_came(void *context, const StoreReply *reply, const Error *err)
+static void on_nodes(void *context, const StoreReply *reply, const Error *err)
 {
-    Look *look = context;
+    Inspection *look = context;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     look->ok = err == NULL;
@@ -227,7 +229,7 @@ static void nodes_came(void *context, const StoreReply *reply, const Error *err)
     loop_stop(look->loop);
 }
 
-static bool count_nodes(Look *look, Store *store, Error *err)
+static bool count_nodes(Inspection *look, Store *store, Error *err)
 {
     Str all = cluster_key_node_all(look->arena, KEYS_PREFIX);
     StoreOp op = { .kind = STORE_RANGE,
@@ -237,7 +239,7 @@ static bool count_nodes(Look *look, Store *store, Error *err)
                    .keys_only = true };
     look->content->nodes = 0;
     do {
-        if (!store_op(store, &op, nodes_came, look, err) || !wait(look, err)) {
+        if (!store_op(store, &op, on_nodes, look, err) || !wait(look, err)) {
             return false;
         }
         op.key = look->next_node;
@@ -247,17 +249,17 @@ static bool count_nodes(Look *look, Store *store, Error *err)
 
 static void moved(void *context, const Error *err)
 {
-    Look *look = context;
+    Inspection *look = context;
     look->ok = err == NULL;
     look->err = err == NULL ? look->err : *err;
     loop_stop(look->loop);
 }
 
-/* Of a backup by an earlier version: its records where this one looks for them. */
-static bool update(Look *look, Store *store, Error *err)
+/* For a backup of an earlier version: moves its records to where this one expects them. */
+static bool migrate_keys(Inspection *look, Store *store, Error *err)
 {
-    key_moves_run(&(ClusterStore){ .loop = look->loop, .store = store, .prefix = KEYS_PREFIX },
-                  moved, look);
+    key_migration_run(&(ClusterStore){ .loop = look->loop, .store = store, .prefix = KEYS_PREFIX },
+                      moved, look);
     return wait(look, err);
 }
 
@@ -268,7 +270,7 @@ static StoreOp count_op(Arena *arena, Str all)
     };
 }
 
-static bool look_at_store(Look *look, const char *folder, const BackupManifest *manifest,
+static bool inspect_store(Inspection *look, const char *folder, const BackupManifest *manifest,
                           Error *err)
 {
     AUTO(Loop) *loop = loop_new();
@@ -284,12 +286,12 @@ static bool look_at_store(Look *look, const char *folder, const BackupManifest *
     };
     StoreTxn txn = { .success = ops, .success_count = OP_COUNT };
     look->loop = loop;
-    return make_store(arena, loop, folder, manifest, &store, err) && update(look, store, err) &&
-           store_txn(store, &txn, looked, look, err) && wait(look, err) &&
-           count_nodes(look, store, err);
+    return create_store(arena, loop, folder, manifest, &store, err) &&
+           migrate_keys(look, store, err) && store_txn(store, &txn, store_read, look, err) &&
+           wait(look, err) && count_nodes(look, store, err);
 }
 
-/* --- The CA ---------------------------------------------------------------------------------- */
+/* --- CA -------------------------------------------------------------------------------------- */
 
 static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
                     const BackupManifest *manifest, Credential *out, Error *err)
@@ -312,8 +314,9 @@ static bool load_ca(Arena *arena, const Directory *folder, BackupPartKind kind,
     return true;
 }
 
-/* Which one signs, and whether all that the store counts on are there. */
-static bool judge_cas(const Look *look, const Credential *ca, const Credential *next, Error *err)
+/* Determines which CA signs, and whether all that the store refers to exist. */
+static bool check_signing_ca(const Inspection *look, const Credential *ca, const Credential *next,
+                             Error *err)
 {
     const Credential *of[] = { ca, next };
     BackupContent *content = look->content;
@@ -336,19 +339,19 @@ static bool judge_cas(const Look *look, const Credential *ca, const Credential *
         "the CA that signs certificates according to the store, %s, is not in the backup", text);
 }
 
-static bool check_cas(Arena *arena, const Directory *folder, const Look *look, Error *err)
+static bool check_cas(Arena *arena, const Directory *folder, const Inspection *look, Error *err)
 {
     Credential ca = { 0 }, next = { 0 };
     const BackupManifest *manifest = &look->content->manifest;
     bool ok = load_ca(arena, folder, BACKUP_CA, manifest, &ca, err) &&
               load_ca(arena, folder, BACKUP_CA_NEXT, manifest, &next, err) &&
-              judge_cas(look, &ca, &next, err);
+              check_signing_ca(look, &ca, &next, err);
     credential_clear(&ca);
     credential_clear(&next);
     return ok;
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
 static bool read_settings(Arena *arena, const Directory *folder, BackupContent *content, Error *err)
 {
@@ -359,7 +362,8 @@ static bool read_settings(Arena *arena, const Directory *folder, BackupContent *
     }
     return strcmp(content->settings.cluster, content->manifest.cluster) == 0 ||
            error_set(err, ERROR_INVALID,
-                     SERVER_SETTINGS_FILE ": it is from cluster '%s', but the manifest says '%s'",
+                     SERVER_SETTINGS_FILE
+                     ": it is from cluster '%s', but the manifest specifies '%s'",
                      content->settings.cluster, content->manifest.cluster);
 }
 
@@ -368,11 +372,11 @@ bool backup_check(Arena *arena, const char *folder, const BackupManifest *manife
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     *out = (BackupContent){ .manifest = *manifest };
-    Look look = { .arena = arena, .content = out };
+    Inspection look = { .arena = arena, .content = out };
     if (!directory_open(folder, &directory, err) || !read_settings(arena, &directory, out, err)) {
         return false;
     }
-    if (!look_at_store(&look, folder, manifest, err)) {
+    if (!inspect_store(&look, folder, manifest, err)) {
         return error_wrap(err, "the part '%s'", backup_part_name(backup_store_part(manifest)));
     }
     return check_cas(arena, &directory, &look, err);

@@ -1,5 +1,5 @@
-/* Work that one server does for the whole cluster: it runs on the leader (cluster/leader.h),
- * starts when that is elected, stops when it is deposed, and writes with its fence. Loop thread. */
+/* Tasks that one server does for the entire cluster: they run on the leader (cluster/leader.h),
+ * start when it is elected, stop when it is deposed, and write with its fence. Loop thread only. */
 #pragma once
 
 #include "cluster/leader.h"
@@ -11,21 +11,22 @@ typedef struct Controllers Controllers;
 
 typedef struct ControllersOptions {
     ClusterStore at; /* with a state that is ready */
-    Str server;      /* name of this one */
+    Str server;      /* name of this server */
     Admission *admission;
     Authority *authority;
 } ControllersOptions;
 
-/* What the options point to is borrowed until controllers_free. */
+/* The options must be valid until controllers_free. */
 Controllers *controllers_new(const ControllersOptions *options);
-/* Stops them, and lets another server lead at once; `done` is called when the store knows, perhaps
- * within. */
+/* Stops them, and lets another server lead immediately; `done` is called when the lease is revoked,
+ * possibly within. */
 void controllers_stop(Controllers *controllers, LoopRun *done, void *context);
-/* Before what the options name, the state, and the store. NULL is allowed. */
+/* Must be called before freeing what the options refer to, the state, and the store. NULL is
+ * allowed. */
 void controllers_free(Controllers *controllers);
 DEFINE_AUTO(Controllers, controllers_free)
 
 /* On this server. NULL is allowed. */
 bool controllers_are_running(const Controllers *controllers);
-/* A node is silent from now on: if this server leads it writes since when. NULL is fine. */
+/* A node has become silent: if this server leads, it records since when. NULL is allowed. */
 void controllers_node_silent(const Controllers *controllers, const RosterNode *node);

@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "membership/lost_settings.h"
-#include "server/founding_inner.h"
+#include "server/cluster_setup.h"
 
 static bool has_ca(const Directory *directory, Error *err)
 {
@@ -29,13 +29,13 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
     if (serving && node) {
         return true;
     }
-    /* In the midst of a rotation they are renewed by the other CA soon. */
+    /* During a rotation the other CA will renew them soon. */
     if (!credential_load(directory, SERVER_CA, &arena, &ca, err)) {
         return false;
     }
     if (!serving) {
         log_warning("API certificate was missing; issued a new one", LOG_C("file", SERVER_SERVING));
-        if (!serving_make(directory, &ca, settings, now_ms, err)) {
+        if (!serving_issue(directory, &ca, settings, now_ms, err)) {
             return false;
         }
     }
@@ -43,15 +43,15 @@ bool own_files_complete(const Directory *directory, const ServerSettings *settin
         return true;
     }
     log_warning("server certificate was missing; issued a new one", LOG_C("file", SERVER_NODE));
-    NodeMaking making = { .directory = directory,
-                          .file = SERVER_NODE,
-                          .ca = &ca,
-                          .settings = settings,
-                          .enrolment = enrolment,
-                          .now_ms = now_ms };
+    NodeIssue making = { .directory = directory,
+                         .file = SERVER_NODE,
+                         .ca = &ca,
+                         .settings = settings,
+                         .enrolment = enrolment,
+                         .now_ms = now_ms };
     Certificate made;
     Pin pin;
-    return node_make(&arena, &making, &made, &pin, err);
+    return node_issue(&arena, &making, &made, &pin, err);
 }
 
 static bool write_settings(const OwnFiles *files, const char *name, Error *err)
@@ -61,19 +61,19 @@ static bool write_settings(const OwnFiles *files, const char *name, Error *err)
     return directory_write(files->directory, name, buf_str(&text), true, err);
 }
 
-void own_files_keep(const OwnFiles *files)
+void own_files_save_copy(const OwnFiles *files)
 {
     Error err;
-    if (!write_settings(files, SETTINGS_KEPT, &err)) {
+    if (!write_settings(files, SETTINGS_COPY, &err)) {
         log_warning("cannot save a copy of the settings", LOG_C("why", err.text));
     }
-    if (directory_has(files->directory, FOUNDING_UNFINISHED) &&
-        !directory_remove(files->directory, FOUNDING_UNFINISHED, &err)) {
+    if (directory_has(files->directory, CREATE_UNFINISHED) &&
+        !directory_remove(files->directory, CREATE_UNFINISHED, &err)) {
         log_warning("cannot remove an obsolete file", LOG_C("why", err.text));
     }
 }
 
-static bool told(const char *name, bool ok, const Error *err)
+static bool log_restored(const char *name, bool ok, const Error *err)
 {
     if (ok) {
         log_warning("missing file of this server written again", LOG_C("file", name));
@@ -84,7 +84,7 @@ static bool told(const char *name, bool ok, const Error *err)
     return ok;
 }
 
-/* Nothing can be written to one that was removed, though it is open. */
+/* Nothing can be created in a directory that was deleted, even if it is open. */
 static void open_present(const OwnFiles *files)
 {
     AUTO_CLEAR(Arena) arena;
@@ -98,7 +98,7 @@ static void open_present(const OwnFiles *files)
     }
 }
 
-bool own_files_mend(const OwnFiles *files)
+bool own_files_restore(const OwnFiles *files)
 {
     static const struct {
         const char *name;
@@ -107,24 +107,25 @@ bool own_files_mend(const OwnFiles *files)
     Error err;
     bool all = true;
     open_present(files);
-    if (directory_has(files->directory, FOUNDING_UNFINISHED)) {
-        return false; /* another cluster is made there now, and what is missing is still to come */
+    if (directory_has(files->directory, CREATE_UNFINISHED)) {
+        /* another cluster is being created there, and the missing files will follow */
+        return false;
     }
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         if (!directory_has(files->directory, own[i].name)) {
             const Credential *present = own_credential(files->own, own[i].kind);
             bool ok =
                 credential_save(files->directory, own[i].name, present->key, present->chain, &err);
-            all = told(own[i].name, ok, &err) && all;
+            all = log_restored(own[i].name, ok, &err) && all;
         }
     }
     if (!authority_is_saved(files->authority)) {
         bool ok = authority_save(files->authority, &err);
-        all = told(SERVER_CA, ok, &err) && all;
+        all = log_restored(SERVER_CA, ok, &err) && all;
     }
-    if (lost_settings_are(files->directory)) {
+    if (settings_are_lost(files->directory)) {
         bool ok = write_settings(files, SERVER_SETTINGS_FILE, &err);
-        all = told(SERVER_SETTINGS_FILE, ok, &err) && all;
+        all = log_restored(SERVER_SETTINGS_FILE, ok, &err) && all;
     }
     return all;
 }

@@ -6,22 +6,22 @@
 #include "membership/own_certificates.h"
 #include "server/server_settings.h"
 
-/* Before they are opened. Nobody knows the keys of the server's own certificates, and the CA is here,
- * so that these are made; `enrolment` is that of its node. Fails when the CA is lost, with what to do,
- * and as the file system does. */
+/* Called before they are opened. The keys of the server's own certificates are replaceable, because
+ * the CA is here, so they are issued again; `enrolment` is that of its node. Fails if the CA is
+ * lost, with what to do, and on file errors. */
 MUST_CHECK bool own_files_complete(const Directory *directory, const ServerSettings *settings,
                                    Str enrolment, int64_t now_ms, Error *err);
 
 typedef struct OwnFiles {
     const char *state_dir;
-    Directory *directory; /* the server's below that */
+    Directory *directory; /* the server's directory in it */
     const ServerSettings *settings;
     Authority *authority;
     const OwnCertificates *own;
 } OwnFiles;
 
-/* With these settings it has started: a copy for who loses them. */
-void own_files_keep(const OwnFiles *files);
-/* Writes those that are gone; the directory too may be another one, which is opened then. False: some
- * are still gone, and this process alone has them. */
-bool own_files_mend(const OwnFiles *files);
+/* The server has started with these settings: saves a copy, in case they are lost. */
+void own_files_save_copy(const OwnFiles *files);
+/* Writes those that are missing; if the directory was replaced too, it is opened again. Returns
+ * false if some are still missing, and only in this process. */
+bool own_files_restore(const OwnFiles *files);

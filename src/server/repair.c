@@ -1,3 +1,6 @@
+/* Offline check and repair. The store is opened as the server's user with a private loop, so every
+ * call blocks until it has completed. A table maps each kind of key to the parser of its
+ * records. */
 #include "server/repair.h"
 
 #include "access/access_token.h"
@@ -7,16 +10,16 @@
 #include "base/vec.h"
 #include "cluster/cluster_keys.h"
 #include "cluster/cluster_store.h"
-#include "cluster/key_moves.h"
+#include "cluster/key_migration.h"
 #include "cluster/stored_object.h"
-#include "membership/joining_record.h"
 #include "membership/node_record.h"
+#include "membership/pending_record.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
 #include "pki/rotation.h"
 #include "pki/token.h"
 #include "pki/trust_notice.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/server_settings.h"
 #include "server/store_identity.h"
 #include "store/keys.h"
@@ -25,7 +28,7 @@
 #include "sys/privilege.h"
 #include "sys/sha256.h"
 
-#define SAVED "repaired-" /* files in the server's directory, and a digest of the key */
+#define SAVED "repaired-" /* files in the server's directory: this prefix and a digest of the key */
 
 enum {
     PAGE_KEYS = 500,
@@ -48,7 +51,7 @@ typedef struct Repair {
 
 typedef bool RepairStep(Repair *repair, void *context, Error *err);
 
-/* --- Asking the store ------------------------------------------------------------------------ */
+/* --- Store calls ----------------------------------------------------------------------------- */
 
 static void answered(void *context, const StoreReply *reply, const Error *err)
 {
@@ -57,7 +60,7 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         repair->err = *err;
     } else {
-        StoreOpReply *op = ARENA_NEW(&repair->page, StoreOpReply); /* a call has one */
+        StoreOpReply *op = ARENA_NEW(&repair->page, StoreOpReply); /* there is exactly one */
         *op = reply->ops[0];
         StoreKv *kvs = ARENA_ARRAY(&repair->page, StoreKv, op->kv_count);
         for (uint32_t i = 0; i < op->kv_count; i++) {
@@ -72,7 +75,7 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     loop_stop(repair->loop);
 }
 
-static bool ask(Repair *repair, const StoreOp *op, Error *err)
+static bool call_store(Repair *repair, const StoreOp *op, Error *err)
 {
     if (!store_op(repair->store, op, answered, repair, err)) {
         return false;
@@ -83,7 +86,7 @@ static bool ask(Repair *repair, const StoreOp *op, Error *err)
     return repair->ok;
 }
 
-/* --- As the server --------------------------------------------------------------------------- */
+/* --- Running as the server ------------------------------------------------------------------- */
 
 static bool read_settings(Repair *repair, Error *err)
 {
@@ -101,7 +104,7 @@ static bool open_store(Repair *repair, Error *err)
     return store_open_sqlite(repair->loop, repair->path, &settings, &repair->store, err);
 }
 
-/* Files that are made on the way belong to who runs the server. */
+/* Files that are created must belong to the user of the server. */
 static bool as_server(Repair *repair, RepairStep *step, void *context, Error *err)
 {
     uid_t user;
@@ -122,7 +125,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
     if (lends && !privileges_lend(user, group, err)) {
         ok = lends = false;
     }
-    /* On a full disk there is no other room, not even for opening the store. */
+    /* On a full disk there is no other space, not even for opening the store. */
     bool released = ok && read_settings(repair, err) && store_release_reserve(repair->path, err);
     ok = released && step(repair, context, err);
     store_close(repair->store);
@@ -142,7 +145,7 @@ static bool as_server(Repair *repair, RepairStep *step, void *context, Error *er
 
 typedef bool Check(Arena *arena, Str text, Error *err);
 
-/* `reader` reads a `type`. */
+/* `reader` parses a `type`. */
 #define CHECK_BY(name, type, reader)                     \
     static bool name(Arena *arena, Str text, Error *err) \
     {                                                    \
@@ -150,7 +153,7 @@ typedef bool Check(Arena *arena, Str text, Error *err);
         return reader(arena, text, &record, err);        \
     }
 CHECK_BY(check_node, NodeRecord, node_record_read)
-CHECK_BY(check_joining, JoiningRecord, joining_record_read)
+CHECK_BY(check_joining, PendingRecord, pending_record_read)
 CHECK_BY(check_token, TokenRecord, token_record_read)
 CHECK_BY(check_revocations, RevocationList, revocation_read)
 CHECK_BY(check_rotation, Rotation, rotation_read)
@@ -191,14 +194,14 @@ static const CheckRow rows[] = {
     { KEY_OBJECT, "role", NULL, check_object },
 };
 
-/* Whether those who need the record can read it; true also for keys whose values nobody interprets. Fails
- * as the record's reader does. */
+/* Whether the record is readable for its users; true for keys whose values are not interpreted.
+ * Fails as the record's reader does. */
 static bool check_record(Arena *arena, Str key, Str value, Error *err)
 {
     Str parts[KEYS_PARTS_MAX], moved;
     KeyKind kind;
-    /* Before the first start of this version a record may be where an earlier one kept it. */
-    Str present = key_moves_target(arena, KEYS_PREFIX, key, &moved) ? moved : key;
+    /* Before the first start of this version, a record may be where an earlier one stored it. */
+    Str present = key_migration_target(arena, KEYS_PREFIX, key, &moved) ? moved : key;
     if (!key_parse(arena, KEYS_PREFIX, present, &kind, parts)) {
         return true;
     }
@@ -212,12 +215,12 @@ static bool check_record(Arena *arena, Str key, Str value, Error *err)
     return true;
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Inspection ------------------------------------------------------------------------------ */
 
 typedef VEC(BadRecord) BadRecords;
 
-/* The records of one page; false: it is the last one. */
-static bool look_at_page(Repair *repair, ClusterReport *report, BadRecords *bad)
+/* Checks the records of one page; returns false if it is the last one. */
+static bool check_page(Repair *repair, ClusterReport *report, BadRecords *bad)
 {
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
@@ -241,16 +244,16 @@ static bool look_at_page(Repair *repair, ClusterReport *report, BadRecords *bad)
     return page->more && page->kv_count > 0;
 }
 
-static bool look_at_records(Repair *repair, ClusterReport *report, Error *err)
+static bool check_records(Repair *repair, ClusterReport *report, Error *err)
 {
     BadRecords bad = { 0 };
     Str key = STORE_ALL;
     for (bool more = true; more;) {
         StoreOp op = { .kind = STORE_RANGE, .key = key, .end = STORE_ALL, .limit = PAGE_KEYS };
-        if (!ask(repair, &op, err)) {
+        if (!call_store(repair, &op, err)) {
             return false;
         }
-        more = look_at_page(repair, report, &bad);
+        more = check_page(repair, report, &bad);
         if (more) {
             const StoreOpReply *page = &repair->reply.ops[0];
             key =
@@ -262,18 +265,18 @@ static bool look_at_records(Repair *repair, ClusterReport *report, Error *err)
     return true;
 }
 
-static bool look(Repair *repair, void *context, Error *err)
+static bool inspect(Repair *repair, void *context, Error *err)
 {
     ClusterReport *report = context;
-    if (!store_is_there(repair->path)) {
+    if (!store_exists(repair->path)) {
         return store_identity_lost(repair->state_dir, err);
     }
     if (!store_check(repair->path, &report->damage) && report->damage.kind != ERROR_OS) {
         *err = report->damage;
         return false;
     }
-    /* Of a damaged one, as much as can be read. */
-    return (open_store(repair, err) && look_at_records(repair, report, err)) ||
+    /* From a damaged store, as much as possible is read. */
+    return (open_store(repair, err) && check_records(repair, report, err)) ||
            report->damage.kind != ERROR_NONE;
 }
 
@@ -281,13 +284,13 @@ bool cluster_check(Arena *arena, const char *state_dir, ClusterReport *out, Erro
 {
     Repair repair = { .arena = arena, .state_dir = state_dir };
     *out = (ClusterReport){ 0 };
-    return as_server(&repair, look, out, err);
+    return as_server(&repair, inspect, out, err);
 }
 
 /* --- Accepting a loss ------------------------------------------------------------------------ */
 
-/* The settings first: when the rest fails, the store is refused as another one, and the same is done
- * again. */
+/* The settings are written first: if a later step fails, the store is rejected as a foreign one,
+ * and the same command can be repeated. */
 static bool accept(Repair *repair, void *context, Error *err)
 {
     Buf text = buf_make_in(repair->arena, BUF_UNLIMITED);
@@ -314,7 +317,7 @@ typedef struct RecordRepair {
     RepairedRecord *out;
 } RecordRepair;
 
-/* The newest value before `revision` that can be read; `*found` 0: there is none. */
+/* The newest readable value before `revision`; `*found` is 0 if there is none. */
 static bool find_good(Repair *repair, Str key, int64_t revision, int64_t *found, Str *value,
                       Error *err)
 {
@@ -322,7 +325,7 @@ static bool find_good(Repair *repair, Str key, int64_t revision, int64_t *found,
     while (revision > 1) {
         StoreOp op = { .kind = STORE_RANGE, .key = key, .revision = revision - 1 };
         Error why;
-        if (!ask(repair, &op, err)) {
+        if (!call_store(repair, &op, err)) {
             return err->kind == ERROR_NOT_FOUND; /* compacted: the history ends here */
         }
         const StoreOpReply *then = &repair->reply.ops[0];
@@ -356,7 +359,7 @@ static bool repair_record(Repair *repair, void *context, Error *err)
     StoreOp op = { .kind = STORE_RANGE, .key = work->key };
     Str value;
     Error why;
-    if (!open_store(repair, err) || !ask(repair, &op, err)) {
+    if (!open_store(repair, err) || !call_store(repair, &op, err)) {
         return false;
     }
     if (repair->reply.ops[0].kv_count == 0) {
@@ -381,7 +384,7 @@ static bool repair_record(Repair *repair, void *context, Error *err)
     StoreOp change = out->revision != 0
                          ? (StoreOp){ .kind = STORE_PUT, .key = work->key, .value = value }
                          : (StoreOp){ .kind = STORE_DELETE, .key = work->key };
-    return save_aside(repair, work->key, bad, out, err) && ask(repair, &change, err);
+    return save_aside(repair, work->key, bad, out, err) && call_store(repair, &change, err);
 }
 
 bool cluster_repair_record(Arena *arena, const char *state_dir, Str key, bool deletes,

@@ -1,3 +1,10 @@
+/* Assembles a server from its parts.
+ *
+ * Start: read the settings, open and identify the store, load certificates, CAs and the state of
+ * the cluster; once state and authority are ready, open the listeners. Stop: close listeners, end
+ * long-lived streams, wait for calls in progress; then free the parts in an order in which store
+ * callbacks, which may run until the store is closed, still find everything they use. While the
+ * store does not respond, established sessions stay and reads are served from the state. */
 #include "server/server.h"
 
 #include <stdlib.h>
@@ -18,9 +25,9 @@
 #include "pki/peer.h"
 #include "rpc/dispatch.h"
 #include "server/controllers.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/own_files.h"
-#include "server/peer_judge.h"
+#include "server/peer_check.h"
 #include "server/server_metrics.h"
 #include "server/store_identity.h"
 #include "service/nodes_service.h"
@@ -32,9 +39,10 @@
 #include "sys/own_pages.h"
 
 enum {
-    PER_NODE_MAX = 32,    /* connections of a node; its agent has one, two while it renews */
-    SWEEP_MS = 10 * 1000, /* between two sweeps: close connections with expired certificates,
-                              probe whether the store is writable, return memory */
+    PER_NODE_MAX = 32,    /* connections per node; its agent has one, two while it renews */
+    SWEEP_MS = 10 * 1000, /* between two sweeps: close connections with expired certificates and
+                              streams with expired tokens, probe whether the store is writable,
+                              return memory */
     STORE_VERIFY_MS = 24 * 3600 * 1000,
 };
 
@@ -50,7 +58,7 @@ struct Server {
     CertifySettings certify;
     State *state;
     Roster *roster;
-    PeerJudge judge;
+    PeerCheck judge;
     RefusalLog refusals; /* of nodes */
     Credentials *credentials;
     Audit *audit;
@@ -65,18 +73,18 @@ struct Server {
     const Listener *rpc_listener;
     Admission *admission;
     Controllers *controllers;
-    SshBack *ssh_back;
+    SshVerifier *ssh_verifier;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
-    PlainServer *health;                /* without TLS; NULL: none */
+    PlainServer *health;                /* without TLS; may be NULL */
     const Listener *api_listener, *local_listener;
     Metrics *metrics;
     ClockWatch clock;
     Str *api_names; /* address for clients: "eden1.example.org:1338" */
     bool is_open;   /* open, and not closing yet */
     bool knows_cas; /* the authority is ready */
-    bool is_ready;  /* it has all of its files in memory */
+    bool is_ready;  /* all of its files are in memory */
     bool is_saved;  /* the lost store was saved; the server stops for this reason: */
     Error loss;
     bool stops;        /* it reports that it is stopping */
@@ -92,36 +100,36 @@ static ClusterStore cluster_of(const Server *server)
                            server->roster };
 }
 
-/* --- Who may ------------------------------------------------------------------------------------ */
+/* --- Authorization --------------------------------------------------------------------------- */
 
 static bool verify(void *context, const TlsPeer *peer, Error *err)
 {
     const Server *server = context;
-    return peer_judge_verify(&server->judge, peer, err);
+    return peer_check_verify(&server->judge, peer, err);
 }
 
 static void describe(void *context, const Peer *peer, Caller *out)
 {
     const Server *server = context;
-    peer_judge_describe(&server->judge, peer, out);
+    peer_check_describe(&server->judge, peer, out);
 }
 
 static bool is_out(void *context, const Peer *peer)
 {
     const Server *server = context;
-    return peer_judge_is_out(&server->judge, peer);
+    return peer_check_is_out(&server->judge, peer);
 }
 
-/* --- Listening ---------------------------------------------------------------------------------- */
+/* --- Listeners ------------------------------------------------------------------------------- */
 
-static Str own_path(Server *server, const char *behind)
+static Str path_in_directory(Server *server, const char *behind)
 {
     return arena_format(&server->arena, "%s/" SERVER_DIRECTORY "%s", server->options.state_dir,
                         behind);
 }
 
-/* The current certificate and trusted CAs of a
- * listener: `behind` is sent after its own certificate. */
+/* The current certificate and trusted CAs of a listener; `behind` is sent after its own
+ * certificate. */
 static bool set_tls(Server *server, OwnKind kind, CertificateSet behind, const TlsOptions *options,
                     TlsContext **context, Error *err)
 {
@@ -172,7 +180,7 @@ static void reload_tls(Server *server)
     }
 }
 
-static ListenerOptions listening_as_set(const Server *server)
+static ListenerOptions listener_options(const Server *server)
 {
     ListenerOptions options = listener_defaults();
     options.loop = server->options.loop;
@@ -182,7 +190,7 @@ static ListenerOptions listening_as_set(const Server *server)
     return options;
 }
 
-static bool place_to_listen(Str text, uint16_t port, Address *out, Error *err)
+static bool parse_listen_address(Str text, uint16_t port, Address *out, Error *err)
 {
     if (!address_parse(text, port, out, err)) {
         return false;
@@ -199,7 +207,7 @@ static bool listen_rpc(Server *server, Error *err)
 {
     MethodBinding bindings[STORE_SERVICE_METHODS + 3];
     Address address;
-    if (!place_to_listen(server->settings.rpc, PORT_RPC, &address, err) ||
+    if (!parse_listen_address(server->settings.rpc, PORT_RPC, &address, err) ||
         !set_rpc_tls(server, err)) {
         return false;
     }
@@ -225,7 +233,7 @@ static bool listen_rpc(Server *server, Error *err)
     options.per_node_max = PER_NODE_MAX;
     dispatch_serve(server->dispatch, &options);
     server->rpc = grpc_server_new(&options);
-    ListenerOptions listening = listening_as_set(server);
+    ListenerOptions listening = listener_options(server);
     listening.tls = server->rpc_tls;
     return grpc_server_listen(server->rpc, &listening, &address, &server->rpc_listener, err);
 }
@@ -240,9 +248,9 @@ static HttpServer *make_http(Server *server)
 
 static bool listen_public(Server *server, Error *err)
 {
-    ListenerOptions listening = listening_as_set(server);
+    ListenerOptions listening = listener_options(server);
     Address address;
-    if (!place_to_listen(server->settings.api, PORT_API, &address, err) ||
+    if (!parse_listen_address(server->settings.api, PORT_API, &address, err) ||
         !set_api_tls(server, err)) {
         return false;
     }
@@ -316,18 +324,18 @@ static bool listen_api(Server *server, Error *err)
                                             .server = str_from_c(server->settings.node),
                                             .rpc_port = server_rpc_port(server),
                                             .audit = server->audit });
-    server->ssh_back =
-        ssh_back_new(&(SshBackSettings){ .at = server->certify.at,
-                                         .cluster = str_from_c(server->settings.cluster),
-                                         .directory = own_path(server, "").data,
-                                         .cas = server->certify.cas });
+    server->ssh_verifier =
+        ssh_verifier_new(&(SshVerifierSettings){ .at = server->certify.at,
+                                                 .cluster = str_from_c(server->settings.cluster),
+                                                 .directory = path_in_directory(server, "").data,
+                                                 .cas = server->certify.cas });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .node = str_from_c(server->settings.node),
                                           .store_id = str_from_c(server->settings.store_id),
-                                          .directory = own_path(server, "").data,
+                                          .directory = path_in_directory(server, "").data,
                                           .admission = server->admission,
-                                          .ssh_back = server->ssh_back,
+                                          .ssh_verifier = server->ssh_verifier,
                                           .cas = server->certify.cas,
                                           .names = server->api_names,
                                           .name_count = server->settings.name_count,
@@ -374,7 +382,7 @@ static void clock_jumped(void *context, int64_t by_ms)
     roster_changed(server);
     credentials_changed(server);
     if (server->rpc != NULL) {
-        own_certificates_look(server->own);
+        own_certificates_check(server->own);
     }
 }
 
@@ -403,7 +411,7 @@ static void start_serving(Server *server)
                                                .admission = server->admission,
                                                .authority = server->authority });
     OwnFiles files = own_files(server);
-    own_files_keep(&files);
+    own_files_save_copy(&files);
     server->is_ready = true;
     server->options.ready(server->options.context);
 }
@@ -430,22 +438,23 @@ static void probe_store(const Server *server)
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
     Str key = cluster_key_probe(&arena, KEYS_PREFIX, str_from_c(server->settings.node));
-    if (!store_look(server->store).writable &&
+    if (!store_check_status(server->store).writable &&
         !store_put(server->store, key, STR("1"), 0, probed, (void *)server, &err)) {
         log_debug("store not probed", LOG_C("why", err.text));
     }
 }
 
 /* The files may have been lost together with the store: the server stops when all are saved. */
-static void mend_files(Server *server)
+static void restore_files(Server *server)
 {
     OwnFiles files = own_files(server);
-    if ((!server->is_ready || own_files_mend(&files)) && server->is_saved && server->is_open) {
+    if ((!server->is_ready || own_files_restore(&files)) && server->is_saved && server->is_open) {
         fail(server, &server->loss);
     }
 }
 
-/* Closes connections whose certificate has expired without a new one. */
+/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what is
+ * already open: connections whose certificate has expired, and streams whose token has. */
 static void sweep_runs(void *context)
 {
     Server *server = context;
@@ -454,12 +463,12 @@ static void sweep_runs(void *context)
     credentials_changed(server);
     loop_timer_start(&server->sweep, SWEEP_MS);
     own_heap_trim();
-    mend_files(server);
+    restore_files(server);
 }
 
-/* --- The state of the cluster ---------------------------------------------------------------------- */
+/* --- Cluster state --------------------------------------------------------------------------- */
 
-/* As soon as state and authority know the content of the store. */
+/* Once state and authority have loaded the content of the store. */
 static void serve_when_ready(Server *server)
 {
     if (!state_age(server->state).is_ready || !server->knows_cas || !server->is_open) {
@@ -494,14 +503,14 @@ static void state_current(void *context)
     credentials_changed(context);
 }
 
-/* --- Certificates -------------------------------------------------------------------------------- */
+/* --- Certificates ---------------------------------------------------------------------------- */
 
 static void authority_ready(void *context)
 {
     Server *server = context;
     if (server->is_open) {
         server->knows_cas = true;
-        own_certificates_look(server->own);
+        own_certificates_check(server->own);
         serve_when_ready(server);
     }
 }
@@ -518,7 +527,7 @@ static void authority_changed(void *context)
 {
     Server *server = context;
     use_certificates(server);
-    own_certificates_look(server->own);
+    own_certificates_check(server->own);
 }
 
 static void authority_failed(void *context, const Error *err)
@@ -536,7 +545,7 @@ static void own_changed(void *context, OwnKind kind)
 {
     Server *server = context;
     use_certificates(server);
-    authority_look(server->authority);
+    authority_check(server->authority);
 }
 
 static bool open_certificates(Server *server, Error *err)
@@ -579,18 +588,18 @@ static bool open_certificates(Server *server, Error *err)
                                  &server->own, err);
 }
 
-/* --- Life ---------------------------------------------------------------------------------------- */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-/* By its path: only root can read the parent directory. */
+/* By path, because only root can read the parent directory. */
 static bool read_files(Server *server, Error *err)
 {
     Str text;
-    if (!directory_open(own_path(server, "").data, &server->directory, err) ||
+    if (!directory_open(path_in_directory(server, "").data, &server->directory, err) ||
         !directory_read(&server->directory, &server->arena, SERVER_SETTINGS_FILE,
                         SERVER_SETTINGS_MAX, &text, err)) {
         return err->kind != ERROR_NOT_FOUND ? false
-               : lost_settings_are(&server->directory)
-                   ? lost_settings_tell(&server->directory, err)
+               : settings_are_lost(&server->directory)
+                   ? lost_settings_error(&server->directory, err)
                    : error_set(err, ERROR_NOT_FOUND, "no cluster in %s; 'eden init' creates one",
                                server->options.state_dir);
     }
@@ -623,7 +632,7 @@ static void store_lost(void *context, const StoreLoss *loss)
     if (loss->is_saved && server->is_open) {
         server->is_saved = true;
         server->loss = loss->why;
-        mend_files(server);
+        restore_files(server);
     } else {
         log_error("store is no longer writable", LOG_C("why", loss->why.text));
     }
@@ -640,7 +649,7 @@ static void store_damaged(void *context, const char *why)
 /* Settings imply a store: an empty one would know none of the nodes. */
 static bool open_store(Server *server, Error *err)
 {
-    const char *path = own_path(server, "/" SERVER_STORE).data;
+    const char *path = path_in_directory(server, "/" SERVER_STORE).data;
     const StoreSettings settings = { .existing = true,
                                      .reserve = true,
                                      .verify_ms = STORE_VERIFY_MS,
@@ -668,7 +677,7 @@ static void server_free(Server *server)
     admission_free(server->admission);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
-    ssh_back_free(server->ssh_back);
+    ssh_verifier_free(server->ssh_verifier);
     dispatch_free(server->dispatch);
     store_service_free(server->store_service);
     pki_service_free(server->pki_service);
@@ -676,9 +685,10 @@ static void server_free(Server *server)
     session_service_free(server->sessions);
     state_stop(server->state);
     own_certificates_free(server->own);
-    server->certify.cas = NULL; /* the store may still answer callers that wait for a certificate */
+    /* store callbacks may still complete callers that wait for a certificate */
+    server->certify.cas = NULL;
     authority_free(server->authority);
-    store_close(server->store); /* it may still answer callers that use these: */
+    store_close(server->store); /* its callbacks may still use these: */
     roster_free(server->roster);
     state_free(server->state);
     tls_context_free(server->rpc_tls);
@@ -698,7 +708,7 @@ static void release(void *context)
     closed(closed_context);
 }
 
-/* Handlers learn of the end of their calls in the next turn. */
+/* Handlers are notified of the end of their calls in the next iteration of the loop. */
 static void one_stopped(void *context)
 {
     Server *server = context;
@@ -719,7 +729,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
     server->directory.descriptor = -1;
     server->metrics = metrics_new(loop_wall_ms(options->loop));
     server->judge =
-        (PeerJudge){ options->loop, server->settings.cluster, &server->roster, &server->refusals };
+        (PeerCheck){ options->loop, server->settings.cluster, &server->roster, &server->refusals };
     loop_task_init(&server->release, release, server);
     loop_timer_init(&server->sweep, options->loop, sweep_runs, server);
     if (!read_files(server, err) || !open_store(server, err)) {
@@ -760,7 +770,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
         plain_server_stop(server->health, grace_ms, one_stopped, server);
     }
     if (server->rpc != NULL) {
-        /* Long-lived streams would delay it for nothing. */
+        /* Long-lived streams would only delay it. */
         session_service_stop(server->sessions);
         store_service_stop(server->store_service);
         server->stopping++;

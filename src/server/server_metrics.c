@@ -46,7 +46,7 @@ static void put_certificates(const ServerView *view, MetricsText *text)
 
 static void put_store(const ServerView *view, MetricsText *text)
 {
-    StoreStatus store = store_look(view->store);
+    StoreStatus store = store_check_status(view->store);
     put(text, METRIC_STORE_WRITABLE, store.writable);
     put(text, METRIC_STORE_DAMAGED, store.condition == STORE_DAMAGED);
     put(text, METRIC_STORE_REVISION, store.revision);
@@ -70,7 +70,7 @@ static void put_refused(MetricsText *text, const char *listener, const char *rea
     metrics_text_int(text, METRIC_CONNECTIONS_REFUSED, labels, COUNT_OF(labels), (int64_t)count);
 }
 
-/* A metric at a time, since its samples stand together. */
+/* One metric at a time, because its samples must be adjacent. */
 static void put_connections(const ServerView *view, MetricsText *text)
 {
     static const Metric metrics[] = { METRIC_CONNECTIONS, METRIC_CONNECTIONS_OPENING,

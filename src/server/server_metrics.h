@@ -1,4 +1,4 @@
-/* Metrics that a server can compute at any time. Loop thread. */
+/* Metrics that a server can compute at any time. Loop thread only. */
 #pragma once
 
 #include "api/metrics_text.h"
@@ -15,7 +15,7 @@ enum {
 
 typedef struct ServerListener {
     const char *name;
-    const Listener *listener; /* NULL: it listens no more */
+    const Listener *listener; /* NULL: no longer listening */
 } ServerListener;
 
 typedef struct ServerView {

@@ -13,7 +13,7 @@ enum {
 
 #define NODE_LIMIT_MAX ((int64_t)1 << 40)
 
-/* --- The file -------------------------------------------------------------------------------- */
+/* --- File ------------------------------------------------------------------------------------ */
 
 static bool seconds_decode(Arena *arena, Value value, void *member, Error *err)
 {
@@ -33,7 +33,7 @@ static bool seconds_are_none(const void *member)
 
 static const RecordCodec seconds_codec = { seconds_decode, seconds_encode, seconds_are_none };
 
-/* Where it listens. Port 0, any free one, is for tries: nodes do not find that again. */
+/* Where it listens. Port 0, any free port, is for tests: nodes could not find it again. */
 static bool check_address(Str text, Error *err)
 {
     Address ignored;
@@ -93,7 +93,7 @@ static const RecordField settings_fields[] = {
     LIMIT_FIELD("node_records_per_second", records.per_second,
                 "records that a node may send, per second"),
     LIMIT_FIELD("node_records_burst", records.burst, "burst of records"),
-    LIMIT_FIELD("node_results_bytes", results_bytes, "bytes of results that are kept per node"),
+    LIMIT_FIELD("node_results_bytes", results_bytes, "bytes of results that are stored per node"),
     { 0 },
 };
 
@@ -115,7 +115,7 @@ static int64_t *limit_of(ServerSettings *settings, const RecordField *field)
     return is_limit ? (int64_t *)((char *)settings + field->offset) : NULL;
 }
 
-/* Those that are not set are as usual; printed are those that are not. */
+/* Sets defaults for missing limits; when printing, omits those that are the default. */
 static void fill_limits(ServerSettings *settings, bool prints)
 {
     ServerSettings usual = { .node_limits = NODE_LIMITS_DEFAULT };
@@ -178,7 +178,7 @@ void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_
         Address address;
         Error err;
         bool ok = address_parse(settings->names[i], 0, &address, &err);
-        BUG_IF(!ok); /* or it could not stand in the certificate */
+        BUG_IF(!ok); /* otherwise it could not be in the certificate */
         address.port = port;
         address_format(&address, &name);
         out[i] = buf_str(&name);

@@ -18,29 +18,30 @@ enum {
 typedef struct ServerSettings {
     char cluster[CLUSTER_NAME_MAX + 1];
     char node[NODE_NAME_MAX + 1];
-    Str rpc, api; /* where it listens: "0.0.0.0:1337" */
-    Str health;   /* the same without TLS, for health checks: "127.0.0.1:8080"; empty: nowhere */
-    const Str
-        *names; /* under which it is reached: names and IP addresses; others are told the first */
+    Str rpc, api;     /* where it listens: "0.0.0.0:1337" */
+    Str health;       /* without TLS, for health checks: "127.0.0.1:8080"; empty: none */
+    const Str *names; /* names and IP addresses of this server; the first is announced */
     uint32_t name_count;
-    char store_id[STORE_ID_MAX + 1]; /* another one after a backup was restored: revisions differ */
-    uint32_t per_address_max;        /* connections from one address; 0: as usual */
-    /* Of certificates for nodes, this one included, and of that of the API; 0: as the CA has it. */
+    /* changes when a backup is restored, because revisions differ */
+    char store_id[STORE_ID_MAX + 1];
+    uint32_t per_address_max; /* connections per address; 0: default */
+    /* Lifetimes of node certificates, including this one's, and of the API certificate; 0: the CA's
+     * default. */
     int64_t node_life_ms, serving_life_ms;
-    NodeLimits node_limits; /* of what each node sends; as usual where the file says nothing */
+    NodeLimits node_limits; /* for each node; defaults where the file has none */
 } ServerSettings;
 
-/* The names for the certificate of the API: those, and what this machine calls itself. */
+/* The names for the API certificate: those, and the machine's own name. */
 typedef struct ServingNames {
     const Str *items;
     uint32_t count;
 } ServingNames;
 ServingNames server_settings_serving_names(Arena *arena, const ServerSettings *settings);
 
-/* The names with this port: where others reach it. `out` has room for name_count. */
+/* The names with this port, as announced to others. `out` must have space for name_count. */
 void server_settings_reach(Arena *arena, const ServerSettings *settings, uint16_t port, Str *out);
 
 /* "eden.server/1". */
 void server_settings_print(const ServerSettings *settings, Buf *out);
-/* Texts are the arena's. Fails with ERROR_INVALID, naming what is wrong. */
+/* Strings are allocated in the arena. Fails with ERROR_INVALID, naming what is wrong. */
 MUST_CHECK bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err);

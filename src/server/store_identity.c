@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "cluster/cluster_keys.h"
-#include "cluster/key_moves.h"
+#include "cluster/key_migration.h"
 #include "membership/node_record.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 
 enum {
     OP_ID,
@@ -53,7 +53,7 @@ static bool is_text(Str text)
     return true;
 }
 
-static bool judge(const StoreIdentity *identity, const StoreReply *reply, Error *err)
+static bool check_identity(const StoreIdentity *identity, const StoreReply *reply, Error *err)
 {
     const StoreOpReply *id = &reply->ops[OP_ID];
     Str wanted = str_from_c(identity->settings->store_id);
@@ -101,8 +101,8 @@ static void read(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     take_enrolment(identity, &reply->ops[OP_NODE]);
-    if (judge(identity, reply, &why)) {
-        key_moves_run(&identity->at, moved, identity);
+    if (check_identity(identity, reply, &why)) {
+        key_migration_run(&identity->at, moved, identity);
     } else {
         identity->done(identity->context, &why);
     }

@@ -1,6 +1,6 @@
-/* Whether a store is the one that its server was created or restored with, and has
- * this version. A foreign file would be mistaken for the cluster, with unknown nodes
- * and revisions; a store of an earlier version is upgraded (cluster/key_moves.h). */
+/* Checks whether a store is the one that its server was created or restored with, and has this
+ * version. A foreign file would be mistaken for the cluster, with unknown nodes and revisions; a
+ * store of an earlier version is upgraded (cluster/key_migration.h). */
 #pragma once
 
 #include "cluster/cluster_store.h"
@@ -11,15 +11,18 @@ typedef struct StoreIdentity {
     ClusterStore at;
     const char *state_dir;
     const ServerSettings *settings;
-    char enrolment[ENROLMENT_TEXT + 1]; /* then: that of its node; empty: the store knows none */
-    /* Called once, in a later turn, or when the store is closed. NULL: it is. */
+    /* on success: that of its node; empty if the store has none */
+    char enrolment[ENROLMENT_TEXT + 1];
+    /* Called once, in a later iteration of the loop, or when the store is closed. `err` is NULL on
+     * success. */
     void (*done)(void *context, const Error *err);
     void *context;
 } StoreIdentity;
 
-/* Nothing else is to be read before `done`. A store of before there were ids is known by
- * the record of its server, and gets one. `identity` stays until `done`. Fails as store_txn does. */
+/* Nothing else may be read before `done`. A store from before there were IDs is recognized by the
+ * record of its server, and gets one. `identity` must be valid until `done`. Fails as store_txn
+ * does. */
 MUST_CHECK bool store_identity_check(StoreIdentity *identity, Error *err);
 
-/* What is said of one that is not there. Always false. */
+/* Sets the error for a missing store. Always returns false. */
 bool store_identity_lost(const char *state_dir, Error *err);

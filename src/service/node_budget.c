@@ -9,8 +9,8 @@
 #include "store/keys.h"
 
 enum {
-    RECOUNT_MS = 10 * 60 * 1000, /* between two of a node */
-    RECOUNT_PAGE = 200           /* keys */
+    RECOUNT_MS = 10 * 60 * 1000, /* minimum interval per node */
+    RECOUNT_PAGE = 200           /* keys per read */
 };
 
 typedef struct Recount Recount;
@@ -20,7 +20,7 @@ struct NodeBudget {
     NodeBudget *next;
     char node[NODE_NAME_MAX + 1];
     Rate sessions, bytes, records, log;
-    Recount *recount; /* NULL: none is under way */
+    Recount *recount; /* NULL: none is in progress */
     int64_t recount_due_ms;
     bool is_recounted;
     int64_t stored;
@@ -36,9 +36,9 @@ struct NodeBudgets {
     NodeBudget *all;
 };
 
-/* One walk through all results. */
+/* Counts all results in the store. */
 struct Recount {
-    NodeBudget *budget; /* NULL: it is gone */
+    NodeBudget *budget; /* NULL once it is freed */
     Arena arena;
     int64_t bytes;
 };
@@ -88,13 +88,13 @@ NodeBudget *node_budget_of(NodeBudgets *budgets, Str node)
     return budget;
 }
 
-bool node_budget_may_open(NodeBudget *budget)
+bool node_budget_allows_session(NodeBudget *budget)
 {
     const NodeLimits *limits = &budget->budgets->limits;
     return rate_take(&budget->sessions, limits->sessions, loop_now_ms(budget->budgets->loop), 1);
 }
 
-int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records)
+int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records)
 {
     const NodeLimits *limits = &budget->budgets->limits;
     int64_t now = loop_now_ms(budget->budgets->loop);
@@ -110,7 +110,7 @@ int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records)
     return 0;
 }
 
-bool node_budget_may_log(NodeBudget *budget)
+bool node_budget_allows_log(NodeBudget *budget)
 {
     int64_t minutes = loop_now_ms(budget->budgets->loop) / 60;
     return rate_take(&budget->log, (RateLimit){ .per_second = 1, .burst = 1 }, minutes, 1);
@@ -149,7 +149,7 @@ static void count_result(Recount *recount, const StoreKv *kv)
 
 static void recount_from(Recount *recount, Str key);
 
-static void page_came(void *context, const StoreReply *reply, const Error *err)
+static void on_page(void *context, const StoreReply *reply, const Error *err)
 {
     Recount *recount = context;
     if (err != NULL || recount->budget == NULL) {
@@ -178,7 +178,7 @@ static void recount_from(Recount *recount, Str key)
                    .end = store_prefix_end(&recount->arena, all),
                    .limit = RECOUNT_PAGE };
     Error err;
-    if (!store_op(budgets->store, &op, page_came, recount, &err)) {
+    if (!store_op(budgets->store, &op, on_page, recount, &err)) {
         recount_end(recount, false);
     }
 }

@@ -1,9 +1,9 @@
-/* Limits on what the server writes for each node: sessions, bytes and records per
- * second, with a burst, and bytes of results that are kept. Loop thread.
+/* Limits on what the server writes for each node: sessions, bytes and records per second, with a
+ * burst, and bytes of stored results. Loop thread only.
  *
- * A budget belongs to the name in the certificate: consecutive sessions share it.
- * A node that sends faster is not disconnected: its records are delayed, and so is
- * the node. Sessions and results beyond the limit are rejected with the reason. */
+ * A budget belongs to the name in the certificate: consecutive sessions share it. A node that sends
+ * faster is not disconnected: its records are delayed, and so is the node. Sessions and results
+ * beyond the limit are rejected with the reason. */
 #pragma once
 
 #include "base/rate.h"
@@ -11,7 +11,7 @@
 #include "store/store.h"
 
 enum {
-    NODE_RECORD_COST = 256 /* bytes that a record costs beside those in it */
+    NODE_RECORD_COST = 256 /* overhead of a record in bytes */
 };
 
 /* Zero: no limit. */
@@ -29,28 +29,29 @@ typedef struct NodeLimits {
 typedef struct NodeBudgets NodeBudgets;
 typedef struct NodeBudget NodeBudget;
 
-/* `prefix` is borrowed. */
+/* `prefix` must outlive it. */
 NodeBudgets *node_budgets_new(Loop *loop, Store *store, Str prefix, const NodeLimits *limits);
-/* Before the store is closed. NULL is allowed. */
+/* Must be called before the store is closed. NULL is allowed. */
 void node_budgets_free(NodeBudgets *budgets);
 DEFINE_AUTO(NodeBudgets, node_budgets_free)
 
-/* Lives as long as all of them. */
+/* Valid as long as the NodeBudgets. */
 NodeBudget *node_budget_of(NodeBudgets *budgets, Str node);
 
-/* Whether it may begin a session: each is a write of the store and a line of the log. */
-bool node_budget_may_open(NodeBudget *budget);
+/* Whether it may open a session: each costs a write and a log line. */
+bool node_budget_allows_session(NodeBudget *budget);
 
-/* Takes what these records cost, or tells how many milliseconds that has to wait; 0: it is taken. */
-int64_t node_budget_take(NodeBudget *budget, int64_t bytes, uint32_t records);
+/* Charges the cost of these records. Returns the milliseconds to wait if that exceeds the limit; 0:
+ * charged. */
+int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records);
 
-/* Whether it is worth a line of the log that it had to wait or was refused: one a minute. */
-bool node_budget_may_log(NodeBudget *budget);
+/* Whether to log that it was delayed or rejected: once per minute. */
+bool node_budget_allows_log(NodeBudget *budget);
 
-/* Bytes of results that may still be stored when `stored` are; INT64_MAX: no limit. */
+/* Bytes of results that may still be stored, given that `stored` are; INT64_MAX: no limit. */
 int64_t node_budget_results_left(const NodeBudget *budget, int64_t stored);
-/* Results are refused. What is stored is only counted up while it is written, so it is counted in the
- * store now, unless that was done a short while ago. */
+/* Call it when results are rejected. The stored size is only incremented while writing, so it is
+ * counted in the store now, unless that was done recently. */
 void node_budget_recount(NodeBudget *budget);
-/* What that has found, once. */
+/* Returns the result of a recount, once. */
 bool node_budget_recounted(NodeBudget *budget, int64_t *stored);

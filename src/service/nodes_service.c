@@ -14,14 +14,15 @@ struct NodesService {
     Audit *const *audit;
 };
 
-/* A call that waits for the store; the store answers in any case, the call may be gone. */
-typedef struct Leaving {
+/* A call that waits for the store. The store always completes it; the call may have ended by
+ * then. */
+typedef struct LeaveCall {
     ClusterStore at;
     Audit *const *audit;
-    GrpcCall *call; /* NULL: it is */
+    GrpcCall *call; /* NULL once it has */
     char node[NODE_NAME_MAX + 1];
     char address[ADDRESS_TEXT_MAX];
-} Leaving;
+} LeaveCall;
 
 /* --- Messages -------------------------------------------------------------------------------- */
 
@@ -47,7 +48,7 @@ static bool leave_request_decode(Arena *arena, Str bytes, Str *node, Error *err)
 
 /* --- Leaving --------------------------------------------------------------------------------- */
 
-static void record(Leaving *leaving, AuditOutcome outcome, const char *detail, AuditDone *done)
+static void record(LeaveCall *leaving, AuditOutcome outcome, const char *detail, AuditDone *done)
 {
     char who[NODE_NAME_MAX + 6];
     snprintf(who, sizeof who, "node:%s", leaving->node);
@@ -64,7 +65,7 @@ static void record(Leaving *leaving, AuditOutcome outcome, const char *detail, A
 
 static void removed(void *context, const Error *err)
 {
-    Leaving *leaving = context;
+    LeaveCall *leaving = context;
     GrpcCall *call = leaving->call;
     Error failure;
     if (err == NULL) {
@@ -91,7 +92,7 @@ static void removed(void *context, const Error *err)
 
 static void recorded(void *context, uint64_t sequence, const Error *err)
 {
-    Leaving *leaving = context;
+    LeaveCall *leaving = context;
     if (err != NULL) {
         removed(leaving, err);
     } else {
@@ -99,7 +100,7 @@ static void recorded(void *context, uint64_t sequence, const Error *err)
     }
 }
 
-static void leave_came(GrpcCall *call, Str message)
+static void on_leave(GrpcCall *call, Str message)
 {
     const NodesService *service = dispatch_data(call);
     const Identity *identity = &grpc_call_peer(call)->tls.identity;
@@ -111,13 +112,13 @@ static void leave_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    /* Nobody leaves by an empty message. */
+    /* An empty message does not remove a node. */
     if (!str_eq_c(node, identity->node)) {
         grpc_call_finish(call, GRPC_INVALID_ARGUMENT,
                          STR("the name of the leaving node is required"));
         return;
     }
-    Leaving *leaving = memory_new(sizeof *leaving);
+    LeaveCall *leaving = memory_new(sizeof *leaving);
     leaving->at = service->at;
     leaving->audit = service->audit;
     leaving->call = call;
@@ -133,15 +134,15 @@ static void leave_came(GrpcCall *call, Str message)
 
 static void leave_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
-    Leaving *leaving = grpc_call_data(call);
+    LeaveCall *leaving = grpc_call_data(call);
     if (leaving != NULL) {
         leaving->call = NULL;
     }
 }
 
-static const GrpcHandler leave_handler = { .message = leave_came, .ended = leave_ended };
+static const GrpcHandler leave_handler = { .message = on_leave, .ended = leave_ended };
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 NodesService *nodes_service_new(const ClusterStore *at, Audit *const *audit)
 {

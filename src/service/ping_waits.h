@@ -1,4 +1,4 @@
-/* Callers that wait for a node to answer a ping. Loop thread. */
+/* Callers that wait for a node to answer a ping. Loop thread only. */
 #pragma once
 
 #include "rpc/session_server.h"
@@ -10,11 +10,11 @@ typedef struct PingWaits {
 } PingWaits;
 
 enum {
-    PING_MS = 10 * 1000 /* so long an answer is waited for */
+    PING_MS = 10 * 1000 /* timeout of an answer */
 };
 
-/* `done` is called once: by one of the others, or with ERROR_TIMEOUT. */
+/* `done` is called once: by one of the functions below, or with ERROR_TIMEOUT. */
 void ping_waits_add(PingWaits *waits, Loop *loop, SessionPinged *done, void *context);
-/* All of them, of whom none waits afterwards. */
+/* Completes all of them. */
 void ping_waits_answer(PingWaits *waits, const SessionPing *ping);
 void ping_waits_fail(PingWaits *waits, const Error *err);

@@ -3,7 +3,7 @@
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 
-/* protobuf-c never writes through it. */
+/* protobuf-c never modifies it. */
 static char *wire_text(Arena *arena, Str text)
 {
     return (char *)(uintptr_t)arena_format(arena, "%" STR_FMT, STR_ARG(text)).data;

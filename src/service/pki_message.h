@@ -1,4 +1,4 @@
-/* Requests and answers of the service Pki on the wire, for servers and nodes. Pure. */
+/* Messages of the service Pki, for servers and nodes. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,13 +10,13 @@ enum {
 
 /* A request for the next certificate, in PEM. */
 void renew_request_encode(Str csr, Buf *out);
-/* The text is the arena's. Fails with ERROR_INVALID. */
+/* The string is allocated in the arena. Fails with ERROR_INVALID. */
 MUST_CHECK bool renew_request_decode(Arena *arena, Str bytes, Str *csr, Error *err);
 
 /* PEM. */
 typedef struct RenewReply {
-    Str certificate; /* the node's own, and what leads to the CA */
-    Str bundle;      /* every CA to trust */
+    Str certificate; /* leaf first, then the chain to the CA */
+    Str bundle;      /* all CAs to trust */
 } RenewReply;
 
 void renew_reply_encode(const RenewReply *reply, Buf *out);

@@ -9,7 +9,7 @@
 #include "base/rate.h"
 #include "service/pki_message.h"
 
-/* A node needs one in weeks, and a few more while the CA is exchanged. */
+/* A node needs one every few weeks, and a few more during a CA rotation. */
 enum {
     RENEW_BURST = 30,
     RENEW_EVERY_S = 6
@@ -17,17 +17,18 @@ enum {
 
 struct PkiService {
     const CertifySettings *settings;
-    RateTable renewals; /* by the name of the node */
+    RateTable renewals; /* by node name */
 };
 
-/* A call that waits for the store; the store answers in any case, the call may be gone. */
-typedef struct Renewing {
-    GrpcCall *call; /* NULL: it is */
-} Renewing;
+/* A call that waits for the store. The store always completes it; the call may have ended by
+ * then. */
+typedef struct RenewCall {
+    GrpcCall *call; /* NULL once it has */
+} RenewCall;
 
 static void renewed(void *context, const Certified *certified, const Error *err)
 {
-    Renewing *renewing = context;
+    RenewCall *renewing = context;
     GrpcCall *call = renewing->call;
     free(renewing);
     if (call == NULL) {
@@ -50,7 +51,7 @@ static void renewed(void *context, const Certified *certified, const Error *err)
     }
 }
 
-/* Each is a signature and a write, which others have to wait for. */
+/* Each costs a signature and a write, which others have to wait for. */
 static bool may_renew(PkiService *service, const char *node, Error *err)
 {
     const RateLimit limit = { .per_second = 1, .burst = RENEW_BURST };
@@ -60,7 +61,7 @@ static bool may_renew(PkiService *service, const char *node, Error *err)
                      node, RENEW_BURST);
 }
 
-static void renew_came(GrpcCall *call, Str message)
+static void on_renew(GrpcCall *call, Str message)
 {
     PkiService *service = dispatch_data(call);
     const TlsPeer *peer = &grpc_call_peer(call)->tls;
@@ -73,7 +74,7 @@ static void renew_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Renewing *renewing = memory_new(sizeof *renewing);
+    RenewCall *renewing = memory_new(sizeof *renewing);
     renewing->call = call;
     grpc_call_set_data(call, renewing);
     certify_renew(service->settings, str_from_c(peer->identity.node), str_from_c(peer->serial), csr,
@@ -82,13 +83,13 @@ static void renew_came(GrpcCall *call, Str message)
 
 static void renew_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
-    Renewing *renewing = grpc_call_data(call);
+    RenewCall *renewing = grpc_call_data(call);
     if (renewing != NULL) {
         renewing->call = NULL;
     }
 }
 
-static const GrpcHandler renew_handler = { .message = renew_came, .ended = renew_ended };
+static const GrpcHandler renew_handler = { .message = on_renew, .ended = renew_ended };
 
 PkiService *pki_service_new(const CertifySettings *settings)
 {

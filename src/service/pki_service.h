@@ -1,7 +1,7 @@
-/* The service eden.v1.Pki: renews a node's certificate. Loop thread.
+/* The service eden.v1.Pki: renews a node's certificate. Loop thread only.
  *
- * The caller is identified by the certificate of the connection, and
- * gets a certificate only for that name. */
+ * The caller is identified by the certificate of the connection, and gets a certificate only for
+ * that name. */
 #pragma once
 
 #include "membership/certify.h"
@@ -9,9 +9,9 @@
 
 typedef struct PkiService PkiService;
 
-/* The settings are borrowed until the store is closed. */
+/* The settings must be valid until the store is closed. */
 PkiService *pki_service_new(const CertifySettings *settings);
-/* After the servers that have its binding. NULL is allowed. */
+/* Must be called after freeing the servers with its binding. NULL is allowed. */
 void pki_service_free(PkiService *service);
 DEFINE_AUTO(PkiService, pki_service_free)
 

@@ -1,3 +1,8 @@
+/* Liveness keys. A seat per node remembers the lease and whether the key is written; a beat grants
+ * or renews the lease and writes the key if needed. `holder_id` tells requests of an earlier session
+ * apart: their responses must not count for the current one. The first write of a session replaces
+ * the key of any other server; a rewrite after the key was lost does not, so that the newer session
+ * wins. */
 #include "service/presence.h"
 
 #include <stdlib.h>
@@ -16,33 +21,33 @@ enum {
     VALUE_MAX = 8 * 1024,
 };
 
-/* A request to the store. It is always answered; the seat may be gone by then. */
-typedef struct SeatRequest {
-    Seat *seat;    /* NULL: it is gone */
-    uint64_t turn; /* of the session that made the request */
-} SeatRequest;
+/* A request to the store. It is always completed; the seat may be freed by then. */
+typedef struct PresenceRequest {
+    NodePresence *live; /* NULL once it is */
+    uint64_t holder_id; /* of the session that sent the request */
+} PresenceRequest;
 
-struct Seat {
-    Seat *next;
+struct NodePresence {
+    NodePresence *next;
     Presence *presence;
     char node[NODE_NAME_MAX + 1];
     void (*evicted)(void *context, const Error *why); /* NULL: no session holds this seat */
     void *context;
-    uint64_t turn; /* counts the sessions that held it */
+    uint64_t holder_id; /* number of sessions that have held it */
     Buf value;
     int64_t lease; /* 0: none */
     bool claimed;  /* the key was written for this session once */
-    bool written;  /* and still exists, as far as we know */
-    SeatRequest *request;
-    int64_t left_ms; /* when the last session ended; 0: none has */
-    LoopTimer empty; /* runs when no session held it for the duration of the lease */
+    bool written;  /* and still exists, as far as known */
+    PresenceRequest *request;
+    int64_t left_ms;  /* when the last session ended; 0: none yet */
+    LoopTimer expiry; /* fires when no session held it for the duration of the lease */
 };
 
 struct Presence {
     Loop *loop;
     Store *store;
     Str prefix, server;
-    Seat *buckets[BUCKETS];
+    NodePresence *buckets[BUCKETS];
 };
 
 Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server)
@@ -55,28 +60,28 @@ Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server)
     return presence;
 }
 
-static Seat **bucket_of(Presence *presence, Str node)
+static NodePresence **find_bucket(Presence *presence, Str node)
 {
     return &presence->buckets[hash_str(node) % BUCKETS];
 }
 
-static Seat *find_seat(const Presence *presence, Str node)
+static NodePresence *find_presence(const Presence *presence, Str node)
 {
-    Seat *seat = presence->buckets[hash_str(node) % BUCKETS];
-    while (seat != NULL && !str_eq_c(node, seat->node)) {
-        seat = seat->next;
+    NodePresence *live = presence->buckets[hash_str(node) % BUCKETS];
+    while (live != NULL && !str_eq_c(node, live->node)) {
+        live = live->next;
     }
-    return seat;
+    return live;
 }
 
-static void seat_free(Seat *seat)
+static void node_presence_free(NodePresence *live)
 {
-    loop_timer_stop(&seat->empty);
-    if (seat->request != NULL) {
-        seat->request->seat = NULL;
+    loop_timer_stop(&live->expiry);
+    if (live->request != NULL) {
+        live->request->live = NULL;
     }
-    buf_clear(&seat->value);
-    free(seat);
+    buf_clear(&live->value);
+    free(live);
 }
 
 void presence_free(Presence *presence)
@@ -86,97 +91,97 @@ void presence_free(Presence *presence)
     }
     for (unsigned i = 0; i < BUCKETS; i++) {
         while (presence->buckets[i] != NULL) {
-            Seat *seat = presence->buckets[i];
-            BUG_IF(seat->evicted != NULL);
-            presence->buckets[i] = seat->next;
-            seat_free(seat);
+            NodePresence *live = presence->buckets[i];
+            BUG_IF(live->evicted != NULL);
+            presence->buckets[i] = live->next;
+            node_presence_free(live);
         }
     }
     free(presence);
 }
 
-static void start_empty(Seat *seat)
+static void start_expiry(NodePresence *live)
 {
-    loop_timer_start(&seat->empty, (int64_t)(SESSION_LEASE_S + 1) * 1000);
+    loop_timer_start(&live->expiry, (int64_t)(SESSION_LEASE_S + 1) * 1000);
 }
 
-static void empty_runs(void *context)
+static void expire(void *context)
 {
-    Seat *seat = context;
-    if (seat->request != NULL) {
-        start_empty(seat);
+    NodePresence *live = context;
+    if (live->request != NULL) {
+        start_expiry(live);
         return;
     }
-    Seat **at = bucket_of(seat->presence, str_from_c(seat->node));
-    while (*at != seat) {
+    NodePresence **at = find_bucket(live->presence, str_from_c(live->node));
+    while (*at != live) {
         at = &(*at)->next;
     }
-    *at = seat->next;
-    seat_free(seat);
+    *at = live->next;
+    node_presence_free(live);
 }
 
-/* --- The key ----------------------------------------------------------------------------------- */
+/* --- Key ------------------------------------------------------------------------------------- */
 
-static SeatRequest *request_new(Seat *seat)
+static PresenceRequest *request_new(NodePresence *live)
 {
-    SeatRequest *request = memory_new(sizeof *request);
-    request->seat = seat;
-    request->turn = seat->turn;
-    seat->request = request;
+    PresenceRequest *request = memory_new(sizeof *request);
+    request->live = live;
+    request->holder_id = live->holder_id;
+    live->request = request;
     return request;
 }
 
 /* Frees the request. Returns the seat if a session still holds it. */
-static Seat *request_end(SeatRequest *request, bool *same_sitter)
+static NodePresence *request_end(PresenceRequest *request, bool *same_holder)
 {
-    Seat *seat = request->seat;
-    if (seat != NULL) {
-        seat->request = NULL;
-        *same_sitter = seat->turn == request->turn;
+    NodePresence *live = request->live;
+    if (live != NULL) {
+        live->request = NULL;
+        *same_holder = live->holder_id == request->holder_id;
     }
     free(request);
-    return seat != NULL && seat->evicted != NULL ? seat : NULL;
+    return live != NULL && live->evicted != NULL ? live : NULL;
 }
 
-static void tell_failure(const Seat *seat, const Error *err)
+static void log_failure(const NodePresence *live, const Error *err)
 {
-    log_warning("cannot write the liveness of a node; will retry", LOG_C("node", seat->node),
+    log_warning("cannot write the liveness of a node; will retry", LOG_C("node", live->node),
                 LOG_C("error", err->text));
 }
 
-static void evict(Seat *seat, const Error *why)
+static void evict(NodePresence *live, const Error *why)
 {
-    void (*evicted)(void *context, const Error *why) = seat->evicted;
-    seat->evicted = NULL;
+    void (*evicted)(void *context, const Error *why) = live->evicted;
+    live->evicted = NULL;
     if (evicted != NULL) {
-        evicted(seat->context, why);
+        evicted(live->context, why);
     }
 }
 
 /* Whether an earlier attempt, which got no response, has written the key. */
-static bool is_own(const Seat *seat, const StoreOpReply *record, const StoreOpReply *alive)
+static bool is_own(const NodePresence *live, const StoreOpReply *record, const StoreOpReply *alive)
 {
-    return record->count > 0 && alive->kv_count == 1 && alive->kvs[0].lease == seat->lease &&
-           str_eq(alive->kvs[0].value, buf_str(&seat->value));
+    return record->count > 0 && alive->kv_count == 1 && alive->kvs[0].lease == live->lease &&
+           str_eq(alive->kvs[0].value, buf_str(&live->value));
 }
 
 static void put_done(void *context, const StoreReply *reply, const Error *err)
 {
     bool same = false;
-    Seat *seat = request_end(context, &same);
-    if (seat == NULL) {
+    NodePresence *live = request_end(context, &same);
+    if (live == NULL) {
         return;
     }
     if (err != NULL) {
         if (err->kind == ERROR_NOT_FOUND) {
-            seat->lease = 0;
+            live->lease = 0;
         } else {
-            tell_failure(seat, err);
+            log_failure(live, err);
         }
     } else if (!same) {
-        presence_beat(seat);
-    } else if (reply->succeeded || is_own(seat, &reply->ops[0], &reply->ops[1])) {
-        seat->claimed = seat->written = true;
+        presence_renew(live);
+    } else if (reply->succeeded || is_own(live, &reply->ops[0], &reply->ops[1])) {
+        live->claimed = live->written = true;
     } else {
         Error why;
         if (reply->ops[0].count == 0) {
@@ -184,133 +189,133 @@ static void put_done(void *context, const StoreReply *reply, const Error *err)
         } else {
             error_set(&why, ERROR_CONFLICT, "the node has a newer session with another server");
         }
-        start_empty(seat);
-        evict(seat, &why);
+        start_expiry(live);
+        evict(live, &why);
     }
 }
 
-/* The first write replaces any other holder; after
- * the key was lost, only if no one else holds it. */
-static void put_key(Seat *seat)
+/* The first write replaces any other holder; after the key was lost, it is only written if there is
+ * no other. */
+static void put_key(NodePresence *live)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Str node = str_from_c(seat->node);
-    Str key = key_make(&arena, seat->presence->prefix, KEY_NODE_ALIVE, &node, 1);
-    Str record = key_make(&arena, seat->presence->prefix, KEY_NODE, &node, 1);
+    Str node = str_from_c(live->node);
+    Str key = key_make(&arena, live->presence->prefix, KEY_NODE_ALIVE, &node, 1);
+    Str record = key_make(&arena, live->presence->prefix, KEY_NODE, &node, 1);
     const StoreCompare compares[] = { { STORE_VERSION, STORE_GREATER, record, 0 },
                                       { STORE_VERSION, STORE_EQUAL, key, 0 } };
     StoreOp put = {
-        .kind = STORE_PUT, .key = key, .value = buf_str(&seat->value), .lease = seat->lease
+        .kind = STORE_PUT, .key = key, .value = buf_str(&live->value), .lease = live->lease
     };
     const StoreOp looks[] = { { .kind = STORE_RANGE, .key = record, .count_only = true },
                               { .kind = STORE_RANGE, .key = key } };
     StoreTxn txn = { .compares = compares,
-                     .compare_count = seat->claimed ? 2 : 1,
+                     .compare_count = live->claimed ? 2 : 1,
                      .success = &put,
                      .success_count = 1,
                      .failure = looks,
                      .failure_count = COUNT_OF(looks) };
-    SeatRequest *request = request_new(seat);
+    PresenceRequest *request = request_new(live);
     Error err;
-    if (!store_txn(seat->presence->store, &txn, put_done, request, &err)) {
-        seat->request = NULL;
+    if (!store_txn(live->presence->store, &txn, put_done, request, &err)) {
+        live->request = NULL;
         free(request);
-        tell_failure(seat, &err);
+        log_failure(live, &err);
     }
 }
 
 static void lease_done(void *context, const StoreLease *lease, const Error *err)
 {
     bool same = false;
-    Seat *seat = request_end(context, &same);
-    if (seat == NULL) {
+    NodePresence *live = request_end(context, &same);
+    if (live == NULL) {
         return;
     }
     if (err == NULL) {
-        seat->lease = lease->id;
-        if (!seat->written) {
-            put_key(seat);
+        live->lease = lease->id;
+        if (!live->written) {
+            put_key(live);
         }
-    } else if (err->kind == ERROR_NOT_FOUND && seat->lease != 0) {
-        seat->lease = 0;
-        seat->written = false;
-        presence_beat(seat);
+    } else if (err->kind == ERROR_NOT_FOUND && live->lease != 0) {
+        live->lease = 0;
+        live->written = false;
+        presence_renew(live);
     } else {
-        tell_failure(seat, err);
+        log_failure(live, err);
     }
 }
 
-void presence_beat(Seat *seat)
+void presence_renew(NodePresence *live)
 {
-    if (seat->request != NULL) {
+    if (live->request != NULL) {
         return;
     }
-    Store *store = seat->presence->store;
-    SeatRequest *request = request_new(seat);
+    Store *store = live->presence->store;
+    PresenceRequest *request = request_new(live);
     Error err;
-    if (seat->lease == 0
+    if (live->lease == 0
             ? !store_lease_grant_reserved(store, SESSION_LEASE_S, lease_done, request, &err)
-            : !store_lease_keep_alive(store, seat->lease, lease_done, request, &err)) {
-        seat->request = NULL;
+            : !store_lease_keep_alive(store, live->lease, lease_done, request, &err)) {
+        live->request = NULL;
         free(request);
-        tell_failure(seat, &err);
+        log_failure(live, &err);
     }
 }
 
-/* --- Sitting ----------------------------------------------------------------------------------- */
+/* --- Seats ----------------------------------------------------------------------------------- */
 
-static Seat *find_or_make(Presence *presence, Str node)
+static NodePresence *find_or_create(Presence *presence, Str node)
 {
-    Seat **bucket = bucket_of(presence, node);
-    Seat *seat = find_seat(presence, node);
-    if (seat != NULL) {
-        return seat;
+    NodePresence **bucket = find_bucket(presence, node);
+    NodePresence *live = find_presence(presence, node);
+    if (live != NULL) {
+        return live;
     }
-    seat = memory_new(sizeof *seat);
+    live = memory_new(sizeof *live);
     BUG_IF(node.len > NODE_NAME_MAX);
-    memcpy(seat->node, node.data, node.len);
-    seat->presence = presence;
-    seat->value = buf_make(VALUE_MAX);
-    loop_timer_init(&seat->empty, presence->loop, empty_runs, seat);
-    seat->next = *bucket;
-    *bucket = seat;
-    return seat;
+    memcpy(live->node, node.data, node.len);
+    live->presence = presence;
+    live->value = buf_make(VALUE_MAX);
+    loop_timer_init(&live->expiry, presence->loop, expire, live);
+    live->next = *bucket;
+    *bucket = live;
+    return live;
 }
 
-Seat *presence_enter(Presence *presence, const Sitter *sitter)
+NodePresence *presence_claim(Presence *presence, const PresenceHolder *holder)
 {
-    Seat *seat = find_or_make(presence, sitter->node);
-    loop_timer_stop(&seat->empty);
+    NodePresence *live = find_or_create(presence, holder->node);
+    loop_timer_stop(&live->expiry);
     Error why;
     error_set(&why, ERROR_CONFLICT, "the node has a newer session");
-    evict(seat, &why);
-    seat->turn++;
-    seat->evicted = sitter->evicted;
-    seat->context = sitter->context;
-    seat->claimed = seat->written = false;
-    buf_reset(&seat->value);
+    evict(live, &why);
+    live->holder_id++;
+    live->evicted = holder->evicted;
+    live->context = holder->context;
+    live->claimed = live->written = false;
+    buf_reset(&live->value);
     record_print(&alive_format,
                  &(Liveness){ .server = presence->server,
-                              .boot_id = sitter->boot_id,
-                              .version = sitter->version,
+                              .boot_id = holder->boot_id,
+                              .version = holder->version,
                               .since_ms = loop_wall_ms(presence->loop) },
-                 &seat->value);
-    BUG_IF(seat->value.overflow);
-    return seat;
+                 &live->value);
+    BUG_IF(live->value.overflow);
+    return live;
 }
 
-void presence_leave(Seat *seat)
+void presence_release(NodePresence *live)
 {
-    seat->evicted = NULL;
-    seat->left_ms = loop_wall_ms(seat->presence->loop);
-    start_empty(seat);
+    live->evicted = NULL;
+    live->left_ms = loop_wall_ms(live->presence->loop);
+    start_expiry(live);
 }
 
-bool presence_is_left(const Presence *presence, Str node, int64_t *since_ms)
+bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms)
 {
-    const Seat *seat = find_seat(presence, node);
-    bool is_left = seat != NULL && seat->evicted == NULL && seat->left_ms > 0;
-    *since_ms = is_left ? seat->left_ms : 0;
+    const NodePresence *live = find_presence(presence, node);
+    bool is_left = live != NULL && live->evicted == NULL && live->left_ms > 0;
+    *since_ms = is_left ? live->left_ms : 0;
     return is_left;
 }

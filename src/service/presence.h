@@ -1,33 +1,34 @@
-/* Which nodes are alive: nodes/<node>/alive, a key with a lease that sessions keep
- * alive. It is written only here, and deleted with the node's record. Loop thread.
+/* Which nodes are alive: nodes/<node>/alive, a key with a lease that sessions renew. It is written
+ * only here, and deleted with the node's record. Loop thread only.
  *
- * A node has one seat, held by one session: a later session takes it over, and the
- * earlier one is notified. Without a session the key stays until the lease expires,
- * so a node that reconnects soon was never away, and continues with the same lease. */
+ * A node has one seat, held by one session: a later session takes it over, and the earlier one is
+ * notified. Without a session the key stays until the lease expires, so a node that reconnects soon
+ * was never away, and continues with the same lease. */
 #pragma once
 
 #include "store/store.h"
 
 typedef struct Presence Presence;
-typedef struct Seat Seat;
+typedef struct NodePresence NodePresence;
 
-/* The strings are borrowed until presence_free. */
+/* The strings must be valid until presence_free. */
 Presence *presence_new(Loop *loop, Store *store, Str prefix, Str server);
 /* All seats must have been left. NULL is allowed. */
 void presence_free(Presence *presence);
 DEFINE_AUTO(Presence, presence_free)
 
-typedef struct Sitter {
+typedef struct PresenceHolder {
     Str node, boot_id, version; /* copied */
-    /* At most once, never within a function of this module: another session has the seat now,
-     * here or on another server, or the node was removed. The seat must not be used afterwards. */
+    /* Called at most once, never within a function of this module: another session has the seat
+     * now, here or on another server, or the node was removed. The seat must not be used
+     * afterwards. */
     void (*evicted)(void *context, const Error *why);
     void *context;
-} Sitter;
+} PresenceHolder;
 
-Seat *presence_enter(Presence *presence, const Sitter *sitter);
+NodePresence *presence_claim(Presence *presence, const PresenceHolder *holder);
 /* Every few seconds, and immediately: writes the key if necessary, and renews its lease. */
-void presence_beat(Seat *seat);
-void presence_leave(Seat *seat);
+void presence_renew(NodePresence *live);
+void presence_release(NodePresence *live);
 /* Whether the node's session has ended but the node still counts as alive, and since when. */
-bool presence_is_left(const Presence *presence, Str node, int64_t *since_ms);
+bool presence_is_released(const Presence *presence, Str node, int64_t *since_ms);

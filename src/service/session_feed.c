@@ -1,3 +1,7 @@
+/* A feed alternates between two modes: a reset, which reads pages at one pinned revision, and a
+ * watch of the log. Both wait for an acknowledgement after every message, so there is never more
+ * than one in flight. A watch that the log cannot serve switches to a reset, which must be at least
+ * as new as what the node has already seen (`least`). */
 #include "service/session_feed.h"
 
 #include <stdlib.h>
@@ -9,42 +13,43 @@ enum {
     RETRY_MS = 1000,
 };
 
-/* A read that is under way. It is answered in any case; the feed may be gone. */
+/* A pending read. It is always completed; the feed may be freed by then. */
 typedef struct FeedRead {
-    SessionFeed *feed; /* NULL: it is */
+    SessionFeed *feed; /* NULL once it is */
 } FeedRead;
 
 struct SessionFeed {
     SessionFeedOptions options;
-    bool telling;
+    bool in_flight;
 
-    bool resetting; /* pages are read */
-    int64_t pinned; /* the revision of which they are; 0: the first page is still to be read */
-    int64_t least;  /* and what they must have: the log goes on from there */
-    Buf from;       /* where the next one starts */
+    bool resetting; /* reading all pages */
+    int64_t pinned; /* revision of the pages; 0: before the first page */
+    int64_t least;  /* minimum revision of the pages, where the log continues */
+    Buf from;       /* start of the next page */
     FeedRead *read;
     LoopTimer retry;
 
     StoreWatch *watch;
-    bool owed;        /* the store waits for what was told to be taken */
-    bool reset_due;   /* as soon as that is */
-    bool open;        /* a part of a revision was told, the rest follows */
-    int64_t position; /* all up to here is told */
-    char range[];     /* its bytes; an arena of its own would cost more than all the rest */
+    bool is_ack_owed; /* the store waits for an acknowledgement of the last batch */
+    bool reset_due;   /* reset after that */
+    bool open;        /* a revision was sent in part, the rest follows */
+    int64_t position; /* everything up to here is sent */
+    char range[];     /* its bytes; a separate arena would cost more than all other fields */
 };
 
 static void read_page(SessionFeed *feed);
 
-/* The store is unavailable: the node keeps its session, and is told what has changed when it is back. */
+/* The store is unavailable: the node keeps its session, and receives the changes when it is
+ * back. */
 static void try_later(SessionFeed *feed)
 {
     loop_timer_start(&feed->retry, RETRY_MS);
 }
 
-static void tell(SessionFeed *feed, Changes *changes)
+static void send_changes(SessionFeed *feed, Changes *changes)
 {
-    BUG_IF(feed->telling);
-    feed->telling = true;
+    BUG_IF(feed->in_flight);
+    feed->in_flight = true;
     changes->watch = feed->options.watch;
     feed->options.tell(feed->options.context, changes);
 }
@@ -52,37 +57,38 @@ static void tell(SessionFeed *feed, Changes *changes)
 static void start_reset(SessionFeed *feed)
 {
     feed->resetting = true;
-    feed->reset_due = feed->open = feed->owed = false;
+    feed->reset_due = feed->open = feed->is_ack_owed = false;
     feed->pinned = 0;
     buf_reset(&feed->from);
     buf_put(&feed->from, feed->options.range.key);
-    loop_timer_start(&feed->retry, 0); /* nothing is told from within */
+    loop_timer_start(&feed->retry, 0); /* nothing is sent within this call */
 }
 
-/* --- Changes ----------------------------------------------------------------------------------- */
+/* --- Changes --------------------------------------------------------------------------------- */
 
 static void end_watch(SessionFeed *feed)
 {
     store_watch_cancel(feed->watch);
     feed->watch = NULL;
-    feed->owed = false;
+    feed->is_ack_owed = false;
 }
 
-/* Nothing has changed. That is told now and then, so that a quiet range is not compacted away; the
- * watch goes on when the note is taken, because changes have no place to wait. */
-static void note(SessionFeed *feed, int64_t revision)
+/* Nothing has changed. This is sent periodically, so that the position in a quiet range is not
+ * compacted away; the watch continues when the note is acknowledged, because there is no buffer for
+ * changes. */
+static void send_progress(SessionFeed *feed, int64_t revision)
 {
-    if (feed->telling ||
+    if (feed->in_flight ||
         (!feed->open && revision - feed->position < (int64_t)FEED_NOTE_REVISIONS)) {
         return;
     }
     end_watch(feed);
     feed->open = false;
     feed->position = revision;
-    tell(feed, &(Changes){ .revision = revision, .complete = true });
+    send_changes(feed, &(Changes){ .revision = revision, .complete = true });
 }
 
-static void batch_came(void *context, const StoreBatch *batch)
+static void on_batch(void *context, const StoreBatch *batch)
 {
     SessionFeed *feed = context;
     if (batch->err != NULL) {
@@ -94,13 +100,13 @@ static void batch_came(void *context, const StoreBatch *batch)
         end_watch(feed);
         feed->least = batch->compacted > feed->position ? batch->compacted : feed->position;
         feed->reset_due = true;
-        if (!feed->telling) {
+        if (!feed->in_flight) {
             start_reset(feed);
         }
         return;
     }
     if (batch->count == 0) {
-        note(feed, batch->revision);
+        send_progress(feed, batch->revision);
         return;
     }
     AUTO_CLEAR(Arena) arena;
@@ -116,11 +122,11 @@ static void batch_came(void *context, const StoreBatch *batch)
     if (!feed->open) {
         feed->position = batch->revision;
     }
-    feed->owed = true;
-    tell(feed, &(Changes){ .changes = changes,
-                           .change_count = batch->count,
-                           .revision = feed->position,
-                           .complete = !feed->open });
+    feed->is_ack_owed = true;
+    send_changes(feed, &(Changes){ .changes = changes,
+                                   .change_count = batch->count,
+                                   .revision = feed->position,
+                                   .complete = !feed->open });
 }
 
 static bool start_watch(SessionFeed *feed, Error *err)
@@ -129,15 +135,15 @@ static bool start_watch(SessionFeed *feed, Error *err)
         .key = feed->options.range.key,
         .end = feed->options.range.end,
         .from = feed->position + 1,
-        .done = batch_came,
+        .done = on_batch,
         .context = feed,
     };
     return store_watch(feed->options.store, &spec, &feed->watch, err);
 }
 
-/* --- Everything there is ----------------------------------------------------------------------- */
+/* --- Reset ----------------------------------------------------------------------------------- */
 
-static void tell_page(SessionFeed *feed, const StoreReply *reply)
+static void send_page(SessionFeed *feed, const StoreReply *reply)
 {
     const StoreOpReply *page = &reply->ops[0];
     bool first = feed->pinned == 0;
@@ -165,16 +171,16 @@ static void tell_page(SessionFeed *feed, const StoreReply *reply)
         buf_clear(&feed->from);
         feed->position = feed->pinned;
     }
-    tell(feed, &(Changes){ .changes = changes,
-                           .change_count = count,
-                           .revision = feed->pinned,
-                           .reset = first,
-                           .complete = !more });
+    send_changes(feed, &(Changes){ .changes = changes,
+                                   .change_count = count,
+                                   .revision = feed->pinned,
+                                   .reset = first,
+                                   .complete = !more });
 }
 
-/* False: it is not known there, or not as new as it has to be: a state that is behind would be told again
- * and again. */
-static bool tell_known(SessionFeed *feed)
+/* Sends the range from the state. Returns false if it is not in the state, or outdated there: an
+ * outdated state would be sent over and over. */
+static bool send_from_state(SessionFeed *feed)
 {
     const SessionFeedOptions *options = &feed->options;
     if (options->state == NULL || !options->range.is_known) {
@@ -195,11 +201,11 @@ static bool tell_known(SessionFeed *feed)
     feed->resetting = false;
     buf_clear(&feed->from);
     feed->position = age.revision;
-    tell(feed, &(Changes){ .changes = &one,
-                           .change_count = entry != NULL ? 1 : 0,
-                           .revision = feed->position,
-                           .reset = true,
-                           .complete = true });
+    send_changes(feed, &(Changes){ .changes = &one,
+                                   .change_count = entry != NULL ? 1 : 0,
+                                   .revision = feed->position,
+                                   .reset = true,
+                                   .complete = true });
     return true;
 }
 
@@ -224,7 +230,7 @@ static void read_done(void *context, const StoreReply *reply, const Error *err)
     if (err != NULL) {
         read_failed(feed, err);
     } else {
-        tell_page(feed, reply);
+        send_page(feed, reply);
     }
 }
 
@@ -256,22 +262,22 @@ static void watch_again(SessionFeed *feed)
     }
 }
 
-/* What was told meanwhile leads here, too, when it is taken. */
+/* The acknowledgement of what was sent meanwhile leads here, too. */
 static void retry_runs(void *context)
 {
     SessionFeed *feed = context;
     if (feed->resetting) {
-        if (feed->pinned != 0 || !tell_known(feed)) {
+        if (feed->pinned != 0 || !send_from_state(feed)) {
             read_page(feed);
         }
-    } else if (!feed->telling && feed->watch == NULL) {
+    } else if (!feed->in_flight && feed->watch == NULL) {
         watch_again(feed);
     }
 }
 
-/* --- What the owner says ----------------------------------------------------------------------- */
+/* --- Public API ------------------------------------------------------------------------------ */
 
-static Str keep(char *place, Str text)
+static Str copy_to(char *place, Str text)
 {
     if (text.len > 0) {
         memcpy(place, text.data, text.len);
@@ -285,8 +291,8 @@ bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Erro
     size_t size = sizeof(SessionFeed) + range.key.len + range.end.len;
     SessionFeed *feed = memory_new(size);
     feed->options = *options;
-    feed->options.range.key = keep(feed->range, range.key);
-    feed->options.range.end = keep(feed->range + range.key.len, range.end);
+    feed->options.range.key = copy_to(feed->range, range.key);
+    feed->options.range.end = copy_to(feed->range + range.key.len, range.end);
     feed->from = buf_make(STORE_KEY_MAX + 1);
     loop_timer_init(&feed->retry, options->loop, retry_runs, feed);
     feed->position = options->revision;
@@ -314,17 +320,17 @@ void session_feed_free(SessionFeed *feed)
     free(feed);
 }
 
-void session_feed_taken(SessionFeed *feed)
+void session_feed_acked(SessionFeed *feed)
 {
-    feed->telling = false;
+    feed->in_flight = false;
     if (feed->resetting) {
         read_page(feed);
     } else if (feed->reset_due) {
         start_reset(feed);
     } else if (feed->watch == NULL) {
         watch_again(feed);
-    } else if (feed->owed) {
-        feed->owed = false;
+    } else if (feed->is_ack_owed) {
+        feed->is_ack_owed = false;
         store_watch_ack(feed->watch);
     }
 }

@@ -1,9 +1,9 @@
-/* One watched range on its way from the store to a node: everything there is, in pages of one
- * revision, and then every change, as fast as the node takes them. Loop thread.
+/* Sends one watched range from the store to a node: all keys, in pages of one revision, and then
+ * every change, as fast as the node acknowledges them. Loop thread only.
  *
- * At any time at most one message is on its way, and for what follows nothing is kept: it is read
- * when the node has taken that one. When the log does not reach back far enough, everything is told
- * again, marked so. While the store is unavailable nothing is told, and it is tried again. */
+ * At most one message is in flight, and nothing is buffered after it: what follows is read once it
+ * is acknowledged. If the log does not reach back far enough, everything is sent again, marked as a
+ * reset. While the store is unavailable nothing is sent, and it is retried. */
 #pragma once
 
 #include "cluster/state.h"
@@ -16,27 +16,26 @@ typedef struct SessionFeed SessionFeed;
 enum {
     FEED_PAGE_KEYS = 64,
     FEED_PAGE_BYTES = 1024 * 1024,
-    FEED_NOTE_REVISIONS =
-        1000, /* so far behind, a range without changes is told that it is fresh */
+    FEED_NOTE_REVISIONS = 1000, /* revisions after which the position in a quiet range is sent */
 };
 
 typedef struct SessionFeedOptions {
     Loop *loop;
     Store *store;
-    const State *state; /* tells what there is of a range that it knows; NULL: the store does */
+    const State *state; /* source of ranges that it contains; NULL: always the store */
     SessionRange range; /* copied */
     uint32_t watch;     /* its number in messages */
-    bool reset;         /* begin with everything */
-    int64_t revision;   /* else with what is after this one */
-    /* The changes are borrowed for the call. The next follow after session_feed_taken. */
+    bool reset;         /* start with all keys */
+    int64_t revision;   /* otherwise start after this revision */
+    /* The changes are valid during the call. The next ones follow after session_feed_acked. */
     void (*tell)(void *context, const Changes *changes);
     void *context;
 } SessionFeedOptions;
 
-/* Fails, like store_watch, without calling anything. Nothing is told from within. */
+/* Fails as store_watch does, without any callback. No callback runs within. */
 MUST_CHECK bool session_feed_new(const SessionFeedOptions *options, SessionFeed **out, Error *err);
 void session_feed_free(SessionFeed *feed); /* NULL is allowed */
 DEFINE_AUTO(SessionFeed, session_feed_free)
 
-/* The node has dealt with what was told last. */
-void session_feed_taken(SessionFeed *feed);
+/* The node has acknowledged the last changes. */
+void session_feed_acked(SessionFeed *feed);

@@ -7,14 +7,14 @@ typedef struct RangeRow {
     const char *name;
     KeyKind kind;
     bool of_node; /* the first part of the key is the node's name */
-    bool many;    /* all keys of the kind, else one */
+    bool many;    /* all keys of the kind; otherwise one */
 } RangeRow;
 
 static const RangeRow rows[] = {
     { "node", KEY_NODE, true, false },
     { "orders", KEY_ORDER, true, true },
     { "version", KEY_CURRENT_VERSION, false, false },
-    { "trust", KEY_INTERNAL, false, false }, /* of all of these this one */
+    { "trust", KEY_INTERNAL, false, false }, /* only this one of all internal records */
 };
 
 bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out, Error *err)

@@ -1,5 +1,5 @@
-/* What a node may read of the store through its session: a short list of names, each of which is
- * one key or one range that is about the node or for all. Pure. */
+/* The parts of the store that a node may read through its session: a short list of names, each of
+ * which is one key or range that concerns the node or all nodes. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,12 +7,12 @@
 
 typedef struct SessionRange {
     Str key;
-    Str end;       /* empty: `key` alone */
-    bool is_known; /* one key, whose value cluster/state.h keeps */
+    Str end;       /* empty: only `key` */
+    bool is_known; /* one key, whose value is in cluster/state.h */
 } SessionRange;
 
-/* "node": its own record. "orders": the runs that it shall do. "version": the version that all shall
- * have. "trust": the CAs, and which of them signs (pki/trust_notice.h). Fails with ERROR_DENIED for
- * anything else, which a newer node may ask for. */
+/* "node": its own record. "orders": the runs that it is to execute. "version": the wanted version
+ * of all nodes. "trust": the CAs, and which of them signs (pki/trust_notice.h). Fails with
+ * ERROR_DENIED for anything else, which a newer node may request. */
 MUST_CHECK bool session_range(Arena *arena, Str prefix, Str node, Str name, SessionRange *out,
                               Error *err);

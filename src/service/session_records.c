@@ -1,10 +1,12 @@
+/* Converts records of nodes to store operations. Each kind of record has a function that validates
+ * it and adds operations; a rejected record gets a reason and does not affect the others. */
 #include "service/session_records.h"
 
 #include <inttypes.h>
 
 #include "base/bug.h"
 #include "base/hex.h"
-#include "base/json_text.h"
+#include "base/json_out.h"
 #include "lang/json.h"
 #include "lang/record.h"
 #include "pki/trust_notice.h"
@@ -18,7 +20,7 @@ enum {
     MARK_MAX = 16 * 1024, /* bytes */
     RUN_ID_MAX = 64,
     STEP_MAX = 255,
-    /* Three categories with four states each, every other record one operation, and the mark. */
+    /* Three categories with four states each, one operation for every other record, and the mark. */
     WRITES_WORST = (SESSION_RECORDS_MAX - 3) + 3 * 4 + 1,
 };
 _Static_assert((int)WRITES_WORST <= (int)SESSION_WRITES_MAX &&
@@ -27,7 +29,7 @@ _Static_assert((int)WRITES_WORST <= (int)SESSION_WRITES_MAX &&
 _Static_assert((int)SESSION_LOGS_BYTES + (int)SESSION_BODIES_BYTES < (int)STORE_REQUEST_MAX,
                "a message fits into a request");
 
-/* --- Marks ------------------------------------------------------------------------------------- */
+/* --- Marks ----------------------------------------------------------------------------------- */
 
 static bool limit_decode(Arena *arena, Value value, void *member, Error *err)
 {
@@ -71,7 +73,7 @@ static void epoch_encode(const void *member, Buf *out)
 
 static const RecordCodec epoch_codec = { epoch_decode, epoch_encode, NULL };
 
-/* Marks of before there were budgets have only the first three. */
+/* Marks of older versions only have the first three. */
 static const RecordField mark_fields[] = {
     { "epoch", RECORD_TEXT, RECORD_CODED_AT(SessionMark, cursor.epoch, uint64_t, epoch_codec),
       .is_required = true, .help = "epoch of the sequence numbers" },
@@ -109,9 +111,9 @@ bool session_mark_read(Arena *arena, Str text, SessionMark *out, Error *err)
     return record_read(&mark_format, arena, text, RECORD_STORED, out, err);
 }
 
-/* --- Logs -------------------------------------------------------------------------------------- */
+/* --- Logs ------------------------------------------------------------------------------------ */
 
-/* Written once, and given to whoever asks as it is. */
+/* Written once, and returned unchanged to clients. */
 typedef struct LogRecord {
     uint64_t epoch, sequence, lost;
     int64_t taken_ms;
@@ -145,7 +147,7 @@ uint64_t session_lost_add(uint64_t lost, uint64_t more)
     return more > INT64_MAX - lost ? INT64_MAX : lost + more;
 }
 
-/* --- Operations -------------------------------------------------------------------------------- */
+/* --- Operations ------------------------------------------------------------------------------ */
 
 typedef struct Writer {
     Arena *arena;
@@ -154,7 +156,7 @@ typedef struct Writer {
     size_t logs_bytes, bodies_bytes;
 } Writer;
 
-/* The operation on this key, which is a new one unless there was one: the last one holds. */
+/* Returns the operation on this key, and adds it if there is none yet: the last one counts. */
 static StoreOp *op_of(Writer *writer, Str key)
 {
     SessionWrites *out = writer->out;
@@ -177,9 +179,9 @@ static Str key_for(Writer *writer, KeyKind kind, const Str *parts, uint32_t coun
     return key_make(writer->arena, writer->sender->prefix, kind, parts, count);
 }
 
-/* --- Kinds ------------------------------------------------------------------------------------- */
+/* --- Kinds ----------------------------------------------------------------------------------- */
 
-/* Why a record is not taken; NULL: it is. */
+/* Why a record is rejected; NULL: accepted. */
 typedef const char *Reason;
 
 static Reason check_body(Writer *writer, const Record *record)
@@ -258,7 +260,7 @@ static Reason write_trust(Writer *writer, const Record *record)
     return NULL;
 }
 
-/* A node is in one state of each category: the others go in the same transaction. */
+/* A node is in one state of each category: the others are deleted in the same transaction. */
 static Reason write_status(Writer *writer, const Record *record)
 {
     if (str_eq_c(record->key, "trust")) {
@@ -286,7 +288,7 @@ static Reason write_status(Writer *writer, const Record *record)
     return NULL;
 }
 
-/* It may become a part of a path somewhere: not "..", and nothing that is hidden. */
+/* It may become part of a path: no "..", and no hidden file. */
 static bool is_run_id(Str id)
 {
     for (size_t i = 0; i < id.len; i++) {
@@ -300,7 +302,7 @@ static bool is_run_id(Str id)
 
 static Reason write_result(Writer *writer, const Record *record)
 {
-    /* A step may have any name, also one with slashes. */
+    /* A step may have any name, including slashes. */
     size_t slash = 0;
     while (slash < record->key.len && record->key.data[slash] != '/') {
         slash++;

@@ -1,3 +1,6 @@
+/* Connects the state machine of a session to gRPC, the store, liveness, watches and budgets. Store
+ * calls outlive sessions, so each has a SessionRequest that is detached when its session is
+ * freed. */
 #include "service/session_service.h"
 
 #include <stdio.h>
@@ -26,18 +29,18 @@ struct SessionService {
     bool stopped;
 };
 
-/* A request to the store. It is always answered; the session may be gone by then. */
+/* A request to the store. It is always completed; the session may be freed by then. */
 typedef struct SessionRequest {
-    Session *session; /* NULL: it is gone */
+    Session *session; /* NULL once it is */
     bool is_load;
-    bool is_unasked;  /* locally: the store does not know of it */
+    bool is_rejected; /* failed locally, without a call of the store */
     SessionMark mark; /* of an apply: what is written */
     uint32_t record_count;
     uint32_t refusal_count;
     Refusal refusals[SESSION_REFUSALS_MAX];
 } SessionRequest;
 
-/* Records that the machine wants stored. */
+/* Records that the state machine wants stored. */
 typedef struct SessionApply {
     SessionCursor from, to;
     const Record *records;
@@ -51,23 +54,23 @@ struct Session {
     bool ending; /* the call has been failed */
     char node[NODE_NAME_MAX + 1];
     SessionServer *machine;
-    Seat *seat;
-    SessionMark mark; /* as in the store, as far as we know */
+    NodePresence *seat;
+    SessionMark mark; /* as in the store, as far as known */
     Arena mark_arena; /* of its unknown fields */
     int64_t mark_revision;
     NodeBudget *budget;
     SessionApply apply; /* while it waits for the budget */
     LoopTimer budget_timer;
-    bool is_delayed; /* it has waited for it */
+    bool is_delayed; /* it was delayed */
     bool is_unknown_logged;
     SessionRequest *request;
-    LoopTask unasked; /* the store did not accept the request: */
+    LoopTask rejected; /* the store did not accept the request: */
     Error unasked_why;
     SessionFeed *feeds[SESSION_WATCHES_MAX];
     PingWaits pings;
 };
 
-/* Also called within the machine, which is freed when the call has ended. */
+/* Also called within the state machine, which is freed when the call has ended. */
 static void end(Session *session, const Error *why)
 {
     if (!session->ending) {
@@ -77,7 +80,7 @@ static void end(Session *session, const Error *why)
     }
 }
 
-/* --- The mark and records -------------------------------------------------------------------- */
+/* --- Mark and records ------------------------------------------------------------------------ */
 
 static SessionRequest *request_new(Session *session, bool is_load)
 {
@@ -101,15 +104,15 @@ static Session *request_end(SessionRequest *request)
     return session;
 }
 
-/* The machine is called in a later turn, as if the store had answered. */
-static void request_unasked(Session *session, const Error *err)
+/* The state machine is called in a later iteration of the loop, as if the store had responded. */
+static void fail_request_later(Session *session, const Error *err)
 {
-    session->request->is_unasked = true;
+    session->request->is_rejected = true;
     session->unasked_why = *err;
-    loop_defer(session->service->options.loop, &session->unasked);
+    loop_defer(session->service->options.loop, &session->rejected);
 }
 
-static void unasked_runs(void *context)
+static void fail_rejected(void *context)
 {
     Session *session = context;
     SessionRequest *request = session->request;
@@ -171,7 +174,7 @@ static void session_load(void *context)
     Error err;
     if (!store_get(session->service->options.store, mark_key(&arena, session), load_done, request,
                    &err)) {
-        request_unasked(session, &err);
+        fail_request_later(session, &err);
     }
 }
 
@@ -273,7 +276,7 @@ static void write_records(Session *session)
                      .failure_count = 1 };
     Error err;
     if (!store_txn(options->store, &txn, apply_done, request, &err)) {
-        request_unasked(session, &err);
+        fail_request_later(session, &err);
     }
 }
 
@@ -287,11 +290,11 @@ static int64_t bytes_of(const SessionApply *apply)
 }
 
 /* A node that exceeds its budget is delayed. */
-static void take_or_wait(void *context)
+static void charge_or_wait(void *context)
 {
     Session *session = context;
     int64_t wait =
-        node_budget_take(session->budget, bytes_of(&session->apply), session->apply.count);
+        node_budget_charge(session->budget, bytes_of(&session->apply), session->apply.count);
     if (wait == 0) {
         write_records(session);
         session->is_delayed = false;
@@ -299,7 +302,7 @@ static void take_or_wait(void *context)
     }
     if (!session->is_delayed) {
         session->is_delayed = true;
-        if (node_budget_may_log(session->budget)) {
+        if (node_budget_allows_log(session->budget)) {
             log_warning("node exceeds its rate; its records are delayed",
                         LOG_C("node", session->node), LOG_INT("delay_ms", wait));
         }
@@ -315,7 +318,7 @@ static void session_apply(void *context, SessionCursor from, SessionCursor to,
     BUG_IF(from.epoch != session->mark.cursor.epoch ||
            from.sequence != session->mark.cursor.sequence);
     session->apply = (SessionApply){ from, to, records, count };
-    take_or_wait(session);
+    charge_or_wait(session);
 }
 
 /* --- Liveness -------------------------------------------------------------------------------- */
@@ -335,25 +338,25 @@ static void session_greeted(void *context, const NodeHello *hello, bool skewed)
                     LOG_INT("node_ms", hello->wall_ms),
                     LOG_INT("server_ms", loop_wall_ms(session->service->options.loop)));
     }
-    session->seat =
-        presence_enter(session->service->presence, &(Sitter){ .node = str_from_c(session->node),
-                                                              .boot_id = hello->boot_id,
-                                                              .version = hello->version,
-                                                              .evicted = session_evicted,
-                                                              .context = session });
+    session->seat = presence_claim(session->service->presence,
+                                   &(PresenceHolder){ .node = str_from_c(session->node),
+                                                      .boot_id = hello->boot_id,
+                                                      .version = hello->version,
+                                                      .evicted = session_evicted,
+                                                      .context = session });
 }
 
 static void session_beat(void *context)
 {
     Session *session = context;
     if (session->seat != NULL) {
-        presence_beat(session->seat);
+        presence_renew(session->seat);
     }
 }
 
 /* --- Watches --------------------------------------------------------------------------------- */
 
-static void feed_tells(void *context, const Changes *changes)
+static void feed_send(void *context, const Changes *changes)
 {
     Session *session = context;
     session_server_changes(session->machine, changes);
@@ -373,12 +376,12 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
         .watch = watch,
         .reset = reset,
         .revision = revision,
-        .tell = feed_tells,
+        .tell = feed_send,
         .context = session,
     };
     if (!session_range(&arena, options->prefix, str_from_c(session->node), name, &feed.range,
                        err)) {
-        if (node_budget_may_log(session->budget)) {
+        if (node_budget_allows_log(session->budget)) {
             log_warning("rejected a range requested by a node", LOG_C("node", session->node),
                         LOG_C("why", err->text));
         }
@@ -390,7 +393,7 @@ static bool session_watch(void *context, uint32_t watch, Str name, bool reset, i
 static void session_taken(void *context, uint32_t watch, int64_t revision)
 {
     Session *session = context;
-    session_feed_taken(session->feeds[watch]);
+    session_feed_acked(session->feeds[watch]);
 }
 
 static void session_unwatch(void *context, uint32_t watch)
@@ -418,12 +421,12 @@ static Session *find_live(const SessionService *service, Str node)
     return session;
 }
 
-static void tell_away(const SessionService *service, Str node, Error *err)
+static void set_away_error(const SessionService *service, Str node, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     int64_t since_ms;
-    if (presence_is_left(service->presence, node, &since_ms)) {
+    if (presence_is_released(service->presence, node, &since_ms)) {
         error_set(
             err, ERROR_UNAVAILABLE,
             "'%" STR_FMT "' has been silent since %" STR_FMT
@@ -441,7 +444,7 @@ void session_service_ping(SessionService *service, Str node, SessionPinged *done
     Session *session = find_live(service, node);
     Error err;
     if (session == NULL) {
-        tell_away(service, node, &err);
+        set_away_error(service, node, &err);
         done(context, NULL, &err);
         return;
     }
@@ -449,7 +452,7 @@ void session_service_ping(SessionService *service, Str node, SessionPinged *done
     session_server_ping(session->machine);
 }
 
-/* --- The call -------------------------------------------------------------------------------- */
+/* --- gRPC call ------------------------------------------------------------------------------- */
 
 static bool session_can_send(void *context)
 {
@@ -517,10 +520,10 @@ static bool refuse_stopped(Error *err)
 /* Before anything is written or logged for it. */
 static bool check_rate(NodeBudget *budget, const char *node, Error *err)
 {
-    if (node_budget_may_open(budget)) {
+    if (node_budget_allows_session(budget)) {
         return true;
     }
-    if (node_budget_may_log(budget)) {
+    if (node_budget_allows_log(budget)) {
         log_warning("node opens too many sessions; rejecting some", LOG_C("node", node));
     }
     return error_set(err, ERROR_UNAVAILABLE, "'%s' opens too many sessions; try again later", node);
@@ -555,8 +558,8 @@ static void call_started(GrpcCall *call)
     session->call = call;
     memcpy(session->node, identity.node, sizeof session->node);
     arena_init(&session->mark_arena, ARENA_UNLIMITED);
-    loop_task_init(&session->unasked, unasked_runs, session);
-    loop_timer_init(&session->budget_timer, service->options.loop, take_or_wait, session);
+    loop_task_init(&session->rejected, fail_rejected, session);
+    loop_timer_init(&session->budget_timer, service->options.loop, charge_or_wait, session);
     session->budget = budget;
     session->machine = session_server_new(&(SessionServerOptions){
         .loop = service->options.loop,
@@ -612,11 +615,11 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
     loop_timer_stop(&session->budget_timer);
     session_server_free(session->machine); /* ends its watches */
     if (session->seat != NULL) {
-        presence_leave(session->seat);
+        presence_release(session->seat);
     }
     SessionService *service = session->service;
-    loop_task_stop(service->options.loop, &session->unasked);
-    if (session->request != NULL && session->request->is_unasked) {
+    loop_task_stop(service->options.loop, &session->rejected);
+    if (session->request != NULL && session->request->is_rejected) {
         free(session->request);
     } else if (session->request != NULL) {
         session->request->session = NULL;
@@ -636,7 +639,7 @@ static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
 static const GrpcHandler session_handler = { call_started, call_message, call_half_closed,
                                              call_writable, call_ended };
 
-/* --- The service ----------------------------------------------------------------------------- */
+/* --- Service --------------------------------------------------------------------------------- */
 
 SessionService *session_service_new(const SessionServiceOptions *options)
 {

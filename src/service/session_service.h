@@ -1,15 +1,15 @@
-/* Node sessions as a gRPC service: the method SESSION of rpc/methods.def. Loop thread.
+/* Node sessions as a gRPC service: the method SESSION of rpc/methods.def. Loop thread only.
  *
- * This module does the work for the state machine of a session (rpc/session_server.h):
- * messages go through a call; records and the node's position are written to the store
- * in one transaction (session_records.h); liveness is a key with a lease (presence.h);
- * watches are read from the store (session_feed.h, session_range.h).
+ * This module does the I/O for the state machine of a session (rpc/session_server.h): messages go
+ * through a call; records and the node's position are written to the store in one transaction
+ * (session_records.h); liveness is a key with a lease (presence.h); watches are read from the store
+ * (session_feed.h, session_range.h).
  *
  * Only a node that has a record (nodes/<node>) can write: every transaction checks that.
  *
- * A session ends with its call, whatever ends that: the node, the connection, or a
- * server that disconnects revoked nodes. Requests that the store has received by then
- * are still executed, and are found when the node reconnects. */
+ * A session ends with its call, whatever ends that: the node, the connection, or a server that
+ * disconnects revoked nodes. Requests that the store has received by then are still executed, and
+ * are found when the node reconnects. */
 #pragma once
 
 #include "cluster/state.h"
@@ -26,9 +26,10 @@ typedef struct SessionServiceOptions {
     const State *state; /* NULL: watches are read from the store */
     Str prefix;         /* of keys; copied, as are the next two */
     Str server;         /* name of this server */
-    Str store_id;       /* a different one after a restore */
+    Str store_id;       /* changes after a restore */
     NodeLimits limits;
-    /* Which node a peer is, if it may call. NULL: by its certificate. Fails with ERROR_DENIED. */
+    /* Identifies the node of a peer, if it may call. NULL: by its certificate. Fails with
+     * ERROR_DENIED. */
     bool (*identify)(void *context, const Peer *peer, Identity *out, Error *err);
     void *context;
 } SessionServiceOptions;
@@ -36,8 +37,8 @@ typedef struct SessionServiceOptions {
 SessionService *session_service_new(const SessionServiceOptions *options);
 /* Ends all sessions, and rejects new ones, so that nodes connect to another server. */
 void session_service_stop(SessionService *service);
-/* When all sessions have ended: a turn after the last server that
- * has its binding; and before the store is closed. NULL is allowed. */
+/* Must be called when all sessions have ended: one iteration of the loop after the last server with
+ * its binding is freed, and before the store is closed. NULL is allowed. */
 void session_service_free(SessionService *service);
 DEFINE_AUTO(SessionService, session_service_free)
 

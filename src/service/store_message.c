@@ -3,7 +3,7 @@
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 
-/* --- Reading --------------------------------------------------------------------------------- */
+/* --- Decoding -------------------------------------------------------------------------------- */
 
 static bool compare_in(const Eden__V1__Compare *wire, StoreCompare *out, Error *err)
 {
@@ -144,7 +144,7 @@ bool empty_request_decode(Arena *arena, Str bytes, Error *err)
     return wire_unpack(arena, &eden__v1__status_request__descriptor, bytes, err) != NULL;
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
+/* --- Encoding -------------------------------------------------------------------------------- */
 
 static Eden__V1__Operation *op_out(Arena *arena, const StoreOp *op)
 {

@@ -1,4 +1,4 @@
-/* Requests to the store and its answers, on a client's side. */
+/* Store requests and responses, on the client's side. */
 #include "rpc/eden.pb-c.h"
 #include "rpc/wire.h"
 #include "service/store_message.h"

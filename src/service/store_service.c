@@ -1,3 +1,6 @@
+/* The store's gRPC methods. Store calls outlive gRPC calls, so each has a Waiting that is detached
+ * when its call ends. A watch has at most one batch that is not sent; the store is acknowledged
+ * once the call's queue has accepted it. */
 #include "service/store_service.h"
 
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 #include "service/store_message.h"
 
 enum {
-    REPLY_BYTES = 2 * STORE_REPLY_MAX, /* with its wrapping */
+    REPLY_BYTES = 2 * STORE_REPLY_MAX, /* including overhead */
 };
 
 typedef struct WatchCall WatchCall;
@@ -18,51 +21,52 @@ struct StoreService {
     bool stopped;
 };
 
-/* A call that waits for the store; the store answers in any case, the call may be gone. */
-typedef struct Waiting {
-    GrpcCall *call; /* NULL: it is */
-    Buf reply;      /* of a transaction that the state does not know yet */
-} Waiting;
+/* A call that waits for the store. The store always completes it; the call may have ended by
+ * then. */
+typedef struct PendingCall {
+    GrpcCall *call; /* NULL once it has */
+    Buf reply;      /* of a transaction that the state has not seen yet */
+} PendingCall;
 
-/* --- Calls with one answer ------------------------------------------------------------------- */
+/* --- Unary calls ----------------------------------------------------------------------------- */
 
-static Waiting *waiting_new(GrpcCall *call)
+static PendingCall *pending_new(GrpcCall *call)
 {
-    Waiting *waiting = memory_new(sizeof *waiting);
-    waiting->call = call;
-    grpc_call_set_data(call, waiting);
-    return waiting;
+    PendingCall *pending = memory_new(sizeof *pending);
+    pending->call = call;
+    grpc_call_set_data(call, pending);
+    return pending;
 }
 
-/* Gives the call if somebody still wants the answer. */
-static GrpcCall *waiting_end(Waiting *waiting)
+/* Returns the call if it still exists. */
+static GrpcCall *pending_end(PendingCall *pending)
 {
-    GrpcCall *call = waiting->call;
-    free(waiting);
+    GrpcCall *call = pending->call;
+    free(pending);
     if (call != NULL) {
         grpc_call_set_data(call, NULL);
     }
     return call;
 }
 
-/* The store did not even take it. */
-static void waiting_fail(Waiting *waiting, const Error *err)
+/* For requests that the store rejected immediately. */
+static void pending_fail(PendingCall *pending, const Error *err)
 {
-    grpc_call_fail(waiting_end(waiting), err);
+    grpc_call_fail(pending_end(pending), err);
 }
 
 static void unary_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
-    Waiting *waiting = grpc_call_data(call);
-    if (waiting != NULL) {
-        waiting->call = NULL;
+    PendingCall *pending = grpc_call_data(call);
+    if (pending != NULL) {
+        pending->call = NULL;
     }
 }
 
-/* The call to answer; NULL when it is gone, or has failed with `err`. */
-static GrpcCall *waiting_answer(Waiting *waiting, const Error *err)
+/* The call to respond to; NULL if it is gone, or was failed with `err`. */
+static GrpcCall *pending_finish(PendingCall *pending, const Error *err)
 {
-    GrpcCall *call = waiting_end(waiting);
+    GrpcCall *call = pending_end(pending);
     if (call != NULL && err != NULL) {
         grpc_call_fail(call, err);
         return NULL;
@@ -70,7 +74,7 @@ static GrpcCall *waiting_answer(Waiting *waiting, const Error *err)
     return call;
 }
 
-static void answer(GrpcCall *call, const Buf *reply)
+static void respond(GrpcCall *call, const Buf *reply)
 {
     Error err;
     if (reply->overflow) {
@@ -91,11 +95,11 @@ static Store *store_of(const GrpcCall *call)
 
 static void seen_by_state(void *context)
 {
-    Waiting *waiting = context;
-    AUTO_CLEAR(Buf) reply = waiting->reply;
-    GrpcCall *call = waiting_end(waiting);
+    PendingCall *pending = context;
+    AUTO_CLEAR(Buf) reply = pending->reply;
+    GrpcCall *call = pending_end(pending);
     if (call != NULL) {
-        answer(call, &reply);
+        respond(call, &reply);
     }
 }
 
@@ -108,25 +112,25 @@ static bool has_written(const StoreReply *reply)
     return writes;
 }
 
-/* Who has written and asks for a list next is shown what it wrote. */
+/* A client that writes and then lists sees its own write. */
 static void txn_done(void *context, const StoreReply *reply, const Error *err)
 {
-    Waiting *waiting = context;
-    if (waiting->call == NULL || err != NULL) {
-        waiting_answer(waiting, err);
+    PendingCall *pending = context;
+    if (pending->call == NULL || err != NULL) {
+        pending_finish(pending, err);
         return;
     }
-    const StoreService *service = dispatch_data(waiting->call);
-    waiting->reply = buf_make(REPLY_BYTES);
-    txn_reply_encode(reply, &waiting->reply);
+    const StoreService *service = dispatch_data(pending->call);
+    pending->reply = buf_make(REPLY_BYTES);
+    txn_reply_encode(reply, &pending->reply);
     if (has_written(reply)) {
-        state_wait(service->state, reply->revision, seen_by_state, waiting);
+        state_wait(service->state, reply->revision, seen_by_state, pending);
     } else {
-        seen_by_state(waiting);
+        seen_by_state(pending);
     }
 }
 
-static void txn_came(GrpcCall *call, Str message)
+static void on_txn(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -136,24 +140,24 @@ static void txn_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!store_txn(store_of(call), &txn, txn_done, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!store_txn(store_of(call), &txn, txn_done, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
 static void compact_done(void *context, const StoreReply *reply, const Error *err)
 {
-    GrpcCall *call = waiting_answer(context, err);
+    GrpcCall *call = pending_finish(context, err);
     if (call == NULL) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
     compact_reply_encode(reply, &out);
-    answer(call, &out);
+    respond(call, &out);
 }
 
-static void compact_came(GrpcCall *call, Str message)
+static void on_compact(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -163,25 +167,25 @@ static void compact_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!store_compact(store_of(call), revision, compact_done, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!store_compact(store_of(call), revision, compact_done, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
-static void revision_came(void *context, const StoreReply *reply, const Error *err)
+static void on_revision(void *context, const StoreReply *reply, const Error *err)
 {
-    GrpcCall *call = waiting_answer(context, err);
+    GrpcCall *call = pending_finish(context, err);
     if (call == NULL) {
         return;
     }
     StoreStatus status = store_status(store_of(call));
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
     status_reply_encode(&status, reply->revision, &out);
-    answer(call, &out);
+    respond(call, &out);
 }
 
-static void status_came(GrpcCall *call, Str message)
+static void on_status(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -190,9 +194,9 @@ static void status_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!store_revision(store_of(call), revision_came, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!store_revision(store_of(call), on_revision, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
@@ -200,16 +204,16 @@ static void status_came(GrpcCall *call, Str message)
 
 static void lease_done(void *context, const StoreLease *lease, const Error *err)
 {
-    GrpcCall *call = waiting_answer(context, err);
+    GrpcCall *call = pending_finish(context, err);
     if (call == NULL) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
     lease_reply_encode(lease, &out);
-    answer(call, &out);
+    respond(call, &out);
 }
 
-static void lease_grant_came(GrpcCall *call, Str message)
+static void on_lease_grant(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -219,15 +223,16 @@ static void lease_grant_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!store_lease_grant(store_of(call), wish.ttl_s, wish.id, lease_done, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!store_lease_grant(store_of(call), wish.ttl_s, wish.id, lease_done, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
-typedef bool LeaseAct(Store *store, int64_t id, StoreLeaseDone *done, void *context, Error *err);
+typedef bool LeaseOperation(Store *store, int64_t id, StoreLeaseDone *done, void *context,
+                            Error *err);
 
-static void lease_act(GrpcCall *call, Str message, LeaseAct *act)
+static void call_lease(GrpcCall *call, Str message, LeaseOperation *act)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -237,34 +242,34 @@ static void lease_act(GrpcCall *call, Str message, LeaseAct *act)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!act(store_of(call), id, lease_done, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!act(store_of(call), id, lease_done, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
-static void lease_keep_alive_came(GrpcCall *call, Str message)
+static void on_lease_keep_alive(GrpcCall *call, Str message)
 {
-    lease_act(call, message, store_lease_keep_alive);
+    call_lease(call, message, store_lease_keep_alive);
 }
 
-static void lease_revoke_came(GrpcCall *call, Str message)
+static void on_lease_revoke(GrpcCall *call, Str message)
 {
-    lease_act(call, message, store_lease_revoke);
+    call_lease(call, message, store_lease_revoke);
 }
 
 static void leases_done(void *context, const int64_t *ids, uint32_t count, const Error *err)
 {
-    GrpcCall *call = waiting_answer(context, err);
+    GrpcCall *call = pending_finish(context, err);
     if (call == NULL) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(REPLY_BYTES);
     lease_list_reply_encode(ids, count, &out);
-    answer(call, &out);
+    respond(call, &out);
 }
 
-static void lease_list_came(GrpcCall *call, Str message)
+static void on_lease_list(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -273,9 +278,9 @@ static void lease_list_came(GrpcCall *call, Str message)
         grpc_call_fail(call, &err);
         return;
     }
-    Waiting *waiting = waiting_new(call);
-    if (!store_lease_list(store_of(call), leases_done, waiting, &err)) {
-        waiting_fail(waiting, &err);
+    PendingCall *pending = pending_new(call);
+    if (!store_lease_list(store_of(call), leases_done, pending, &err)) {
+        pending_fail(pending, &err);
     }
 }
 
@@ -286,8 +291,8 @@ struct WatchCall {
     StoreService *service;
     GrpcCall *call;
     StoreWatch *watch;
-    Buf unsent;   /* a batch for which the call had no room */
-    bool is_owed; /* the store waits for it to be dealt with */
+    Buf unsent;   /* a batch that did not fit into the call's queue */
+    bool is_owed; /* the store waits for its acknowledgement */
     bool is_last;
 };
 
@@ -312,7 +317,7 @@ static void watch_free(WatchCall *watch)
     free(watch);
 }
 
-/* What waits goes out, if there is room; if not, `writable` follows, or `ended`. */
+/* Sends what is waiting, if it fits; otherwise `writable` follows, or `ended`. */
 static void watch_send(WatchCall *watch)
 {
     Error err;
@@ -327,15 +332,15 @@ static void watch_send(WatchCall *watch)
     }
 }
 
-static void watch_told(void *context, const StoreBatch *batch)
+static void on_batch(void *context, const StoreBatch *batch)
 {
     WatchCall *watch = context;
     if (batch->err != NULL) {
         grpc_call_fail(watch->call, batch->err);
         return;
     }
-    /* While changes wait, the store has notes only that there is nothing new, or says that all must
-     * be read anew, with those. A note that waits itself gives way to whatever comes. */
+    /* While changes are waiting, the store only sends progress notifications, or a resync together
+     * with them. A waiting notification is replaced by anything newer. */
     if (watch->unsent.len > 0 && watch->is_owed && !batch->resync) {
         return;
     }
@@ -352,7 +357,7 @@ static bool refuse_stopped(Error *err)
     return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
 }
 
-static void watch_came(GrpcCall *call, Str message)
+static void on_watch(GrpcCall *call, Str message)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -366,7 +371,7 @@ static void watch_came(GrpcCall *call, Str message)
     }
     WatchCall *watch = memory_new(sizeof *watch);
     watch->call = call;
-    spec.done = watch_told;
+    spec.done = on_batch;
     spec.context = watch;
     if (!store_watch(store_of(call), &spec, &watch->watch, &err)) {
         free(watch);
@@ -393,21 +398,20 @@ static void watch_ended(GrpcCall *call, GrpcStatus status, Str text)
     }
 }
 
-/* --- The service ----------------------------------------------------------------------------- */
+/* --- Service --------------------------------------------------------------------------------- */
 
-static const GrpcHandler txn_handler = { .message = txn_came, .ended = unary_ended };
-static const GrpcHandler lease_grant_handler = { .message = lease_grant_came,
-                                                 .ended = unary_ended };
-static const GrpcHandler lease_keep_alive_handler = { .message = lease_keep_alive_came,
+static const GrpcHandler txn_handler = { .message = on_txn, .ended = unary_ended };
+static const GrpcHandler lease_grant_handler = { .message = on_lease_grant, .ended = unary_ended };
+static const GrpcHandler lease_keep_alive_handler = { .message = on_lease_keep_alive,
                                                       .ended = unary_ended };
-static const GrpcHandler lease_revoke_handler = { .message = lease_revoke_came,
+static const GrpcHandler lease_revoke_handler = { .message = on_lease_revoke,
                                                   .ended = unary_ended };
-static const GrpcHandler lease_list_handler = { .message = lease_list_came, .ended = unary_ended };
-static const GrpcHandler watch_handler = { .message = watch_came,
+static const GrpcHandler lease_list_handler = { .message = on_lease_list, .ended = unary_ended };
+static const GrpcHandler watch_handler = { .message = on_watch,
                                            .writable = watch_writable,
                                            .ended = watch_ended };
-static const GrpcHandler compact_handler = { .message = compact_came, .ended = unary_ended };
-static const GrpcHandler status_handler = { .message = status_came, .ended = unary_ended };
+static const GrpcHandler compact_handler = { .message = on_compact, .ended = unary_ended };
+static const GrpcHandler status_handler = { .message = on_status, .ended = unary_ended };
 
 StoreService *store_service_new(Store *store, State *state)
 {

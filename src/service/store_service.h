@@ -1,7 +1,7 @@
-/* The store as a gRPC service: Txn, leases, Watch, Compact, Status. Loop thread.
+/* The store as a gRPC service: Txn, leases, Watch, Compact, Status. Loop thread only.
  *
- * A watch is fed as fast as its client takes what it is sent: a batch is acknowledged to the store
- * when the call's queue has taken it, and until then the store keeps nothing for it. */
+ * A watch is served as fast as its client reads: a batch is acknowledged to the store when the
+ * call's queue has accepted it, and until then nothing else is buffered. */
 #pragma once
 
 #include "cluster/state.h"
@@ -10,13 +10,12 @@
 
 typedef struct StoreService StoreService;
 
-/* Who writes is answered when `state` has what was written; NULL: at once. */
+/* Writes are completed once `state` includes them; if NULL, immediately. */
 StoreService *store_service_new(Store *store, State *state);
-/* Ends every watch, and those that still come; clients find the revision to go on from in what they
- * were told last. */
+/* Ends all watches, including new ones; clients continue from the revision they received last. */
 void store_service_stop(StoreService *service);
-/* After every server that has its bindings, and before the store is closed, which ends what is still
- * asked of it. NULL is allowed. */
+/* Must be called after freeing all servers with its bindings, and before the store is closed, which
+ * completes pending calls. NULL is allowed. */
 void store_service_free(StoreService *service);
 DEFINE_AUTO(StoreService, store_service_free)
 

@@ -1,21 +1,22 @@
-/* What a backend of the store implements: store.c checks each call and hands it to one of these. A
- * backend's own structs begin with Store and StoreWatch.
+/* The interface that a backend of the store implements: store.c validates each call and forwards it
+ * to one of these functions. A backend's own structs embed Store and StoreWatch as their first
+ * member.
  *
- * Each has the promises of the call of store.h that is named alike. Requests make sense and keep
- * the limits when they come here. */
+ * Each function has the contract of the function of the same name in store.h. Requests are valid
+ * and within the limits here. */
 #pragma once
 
 #include "store/store.h"
 
 typedef struct StoreBackend {
-    /* Calls that write may fail with ERROR_UNKNOWN. */
+    /* Writing calls may fail with ERROR_UNKNOWN. */
     bool is_remote;
     void (*close)(Store *store);
-    /* `bytes` of all its keys and values. */
+    /* `bytes` is the size of all keys and values. */
     bool (*txn)(Store *store, const StoreTxn *txn, size_t bytes, StoreDone *done, void *context,
                 Error *err);
-    /* The backend's own way to ask for the newest one, so that what was inferred from answers is never
-     * taken for it. */
+    /* The backend queries the newest revision itself, so that one inferred from responses is never
+     * mistaken for it. */
     bool (*revision)(Store *store, StoreDone *done, void *context, Error *err);
     bool (*compact)(Store *store, int64_t revision, StoreDone *done, void *context, Error *err);
 
@@ -32,24 +33,24 @@ typedef struct StoreBackend {
     void (*watch_ack)(StoreWatch *watch);
     void (*watch_cancel)(StoreWatch *watch);
 
-    /* The lowest revision that is held; INT64_MAX: none is. NULL: it cannot hold any. */
+    /* The lowest revision that is held; INT64_MAX if none is. NULL if holding is not supported. */
     void (*hold)(Store *store, int64_t revision);
-    /* `looks`: with a look at the disk. */
+    /* `looks`: also checks the disk. */
     StoreStatus (*status)(const Store *store, bool looks);
 } StoreBackend;
 
-typedef struct SureTxn SureTxn;
+typedef struct ConfirmedTxn ConfirmedTxn;
 
 struct Store {
     const StoreBackend *backend;
     Loop *loop;
-    SureTxn *sure; /* store_txn_sure() that are not answered yet */
+    ConfirmedTxn *sure; /* pending calls of store_txn_confirmed() */
     StoreHold *holds;
     bool is_closing;
 };
 
 struct StoreHold {
-    Store *store; /* NULL: it was closed */
+    Store *store; /* NULL once it is closed */
     int64_t revision;
     StoreHold *next, *previous;
 };
@@ -58,5 +59,6 @@ struct StoreWatch {
     Store *store;
 };
 
-/* Answers all that wait; with the store's own answers still to come when it is closed. */
-void sure_close(Store *store);
+/* Completes all pending transactions when the store is closed; responses of the backend may still
+ * follow. */
+void confirmed_txns_close(Store *store);

@@ -1,17 +1,17 @@
-/* What is known to be wrong with the file, and the mark by which a file that went back in time is known.
+/* Known damage of the file, and the mark that reveals a file that went back in time.
  *
- * The mark is a small file beside the database with the highest revision that was acknowledged. It is
- * written after the commit that makes the revision and before the callers are told, so that it is never
- * ahead of what the disk has: a database that ends before its mark has lost acknowledged writes, as
- * happens when its log is removed or cut while nobody has it open. The mark reaches the disk within a
- * second or so. It survives kill -9 at once, and a power failure may leave an older mark, which
- * proves less and accuses nobody.
+ * The mark is a small file next to the database with the highest acknowledged revision. It is
+ * written after the commit that creates the revision and before callers are notified, so it is
+ * never ahead of the disk: a database that ends before its mark has lost acknowledged writes, which
+ * happens when its log is removed or truncated while the store is closed. The mark reaches the disk
+ * within about a second. It survives kill -9 at once; a power failure may leave an older mark,
+ * which detects less but never reports a false loss.
  *
- * A mark is of one store, by the id that a server gives it: a foreign file in its place is refused by the
- * server, and says nothing of the mark.
+ * A mark belongs to one store, by the id that a server assigns. A foreign database in its place is
+ * rejected by the server, and proves nothing about the mark.
  *
- * Damage is kept in the mark too: it does not pass by a restart, only by a restored backup or by
- * store_accept. */
+ * Damage is recorded in the mark too: it persists across restarts until a backup is restored or
+ * store_accept is called. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -24,12 +24,11 @@
 
 enum {
     SYNC_US = 1000 * 1000,
-    ACCEPT_STEP =
-        1000 * 1000, /* revisions that are skipped: more than a late mark may have missed */
+    ACCEPT_STEP = 1000 * 1000, /* revisions to skip: more than a late mark may have missed */
 };
 
-/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" if there is none. A line and not a JSON record: it is
- * overwritten in place with each group of commits. */
+/* "eden.mark/1 REVISION ID DAMAGE"; the id is "-" if there is none. A line and not a JSON record,
+ * because it is overwritten in place with each group of commits. */
 static bool parse(Str text, StoreMark *mark, Str *damage)
 {
     Str number, id;
@@ -46,7 +45,7 @@ static bool parse(Str text, StoreMark *mark, Str *damage)
     return true;
 }
 
-/* With the mutex held, or before there are threads. */
+/* With the mutex held, or before threads are started. */
 static bool write_mark(LocalStore *store, Error *err)
 {
     char text[MARK_DAMAGE_MAX + MARK_ID_MAX + 64];
@@ -56,7 +55,7 @@ static bool write_mark(LocalStore *store, Error *err)
     return slot_file_write(&store->mark.file, str_from(text, (size_t)len), err);
 }
 
-static void take_id(char out[MARK_ID_MAX], Str id)
+static void copy_id(char out[MARK_ID_MAX], Str id)
 {
     bool fits = id.len < MARK_ID_MAX;
     for (size_t i = 0; i < id.len; i++) {
@@ -65,7 +64,7 @@ static void take_id(char out[MARK_ID_MAX], Str id)
     snprintf(out, MARK_ID_MAX, "%" STR_FMT, STR_ARG(fits ? id : STR_EMPTY));
 }
 
-/* The id that the store has; empty: none. */
+/* The id of the store; empty if it has none. */
 static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -81,14 +80,14 @@ static bool read_id(Engine *engine, char out[MARK_ID_MAX], Error *err)
     if (ok && row.id != 0 && row.version != 0) {
         ok = engine->kind->get_change(engine, row.id, &change, err);
         if (ok && change.id != 0) {
-            take_id(out, change.value);
+            copy_id(out, change.value);
         }
     }
     engine->kind->rollback(engine);
     return ok;
 }
 
-static void say_loss(LocalStore *store, const char *path, int64_t revision)
+static void set_loss_error(LocalStore *store, const char *path, int64_t revision)
 {
     store->damage.is_there = true;
     snprintf(store->damage.text, sizeof store->damage.text,
@@ -98,7 +97,7 @@ static void say_loss(LocalStore *store, const char *path, int64_t revision)
              path, revision, store->mark.revision);
 }
 
-/* Once its file is open. */
+/* Called once the database is open. */
 static bool read_mark(LocalStore *store, bool *found, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -119,7 +118,7 @@ static bool open_mark(LocalStore *store, bool *found, Error *err)
            read_mark(store, found, err);
 }
 
-/* Of another store than the one that was opened. */
+/* Whether the mark belongs to another store than the opened one. */
 static bool is_foreign(const StoreMark *mark, const char *id)
 {
     return id[0] != '\0' && strcmp(mark->id, "-") != 0 && strcmp(mark->id, id) != 0;
@@ -144,7 +143,7 @@ bool damage_open(LocalStore *store, Error *err)
     bool is_new = !found || revision > store->mark.revision ||
                   (id[0] != '\0' && strcmp(store->mark.id, id) != 0);
     if (found && revision < store->mark.revision && !store->damage.is_there) {
-        say_loss(store, store->path, revision);
+        set_loss_error(store, store->path, revision);
         is_new = true;
     }
     if (!is_new) {
@@ -168,7 +167,7 @@ void damage_close(LocalStore *store)
 
 void damage_acknowledge(LocalStore *store, int64_t revision)
 {
-    Error ignored; /* an older mark proves less */
+    Error ignored; /* an older mark detects less, which is acceptable */
     if (store->mark.file.descriptor < 0 || revision <= store->mark.revision) {
         return;
     }
@@ -216,7 +215,7 @@ bool damage_refuses(LocalStore *store, Error *err)
     return refuses;
 }
 
-/* --- While nobody has it open ---------------------------------------------------------------- */
+/* --- While the store is closed --------------------------------------------------------------- */
 
 bool damage_check(LocalStore *store, int64_t revision, Error *err)
 {
@@ -233,12 +232,12 @@ bool damage_check(LocalStore *store, int64_t revision, Error *err)
         return true;
     }
     if (revision < store->mark.revision && !store->damage.is_there) {
-        say_loss(store, store->path, revision);
+        set_loss_error(store, store->path, revision);
     }
     return !store->damage.is_there || error_set(err, ERROR_OS, "%s", store->damage.text);
 }
 
-/* Whoever has seen a revision of before reads everything again: none of them is in the log. */
+/* Clients that have seen earlier revisions resync, because none of them is in the log. */
 static bool skip_revisions(Engine *engine, int64_t revision, Str key, Str value, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
@@ -293,6 +292,6 @@ bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out, Er
     }
     store->damage = (StoreDamage){ 0 };
     store->mark.revision = out->revision;
-    take_id(store->mark.id, value);
+    copy_id(store->mark.id, value);
     return write_mark(store, err) && slot_file_sync(&store->mark.file, err);
 }

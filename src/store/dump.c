@@ -1,20 +1,23 @@
+/* Writes a dump in pieces. For each piece: read a page of keys at the pinned revision, look up the
+ * TTL of leases among them that are not known yet, then print the records and their checksum. Keys
+ * whose lease has expired since then are omitted. */
 #include "store/dump.h"
 
 #include <stdlib.h>
 
 #include "base/bug.h"
 #include "base/memory.h"
-#include "store/dump_number.h"
+#include "store/dump_format.h"
 
 enum {
-    FIRST_KEYS = 8, /* of the first piece, when nobody knows how large they are */
+    FIRST_KEYS = 8, /* in the first piece, when sizes are unknown */
     MOST_KEYS = 2000,
-    PIECE = 256 << 10, /* bytes that a piece is to have */
+    PIECE = 256 << 10, /* target size of a piece in bytes */
 };
 
 typedef struct LeaseTime {
     int64_t id;
-    int64_t ttl_s; /* 0: it is over */
+    int64_t ttl_s; /* 0: expired */
 } LeaseTime;
 
 struct StoreDump {
@@ -23,20 +26,20 @@ struct StoreDump {
     StoreDumpEnd end;
     StoreHold *hold;
     Buf out;
-    Buf next_key; /* to go on from; empty: from the first one */
+    Buf next_key; /* where to continue; empty: from the first key */
     Sha256 content, digest;
-    uint32_t limit; /* keys of the next piece */
+    uint32_t limit; /* number of keys to read for the next piece */
     bool has_begun, is_over;
-    bool is_last; /* nothing is behind the keys that were read */
+    bool is_last; /* no keys follow those that were read */
 
-    /* Records that wait for the time of leases: */
+    /* Records that wait for the TTL of their leases: */
     Arena arena;
     StoreKv *kvs;
     uint32_t kv_count;
     LeaseTime *leases;
     uint32_t lease_count;
-    uint32_t lease_asked; /* the last one that was asked for */
-    uint32_t waits;       /* calls that are not answered */
+    uint32_t lease_asked; /* the last lease that was queried */
+    uint32_t waits;       /* number of pending calls */
     bool is_dropped;      /* by its owner */
 };
 
@@ -114,7 +117,7 @@ static void put_end(StoreDump *dump)
     buf_put_c(&dump->out, end->digest);
 }
 
-void store_dump_put_broken(Buf *out, const Error *why)
+void store_dump_put_failure(Buf *out, const Error *why)
 {
     Str text = str_slice(str_from_c(why->text), 0, STORE_DUMP_WHY_MAX);
     buf_put_char(out, DUMP_BROKEN);
@@ -124,10 +127,10 @@ void store_dump_put_broken(Buf *out, const Error *why)
     }
 }
 
-/* --- A piece --------------------------------------------------------------------------------- */
+/* --- Pieces ---------------------------------------------------------------------------------- */
 
-/* Its owner may free it, or ask for the next one. */
-static void tell(StoreDump *dump, const Error *err)
+/* The owner may free the dump, or request the next piece. */
+static void deliver(StoreDump *dump, const Error *err)
 {
     StoreDumpPiece piece = { .bytes = buf_str(&dump->out),
                              .head = &dump->head,
@@ -136,7 +139,7 @@ static void tell(StoreDump *dump, const Error *err)
         dump->is_over = true;
         store_release(TAKE(dump->hold));
     }
-    dump->waits++; /* so that it stays until here */
+    dump->waits++; /* keeps it alive until the end of this function */
     dump->spec.done(dump->spec.context, err == NULL ? &piece : NULL, err);
     dump->waits--;
     if (dump->is_dropped && dump->waits == 0) {
@@ -144,7 +147,8 @@ static void tell(StoreDump *dump, const Error *err)
     }
 }
 
-/* How many keys come next is judged by those that came, with caution: they may be larger. */
+/* Estimates the number of keys for the next piece from the previous ones, cautiously, because the
+ * next may be larger. */
 static void set_limit(StoreDump *dump, size_t bytes)
 {
     size_t average = dump->kv_count == 0 ? 1 : bytes / dump->kv_count + 1;
@@ -163,7 +167,7 @@ static int64_t ttl_of(const StoreDump *dump, int64_t lease)
     return 0;
 }
 
-/* A lease that has ended since then has taken its keys with it. */
+/* The keys of a lease that has expired since then are deleted as well. */
 static void finish_piece(StoreDump *dump)
 {
     size_t start = dump->out.len;
@@ -188,32 +192,32 @@ static void finish_piece(StoreDump *dump)
     arena_reset(&dump->arena);
     Error err;
     if (!is_empty) {
-        tell(dump, NULL);
-    } else if (!store_dump_next(dump, &err)) { /* all of its keys were left out */
-        tell(dump, &err);
+        deliver(dump, NULL);
+    } else if (!store_dump_next(dump, &err)) { /* all of its keys were omitted */
+        deliver(dump, &err);
     }
 }
 
 /* --- Leases ---------------------------------------------------------------------------------- */
 
-static void ask_leases(StoreDump *dump);
+static void query_leases(StoreDump *dump);
 
-static void lease_came(void *context, const StoreLease *lease, const Error *err)
+static void on_lease(void *context, const StoreLease *lease, const Error *err)
 {
     StoreDump *dump = context;
     dump->waits--;
     if (dump->is_dropped) {
         destroy(dump);
     } else if (err != NULL && err->kind != ERROR_NOT_FOUND) {
-        tell(dump, err);
+        deliver(dump, err);
     } else {
         dump->leases[dump->lease_asked - 1].ttl_s =
             err == NULL && lease->remaining_s > 0 ? lease->ttl_s : 0;
-        ask_leases(dump);
+        query_leases(dump);
     }
 }
 
-static void ask_leases(StoreDump *dump)
+static void query_leases(StoreDump *dump)
 {
     Error err;
     if (dump->lease_asked == dump->lease_count) {
@@ -221,16 +225,16 @@ static void ask_leases(StoreDump *dump)
         return;
     }
     int64_t id = dump->leases[dump->lease_asked++].id;
-    if (store_lease_time_to_live(dump->spec.store, id, false, lease_came, dump, &err)) {
+    if (store_lease_time_to_live(dump->spec.store, id, false, on_lease, dump, &err)) {
         dump->waits++;
     } else {
-        tell(dump, &err);
+        deliver(dump, &err);
     }
 }
 
 /* --- Keys ------------------------------------------------------------------------------------ */
 
-static void note_lease(StoreDump *dump, int64_t lease)
+static void remember_lease(StoreDump *dump, int64_t lease)
 {
     for (uint32_t i = 0; i < dump->lease_count; i++) {
         if (dump->leases[i].id == lease) {
@@ -240,7 +244,7 @@ static void note_lease(StoreDump *dump, int64_t lease)
     dump->leases[dump->lease_count++] = (LeaseTime){ .id = lease };
 }
 
-static void take_keys(StoreDump *dump, const StoreOpReply *reply)
+static void collect_keys(StoreDump *dump, const StoreOpReply *reply)
 {
     dump->kvs = ARENA_ARRAY(&dump->arena, StoreKv, reply->kv_count);
     dump->leases = ARENA_ARRAY(&dump->arena, LeaseTime, reply->kv_count);
@@ -252,7 +256,7 @@ static void take_keys(StoreDump *dump, const StoreOpReply *reply)
                 dump->spec.leaves_out(dump->spec.context, kv.key)) {
                 continue;
             }
-            note_lease(dump, kv.lease);
+            remember_lease(dump, kv.lease);
         }
         kv.key = arena_copy(&dump->arena, kv.key);
         kv.value = arena_copy(&dump->arena, kv.value);
@@ -260,7 +264,7 @@ static void take_keys(StoreDump *dump, const StoreOpReply *reply)
     }
 }
 
-/* Behind the longest keys no longer one can stand. */
+/* The next key is `last` and a NUL, unless that would exceed the maximum length. */
 static void set_next(StoreDump *dump, Str last)
 {
     bool is_longest = last.len == STORE_KEY_MAX;
@@ -288,10 +292,10 @@ static void fail(StoreDump *dump, const Error *err)
                   "try again",
                   (long long)dump->head.revision);
     }
-    tell(dump, &why);
+    deliver(dump, &why);
 }
 
-static void keys_came(void *context, const StoreReply *reply, const Error *err)
+static void on_keys(void *context, const StoreReply *reply, const Error *err)
 {
     StoreDump *dump = context;
     dump->waits--;
@@ -311,8 +315,8 @@ static void keys_came(void *context, const StoreReply *reply, const Error *err)
     if (range->more) {
         set_next(dump, range->kvs[range->kv_count - 1].key);
     }
-    take_keys(dump, range);
-    ask_leases(dump);
+    collect_keys(dump, range);
+    query_leases(dump);
 }
 
 bool store_dump_next(StoreDump *dump, Error *err)
@@ -324,7 +328,7 @@ bool store_dump_next(StoreDump *dump, Error *err)
                    .revision = dump->head.revision,
                    .limit = dump->limit };
     buf_reset(&dump->out);
-    if (!store_op(dump->spec.store, &op, keys_came, dump, err)) {
+    if (!store_op(dump->spec.store, &op, on_keys, dump, err)) {
         return false;
     }
     dump->waits++;

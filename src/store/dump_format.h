@@ -1,18 +1,20 @@
-/* A dump: the keys of a store as of one revision, as bytes that every backend can write and load.
+/* A dump: the keys of a store as of one revision, in a format that every backend can write and
+ * load.
  *
- *     "eden.store/1\n"  revision:8  length:1  id            whose it is, and as of when
- *     'k'  key length:4  value length:4  key  value         a key, in the order of the keys
- *     'l'  key length:4  value length:4  lease:8  ttl:8  key  value      one with a lease
+ *     "eden.store/1\n"  revision:8  length:1  id            header
+ *     'k'  key length:4  value length:4  key  value         a key; keys are sorted
+ *     'l'  key length:4  value length:4  lease:8  ttl:8  key  value      a key with a lease
  *     'e'  count:8  content:64  digest:64                   the end
  *
- * Numbers are big-endian. `content` is the SHA-256 of all records, as digits: two stores have the same
- * keys and values when it is the same. `digest` is the SHA-256 of everything before the first record,
- * the count and `content`, so that each byte is under it. Revisions of keys are not in it, since no store
- * can be told which ones to give; neither is the history.
+ * Integers are big-endian. `content` is the SHA-256 of all records in hexadecimal: it is equal if
+ * and only if two stores have the same keys and values. `digest` is the SHA-256 of everything
+ * before the first record, the count and `content`, so that it covers every byte. Revisions of keys
+ * are not included, because no store can be told which ones to assign; neither is the history.
  *
- * In place of a record there may be 'x' length:2 text: whoever wrote it could not go on, and says why. */
+ * In place of a record there may be 'x' length:2 text: the writer failed, for this reason. */
 #pragma once
 
+#include "base/buf.h"
 #include "store/store.h"
 #include "sys/sha256.h"
 
@@ -35,12 +37,37 @@ typedef struct StoreDumpHead {
 
 typedef struct StoreDumpRecord {
     Str key, value;
-    int64_t lease; /* 0: none */
+    int64_t lease; /* 0: no lease */
     int64_t ttl_s; /* of the lease */
 } StoreDumpRecord;
 
 typedef struct StoreDumpEnd {
-    int64_t count; /* of records */
-    int64_t bytes; /* of the dump */
+    int64_t count; /* number of records */
+    int64_t bytes; /* size of the dump */
     char content[SHA256_HEX + 1], digest[SHA256_HEX + 1];
 } StoreDumpEnd;
+
+/* --- Integers and strings -------------------------------------------------------------------- */
+
+static inline void dump_put_number(Buf *out, uint32_t bytes, uint64_t number)
+{
+    for (uint32_t i = bytes; i > 0; i--) {
+        buf_put_char(out, (char)(number >> 8 * (i - 1)));
+    }
+}
+
+/* Consumes an integer from `text`, which must be long enough. */
+static inline uint64_t dump_take_number(Str *text, uint32_t bytes)
+{
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        number = number << 8 | (unsigned char)text->data[i];
+    }
+    *text = str_from_offset(*text, bytes);
+    return number;
+}
+
+static inline bool dump_is_text(char c)
+{
+    return c >= ' ' && c <= '~';
+}

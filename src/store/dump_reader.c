@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/bug.h"
-#include "store/dump_number.h"
+#include "store/dump_format.h"
 
 enum {
     STATE_MAGIC,
@@ -22,7 +22,7 @@ enum {
 enum {
     KEY_HEAD = 4 + 4,
     LEASED_HEAD = KEY_HEAD + 8 + 8,
-    END_COUNTED = 8 + SHA256_HEX, /* of the end, what its digest is about */
+    END_COUNTED = 8 + SHA256_HEX, /* the part of the end that its digest covers */
 };
 
 static void expect(StoreDumpReader *reader, uint8_t state, size_t bytes)
@@ -149,7 +149,7 @@ static bool take_end(StoreDumpReader *reader, Str block, Error *err)
         return error_set(err, ERROR_INVALID, "damaged: its records do not match their checksum");
     }
     if (count != (uint64_t)end->count) {
-        return error_set(err, ERROR_INVALID, "it has %lld keys, but says that there are %llu",
+        return error_set(err, ERROR_INVALID, "it has %lld keys, but its end record specifies %llu",
                          (long long)end->count, (unsigned long long)count);
     }
     expect(reader, STATE_WHOLE, 0);
@@ -160,7 +160,7 @@ static bool take_broken(StoreDumpReader *reader, Str block, Error *err)
 {
     uint64_t len = dump_take_number(&block, 2);
     if (len == 0 || len > STORE_DUMP_WHY_MAX) {
-        return damaged(reader, "invalid reason for its end", err);
+        return damaged(reader, "invalid failure record", err);
     }
     expect(reader, STATE_WHY, (size_t)len);
     return true;
@@ -170,14 +170,14 @@ static bool take_why(const StoreDumpReader *reader, Str block, Error *err)
 {
     for (size_t i = 0; i < block.len; i++) {
         if (!dump_is_text(block.data[i])) {
-            return damaged(reader, "invalid reason for its end", err);
+            return damaged(reader, "invalid failure record", err);
         }
     }
     return error_set(err, ERROR_UNAVAILABLE,
                      "it is incomplete, because writing it failed: %" STR_FMT, STR_ARG(block));
 }
 
-/* --- All of it ------------------------------------------------------------------------------- */
+/* --- Reader ---------------------------------------------------------------------------------- */
 
 static bool take_block(StoreDumpReader *reader, Str block, Error *err)
 {
@@ -191,11 +191,11 @@ static bool take_block(StoreDumpReader *reader, Str block, Error *err)
     case STATE_END: return take_end(reader, block, err);
     case STATE_BROKEN: return take_broken(reader, block, err);
     case STATE_WHY: return take_why(reader, block, err);
-    default: BUG("a dump that failed is read on");
+    default: BUG("reading on after a dump failed");
     }
 }
 
-/* What is there as a whole need not be copied. */
+/* A block that is complete in the input is not copied. */
 static bool next_block(StoreDumpReader *reader, Str *bytes, Str *out)
 {
     size_t missing = reader->wanted - reader->block.len;
@@ -212,7 +212,7 @@ static bool next_block(StoreDumpReader *reader, Str *bytes, Str *out)
     return count == missing;
 }
 
-bool store_dump_reader_take(StoreDumpReader *reader, Str *bytes, Error *err)
+bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err)
 {
     Str block;
     while (bytes->len > 0 && reader->state != STATE_WHOLE) {
@@ -224,14 +224,14 @@ bool store_dump_reader_take(StoreDumpReader *reader, Str *bytes, Error *err)
     return true;
 }
 
-bool store_dump_reader_is_whole(const StoreDumpReader *reader)
+bool store_dump_reader_is_complete(const StoreDumpReader *reader)
 {
     return reader->state == STATE_WHOLE;
 }
 
 bool store_dump_reader_finish(const StoreDumpReader *reader, Error *err)
 {
-    return store_dump_reader_is_whole(reader) ||
+    return store_dump_reader_is_complete(reader) ||
            error_set(err, ERROR_INVALID, "truncated: it ends at byte %lld, after %lld keys",
                      (long long)reader->end.bytes, (long long)reader->end.count);
 }

@@ -1,15 +1,14 @@
-/* A dump (dump_format.h) read piece by piece as it comes, and checked on the way. Pure; needs memory for one
- * record.
+/* Parses and verifies a dump (dump_format.h) incrementally. Pure; needs memory for one record.
  *
- * Whoever takes the records must not believe any of them before the end was taken: only the digest
- * there tells that they are what was written. */
+ * Records must not be trusted before the end was read: only the digest there proves that they are
+ * intact. */
 #pragma once
 
 #include "base/buf.h"
 #include "store/dump_format.h"
 
-/* Each may fail with an error of its own, which ends the reading. What they are given is borrowed for the
- * call. NULL: nobody wants it. */
+/* Each function may fail, which ends reading. Arguments are valid during the call. NULL:
+ * ignored. */
 typedef struct StoreDumpSink {
     bool (*head)(void *context, const StoreDumpHead *head, Error *err);
     bool (*record)(void *context, const StoreDumpRecord *record, Error *err);
@@ -19,11 +18,11 @@ typedef struct StoreDumpSink {
 typedef struct StoreDumpReader {
     StoreDumpSink sink;
     StoreDumpHead head;
-    StoreDumpEnd end; /* `count` and `bytes` as far as it was read */
-    Buf block;        /* what comes next, as far as it is there */
+    StoreDumpEnd end; /* `count` and `bytes` so far */
+    Buf block;        /* the next block, as far as it is received */
     Buf last_key;
     Sha256 content, digest;
-    size_t wanted; /* bytes of the block */
+    size_t wanted; /* size of the block */
     size_t key_len;
     StoreDumpRecord record;
     uint8_t state;
@@ -33,11 +32,11 @@ void store_dump_reader_init(StoreDumpReader *reader, const StoreDumpSink *sink);
 void store_dump_reader_clear(StoreDumpReader *reader);
 DEFINE_AUTO_CLEAR(StoreDumpReader, store_dump_reader_clear)
 
-/* Takes from the front of `bytes` until they or the dump end: what is left then is not of it. Fails with
- * ERROR_INVALID for what is damaged, and with ERROR_UNAVAILABLE when the writer says that it could
- * not go on; then it is over. */
-MUST_CHECK bool store_dump_reader_take(StoreDumpReader *reader, Str *bytes, Error *err);
-/* All of it is there and was checked; `end` says what it is. */
-bool store_dump_reader_is_whole(const StoreDumpReader *reader);
-/* There are no more bytes. Fails when the dump is not whole. */
+/* Consumes `bytes` until they or the dump end; what remains does not belong to the dump. Fails with
+ * ERROR_INVALID for damaged input, and with ERROR_UNAVAILABLE if the writer recorded a failure. No
+ * more calls are allowed after that. */
+MUST_CHECK bool store_dump_reader_feed(StoreDumpReader *reader, Str *bytes, Error *err);
+/* The dump is complete and verified; `end` is valid. */
+bool store_dump_reader_is_complete(const StoreDumpReader *reader);
+/* Call it at the end of the input. Fails if the dump is incomplete. */
 MUST_CHECK bool store_dump_reader_finish(const StoreDumpReader *reader, Error *err);

@@ -1,10 +1,10 @@
-/* What a backend keeps: the keys as they are now, the log of all changes, the leases. Functions
- * wait, and belong to the thread that holds the engine.
+/* The storage of a backend: current keys, the log of all changes, leases. Functions block, and may
+ * only be called by the thread that currently owns the engine.
  *
- * A change has an id: its revision and its number within that, so that ids grow as changes do. The
- * row of a key has the id of its last change; a deleted key stays as a row with version 0 until its
- * deletion is purged. A change has the id of the one before it of the same key. So a value is
- * there once, and going back in time means following ids. */
+ * A change has an id: its revision and its number within the revision, so ids increase with time.
+ * The row of a key has the id of its last change; a deleted key remains as a row with version 0
+ * until its deletion is purged. A change has the id of the previous change of the same key. So each
+ * value is stored once, and reading the past means following ids. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,14 +12,14 @@
 #include "base/str.h"
 
 enum {
-    ID_BITS = 20 /* of an id are the number within the revision */
+    ID_BITS = 20 /* low bits of an id: the number within the revision */
 };
 
 static inline int64_t id_make(int64_t revision, int64_t number)
 {
     return revision << ID_BITS | number;
 }
-/* What a change takes, more or less, beside its key and value. */
+/* Approximate size of a change in addition to its key and value. */
 enum {
     CHANGE_OVERHEAD = 64
 };
@@ -31,7 +31,7 @@ static inline int64_t id_revision(int64_t id)
 
 typedef struct KeyRow {
     Str key;
-    int64_t id; /* 0: there is no such row */
+    int64_t id; /* 0: no such row */
     int64_t version, create_revision, lease;
 } KeyRow;
 
@@ -41,25 +41,26 @@ typedef struct ChangeRow {
     Str value;
     bool deleted;
     int64_t version, create_revision, lease;
-    int64_t before; /* the id of the change before; 0: none. It may have been purged since */
+    int64_t before; /* id of the previous change; 0: none. It may have been purged since */
 } ChangeRow;
 
 typedef struct EngineState {
     int64_t revision;
-    int64_t compacted; /* nobody reads as of an earlier revision, or watches from this one on */
-    int64_t purged;    /* the id up to which rows that nobody can ask for are gone */
-    /* Known to the writer alone: */
-    int64_t log_bytes; /* of the changes behind `compacted` */
-    int64_t log_start; /* of those that were compacted since the store was opened */
+    int64_t compacted; /* earlier revisions can no longer be read, nor watched from */
+    int64_t purged;    /* unreachable rows are removed up to this id */
+    /* Only used by the writer: */
+    int64_t log_bytes; /* size of the changes after `compacted` */
+    int64_t log_start; /* size of the changes compacted since the store was opened */
 } EngineState;
 
 typedef struct KeyWalk {
-    Str key, end; /* as of a StoreOp */
+    Str key, end; /* see StoreOp */
     bool descending;
-    int64_t lease; /* if not 0: those of that lease, in any order, whatever their key */
+    int64_t lease; /* if not 0: all keys of that lease, in any order */
 } KeyWalk;
 
-/* False ends the walk; rows are borrowed for the call. Nothing may be changed meanwhile. */
+/* Returns false to stop. Rows are valid during the call. The engine must not be modified
+ * meanwhile. */
 typedef bool KeyVisit(void *context, const KeyRow *row);
 typedef bool ChangeVisit(void *context, const ChangeRow *row);
 typedef bool SizeVisit(void *context, int64_t id, int64_t bytes);
@@ -68,18 +69,18 @@ typedef void LeaseVisit(void *context, int64_t id, int64_t ttl_s);
 typedef struct Engine Engine;
 
 typedef struct EngineKind {
-    /* All that follows lies between begin and commit or rollback, and sees one state. */
+    /* All functions below require a transaction (begin to commit or rollback), and see one state. */
     bool (*begin)(Engine *engine, bool writing, Error *err);
-    /* Durable when true; as if nothing had happened when false. */
+    /* Durable if it returns true; otherwise nothing was changed. */
     bool (*commit)(Engine *engine, Error *err);
     void (*rollback)(Engine *engine);
-    /* A part that can be taken back by itself. */
+    /* A savepoint, which can be rolled back separately. */
     bool (*mark)(Engine *engine, Error *err);
     bool (*keep)(Engine *engine, Error *err);
     bool (*undo)(Engine *engine, Error *err);
 
     bool (*get_state)(Engine *engine, EngineState *out, Error *err);
-    /* Only compacted and purged: the revision follows from the log. */
+    /* Only compacted and purged: the revision is derived from the log. */
     bool (*set_state)(Engine *engine, const EngineState *state, Error *err);
 
     bool (*find_key)(Engine *engine, Str key, KeyRow *out, Error *err); /* `out->key` is `key` */
@@ -88,11 +89,11 @@ typedef struct EngineKind {
     bool (*set_key)(Engine *engine, const KeyRow *row, Error *err);
     bool (*drop_key)(Engine *engine, Str key, Error *err);
 
-    /* `out` is borrowed until the next call of get_change or a writing one; id 0: there is none. */
+    /* `out` is valid until the next get_change or write; its id is 0 if there is none. */
     bool (*get_change)(Engine *engine, int64_t id, ChangeRow *out, Error *err);
     bool (*walk_changes)(Engine *engine, int64_t from_id, ChangeVisit *visit, void *context,
                          Error *err);
-    /* How large they are, without reading their values. */
+    /* Sizes without reading values. */
     bool (*walk_sizes)(Engine *engine, int64_t from_id, SizeVisit *visit, void *context,
                        Error *err);
     bool (*add_change)(Engine *engine, const ChangeRow *row, Error *err);
@@ -103,19 +104,22 @@ typedef struct EngineKind {
     bool (*drop_lease)(Engine *engine, int64_t id, Error *err);
     bool (*walk_leases)(Engine *engine, LeaseVisit *visit, void *context, Error *err);
 
-    /* Outside of begin and commit. Called by whoever writes after the answers are out. */
+    /* Outside of a transaction. Called by the writer once callers are notified. */
     void (*tidy)(Engine *engine);
     int64_t (*bytes)(Engine *engine);
-    int64_t (*spare)(Engine *engine); /* bytes in its file that are free to be used again */
+    int64_t (*spare)(Engine *engine); /* free bytes inside its file */
     void (*close)(Engine *engine);
 } EngineKind;
 
 struct Engine {
     const EngineKind *kind;
-    /* Writing makes no sense any more before the store is opened anew: `broken_text` says why. */
+    /* Writing is impossible until the store is reopened; the reason is in `broken_text`. */
     bool broken;
-    bool full;  /* the last failure was for want of room */
-    bool tight; /* there is little room: what gathers beside the file is to stay small */
-    bool lost;  /* and that is why: its files are not those any more that would be opened then */
+    bool full;  /* the last failure was a full disk */
+    bool tight; /* the disk is nearly full: files next to the database must stay small */
+    bool lost;  /* the reason: its files were removed or replaced */
     char broken_text[200];
 };
+
+/* An in-memory engine, for simulation and tests. */
+Engine *memory_engine_new(void);

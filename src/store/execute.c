@@ -1,3 +1,7 @@
+/* The semantics of transactions on an engine. Compares are evaluated first, then one branch runs;
+ * all changes of a transaction get the same revision and consecutive numbers in it. Whatever can
+ * fail is checked before the first change, because a rollback to a savepoint is expensive. See
+ * engine.h for how ids make a history. */
 #include "store/execute.h"
 
 #include "store/request.h"
@@ -11,7 +15,7 @@ typedef struct Execution {
     EngineState *state;
     Arena *arena;
     Changes *changes;
-    int64_t next_number; /* of the next change; 0: nothing changed yet */
+    int64_t next_number; /* of the next change; 0: no change yet */
     size_t reply_bytes;
     Error *err;
 } Execution;
@@ -26,7 +30,7 @@ static bool charge(Execution *x, size_t bytes)
 
 static bool too_large(Execution *x)
 {
-    return error_set(x->err, ERROR_LIMIT, "the response has more than %d bytes; request less",
+    return error_set(x->err, ERROR_LIMIT, "the response exceeds %d bytes; narrow the request",
                      STORE_REPLY_MAX);
 }
 
@@ -44,7 +48,7 @@ static bool check_revision(Execution *x, int64_t revision)
     return true;
 }
 
-/* The last change up to `revision`; its id is 0 when the key was not there then. */
+/* The last change up to `revision`; its id is 0 if the key did not exist then. */
 static bool change_as_of(Execution *x, int64_t id, int64_t revision, ChangeRow *out)
 {
     *out = (ChangeRow){ 0 };
@@ -85,8 +89,8 @@ static StoreKv kv_of_change(Arena *arena, const ChangeRow *row, bool with_value)
     };
 }
 
-/* What the range shows of a key; id 0: nothing. */
-static bool look(Ranging *ranging, const KeyRow *row, ChangeRow *out)
+/* The change that the range returns for a key; id 0: none. */
+static bool find_visible(Ranging *ranging, const KeyRow *row, ChangeRow *out)
 {
     Execution *x = ranging->x;
     const StoreOp *op = ranging->op;
@@ -114,7 +118,7 @@ static bool range_visit(void *context, const KeyRow *row)
     Execution *x = ranging->x;
     const StoreOp *op = ranging->op;
     ChangeRow change;
-    if (!look(ranging, row, &change)) {
+    if (!find_visible(ranging, row, &change)) {
         ranging->failed = true;
         return false;
     }
@@ -172,7 +176,7 @@ static bool execute_range(Execution *x, const StoreOp *op, StoreOpReply *reply)
     return !ranging.failed;
 }
 
-/* --- Changing -------------------------------------------------------------------------------- */
+/* --- Changes --------------------------------------------------------------------------------- */
 
 static bool next_id(Execution *x, int64_t *out)
 {
@@ -184,7 +188,7 @@ static bool next_id(Execution *x, int64_t *out)
     return true;
 }
 
-/* What was there before, for events and answers. */
+/* The previous value, for events and responses. */
 static bool previous_of(Execution *x, const KeyRow *row, StoreKv *out)
 {
     ChangeRow change;
@@ -198,7 +202,7 @@ static bool previous_of(Execution *x, const KeyRow *row, StoreKv *out)
     return true;
 }
 
-static void note(Execution *x, const StoreEvent *event)
+static void add_event(Execution *x, const StoreEvent *event)
 {
     Changes *changes = x->changes;
     changes->bytes += sizeof *event + event->kv.key.len + event->kv.value.len +
@@ -211,7 +215,8 @@ static void note(Execution *x, const StoreEvent *event)
     }
 }
 
-/* Gives a change of `row` its id and writes both; `event` is complete but for what was before. */
+/* Assigns an id to a change of `row` and writes both. `event` is complete except for the previous
+ * value. */
 static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *event)
 {
     Engine *engine = x->engine;
@@ -219,7 +224,7 @@ static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *e
     if (!next_id(x, &id)) {
         return false;
     }
-    /* Beyond what memory holds, nobody is going to look at what was before. */
+    /* Beyond the limit of changes in memory, the previous value is not needed. */
     event->has_previous = row->version > 0;
     if (event->has_previous && !x->changes->cut && !previous_of(x, row, &event->previous)) {
         return false;
@@ -233,11 +238,11 @@ static bool change(Execution *x, const KeyRow *row, ChangeRow *to, StoreEvent *e
     }
     x->state->log_bytes += (int64_t)(to->key.len + to->value.len) + CHANGE_OVERHEAD;
     event->kv.mod_revision = id_revision(id);
-    note(x, event);
+    add_event(x, event);
     return true;
 }
 
-/* The same for an answer. */
+/* The same for a response. */
 static bool reply_previous(Execution *x, const KeyRow *row, StoreKv *out)
 {
     return previous_of(x, row, out) &&
@@ -312,7 +317,7 @@ static bool delete_rows(Execution *x, const Collecting *rows, StoreKvs *previous
     return true;
 }
 
-/* Deletes what the walk finds, in pieces, so that memory does not depend on how much that is. */
+/* Deletes the keys of a walk in batches, so that memory use is bounded. */
 static bool delete_walk(Execution *x, KeyWalk walk, StoreKvs *previous, int64_t *count)
 {
     for (;;) {
@@ -407,7 +412,7 @@ static bool compare_holds(Execution *x, const StoreCompare *compare, bool *out)
     return true;
 }
 
-/* What can fail is looked at before the first change, so that hardly ever one must be undone. */
+/* What can fail is checked before the first change, so a rollback is rarely needed. */
 static bool check_ops(Execution *x, const StoreOp *ops, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {

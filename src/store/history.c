@@ -6,10 +6,10 @@
 #include "base/memory.h"
 
 enum {
-    PARTS = 64,                  /* a point for each such part of a limit */
-    FREED = 16,                  /* a part of `keep_bytes` */
-    SLACK = 8,                   /* a part of `keep_revisions` */
-    PLACES = HISTORY_POINTS / 4, /* points that stay when there are too many */
+    PARTS = 64,                  /* points are recorded at this fraction of a limit */
+    FREED = 16,                  /* fraction of `keep_bytes` */
+    SLACK = 8,                   /* fraction of `keep_revisions` */
+    PLACES = HISTORY_POINTS / 4, /* number of points to retain when there are too many */
 };
 
 void history_clear(History *history)
@@ -23,9 +23,9 @@ static bool is_part(int64_t distance, int64_t whole)
     return whole > 0 && distance * PLACES >= whole;
 }
 
-/* What is close to the one before goes, compared with all that there is: so old points do not become
- * fewer and fewer while new ones come. At most PLACES stay for each of the three distances, and the
- * last. */
+/* Removes points that are close to the previous one in relation to the total, so that old points do
+ * not get ever sparser while new ones are added. At most PLACES remain for each of the three
+ * distances, and the last. */
 static void thin_out(History *history)
 {
     const HistoryPoint *points = history->points, *last = &points[history->count - 1];
@@ -43,7 +43,7 @@ static void thin_out(History *history)
     history->count = kept;
 }
 
-/* Those that are compacted already are of no use. */
+/* Compacted points are useless. */
 static void drop_compacted(History *history, int64_t compacted)
 {
     uint32_t gone = 0;
@@ -108,7 +108,7 @@ const HistoryPoint *history_due(const History *history, const EngineState *state
         if (point->revision <= state->compacted) {
             continue;
         }
-        /* Up to the first one that makes enough room. */
+        /* Up to the first point that frees enough. */
         bool frees = is_large && (due == NULL || due->bytes - state->log_start < excess);
         if (!frees && !is_old(history, point, state, now_ms)) {
             break;

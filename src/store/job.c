@@ -1,4 +1,4 @@
-/* Calls on their way: counted, handed on, answered. */
+/* Calls on their way through the store: counted, queued, completed. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -58,7 +58,7 @@ void job_answer(Job *job)
 
 bool job_admit(LocalStore *store, size_t bytes, Error *err)
 {
-    if (store->closing) { /* set by this thread */
+    if (store->closing) { /* only set by this thread */
         return error_set(err, ERROR_UNAVAILABLE, "the store is closing");
     }
     if (store->pending >= STORE_PENDING_MAX ||
@@ -77,7 +77,7 @@ static void count_in(LocalStore *store, Job *job)
     }
 }
 
-void job_leaves(LocalStore *store, const Job *job)
+void job_uncount(LocalStore *store, const Job *job)
 {
     if (job->bytes > 0) {
         store->pending--;
@@ -85,7 +85,7 @@ void job_leaves(LocalStore *store, const Job *job)
     }
 }
 
-static void hand_on(LocalStore *store, JobList *list, Job *job, Worker *worker)
+static void enqueue(LocalStore *store, JobList *list, Job *job, Worker *worker)
 {
     pthread_mutex_lock(&store->mutex);
     job_list_add(list, job);
@@ -102,7 +102,7 @@ void store_start_write(LocalStore *store, Job *job)
     count_in(store, job);
     store->writes_called++;
     if (!store->threaded) {
-        hand_on(store, &store->writes, job, NULL);
+        enqueue(store, &store->writes, job, NULL);
         return;
     }
     pthread_mutex_lock(&store->mutex);
@@ -120,14 +120,14 @@ void store_start_read(LocalStore *store, Job *job)
     if (job->after > store->writes_answered) {
         job_list_add(&store->held, job);
     } else {
-        hand_on(store, &store->reads, job, store->read_worker);
+        enqueue(store, &store->reads, job, store->read_worker);
     }
 }
 
 void store_release_reads(LocalStore *store)
 {
     while (store->held.first != NULL && store->held.first->after <= store->writes_answered) {
-        hand_on(store, &store->reads, job_list_take(&store->held), store->read_worker);
+        enqueue(store, &store->reads, job_list_take(&store->held), store->read_worker);
     }
 }
 
@@ -137,7 +137,7 @@ void store_start_verify(LocalStore *store, Job *job)
     if (store->threaded && store->verify_worker == NULL) {
         store->verify_worker = worker_new(work_verify, store);
     }
-    hand_on(store, &store->checks, job, store->verify_worker);
+    enqueue(store, &store->checks, job, store->verify_worker);
 }
 
 void store_start_answer(LocalStore *store, Job *job)

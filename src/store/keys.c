@@ -62,7 +62,7 @@ static void put_part(Buf *out, Str part)
     }
 }
 
-/* Up to the first part that is not given; true when there was none such. */
+/* Writes up to the first missing part. Returns true if none was missing. */
 static bool put_key(Buf *out, Str prefix, KeyKind kind, const Str *parts, uint32_t count)
 {
     buf_put(out, prefix);
@@ -97,7 +97,7 @@ Str key_make_prefix(Arena *arena, Str prefix, KeyKind kind, const Str *parts, ui
     return buf_str(&out);
 }
 
-/* Only what put_part writes: one key has one spelling. */
+/* Accepts only what put_part writes, so that every key has one spelling. */
 static bool parse_part(Arena *arena, Str word, Str *out)
 {
     Buf part = buf_make_in(arena, BUF_UNLIMITED);

@@ -1,8 +1,8 @@
-/* How keys are spelled: here and nowhere else. Pure.
+/* The spelling of all keys, which no other file contains. Pure.
  *
- * A key is the store's prefix and the words of its kind; what varies stands in them as parts. In a
- * part any byte may stand: those that would mean something else are written as %2F and so on, so
- * that every key leads back to its parts, and no part can reach into another key. */
+ * A key is the store's prefix followed by the pattern of its kind, whose parts vary. A part may
+ * contain any byte; special ones are written as %2F and so on, so that every key can be parsed into
+ * its parts, and no part can reach into another key. */
 #pragma once
 
 #include "base/arena.h"
@@ -62,16 +62,15 @@ enum {
 };
 
 uint32_t key_part_count(KeyKind kind);
-/* Which part is the name of a node; false: none is. */
+/* The index of the part that is a node name; false if there is none. */
 bool key_node_part(KeyKind kind, uint32_t *part);
 
-/* All parts, none of them empty: anything else is a bug of the caller. */
+/* All parts are required and must not be empty: anything else is a bug of the caller. */
 Str key_make(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count);
-/* What all keys of the kind with these first parts start with, up to the next part; for ranges and
- * watches. */
+/* The common prefix of all keys of this kind with these first parts, for ranges and watches. */
 Str key_make_prefix(Arena *arena, Str prefix, KeyKind kind, const Str *parts, uint32_t count);
-/* False when it is no key of ours. `parts` has room for KEYS_PARTS_MAX. */
+/* Returns false if it is not one of our keys. `parts` must have space for KEYS_PARTS_MAX. */
 bool key_parse(Arena *arena, Str prefix, Str key, KeyKind *kind, Str *parts);
 
-/* A number as a part, so that the order of the keys is that of the numbers. */
+/* An integer as a part, so that keys are in numeric order. */
 Str key_sequence(Arena *arena, uint64_t number);

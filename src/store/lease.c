@@ -1,4 +1,4 @@
-/* Leases: who holds the time of each is the loop's thread; the file only knows that they are. */
+/* Leases. Their remaining time is only tracked by the loop thread; the file just lists them. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -7,16 +7,16 @@
 
 enum {
     LEASES_FIRST = 64,
-    RETRY_MS = 1000, /* of deleting the keys of one that is over, when that failed */
+    RETRY_MS = 1000, /* for deleting the keys of an expired lease, after a failure */
 };
 
 struct Lease {
     LocalStore *store;
-    Lease *next; /* of its chain */
+    Lease *next; /* in its hash chain */
     int64_t id, ttl_s;
     int64_t due_ms;
     LoopTimer timer;
-    bool over; /* nothing keeps it alive any more */
+    bool over; /* expired or revoked */
 };
 
 static Lease **slot_of(Leases *leases, int64_t id)
@@ -57,10 +57,10 @@ static void grow(Leases *leases)
     leases->cap = grown.cap;
 }
 
-/* --- Their ends ------------------------------------------------------------------------------ */
+/* --- Expiration ------------------------------------------------------------------------------ */
 
-/* The timer goes on as it was started: most leases are kept alive many times before it runs, and
- * then it sees how much time is left. */
+/* The running timer is not restarted: most leases are renewed many times before it fires, and then
+ * it checks the remaining time. */
 static void renew(Lease *lease)
 {
     lease->due_ms = loop_now_ms(lease->store->base.loop) + lease->ttl_s * 1000;
@@ -120,7 +120,7 @@ static int64_t remaining_s(const Lease *lease)
     return lease->over || left <= 0 ? 0 : (left + 999) / 1000;
 }
 
-void leases_told(LocalStore *store, Job *job)
+void leases_job_done(LocalStore *store, Job *job)
 {
     Lease *lease;
     switch (job->kind) {
@@ -137,7 +137,7 @@ void leases_told(LocalStore *store, Job *job)
         if (job->ok || job->err.kind == ERROR_NOT_FOUND) {
             drop(store, job->lease);
         } else if (lease != NULL && lease->over && !loop_timer_started(&lease->timer)) {
-            /* Of one that is over; it was told why by whoever writes. */
+            /* For an expired lease; the writer has reported the reason. */
             loop_timer_start(&lease->timer, RETRY_MS);
         }
         break;
@@ -201,7 +201,7 @@ bool local_lease_grant(Store *base, int64_t ttl_s, int64_t id, bool is_reserved,
     if (!job_admit(store, sizeof(Job), err)) {
         return false;
     }
-    /* One that is taken is found again when it is written. */
+    /* A collision is detected when it is written. */
     while (id == 0) {
         id = (int64_t)(loop_random(store->base.loop) >> 1);
     }
@@ -223,7 +223,7 @@ bool local_lease_revoke(Store *base, int64_t id, StoreLeaseDone *done, void *con
     return true;
 }
 
-/* What the loop's thread knows by itself. */
+/* Completes requests that need only the loop thread's data. */
 static void answer_lease(LocalStore *store, Job *job, const Lease *lease)
 {
     job->ok = lease != NULL;

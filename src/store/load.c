@@ -1,3 +1,6 @@
+/* Loads a dump into a store: parse a group of records, grant the leases among them, write them in a
+ * few transactions, continue with the next group when the last call has completed. At the end the
+ * history is compacted, because it contains only the load itself. */
 #include "store/load.h"
 
 #include <stdlib.h>
@@ -8,9 +11,9 @@
 
 enum {
     PIECE = 64 << 10,
-    BATCH = 1 << 20, /* bytes of a transaction, after which it takes no further key */
-    /* What is written at once, and so waits for the disk once. With one more piece calls for each of the
-     * records can wait at the same time. */
+    BATCH = 1 << 20, /* bytes of a transaction, after which no further key is added */
+    /* Written at once, so that there is one fsync. Each record may be a pending call, together with
+     * those of another piece. */
     GROUP_RECORDS = 4000,
     GROUP_BYTES = 1 << 20,
 };
@@ -20,16 +23,16 @@ struct StoreLoad {
     StoreDumpReader reader;
     Arena arena; /* of the records of a group */
     VEC(StoreDumpRecord) records;
-    size_t bytes;       /* of them */
-    int64_t last_lease; /* that was granted */
-    uint32_t waits;     /* calls that are not answered */
-    bool is_ended;      /* there are no more bytes */
-    Error err;          /* the first one */
+    size_t bytes;       /* size of the records */
+    int64_t last_lease; /* the last granted lease */
+    uint32_t waits;     /* number of pending calls */
+    bool is_ended;      /* end of input */
+    Error err;          /* the first error */
     StoreLoaded loaded;
     char piece[PIECE];
 };
 
-static void go_on(StoreLoad *load);
+static void load_next_group(StoreLoad *load);
 
 static void finish(StoreLoad *load)
 {
@@ -42,7 +45,7 @@ static void finish(StoreLoad *load)
     free(load);
 }
 
-static void note(StoreLoad *load, const Error *err)
+static void note_error(StoreLoad *load, const Error *err)
 {
     if (load->err.kind == ERROR_NONE) {
         load->err = *err;
@@ -56,12 +59,12 @@ static void written(void *context, const StoreReply *reply, const Error *err)
     StoreLoad *load = context;
     load->waits--;
     if (err != NULL) {
-        note(load, err);
+        note_error(load, err);
     } else if (reply->revision > load->loaded.revision) {
         load->loaded.revision = reply->revision;
     }
     if (load->waits == 0) {
-        go_on(load);
+        load_next_group(load);
     }
 }
 
@@ -75,11 +78,11 @@ static void put_batch(StoreLoad *load, const StoreOp *ops, uint32_t count)
     load->waits++;
     if (!store_txn(load->spec.store, &txn, written, load, &err)) {
         load->waits--;
-        note(load, &err);
+        note_error(load, &err);
     }
 }
 
-/* Empties the group: whoever was called last goes on. */
+/* Writes out the group. The last completed call continues. */
 static void put_records(StoreLoad *load)
 {
     StoreOp ops[STORE_OPS_MAX];
@@ -107,31 +110,31 @@ static void put_records(StoreLoad *load)
 
 /* --- Leases ---------------------------------------------------------------------------------- */
 
-static void leases_are_there(StoreLoad *load)
+static void leases_granted(StoreLoad *load)
 {
     put_records(load);
     if (load->waits == 0) {
-        go_on(load);
+        load_next_group(load);
     }
 }
 
-/* One that is there is there for a key before. */
+/* An existing lease was granted for an earlier key. */
 static void granted(void *context, const StoreLease *lease, const Error *err)
 {
     StoreLoad *load = context;
     load->waits--;
     if (err != NULL && err->kind != ERROR_CONFLICT) {
-        note(load, err);
+        note_error(load, err);
     }
     if (load->waits == 0) {
-        leases_are_there(load);
+        leases_granted(load);
     }
 }
 
 static void grant_leases(StoreLoad *load)
 {
     Error err;
-    load->last_lease = 0; /* one that was granted before may have ended meanwhile */
+    load->last_lease = 0; /* one granted earlier may have expired meanwhile */
     for (uint32_t i = 0; i < load->records.len; i++) {
         const StoreDumpRecord *record = &load->records.items[i];
         if (record->lease == 0 || record->lease == load->last_lease) {
@@ -142,7 +145,7 @@ static void grant_leases(StoreLoad *load)
         if (!store_lease_grant(load->spec.store, record->ttl_s, record->lease, granted, load,
                                &err)) {
             load->waits--;
-            note(load, &err);
+            note_error(load, &err);
             break;
         }
     }
@@ -172,7 +175,7 @@ static bool read_piece(StoreLoad *load, Error *err)
     if (load->is_ended) {
         return store_dump_reader_finish(&load->reader, err);
     }
-    return store_dump_reader_take(&load->reader, &bytes, err) &&
+    return store_dump_reader_feed(&load->reader, &bytes, err) &&
            (bytes.len == 0 ||
             error_set(err, ERROR_INVALID, "damaged: trailing data after byte %lld",
                       (long long)load->reader.end.bytes));
@@ -182,31 +185,31 @@ static void compacted(void *context, const StoreReply *reply, const Error *err)
 {
     StoreLoad *load = context;
     if (err != NULL) {
-        note(load, err);
+        note_error(load, err);
     }
     finish(load);
 }
 
-/* Who asks for what was before learns that it is gone. */
+/* Clients that request earlier revisions learn that they are gone. */
 static void compact(StoreLoad *load)
 {
     Error err;
     if (load->loaded.revision == 0) {
         finish(load);
     } else if (!store_compact(load->spec.store, load->loaded.revision, compacted, load, &err)) {
-        note(load, &err);
+        note_error(load, &err);
         finish(load);
     }
 }
 
-/* Nothing is under way. */
-static void go_on(StoreLoad *load)
+/* Called when no call is pending. */
+static void load_next_group(StoreLoad *load)
 {
     Error err;
     while (load->err.kind == ERROR_NONE && !load->is_ended && load->records.len < GROUP_RECORDS &&
            load->bytes < GROUP_BYTES) {
         if (!read_piece(load, &err)) {
-            note(load, &err);
+            note_error(load, &err);
         }
     }
     if (load->err.kind != ERROR_NONE) {
@@ -216,12 +219,12 @@ static void go_on(StoreLoad *load)
     } else {
         grant_leases(load);
         if (load->waits == 0) {
-            leases_are_there(load);
+            leases_granted(load);
         }
     }
 }
 
-static void looked(void *context, const StoreReply *reply, const Error *err)
+static void on_empty_check(void *context, const StoreReply *reply, const Error *err)
 {
     StoreLoad *load = context;
     Error full;
@@ -231,9 +234,9 @@ static void looked(void *context, const StoreReply *reply, const Error *err)
         err = &full;
     }
     if (err != NULL) {
-        note(load, err);
+        note_error(load, err);
     }
-    go_on(load);
+    load_next_group(load);
 }
 
 bool store_load(const StoreLoadSpec *spec, Error *err)
@@ -243,7 +246,7 @@ bool store_load(const StoreLoadSpec *spec, Error *err)
     load->spec = *spec;
     arena_init(&load->arena, ARENA_UNLIMITED);
     store_dump_reader_init(&load->reader, &(StoreDumpSink){ NULL, take_record, load });
-    if (!store_op(spec->store, &all, looked, load, err)) {
+    if (!store_op(spec->store, &all, on_empty_check, load, err)) {
         store_dump_reader_clear(&load->reader);
         free(load);
         return false;

@@ -1,17 +1,18 @@
-/* A dump (dump_format.h) loaded into an empty store, in transactions of many keys. Through store.h alone.
+/* Loads a dump (dump_format.h) into an empty store, in transactions of many keys. Uses only
+ * store.h.
  *
- * What is in the store counts only when the load has ended well, for the digest stands at the end of a
- * dump: load into a store that nobody uses, and put it in its place afterwards. Keys get new revisions,
- * and there is no history; leases have their ids, and their whole time begins. */
+ * The content is only valid if the load succeeds, because the digest is at the end of a dump: load
+ * into a store that is not in use, and move it into place afterwards. Keys get new revisions, and
+ * there is no history. Leases keep their ids and start with their full TTL. */
 #pragma once
 
 #include "store/dump_format.h"
 
 typedef struct StoreLoad StoreLoad;
 
-/* Revisions that are left out behind the one of the dump, for StoreSettings.after: the store that was
- * dumped may have gone on, and whoever has seen that must not find other changes under the same
- * revisions. */
+/* Number of revisions to skip after that of the dump, for StoreSettings.after: the dumped store may
+ * have continued, and clients that have seen those revisions must not find different changes under
+ * the same numbers. */
 enum {
     STORE_LOAD_STEP = 1000 * 1000
 };
@@ -19,21 +20,21 @@ enum {
 typedef struct StoreLoaded {
     StoreDumpHead head;
     StoreDumpEnd end;
-    int64_t revision; /* of the store, all of whose history is compacted */
+    int64_t revision; /* of the store, whose entire history is compacted */
 } StoreLoaded;
 
-/* `loaded` is NULL when it failed. */
+/* `loaded` is NULL after a failure. */
 typedef void StoreLoadDone(void *context, const StoreLoaded *loaded, const Error *err);
 
 typedef struct StoreLoadSpec {
     Store *store;
-    /* Up to `size` bytes that come next; none (`*got` 0) at the end. */
+    /* Reads up to `size` bytes; sets `*got` to 0 at the end. */
     bool (*read)(void *context, char *buffer, size_t size, size_t *got, Error *err);
-    StoreLoadDone *done; /* called as that of store_txn is; then the load is freed */
+    StoreLoadDone *done; /* called as that of store_txn is; the load is freed afterwards */
     void *context;
 } StoreLoadSpec;
 
-/* Fails as store_dump_reader_take and store_txn, with ERROR_CONFLICT when the store has keys, and with
- * ERROR_INVALID when something follows the dump. The store must be closed, or `done` called, before
- * what `context` is goes. */
+/* Fails as store_dump_reader_feed and store_txn do, with ERROR_CONFLICT if the store is not empty,
+ * and with ERROR_INVALID if something follows the dump. `context` must be valid until `done` is
+ * called or the store is closed. */
 MUST_CHECK bool store_load(const StoreLoadSpec *spec, Error *err);

@@ -1,4 +1,4 @@
-/* Opening and closing, transactions, and what comes back. */
+/* Opening and closing the local backend, transactions, and completions. */
 #include "store/local_store.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "store/memory_engine.h"
+#include "store/engine.h"
 #include "store/request.h"
 #include "store/sqlite_engine.h"
 #include "sys/file.h"
@@ -20,12 +20,12 @@
     "the store of this cluster is lost: " STORE_FILE \
     " or its log was removed or replaced while it was open"
 
-/* --- What comes back ------------------------------------------------------------------------- */
+/* --- Completions ----------------------------------------------------------------------------- */
 
 static void deliver_write(LocalStore *store, Job *job)
 {
     store->writes_answered++;
-    job_leaves(store, job);
+    job_uncount(store, job);
     if (job->ok) {
         store->durable_ms = loop_now_ms(store->base.loop);
     }
@@ -35,14 +35,14 @@ static void deliver_write(LocalStore *store, Job *job)
     if (job->revision > 0) {
         store->state.revision = job->revision;
     }
-    leases_told(store, job);
+    leases_job_done(store, job);
     job_answer(job);
-    watches_told(store, job);
+    watches_write_done(store, job);
 }
 
 static void deliver_read(LocalStore *store, Job *job)
 {
-    job_leaves(store, job);
+    job_uncount(store, job);
     store->verifying = store->verifying && job->kind != JOB_VERIFY;
     if (job->kind == JOB_SCAN) {
         watches_scanned(store, job);
@@ -51,7 +51,7 @@ static void deliver_read(LocalStore *store, Job *job)
     if (job->ok && job->reply.revision > store->newest) {
         store->newest = job->reply.revision;
     }
-    leases_told(store, job);
+    leases_job_done(store, job);
     job_answer(job);
     job_free(job);
 }
@@ -73,8 +73,8 @@ static size_t take_done(LocalStore *store, JobList *written, JobList *read, JobL
     return bytes;
 }
 
-/* The threads may go on, if they had to wait for this. */
-static void told_all(LocalStore *store, size_t bytes)
+/* Lets the threads continue, if they waited for responses to be delivered. */
+static void delivered(LocalStore *store, size_t bytes)
 {
     pthread_mutex_lock(&store->mutex);
     bool waited = store->answer_bytes > ANSWERS_BYTES;
@@ -105,11 +105,11 @@ static void deliver_done(LocalStore *store)
     while ((job = job_list_take(&checked)) != NULL) {
         deliver_read(store, job);
     }
-    told_all(store, bytes);
+    delivered(store, bytes);
 }
 
-/* The owner may begin to close it from there. */
-static void tell_loss(LocalStore *store)
+/* The owner may close the store from here. */
+static void report_loss(LocalStore *store)
 {
     const StoreLoss *loss = &store->told.loss;
     bool is_news = (loss->is_lost && !store->loss_told) || (loss->is_saved && !store->saving_told);
@@ -120,8 +120,8 @@ static void tell_loss(LocalStore *store)
     }
 }
 
-/* The same. */
-static void tell_damage(LocalStore *store)
+/* The owner may close the store from here. */
+static void report_damage(LocalStore *store)
 {
     if (store->damage_told.is_there && !store->damage_is_told) {
         store->damage_is_told = true;
@@ -141,8 +141,8 @@ static void deliver(void *context)
     }
     deliver_done(store);
     store_release_reads(store);
-    tell_damage(store);
-    tell_loss(store);
+    report_damage(store);
+    report_loss(store);
 }
 
 static void answer_all(void *context)
@@ -155,7 +155,7 @@ static void answer_all(void *context)
     }
 }
 
-/* Damage that nobody reads is found before the last good backup is gone. */
+/* Finds damage in pages that are rarely read before the last good backup is gone. */
 static void verify(void *context)
 {
     LocalStore *store = context;
@@ -166,9 +166,9 @@ static void verify(void *context)
     loop_timer_start(&store->verify, store->settings.verify_ms);
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
-static LocalStore *make(Loop *loop, const StoreSettings *settings)
+static LocalStore *local_store_new(Loop *loop, const StoreSettings *settings)
 {
     LocalStore *store = memory_new(sizeof *store);
     store->base.loop = loop;
@@ -194,7 +194,7 @@ static LocalStore *make(Loop *loop, const StoreSettings *settings)
     return store;
 }
 
-static void unmake(LocalStore *store)
+static void local_store_free(LocalStore *store)
 {
     leases_clear(store);
     history_clear(&store->history);
@@ -212,7 +212,7 @@ static void unmake(LocalStore *store)
     free(store);
 }
 
-/* The engines are there; from here on nothing fails. */
+/* The engines are open; nothing fails from here on. */
 static bool start(LocalStore *store, Error *err)
 {
     Engine *engine = store->reader;
@@ -225,7 +225,7 @@ static bool start(LocalStore *store, Error *err)
         if (err->kind != ERROR_OS) {
             return false;
         }
-        damage_note(store, err); /* what else there is can be read */
+        damage_note(store, err); /* the undamaged part can still be read */
     }
     space_open(store);
     if (store->state.revision == 0) {
@@ -246,13 +246,13 @@ static void refuse_all(LocalStore *store, JobList *list)
 {
     for (Job *job; (job = job_list_take(list)) != NULL;) {
         job->ok = error_set(&job->err, ERROR_UNAVAILABLE, "the store is closing");
-        job_leaves(store, job);
+        job_uncount(store, job);
         job_answer(job);
         job_free(job);
     }
 }
 
-/* The last moment at which it can be. */
+/* The last chance to save it. */
 static void save_lost(LocalStore *store)
 {
     if (store->path != NULL && !store->writer_news.loss.is_saved &&
@@ -283,7 +283,7 @@ static void local_close(Store *base)
     loop_task_stop(store->base.loop, &store->answer_task);
     watches_clear(store);
     save_lost(store);
-    unmake(store);
+    local_store_free(store);
 }
 
 /* --- Calls ----------------------------------------------------------------------------------- */
@@ -311,7 +311,7 @@ static bool local_txn(Store *base, const StoreTxn *txn, size_t bytes, StoreDone 
     return true;
 }
 
-/* A read of nothing: every answer has the revision that it is of. */
+/* An empty read: every response has its revision. */
 static bool local_revision(Store *base, StoreDone *done, void *context, Error *err)
 {
     return local_txn(base, &(StoreTxn){ 0 }, 0, done, context, err);
@@ -411,7 +411,7 @@ static const StoreBackend local_backend = {
 
 Store *store_open_memory(Loop *loop, const StoreSettings *settings)
 {
-    LocalStore *store = make(loop, settings);
+    LocalStore *store = local_store_new(loop, settings);
     Error err;
     store->base.backend = &local_backend;
     store->writer = store->reader = memory_engine_new();
@@ -429,13 +429,13 @@ static char *path_in(const char *directory)
     return path;
 }
 
-/* The directory, its lock, and where the file is. */
-static bool enter(LocalStore *store, const char *directory, Error *err)
+/* Opens the directory, takes its lock, and sets the path of the database. */
+static bool open_directory(LocalStore *store, const char *directory, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str found = STR_EMPTY;
-    if (store->settings.existing && !store_is_there(directory)) {
+    if (store->settings.existing && !store_exists(directory)) {
         return error_set(err, ERROR_NOT_FOUND, "%s/" STORE_FILE " is missing", directory);
     }
     if (!directory_make(directory, &store->directory, err)) {
@@ -452,10 +452,10 @@ static bool enter(LocalStore *store, const char *directory, Error *err)
     return true;
 }
 
-/* What a server has saved whose file was lost. */
-static bool take_rescued(const LocalStore *store, Error *err)
+/* Adopts what a server has saved after it lost its file. */
+static bool adopt_rescued(const LocalStore *store, Error *err)
 {
-    if (!store->settings.existing || !rescue_is_there(store->path)) {
+    if (!store->settings.existing || !rescue_exists(store->path)) {
         return true;
     }
     return file_exists(store->path) ? rescue_refuse(store->path, err)
@@ -464,7 +464,7 @@ static bool take_rescued(const LocalStore *store, Error *err)
 
 static bool open_file(LocalStore *store, Error *err)
 {
-    /* SQLite would make it readable for others. Its other files get the mode of this one. */
+    /* SQLite would create it readable for other users. Its other files inherit the mode. */
     if (!directory_has(&store->directory, STORE_FILE) &&
         !directory_write(&store->directory, STORE_FILE, STR_EMPTY, true, err)) {
         return false;
@@ -477,17 +477,17 @@ static bool open_file(LocalStore *store, Error *err)
 bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
                        Store **out, Error *err)
 {
-    LocalStore *store = make(loop, settings);
+    LocalStore *store = local_store_new(loop, settings);
     store->base.backend = &local_backend;
-    bool is_entered = enter(store, directory, err) && take_rescued(store, err);
+    bool is_entered = open_directory(store, directory, err) && adopt_rescued(store, err);
     if (is_entered) {
         space_init(store);
     }
     if (!is_entered ||
-        (!open_file(store, err) && (!space_give_up(store) || !open_file(store, err))) ||
+        (!open_file(store, err) && (!space_release_all(store) || !open_file(store, err))) ||
         !start(store, err) ||
         (!loop_is_virtual(loop) && !sqlite_engine_start_checkpoints(store->writer, err))) {
-        unmake(store);
+        local_store_free(store);
         return false;
     }
     store->threaded = !loop_is_virtual(loop);
@@ -524,8 +524,8 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    LocalStore *store = make(NULL, NULL);
-    bool done = enter(store, directory, err);
+    LocalStore *store = local_store_new(NULL, NULL);
+    bool done = open_directory(store, directory, err);
     if (done && directory_has(&store->directory, STORE_FILE)) {
         done = error_set(err, ERROR_CONFLICT, "%s: a store already exists", directory);
     } else if (done) {
@@ -538,11 +538,11 @@ bool store_restore(const char *directory, const char *path, Str digest, Error *e
             file_remove(draft);
         }
     }
-    unmake(store);
+    local_store_free(store);
     return done;
 }
 
-bool store_is_there(const char *directory)
+bool store_exists(const char *directory)
 {
     AUTO_CLEAR(Directory) open = { .descriptor = -1 };
     AUTO_CLEAR(Arena) arena;
@@ -552,10 +552,10 @@ bool store_is_there(const char *directory)
     if (!directory_open(directory, &open, &err)) {
         return err.kind != ERROR_NOT_FOUND;
     }
-    /* One that has bytes is too large for this. */
+    /* A file with content exceeds the limit of 0. */
     return (!directory_read(&open, &arena, STORE_FILE, 0, &nothing, &err) &&
             err.kind != ERROR_NOT_FOUND) ||
-           rescue_is_there(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
+           rescue_exists(arena_format(&arena, "%s/" STORE_FILE "%c", directory, '\0').data);
 }
 
 bool store_is_open(const char *directory)
@@ -567,29 +567,29 @@ bool store_is_open(const char *directory)
 
 bool store_release_reserve(const char *directory, Error *err)
 {
-    LocalStore *store = make(NULL, &(StoreSettings){ .reserve = true });
-    bool ok = !store_is_there(directory) || enter(store, directory, err);
+    LocalStore *store = local_store_new(NULL, &(StoreSettings){ .reserve = true });
+    bool ok = !store_exists(directory) || open_directory(store, directory, err);
     if (ok && store->path != NULL) {
-        (void)space_give_up(store);
+        (void)space_release_all(store);
     }
-    unmake(store);
+    local_store_free(store);
     return ok;
 }
 
 void store_keep_reserve(const char *directory)
 {
-    LocalStore *store = make(NULL, &(StoreSettings){ .reserve = true });
+    LocalStore *store = local_store_new(NULL, &(StoreSettings){ .reserve = true });
     Error ignored;
-    if (store_is_there(directory) && enter(store, directory, &ignored)) {
+    if (store_exists(directory) && open_directory(store, directory, &ignored)) {
         space_init(store);
         space_open(store);
     }
-    unmake(store);
+    local_store_free(store);
 }
 
 bool store_check(const char *directory, Error *err)
 {
-    LocalStore *store = make(NULL, NULL);
+    LocalStore *store = local_store_new(NULL, NULL);
     EngineState state;
     bool ok = directory_open(directory, &store->directory, err);
     if (ok && file_lock_is_held(&store->directory, STORE_LOCK)) {
@@ -601,27 +601,28 @@ bool store_check(const char *directory, Error *err)
         ok = sqlite_engine_check(store->path, NULL, NULL, &state, err) &&
              damage_check(store, state.revision, err);
     }
-    unmake(store);
+    local_store_free(store);
     return ok;
 }
 
 bool store_can_accept(const char *directory, Error *err)
 {
-    LocalStore *store = make(NULL, NULL);
+    LocalStore *store = local_store_new(NULL, NULL);
     StoreAccepted ignored;
-    bool ok = store_is_there(directory)
-                  ? enter(store, directory, err) && damage_find_loss(store, &ignored, err)
+    bool ok = store_exists(directory)
+                  ? open_directory(store, directory, err) && damage_find_loss(store, &ignored, err)
                   : error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
-    unmake(store);
+    local_store_free(store);
     return ok;
 }
 
 bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out, Error *err)
 {
-    LocalStore *store = make(NULL, NULL);
-    bool ok = store_is_there(directory)
-                  ? enter(store, directory, err) && damage_accept(store, key, value, out, err)
-                  : error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
-    unmake(store);
+    LocalStore *store = local_store_new(NULL, NULL);
+    bool ok =
+        store_exists(directory)
+            ? open_directory(store, directory, err) && damage_accept(store, key, value, out, err)
+            : error_set(err, ERROR_NOT_FOUND, "%s: no store found", directory);
+    local_store_free(store);
     return ok;
 }

@@ -1,13 +1,13 @@
-/* The backend that keeps its rows itself, in memory or in SQLite: what its files share.
+/* Shared declarations of the local backend, which stores its rows in memory or in SQLite.
  *
- * The loop's thread owns the LocalStore. A call becomes a Job, which is handed from thread to thread and
+ * The loop thread owns the LocalStore. A call becomes a Job, which is passed between threads and
  * belongs to one at a time:
  *
- *     loop  --writes-->  writer  --written-->  loop         answered, kept in `recent`
- *     loop  --reads--->  reader  --read------>  loop         answered
+ *     loop  --writes-->  writer  --written-->  loop         completed, stored in `recent`
+ *     loop  --reads--->  reader  --read------>  loop         completed
  *
- * The lists between them are the only thing that threads share. Without threads (memory, a virtual
- * loop) the loop does the same work itself in a later turn. */
+ * The lists between them are the only data that threads share. Without threads (in memory, or on a
+ * virtual loop) the loop does the same work in a later iteration. */
 #pragma once
 
 #include <pthread.h>
@@ -30,8 +30,8 @@ typedef enum JobKind {
     JOB_READ,
     JOB_LEASE_KEYS,
     JOB_SCAN,
-    JOB_VERIFY, /* the store's own: looks at every page */
-    JOB_LEASE,  /* asks the loop's thread alone */
+    JOB_VERIFY, /* internal: reads every page */
+    JOB_LEASE,  /* only needs the loop thread */
     JOB_LEASES, /* the same */
 } JobKind;
 
@@ -43,15 +43,15 @@ struct Job {
     JobKind kind;
     Job *next;
     Arena arena;
-    size_t bytes; /* counted among those that wait; 0: one of the store's own */
+    size_t bytes; /* counted as pending; 0: internal */
 
     StoreTxn txn;
     int64_t lease, ttl_s, remaining_s;
     int64_t compact_to;
-    int64_t revision; /* that this job has made; 0: none */
-    uint64_t after;   /* of a read: so many writes must be answered first */
+    int64_t revision; /* created by this job; 0: none */
+    uint64_t after;   /* of a read: number of writes that must be completed first */
     LogScan scan;
-    LocalWatch *watch; /* of a scan; NULL: canceled meanwhile */
+    LocalWatch *watch; /* of a scan; NULL if canceled meanwhile */
 
     bool ok;
     Error err;
@@ -62,7 +62,7 @@ struct Job {
     const int64_t *ids;
     uint32_t id_count;
 
-    StoreDone *done; /* by kind one of these, all may be NULL */
+    StoreDone *done; /* one of these, by kind; may be NULL */
     StoreLeaseDone *lease_done;
     StoreLeasesDone *leases_done;
     void *context;
@@ -73,13 +73,13 @@ typedef struct JobList {
 } JobList;
 
 typedef struct StoreSpace {
-    int64_t bytes; /* that are kept back; 0: none */
-    int64_t spare; /* free inside of the store, as far as it was looked at */
-    int64_t held;  /* the size of the file that keeps them; 0: there is none */
-    bool is_short; /* what takes room is refused */
+    int64_t bytes; /* size of the reserve; 0: none */
+    int64_t spare; /* free bytes inside the database, when last checked */
+    int64_t held;  /* size of the reserve file; 0: there is none */
+    bool is_short; /* writes that need space are rejected */
 } StoreSpace;
 
-/* What the writer tells the loop beside the jobs. */
+/* What the writer reports to the loop in addition to jobs. */
 typedef struct WriterNews {
     int64_t compacted;
     int64_t bytes;
@@ -98,30 +98,30 @@ enum {
 
 typedef struct StoreDamage {
     bool is_there;
-    char text[MARK_DAMAGE_MAX]; /* with what to do */
+    char text[MARK_DAMAGE_MAX]; /* includes what to do */
 } StoreDamage;
 
 typedef struct StoreMark {
-    SlotFile file; /* closed: of a store in memory */
+    SlotFile file; /* closed for a store in memory */
     int64_t revision;
-    char id[MARK_ID_MAX]; /* of the store; empty or "-": it has none */
-    int64_t synced_us;    /* the writer's */
+    char id[MARK_ID_MAX]; /* of the store; empty or "-" if it has none */
+    int64_t synced_us;    /* only used by the writer */
 } StoreMark;
 
-/* Changes of late, for watches that are up to date or nearly. */
+/* Recent changes, for watches that are up to date or nearly. */
 typedef struct Recent {
-    Job **jobs; /* a ring of `cap`, by revision */
+    Job **jobs; /* ring of `cap` jobs, sorted by revision */
     uint32_t first, count, cap;
     size_t bytes;
-    int64_t from; /* all changes of this and later revisions are there */
+    int64_t from; /* all changes since this revision are included */
 } Recent;
 
 typedef struct Lease Lease;
 
 typedef struct Leases {
-    Lease **slots; /* chains by id */
+    Lease **slots; /* hash chains by id */
     uint32_t count, cap;
-    uint32_t granting; /* called and not answered */
+    uint32_t granting; /* pending grants */
 } Leases;
 
 typedef struct WatchList {
@@ -132,8 +132,8 @@ typedef struct Watches {
     LocalWatch *root; /* of the index by ranges */
     uint32_t count, behind;
     uint64_t made;
-    WatchList feed; /* something may be told to them */
-    WatchList wait; /* for a scan */
+    WatchList feed; /* may have something to deliver */
+    WatchList wait; /* waiting for a scan */
     uint32_t scans;
     LoopTask feed_task;
     LoopTimer progress;
@@ -143,31 +143,34 @@ typedef struct Watches {
 struct LocalStore {
     Store base;
     StoreSettings settings;
-    Engine *writer, *reader; /* the same for memory */
-    char *path;              /* of the file; NULL: memory */
+    Engine *writer, *reader; /* the same engine for memory */
+    char *path;              /* of the database; NULL for memory */
     Directory directory;
     FileLock lock;
 
-    bool threaded; /* else the loop's thread does it all */
+    bool threaded; /* otherwise the loop thread does everything */
     Worker *write_worker, *read_worker, *verify_worker;
     pthread_mutex_t mutex;
-    JobList writes, written, reads, read, checks, checked; /* with the mutex held */
-    uint32_t write_count;                                  /* the same: of `writes` */
-    uint32_t write_goal;                                   /* the same: wakes the writer */
-    WriterNews news;                                       /* the same */
-    int64_t held_revision;    /* the same: not compacted beyond it; INT64_MAX: none */
-    size_t answer_bytes;      /* the same: of what is done and not told yet */
-    bool closing;             /* the same */
-    StoreDamage damage;       /* the same */
-    StoreMark mark;           /* the same */
-    EngineState writer_state; /* the writer's */
-    StoreSpace space;         /* the same */
-    History history;          /* the same */
-    WriterNews writer_news;   /* the same */
+    JobList writes, written, reads, read, checks, checked; /* protected by the mutex */
+    /* protected by the mutex: length of `writes` */
+    uint32_t write_count;
+    /* protected by the mutex: count at which the writer wakes up */
+    uint32_t write_goal;
+    WriterNews news; /* protected by the mutex */
+    /* protected by the mutex: do not compact beyond it; INT64_MAX: no limit */
+    int64_t held_revision;
+    size_t answer_bytes;      /* protected by the mutex: size of undelivered responses */
+    bool closing;             /* protected by the mutex */
+    StoreDamage damage;       /* protected by the mutex */
+    StoreMark mark;           /* protected by the mutex */
+    EngineState writer_state; /* only used by the writer */
+    StoreSpace space;         /* only used by the writer */
+    History history;          /* only used by the writer */
+    WriterNews writer_news;   /* only used by the writer */
     LoopTask deliver_task;    /* posted or, without threads, deferred */
 
     JobList held;    /* reads that wait for writes */
-    JobList answers; /* what the loop's thread answers by itself */
+    JobList answers; /* completed by the loop thread alone */
     LoopTask answer_task;
     uint64_t writes_called, writes_answered;
     uint32_t pending;
@@ -179,93 +182,98 @@ struct LocalStore {
     LoopTimer verify;
     bool verifying;
     int64_t durable_ms;
-    EngineState state; /* as of the last write that was answered */
-    int64_t newest; /* revision that a read has told, which may be one that is not answered yet */
+    EngineState state; /* as of the last completed write */
+    int64_t newest;    /* newest revision seen by a read, which may not be completed yet */
     Recent recent;
     Leases leases;
     Watches watches;
 };
 
 enum {
-    ANSWERS_BYTES = 64 * 1024 * 1024 /* that wait to be told; with more, the threads wait */
+    /* size of undelivered responses above which the threads wait */
+    ANSWERS_BYTES = 64 * 1024 * 1024
 };
 
 /* --- job.c ----------------------------------------------------------------------------------- */
 
 void job_list_add(JobList *list, Job *job);
-Job *job_list_take(JobList *list); /* NULL: empty */
+Job *job_list_take(JobList *list); /* NULL if empty */
 
 Job *job_new(JobKind kind);
 void job_free(Job *job);
-/* Calls back with what is in the job, or its error. */
+/* Calls the callback with the result or error of the job. */
 void job_answer(Job *job);
-/* Whether one more can wait: ERROR_LIMIT, or ERROR_UNAVAILABLE while the store closes. */
+/* Whether another call may be queued. Fails with ERROR_LIMIT, or with ERROR_UNAVAILABLE while the
+ * store is closing. */
 MUST_CHECK bool job_admit(LocalStore *store, size_t bytes, Error *err);
-void job_leaves(LocalStore *store, const Job *job); /* counts it out */
+void job_uncount(LocalStore *store, const Job *job); /* counterpart of job_admit */
 
-/* Hands the job on; it is answered later. */
+/* Queues the job; it is completed later. */
 void store_start_write(LocalStore *store, Job *job);
 void store_start_read(LocalStore *store, Job *job);
-/* Those that have waited for writes which are answered now. */
+/* Starts reads that waited for writes which are completed now. */
 void store_release_reads(LocalStore *store);
 void store_start_verify(LocalStore *store, Job *job);
 void store_start_answer(LocalStore *store, Job *job);
 
-/* --- work.c: on the threads ------------------------------------------------------------------ */
+/* --- store_threads.c: run on the threads -------------------------------------------------------------- */
 
-void work_write(void *context); /* a LocalStore, as of the others */
+void work_write(void *context); /* context is a LocalStore, here and below */
 void work_read(void *context);
 void work_verify(void *context);
 
 /* --- damage.c -------------------------------------------------------------------------------- */
 
-/* Reads the mark and compares it with the state; makes one where there is none. */
+/* Reads the mark and compares it with the state. Creates a missing one. */
 MUST_CHECK bool damage_open(LocalStore *store, Error *err);
 void damage_close(LocalStore *store);
-/* The writer has committed up to `revision`, and tells its callers next. */
+/* The writer has committed up to `revision`, and notifies callers next. */
 void damage_acknowledge(LocalStore *store, int64_t revision);
-/* The writer, between groups. */
+/* Called by the writer between groups. */
 void damage_sync_mark(LocalStore *store);
-/* The file is damaged: ERROR_OS of an engine. Any thread. */
+/* Records that the file is damaged (ERROR_OS of an engine). Any thread. */
 void damage_note(LocalStore *store, const Error *why);
-/* Whether it is known to be damaged; then `err` says so. Any thread. */
+/* Whether it is known to be damaged; then sets `err`. Any thread. */
 bool damage_refuses(LocalStore *store, Error *err);
-/* What the mark says of a file that ends at `revision`; of a store that was only entered. */
+/* Compares the mark with a file that ends at `revision`, without opening the store. */
 MUST_CHECK bool damage_check(LocalStore *store, int64_t revision, Error *err);
-/* What is lost of a store whose pages can all be read; ERROR_CONFLICT: nothing is. */
+/* What was lost, in a store whose pages are all readable. ERROR_CONFLICT: nothing was lost. */
 MUST_CHECK bool damage_find_loss(LocalStore *store, StoreAccepted *out, Error *err);
 MUST_CHECK bool damage_accept(LocalStore *store, Str key, Str value, StoreAccepted *out,
                               Error *err);
 
-/* --- space.c: the writer's -------------------------------------------------------------------- */
+/* --- space.c: only used by the writer -------------------------------------------------------- */
 
-/* How much is kept back, and how large the log may become for that; before the file is opened. */
+/* Determines the size of the reserve and the log limit that follows from it. Called before the file
+ * is opened. */
 void space_init(LocalStore *store);
-/* On a disk that is full already keeps what is left. */
+/* On a full disk, reserves what is left. */
 void space_open(LocalStore *store);
-/* It cannot be opened: what was kept back may be the room that is missing. False: there is none. */
-bool space_give_up(LocalStore *store);
-/* Before each group: how much room there is, and the file again when there is enough. */
-void space_look(LocalStore *store);
-/* Pure: `free` of the disk and `spare` inside of the store are too little. */
+/* For when the file cannot be opened: frees the reserve, which may be the missing space. Returns
+ * false if there is none. */
+bool space_release_all(LocalStore *store);
+/* Called before each group: checks the free space, and recreates the reserve when there is
+ * enough. */
+void space_update(LocalStore *store);
+/* Pure: whether `free` on the disk and `spare` in the database are too little. */
 bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare);
-/* Gives the room that was kept back away; false: it is gone already. */
+/* Frees the reserve. Returns false if there is none. */
 bool space_release(LocalStore *store);
-bool space_needs_room(const Job *job);
-/* Whether this one is not taken at present; then `err` says so. */
+bool space_needs_space(const Job *job);
+/* Whether this job is rejected for lack of space; then sets `err`. */
 bool space_refuses(const LocalStore *store, const Job *job, Error *err);
 
 /* --- rescue.c -------------------------------------------------------------------------------- */
 
-/* Saves what an engine has open whose file at `path` is lost. */
+/* Saves the data of an engine whose file at `path` is lost. */
 void rescue_run(Engine *engine, const char *path, StoreLoss *out);
-/* Whether something was saved and has not taken the place of what is lost; doing that. */
-bool rescue_is_there(const char *path);
+/* Whether a saved copy exists that has not replaced the lost file yet; and replacing it. */
+bool rescue_exists(const char *path);
 MUST_CHECK bool rescue_adopt(const char *path, Error *err);
-/* Says that both are there. Always false. */
+/* Reports that both exist. Always returns false. */
 bool rescue_refuse(const char *path, Error *err);
 
-/* --- Calls, as in backend.h ------------------------------------------------------------------ */
+/* --- Calls of backend.h ---------------------------------------------------------------------- */
 
 bool local_lease_grant(Store *store, int64_t ttl_s, int64_t id, bool is_reserved,
                        StoreLeaseDone *done, void *context, Error *err);
@@ -283,51 +291,52 @@ void local_watch_cancel(StoreWatch *base);
 
 MUST_CHECK bool leases_load(LocalStore *store, Error *err);
 void leases_clear(LocalStore *store);
-/* A job about leases is done: the loop's thread learns of it before the caller. */
-void leases_told(LocalStore *store, Job *job);
+/* A lease job is done: updates the loop thread's data before the caller is notified. */
+void leases_job_done(LocalStore *store, Job *job);
 
 /* --- watch.c --------------------------------------------------------------------------------- */
 
 void watches_init(LocalStore *store);
 void watches_clear(LocalStore *store);
-/* A write was answered; takes the job. */
-void watches_told(LocalStore *store, Job *job);
-/* A scan is done; takes the job. */
+/* A write is completed. Takes ownership of the job. */
+void watches_write_done(LocalStore *store, Job *job);
+/* A scan is done. Takes ownership of the job. */
 void watches_scanned(LocalStore *store, Job *job);
 
 /* --- watch_index.c --------------------------------------------------------------------------- */
 
 typedef struct WatchNode {
     LocalWatch *left, *right;
-    uint64_t number;   /* of ranges that start alike, the first made comes first */
-    uint64_t priority; /* by chance */
+    uint64_t number;   /* creation order, for ranges with the same start */
+    uint64_t priority; /* random */
     Str key;
-    Str end;                /* empty: there is none */
-    const LocalWatch *last; /* below and with this one: whose end is the last */
+    Str end;                /* empty: no end */
+    const LocalWatch *last; /* the watch with the last end in this subtree */
 } WatchNode;
 
 struct LocalWatch {
     StoreWatch base;
     LocalStore *store;
     WatchNode node;
-    StoreWatchSpec spec; /* key and end lie behind this struct */
-    int64_t next_id;     /* all changes before it were told, or are out of its range */
-    uint32_t window;     /* batches that may be told now */
-    bool behind;         /* there may be something to tell */
-    bool begun;          /* its start was looked at */
-    bool current;        /* was told that it is up to date */
-    bool news;           /* was told something since the last look */
-    bool note;           /* shall be told that there is nothing new */
+    StoreWatchSpec spec; /* key and end are stored after this struct */
+    int64_t next_id;     /* earlier changes are delivered, or not in its range */
+    uint32_t window;     /* batches that may be delivered now */
+    bool behind;         /* may have something to deliver */
+    bool begun;          /* its start revision was checked */
+    bool current;        /* was notified that it is up to date */
+    bool news;           /* something was delivered since the last check */
+    bool note;           /* progress notification is due */
     bool over;
-    bool telling;  /* `done` is being called */
-    bool canceled; /* meanwhile */
+    bool telling;  /* within its callback */
+    bool canceled; /* during the callback */
     Job *scan;
-    WatchList *list; /* the one it is in */
+    WatchList *list; /* list that contains it */
     LocalWatch *next, *previous;
 };
 
 void watch_index_add(LocalWatch **root, LocalWatch *watch);
 void watch_index_remove(LocalWatch **root, LocalWatch *watch);
-/* Those whose range has `key`. The index must not change meanwhile. */
+/* Calls `found` for watches whose range contains `key`. The index must not be modified
+ * meanwhile. */
 void watch_index_find(LocalWatch *root, Str key, void (*found)(LocalWatch *watch, void *context),
                       void *context);

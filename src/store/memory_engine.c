@@ -1,6 +1,6 @@
-/* Three sorted arrays of pointers. Every change notes how to take it back; commit forgets these
- * notes. Nothing here can fail but for want of memory, which ends the program. */
-#include "store/memory_engine.h"
+/* Three sorted arrays of pointers. Every change records how to undo it; commit discards these
+ * records. Nothing here can fail except memory allocation, which aborts. */
+#include "store/engine.h"
 
 #include <stdlib.h>
 
@@ -8,11 +8,11 @@
 #include "store/request.h"
 
 typedef struct MemoryKey {
-    KeyRow row; /* its key lies in the same block */
+    KeyRow row; /* its key is in the same allocation */
 } MemoryKey;
 
 typedef struct MemoryChange {
-    ChangeRow row; /* key and value lie in the same block */
+    ChangeRow row; /* key and value are in the same allocation */
     size_t bytes;
 } MemoryChange;
 
@@ -26,11 +26,11 @@ typedef struct Sorted {
 } Sorted;
 
 typedef enum UndoKind {
-    UNDO_KEY,    /* the row was so; NULL in `key`: there was none of the name in `now` */
-    UNDO_ADD,    /* the change `id` was not there */
-    UNDO_DROP,   /* `change` was there */
-    UNDO_GRANT,  /* the lease `id` was not there */
-    UNDO_REVOKE, /* the lease was there */
+    UNDO_KEY,    /* previous row; NULL in `key`: there was none with the name in `now` */
+    UNDO_ADD,    /* change `id` did not exist */
+    UNDO_DROP,   /* `change` existed */
+    UNDO_GRANT,  /* lease `id` did not exist */
+    UNDO_REVOKE, /* the lease existed */
     UNDO_STATE,
 } UndoKind;
 
@@ -90,7 +90,7 @@ static void *sorted_remove(Sorted *sorted, size_t at)
     return item;
 }
 
-/* Where the first item is that is not below; keys by text, the others by id. */
+/* Index of the first item that is not smaller; keys by name, others by id. */
 static size_t key_place(const MemoryEngine *memory, Str key, bool *found)
 {
     size_t low = 0, high = memory->keys.count;
@@ -108,7 +108,7 @@ static size_t change_place(const MemoryEngine *memory, int64_t id, bool *found)
 {
     size_t low = 0, high = memory->changes.count;
     *found = false;
-    /* Mostly the newest. */
+    /* Usually the newest. */
     if (high > 0 && ((MemoryChange *)memory->changes.items[high - 1])->row.id < id) {
         return high;
     }
@@ -429,7 +429,7 @@ static bool memory_walk_leases(Engine *engine, LeaseVisit *visit, void *context,
     return true;
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static void memory_tidy(Engine *engine)
 {

@@ -11,7 +11,8 @@ bool range_has(Str key, Str end, Str candidate)
 
 Str store_prefix_end(Arena *arena, Str prefix)
 {
-    /* The first text behind all that start so: the last byte that can grow does, the rest goes. */
+    /* The smallest string greater than all with this prefix: increment the last byte that is not
+     * 255 and drop what follows. */
     size_t len = prefix.len;
     while (len > 0 && (unsigned char)prefix.data[len - 1] == 0xff) {
         len--;
@@ -72,7 +73,7 @@ static bool check_op(const StoreOp *op, Error *err)
     return error_set(err, ERROR_INVALID, "unknown operation: %d", (int)op->kind);
 }
 
-/* The second of two changes of a key would have to be the same revision of it. */
+/* Both changes of a key would have the same revision. */
 static bool check_twice(const StoreOp *ops, uint32_t count, Error *err)
 {
     for (uint32_t i = 0; i < count; i++) {

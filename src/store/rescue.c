@@ -1,5 +1,7 @@
-/* A store whose file was removed or replaced is whole as long as somebody has it open: it is copied to
- * a file of its own, which takes the place of the lost one unless something else is there. */
+/* Saves a store whose file was removed or replaced while it was open.
+ *
+ * The data is complete as long as a process has the file open, so it is copied to a separate file.
+ * That file replaces the lost one unless another exists under its name. */
 #include <libgen.h>
 #include <stdio.h>
 
@@ -8,41 +10,42 @@
 #include "sys/file.h"
 #include "sys/file_settle.h"
 
-#define RESCUED ".rescued" /* behind the path of the database */
+#define RESCUED ".rescued" /* suffix to the path of the database */
 
-typedef struct Places {
+typedef struct DatabaseFiles {
     const char *rescued, *draft;
     const char *log, *index; /* of the database */
-} Places;
+} DatabaseFiles;
 
-static Places places_of(Arena *arena, const char *path)
+static DatabaseFiles files_of(Arena *arena, const char *path)
 {
-    return (Places){ arena_format(arena, "%s" RESCUED "%c", path, '\0').data,
-                     arena_format(arena, "%s" RESCUED ".new%c", path, '\0').data,
-                     arena_format(arena, "%s-wal%c", path, '\0').data,
-                     arena_format(arena, "%s-shm%c", path, '\0').data };
+    return (DatabaseFiles){ arena_format(arena, "%s" RESCUED "%c", path, '\0').data,
+                            arena_format(arena, "%s" RESCUED ".new%c", path, '\0').data,
+                            arena_format(arena, "%s-wal%c", path, '\0').data,
+                            arena_format(arena, "%s-shm%c", path, '\0').data };
 }
 
-bool rescue_is_there(const char *path)
+bool rescue_exists(const char *path)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    return file_exists(places_of(&arena, path).rescued);
+    return file_exists(files_of(&arena, path).rescued);
 }
 
-/* What is left of the log goes first: it would be taken for that of the new file. */
+/* What is left of the log is removed first, because it would be applied to the new file. */
 bool rescue_adopt(const char *path, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Places places = places_of(&arena, path);
+    DatabaseFiles places = files_of(&arena, path);
     file_remove(places.log);
     file_remove(places.index);
     return file_settle(places.rescued, path, err);
 }
 
-/* The directory may be gone with all that was in it; not what it was in, which is others'. */
-static bool make_place(Arena *arena, const char *path, Error *err)
+/* The directory may be gone with its content. Its parent is not recreated, because it belongs to
+ * others. */
+static bool make_parent(Arena *arena, const char *path, Error *err)
 {
     AUTO_CLEAR(Directory) above = { .descriptor = -1 };
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
@@ -52,7 +55,7 @@ static bool make_place(Arena *arena, const char *path, Error *err)
            directory_make_child(&above, name, &own, err);
 }
 
-static bool save(Engine *engine, const Places *places, Error *err)
+static bool save(Engine *engine, const DatabaseFiles *places, Error *err)
 {
     EngineState state;
     bool done = file_write_private(places->draft, STR_EMPTY, err) &&
@@ -69,10 +72,10 @@ void rescue_run(Engine *engine, const char *path, StoreLoss *out)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    Places places = places_of(&arena, path);
+    DatabaseFiles places = files_of(&arena, path);
     Error err;
     *out = (StoreLoss){ .is_lost = true };
-    if (!make_place(&arena, path, &err) || !save(engine, &places, &err)) {
+    if (!make_parent(&arena, path, &err) || !save(engine, &places, &err)) {
         error_set(&out->why, ERROR_UNAVAILABLE,
                   "the store of this cluster is lost: %s or its log was removed or replaced while "
                   "it was open. This server still has all of it, retries saving it, and must not "

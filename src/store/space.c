@@ -1,9 +1,10 @@
-/* Room on the disk that is kept back, so that a full one can be emptied.
+/* Reserved disk space, so that a full disk can be cleaned up.
  *
- * A file of a few MiB lies beside the store. When a delete finds no room, the file becomes smaller and the
- * delete is done with its room. Below a threshold, and until there is room for the file again, whatever would take
- * room is refused; deletes, compactions and urgent writes (audit entries, revocations) are taken.
- * Free pages inside of the store count as room: nobody else can take them. */
+ * A file of a few MiB is stored next to the database. When a delete finds no space, that file is
+ * shrunk and the delete is retried. Below a threshold, and until there is space for the full
+ * reserve again, everything that needs space is rejected; deletes, compactions and urgent writes
+ * (audit entries, revocations) are accepted. Free pages inside the database count as space, because
+ * no other process can use them. */
 #include <stdio.h>
 
 #include "store/local_store.h"
@@ -12,8 +13,8 @@
 #define RESERVE_FILE "store.reserve"
 
 enum {
-    PARTS = 4,    /* that are tried of what is left */
-    RELEASES = 8, /* until all is given up */
+    PARTS = 4,    /* fractions of the remaining space to try */
+    RELEASES = 8, /* steps until all is released */
     PAGE = 4096,
 };
 
@@ -26,14 +27,14 @@ void space_init(LocalStore *store)
     store->space.bytes = part > STORE_RESERVE_MAX   ? STORE_RESERVE_MAX
                          : part < STORE_RESERVE_MIN ? STORE_RESERVE_MIN
                                                     : part;
-    /* What is in the log has to fit into the database, too. */
+    /* What is in the log must fit into the database, too. */
     uint32_t pages = (uint32_t)(store->space.bytes / 2 / 4096);
     if (store->settings.wal_pages == 0 && pages < STORE_WAL_PAGES) {
         store->settings.wal_pages = pages;
     }
 }
 
-/* In place of what there is. */
+/* Replaces the current reserve. */
 static bool reserve(LocalStore *store, int64_t bytes)
 {
     bool ok = directory_reserve(&store->directory, RESERVE_FILE, bytes);
@@ -56,13 +57,13 @@ void space_open(LocalStore *store)
     }
 }
 
-bool space_give_up(LocalStore *store)
+bool space_release_all(LocalStore *store)
 {
     Error ignored;
     return store->settings.reserve && directory_remove(&store->directory, RESERVE_FILE, &ignored);
 }
 
-/* What must be left beside the reserve. */
+/* Space that must be free in addition to the reserve. */
 static int64_t threshold(const StoreSpace *space)
 {
     return space->bytes + space->bytes / 2;
@@ -73,7 +74,7 @@ bool space_is_short(const StoreSpace *space, int64_t free, int64_t spare)
     return space->bytes > 0 && free + space->held + spare < threshold(space);
 }
 
-void space_look(LocalStore *store)
+void space_update(LocalStore *store)
 {
     StoreSpace *space = &store->space;
     if (space->bytes == 0) {
@@ -89,7 +90,7 @@ void space_look(LocalStore *store)
     store->writer->tight = space->is_short || space->held < space->bytes;
 }
 
-/* A part of it at a time: what is given up, whoever else fills the disk may take. */
+/* Released in steps, because another process that fills the disk may use what is released. */
 bool space_release(LocalStore *store)
 {
     Error ignored;
@@ -116,7 +117,7 @@ static bool has_put(const StoreOp *ops, uint32_t count)
     return false;
 }
 
-bool space_needs_room(const Job *job)
+bool space_needs_space(const Job *job)
 {
     const StoreTxn *txn = &job->txn;
     return job->kind == JOB_GRANT || (job->kind == JOB_TXN && !txn->urgent &&
@@ -126,9 +127,9 @@ bool space_needs_room(const Job *job)
 
 bool space_refuses(const LocalStore *store, const Job *job, Error *err)
 {
-    /* A reserved lease is let have what room there is, but not what is kept back. */
+    /* A reserved lease may use free space, but not the reserve. */
     bool is_reserved = job->kind == JOB_GRANT && job->txn.urgent;
-    if (!store->space.is_short || !space_needs_room(job) || is_reserved) {
+    if (!store->space.is_short || !space_needs_space(job) || is_reserved) {
         return false;
     }
     error_set(err, ERROR_UNAVAILABLE,

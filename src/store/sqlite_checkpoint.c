@@ -1,15 +1,17 @@
-/* Checkpoints: what has gathered in the write-ahead log is copied into the database, so that the log
- * can start over.
+/* Checkpoints: copying the write-ahead log into the database, so that the log can start over.
  *
  * A thread with its own connection copies while the writer keeps appending, then copies what was
- * appended meanwhile, until little is left. At some times that length the writer copies the rest, between
- * two groups: the log starts over with the first commit that finds everything copied.
+ * appended meanwhile, until little is left. Once the log has a multiple of that length, the writer
+ * copies the remainder between two groups: the log starts over with the first commit that finds
+ * everything copied.
  *
- * SQLite before 3.51.3 can lose pages when one connection begins a checkpoint while another starts the
- * log over ("WAL-reset bug"). That cannot happen here: there is one checkpoint at a time, and it begins
- * only when the log has pages that were never copied, so the log cannot start over before it is done.
+ * SQLite before 3.51.3 can lose pages when one connection begins a checkpoint while another starts
+ * the log over ("WAL-reset bug"). That cannot happen here: there is one checkpoint at a time, and
+ * it begins only when the log has pages that were never copied, so the log cannot start over before
+ * it is done.
  *
- * While the state is CHECKPOINT_RUNNING the connection belongs to the thread, otherwise to the writer. */
+ * While the state is CHECKPOINT_RUNNING the connection belongs to the thread, otherwise to the
+ * writer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +22,16 @@
 
 enum {
     WAIT_MS = 20,     /* for readers, when the log is large */
-    REST_FACTOR = 4,  /* times the log's limit: the writer lets it start over */
-    LARGE_FACTOR = 8, /* the same: the writer waits for the thread and for readers */
-    LEFT_PART = 10,   /* a tenth of the limit may be left for the writer */
-    TIGHT_PAGES = 64, /* in the log while there is little room */
+    REST_FACTOR = 4,  /* multiple of the log's limit at which the writer copies the remainder */
+    LARGE_FACTOR = 8, /* multiple at which the writer waits for the thread and for readers */
+    LEFT_PART = 10,   /* a tenth of the limit may be left to the writer */
+    TIGHT_PAGES = 64, /* log limit while the disk is nearly full */
 };
 
 typedef enum CheckpointState {
     CHECKPOINT_IDLE,
     CHECKPOINT_RUNNING,
-    CHECKPOINT_LEFT, /* the thread is done; the rest is the writer's */
+    CHECKPOINT_LEFT, /* the thread is done; the writer copies the remainder */
 } CheckpointState;
 
 struct Checkpoint {
@@ -38,7 +40,7 @@ struct Checkpoint {
     Worker *worker;
     pthread_mutex_t mutex;
     pthread_cond_t done;
-    CheckpointState state; /* with the mutex held */
+    CheckpointState state; /* protected by the mutex */
 };
 
 static void set_state(Checkpoint *checkpoint, CheckpointState state)
@@ -49,7 +51,7 @@ static void set_state(Checkpoint *checkpoint, CheckpointState state)
     pthread_mutex_unlock(&checkpoint->mutex);
 }
 
-/* With `wait` it is never CHECKPOINT_RUNNING. */
+/* With `wait` the result is never CHECKPOINT_RUNNING. */
 static CheckpointState get_state(Checkpoint *checkpoint, bool wait)
 {
     pthread_mutex_lock(&checkpoint->mutex);
@@ -67,15 +69,16 @@ static bool copy_pages(SqliteEngine *sqlite, int mode, int *copied)
     int result = sqlite3_wal_checkpoint_v2(sqlite->db, NULL, mode, NULL, copied);
     sqlite3_busy_timeout(sqlite->db, STORE_BUSY_MS);
     if (result != SQLITE_OK && (result & 0xff) != SQLITE_BUSY && (result & 0xff) != SQLITE_LOCKED) {
-        /* Nothing is lost: all is in the log still. Only a failed fsync ends writing. */
+        /* Nothing is lost, because everything is still in the log. Only a failed fsync stops
+         * writing. */
         Error ignored;
         sqlite_failure(sqlite, result, &ignored);
     }
     return result == SQLITE_OK;
 }
 
-/* SQLite syncs the database when all of the log is copied, which only the writer sees. Until then most
- * of that is done here. */
+/* SQLite syncs the database when the entire log is copied, which only the writer does. Most of that
+ * work is done here before. */
 static bool sync_database(SqliteEngine *sqlite)
 {
     sqlite3_file *file = NULL;
@@ -86,7 +89,7 @@ static bool sync_database(SqliteEngine *sqlite)
     return result == SQLITE_OK || sqlite_sync_failure(sqlite, result);
 }
 
-/* Ends when little is left, or when it does not get less: a reader may need what is in the log. */
+/* Ends when little is left, or when no progress is made because a reader needs the log. */
 static void run_checkpoint(void *context)
 {
     Checkpoint *checkpoint = context;
@@ -109,8 +112,9 @@ static bool is_large(const SqliteEngine *sqlite)
     return atomic_load(&sqlite->wal_pages) >= LARGE_FACTOR * sqlite->wal_limit;
 }
 
-/* On the writer's thread. Passive waits for no reader. When the log grows all the same, because there was
- * one every time, readers are waited for: a moment only, one of them may be checking every page. */
+/* Runs on the writer's thread. A passive checkpoint does not wait for readers. If the log keeps
+ * growing because there was always one, readers are waited for, but only briefly, since one of them
+ * may be verifying every page. */
 static void copy_rest(SqliteEngine *sqlite, bool tight)
 {
     int ignored,
@@ -133,7 +137,7 @@ void checkpoint_note_failure(SqliteEngine *sqlite)
 void checkpoint_tidy(SqliteEngine *sqlite)
 {
     Checkpoint *checkpoint = sqlite->checkpoint;
-    /* However slow the thread is, the log does not grow without limit. */
+    /* Even if the thread is slow, the log must not grow without limit. */
     CheckpointState state =
         checkpoint == NULL ? CHECKPOINT_IDLE : get_state(checkpoint, is_large(sqlite));
     checkpoint_note_failure(sqlite);
@@ -152,7 +156,7 @@ void checkpoint_tidy(SqliteEngine *sqlite)
     if (tight || (state == CHECKPOINT_LEFT && pages >= REST_FACTOR * sqlite->wal_limit) ||
         (checkpoint == NULL && pages >= sqlite->next_checkpoint)) {
         copy_rest(sqlite, tight);
-    } else if (pages >= sqlite->next_checkpoint) { /* beyond all that was ever copied */
+    } else if (pages >= sqlite->next_checkpoint) { /* beyond everything that was copied */
         set_state(checkpoint, CHECKPOINT_RUNNING);
         worker_wake(checkpoint->worker);
     }
@@ -160,7 +164,7 @@ void checkpoint_tidy(SqliteEngine *sqlite)
 
 bool sqlite_engine_start_checkpoints(Engine *engine, Error *err)
 {
-    SqliteEngine *sqlite = (SqliteEngine *)engine, *own = sqlite_open_beside(sqlite->file, err);
+    SqliteEngine *sqlite = (SqliteEngine *)engine, *own = sqlite_open_secondary(sqlite->file, err);
     if (own == NULL) {
         return false;
     }

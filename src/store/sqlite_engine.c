@@ -1,4 +1,4 @@
-/* Opening the file: its tables, what SQLite is told, what its failures mean. */
+/* Opening the file: schema, pragmas, and the meaning of SQLite's errors. */
 #include "store/sqlite_engine.h"
 
 #include <errno.h>
@@ -11,14 +11,15 @@
 
 enum {
     APPLICATION_ID = 0x6564656e, /* "eden" */
-    PROGRESS_STEPS = 10000,      /* of SQLite's machine, between two questions whether to stop */
+    /* instructions of SQLite's VM between two checks whether to stop */
+    PROGRESS_STEPS = 10000,
 };
 
 #define RESTORE_HINT "restore a backup: 'eden backup restore FILE'"
 
-/* Keys have a table without row ids: their rows are short and found by key alone. Changes are
- * added at the end and found by id; large values are kept well there. The index is only of keys
- * that have a lease. */
+/* Keys are in a table without rowids, because their rows are short and only found by key. Changes
+ * are appended and found by id, which suits large values. The index only covers keys with a
+ * lease. */
 static const char schema[] = "CREATE TABLE keys ("
                              "    key BLOB PRIMARY KEY NOT NULL,"
                              "    id INTEGER NOT NULL,"
@@ -100,7 +101,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
 {
     int code = sqlite->db == NULL ? result : sqlite3_extended_errcode(sqlite->db);
     const char *text = sqlite->db == NULL ? sqlite3_errstr(result) : sqlite3_errmsg(sqlite->db);
-    /* The kernel's own word; not every way to have no room is SQLITE_FULL. */
+    /* From the kernel, because not every lack of space is SQLITE_FULL. */
     int number = sqlite->db == NULL ? 0 : sqlite3_system_errno(sqlite->db);
     bool kernel = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     if (kernel && (number == ENOSPC || number == EDQUOT)) {
@@ -123,7 +124,7 @@ bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err)
     case SQLITE_CANTOPEN: return error_set(err, ERROR_DENIED, "%s: %s", sqlite->path, text);
     default: break;
     }
-    /* A page that the disk does not give back is no better than one with something else in it. */
+    /* An unreadable page is as bad as a corrupted one. */
     if (code == SQLITE_IOERR_READ || code == SQLITE_IOERR_SHORT_READ ||
         code == SQLITE_IOERR_CORRUPTFS || code == SQLITE_IOERR_DATA) {
         return error_set(err, ERROR_OS, "%s cannot be read (%s); " RESTORE_HINT, sqlite->path,
@@ -160,8 +161,8 @@ static bool get_number(SqliteEngine *sqlite, const char *text, int64_t *out, Err
     return found;
 }
 
-/* What a pragma answers must be `expected`; ERROR_OS when it is something else: "PATH OTHERWISE (ANSWER)",
- * and then `hint`. */
+/* The result of a pragma must be `expected`. Otherwise fails with ERROR_OS: "PATH OTHERWISE
+ * (RESULT)" and `hint`. */
 static bool expect(SqliteEngine *sqlite, const char *text, const char *expected,
                    const char *otherwise, const char *hint, Error *err)
 {
@@ -223,7 +224,7 @@ static bool connect(SqliteEngine *sqlite, const char *path, int flags, Error *er
     return run_text(sqlite, "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;", err);
 }
 
-/* Whose file it is, and of which format; 0: nobody's yet. */
+/* Checks the application of a file, and returns its format; 0 for an empty file. */
 static bool get_format(SqliteEngine *sqlite, int64_t *out, Error *err)
 {
     int64_t application, pages;
@@ -253,7 +254,7 @@ static bool make_tables(SqliteEngine *sqlite, Error *err)
            run_text(sqlite, pragmas, err) && run_text(sqlite, "COMMIT", err);
 }
 
-/* What the file has of tables, indexes, views and triggers, as one text; NULL: it cannot be read. */
+/* The tables, indexes, views and triggers of the file as one string; NULL if unreadable. */
 static char *schema_text(sqlite3 *db)
 {
     static const char query[] = "SELECT group_concat(type || ' ' || name || ' ' || tbl_name || ' ' "
@@ -269,7 +270,7 @@ static char *schema_text(sqlite3 *db)
     return text;
 }
 
-/* A trigger or a view that somebody added would do what they want with every write of ours. */
+/* An added trigger or view could do anything with each of our writes. */
 static bool check_schema(SqliteEngine *sqlite, Error *err)
 {
     sqlite3 *empty = NULL;
@@ -304,7 +305,7 @@ static bool prepare(SqliteEngine *sqlite, Error *err)
 
 static bool mark_files(SqliteEngine *sqlite, Error *err)
 {
-    EngineState unheard; /* reading opens the log */
+    EngineState unheard; /* the first read opens the log */
     sqlite->file = sqlite3_db_filename(sqlite->db, "main");
     sqlite->log = sqlite3_filename_wal(sqlite->file);
     return sqlite_kind.get_state(&sqlite->engine, &unheard, err) &&
@@ -378,7 +379,7 @@ static bool copy_into(SqliteEngine *sqlite, const char *to, Error *err)
     return done;
 }
 
-SqliteEngine *sqlite_open_beside(const char *path, Error *err)
+SqliteEngine *sqlite_open_secondary(const char *path, Error *err)
 {
     AUTO(SqliteEngine) *sqlite = make(path);
     if (!connect(sqlite, path, SQLITE_OPEN_READWRITE, err) ||
@@ -391,7 +392,7 @@ SqliteEngine *sqlite_open_beside(const char *path, Error *err)
 
 bool sqlite_engine_copy(const char *path, const char *to, Error *err)
 {
-    AUTO(SqliteEngine) *sqlite = sqlite_open_beside(path, err);
+    AUTO(SqliteEngine) *sqlite = sqlite_open_secondary(path, err);
     return sqlite != NULL && copy_into(sqlite, to, err);
 }
 

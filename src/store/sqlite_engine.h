@@ -1,33 +1,34 @@
-/* An engine in a file of SQLite's: write-ahead log, every commit on the disk before it is told.
+/* An engine on an SQLite file with a write-ahead log. Every commit is on disk before it is
+ * acknowledged.
  *
- * One engine writes, others may read beside it; each is one connection and belongs to one thread at
- * a time. That nobody else writes is for the caller to see to (a lock). */
+ * One engine writes, others may read concurrently; each has one connection and belongs to one
+ * thread at a time. The caller must ensure that no other process writes (with a lock). */
 #pragma once
 
 #include "store/engine.h"
 
 enum {
-    STORE_FORMAT = 1, /* of the tables; a file with a higher one is refused */
+    STORE_FORMAT = 1, /* schema version; files with a higher one are rejected */
     STORE_WAL_PAGES = 2000,
 };
 
-/* The file must be there; an empty one becomes a store. */
+/* The file must exist; an empty one becomes a store. */
 MUST_CHECK bool sqlite_engine_open(const char *path, uint32_t wal_pages, Engine **out, Error *err);
-/* From now on a thread writes what has gathered in the log of this engine into the database. */
+/* Starts a thread that copies the log of this engine into the database. */
 MUST_CHECK bool sqlite_engine_start_checkpoints(Engine *engine, Error *err);
-/* For reading beside the one that writes. */
+/* Opens it for reading next to the writer. */
 MUST_CHECK bool sqlite_engine_open_reader(const char *path, Engine **out, Error *err);
-/* For reading a file that nobody has open, which stays as it is. */
+/* Opens a file for reading that is not in use, without modifying it. */
 MUST_CHECK bool sqlite_engine_open_closed(const char *path, Engine **out, Error *err);
 
-/* A whole copy of what is there now, in an empty file. It is not on the disk yet. */
+/* Copies the current content to an empty file, without fsync. */
 MUST_CHECK bool sqlite_engine_copy(const char *path, const char *to, Error *err);
-/* The same of what an engine that writes has open, wherever that is by now. */
+/* The same for the open files of a writing engine, even if they were moved or deleted. */
 MUST_CHECK bool sqlite_engine_copy_open(Engine *engine, const char *to, Error *err);
-/* Whether the files of an engine that writes are those that would be opened by their names; of one
- * that does not, true. `log`: that of its log too. Any thread. */
+/* Whether the paths of a writing engine still refer to its open files; always true for readers.
+ * `log` includes the log. Any thread. */
 bool sqlite_engine_is_in_place(const Engine *engine, bool log);
-/* Looks at every page and every row of a file: ERROR_OS when it is damaged, ERROR_INVALID when it is no
- * store, or a newer one. `stop` is asked now and then, and ends it with ERROR_UNAVAILABLE; may be NULL. */
+/* Verifies every page and row of a file. ERROR_OS: damaged; ERROR_INVALID: not a store, or a newer
+ * format. `stop`, which may be NULL, is called periodically and ends it with ERROR_UNAVAILABLE. */
 MUST_CHECK bool sqlite_engine_check(const char *path, int (*stop)(void *context), void *context,
                                     EngineState *out, Error *err);

@@ -8,7 +8,7 @@
 #include "sys/file_mark.h"
 
 enum {
-    STORE_BUSY_MS = 10000 /* how long others are waited for */
+    STORE_BUSY_MS = 10000 /* timeout for locks of other connections */
 };
 
 typedef enum SqliteText {
@@ -50,32 +50,33 @@ typedef struct SqliteEngine {
     Engine engine;
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_TEXTS];
-    atomic_uint wal_pages;    /* in the write-ahead log as of the last commit */
-    uint32_t wal_limit;       /* written into the database at that many */
-    uint32_t next_checkpoint; /* when there are so many */
-    Checkpoint *checkpoint;   /* with a thread; NULL: the writer does it */
-    char path[300];           /* for messages, cut when longer */
-    /* Of one that writes: its database and the log of that, which SQLite has open. */
+    atomic_uint wal_pages;    /* length of the write-ahead log as of the last commit */
+    uint32_t wal_limit;       /* length at which it is copied into the database */
+    uint32_t next_checkpoint; /* length of the log that starts the next checkpoint */
+    Checkpoint *checkpoint;   /* NULL: the writer does it, without a thread */
+    char path[300];           /* for messages; truncated if longer */
+    /* Of a writer: the database and log that SQLite has open. */
     const char *file, *log;
     FileMark file_mark, log_mark;
 } SqliteEngine;
 
 extern const EngineKind sqlite_kind;
 
-/* What SQLite says of its last failure, as an error. Always false. */
+/* Converts SQLite's last failure into an error. Always returns false. */
 bool sqlite_failure(SqliteEngine *sqlite, int result, Error *err);
 
-/* A failed fsync ends writing: which of the pages that were to be flushed are lost is not known, and a
- * second fsync would report success. The file is read again when it is opened. Always false. */
+/* A failed fsync stops writing: it is unknown which of the pages to be flushed are lost, and a
+ * second fsync would report success. The file is read again when it is reopened. Always returns
+ * false. */
 bool sqlite_sync_failure(SqliteEngine *sqlite, int code);
 
-/* A connection beside the one that writes, without statements; NULL when it fails. */
-SqliteEngine *sqlite_open_beside(const char *path, Error *err);
+/* Another connection in addition to the writer's, without statements. NULL on failure. */
+SqliteEngine *sqlite_open_secondary(const char *path, Error *err);
 
-/* --- sqlite_checkpoint.c: the writer's ------------------------------------------------------- */
+/* --- sqlite_checkpoint.c: only used by the writer -------------------------------------------- */
 
-/* Between groups: begins a checkpoint when the log is long enough, or does the rest of one. */
+/* Called between groups: starts a checkpoint if the log is long enough, or completes one. */
 void checkpoint_tidy(SqliteEngine *sqlite);
-/* A disk that failed the thread ends writing. */
+/* If the disk failed for the thread, stops writing. */
 void checkpoint_note_failure(SqliteEngine *sqlite);
 void checkpoint_free(Checkpoint *checkpoint); /* waits for the thread; NULL is allowed */

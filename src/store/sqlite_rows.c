@@ -1,4 +1,4 @@
-/* Rows of the three tables. */
+/* Access to the rows of the three tables. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ enum {
     PAGE_BYTES = 4096,
 };
 
-/* The statement, ready to be bound. */
+/* Returns the statement, reset and ready for binding. */
 static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
@@ -18,7 +18,7 @@ static sqlite3_stmt *sqlite_ready(SqliteEngine *sqlite, SqliteText text)
     return statement;
 }
 
-/* Runs a statement without rows to its end. */
+/* Runs a statement that returns no rows. */
 static bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err)
 {
     sqlite3_stmt *statement = sqlite->statements[text];
@@ -31,8 +31,8 @@ static bool sqlite_run(SqliteEngine *sqlite, SqliteText text, Error *err)
     return done;
 }
 
-/* Bytes are never NULL here, which stands for a deletion. They stay where they are until the
- * statement has run. */
+/* Never binds NULL, which would mean a deletion. The bytes must be valid until the statement has
+ * run. */
 static void bind_bytes(sqlite3_stmt *statement, int at, Str bytes)
 {
     sqlite3_bind_blob(statement, at, bytes.len == 0 ? "" : bytes.data, (int)bytes.len,
@@ -46,7 +46,7 @@ static Str column_bytes(sqlite3_stmt *statement, int at)
     return data == NULL ? STR_EMPTY : str_from(data, (size_t)len);
 }
 
-/* One row or none; the statement stays at it. */
+/* Returns at most one row; the statement stays on it. */
 static bool step(SqliteEngine *sqlite, sqlite3_stmt *statement, bool *row, Error *err)
 {
     int result = sqlite3_step(statement);
@@ -61,7 +61,7 @@ static bool step(SqliteEngine *sqlite, sqlite3_stmt *statement, bool *row, Error
 
 /* --- Transactions ---------------------------------------------------------------------------- */
 
-/* What is written to a file without a name, or to its log, is gone at the end of this process. */
+/* Data written to a file or log without a name would be lost when this process exits. */
 static bool check_place(Engine *engine, Error *err)
 {
     checkpoint_note_failure((SqliteEngine *)engine);
@@ -87,7 +87,7 @@ static void sqlite_rollback(Engine *engine)
 {
     SqliteEngine *sqlite = (SqliteEngine *)engine;
     sqlite3_reset(sqlite->statements[SQL_GET_CHANGE]);
-    /* Some failures have done it already. */
+    /* Some failures have already rolled back. */
     if (!sqlite3_get_autocommit(sqlite->db)) {
         Error ignored;
         (void)!sqlite_run(sqlite, SQL_ROLLBACK, &ignored);
@@ -102,7 +102,8 @@ static bool sqlite_commit(Engine *engine, Error *err)
         sqlite_rollback(engine);
         return false;
     }
-    /* Now it is known: as long as the file was there, nobody was told of what is lost with it. */
+    /* Checked before acknowledging: as long as the files were in place, nothing that was
+     * acknowledged is lost with them. */
     return check_place(engine, err);
 }
 
@@ -384,7 +385,7 @@ static bool sqlite_walk_leases(Engine *engine, LeaseVisit *visit, void *context,
     return true;
 }
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Lifecycle ------------------------------------------------------------------------------- */
 
 static void sqlite_tidy(Engine *engine)
 {

@@ -1,4 +1,4 @@
-/* The calls of the store: each is checked, and handed to the backend. */
+/* The public functions of the store: each validates its arguments and forwards to the backend. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -8,11 +8,12 @@
 void store_close(Store *store)
 {
     if (store != NULL) {
-        sure_close(store);
+        confirmed_txns_close(store);
         for (StoreHold *hold = store->holds; hold != NULL; hold = hold->next) {
             hold->store = NULL;
         }
-        store->holds = NULL; /* they are freed by their owners, perhaps while it closes */
+        /* they are freed by their owners, possibly while the store is closing */
+        store->holds = NULL;
         store->backend->close(store);
     }
 }
@@ -144,10 +145,10 @@ void store_watch_cancel(StoreWatch *watch)
     }
 }
 
-/* --- Upkeep ---------------------------------------------------------------------------------- */
+/* --- Maintenance ----------------------------------------------------------------------------- */
 
-/* Tells the backend which revision it is now. */
-static void tell_hold(Store *store)
+/* Passes the lowest held revision to the backend. */
+static void update_hold(Store *store)
 {
     int64_t lowest = INT64_MAX;
     for (const StoreHold *hold = store->holds; hold != NULL; hold = hold->next) {
@@ -166,7 +167,7 @@ StoreHold *store_hold(Store *store, int64_t revision)
         hold->next->previous = hold;
     }
     store->holds = hold;
-    tell_hold(store);
+    update_hold(store);
     return hold;
 }
 
@@ -177,7 +178,7 @@ void store_release(StoreHold *hold)
         if (hold->next != NULL) {
             hold->next->previous = hold->previous;
         }
-        tell_hold(hold->store);
+        update_hold(hold->store);
     }
     free(hold);
 }
@@ -187,7 +188,7 @@ StoreStatus store_status(const Store *store)
     return store->backend->status(store, false);
 }
 
-StoreStatus store_look(const Store *store)
+StoreStatus store_check_status(const Store *store)
 {
     return store->backend->status(store, true);
 }

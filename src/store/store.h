@@ -1,30 +1,30 @@
-/* The store: what the cluster wishes, knows and has done, as keys and values with a history.
+/* The store: the state of the cluster as keys and values with a history.
  *
- * The semantics are etcd's (v3). Keys and values are bytes. A transaction that changes something
- * makes one new revision; revisions only grow. Every change is in the log until it is compacted,
- * so that reads can go back and watches can go on from any kept revision.
+ * The semantics are those of etcd v3. Keys and values are bytes. A transaction that changes
+ * something creates one new revision; revisions only increase. Every change is in the log until it
+ * is compacted, so reads can go back to, and watches can continue from, any retained revision.
  *
- * All calls are for the loop's thread and never wait. One that returns true calls `done` exactly
- * once, on the loop's thread, in a later turn; one that returns false has done nothing and never
- * calls. What `done` is given is borrowed for that call. What holds of the order:
+ * All functions must be called on the loop thread and never block. One that returns true calls
+ * `done` exactly once, on the loop thread, in a later iteration; one that returns false has had no
+ * effect and never calls it. Arguments of `done` are valid during that call. Ordering guarantees:
  *
- *   - A call sees every write that was answered before it was made.
- *   - Of transactions with the same `lane`, which is not 0, the writes take effect and are answered in
- *     the order of their calls, and a read sees every write that was called before it and is answered
- *     after it. A `relaxed` read waits for no write. A write called after a read may be answered
- *     before it.
- *   - Of all others that are under way at the same time nothing is promised.
+ *   - A call sees every write that was completed before it was made.
+ *   - Writes with the same nonzero `lane` take effect and are completed in the order of their
+ *     calls,
+ *     and a read sees every write that was called before it and is completed after it. A `relaxed`
+ *     read waits for no write. A write called after a read may be completed before it.
+ *   - Nothing is guaranteed about other concurrent calls.
  *
- * A write that was answered without error survives the end of the process and of the power. One
- * that failed with ERROR_UNAVAILABLE is not there, with one exception that no store can rule out:
- * when the disk fails while it is written, the next open may find it whole.
+ * A write that was completed without error survives a crash and a power failure. One that failed
+ * with ERROR_UNAVAILABLE was not applied, with one unavoidable exception: if the disk fails while
+ * it is written, it may be found intact when the store is opened again.
  *
- * ERROR_UNKNOWN is what a store that is elsewhere says of a write when no answer came: it was applied,
- * or not, or it will be. Reads do not fail that way.
+ * ERROR_UNKNOWN is returned by a remote store if no response to a write arrived: it was applied, or
+ * not, or it will be. Reads never fail this way.
  *
- * Failures: ERROR_INVALID (the request makes no sense), ERROR_LIMIT (it, its answer, or all that
- * wait are too large), ERROR_NOT_FOUND (no such lease; a revision that was compacted),
- * ERROR_UNAVAILABLE (the disk is full, or the store closes), ERROR_OS (the file is damaged). */
+ * Failures: ERROR_INVALID (the request is invalid), ERROR_LIMIT (it, its response, or all pending
+ * calls are too large), ERROR_NOT_FOUND (no such lease; a compacted revision), ERROR_UNAVAILABLE
+ * (the disk is full, or the store is closing), ERROR_OS (the file is damaged). */
 #pragma once
 
 #include "base/arena.h"
@@ -38,10 +38,10 @@ typedef struct Store Store;
 enum {
     STORE_KEY_MAX = 4096,                   /* bytes, at least 1 */
     STORE_VALUE_MAX = 3 * 512 * 1024,       /* bytes */
-    STORE_OPS_MAX = 128,                    /* of each branch, and compares */
+    STORE_OPS_MAX = 128,                    /* of each branch, and comparisons */
     STORE_REQUEST_MAX = 2 * 1024 * 1024,    /* bytes of all keys and values of a transaction */
-    STORE_REPLY_MAX = 16 * 1024 * 1024,     /* bytes of all keys and values of an answer */
-    STORE_PENDING_MAX = 8192,               /* calls that wait to be answered */
+    STORE_REPLY_MAX = 16 * 1024 * 1024,     /* bytes of all keys and values of a response */
+    STORE_PENDING_MAX = 8192,               /* pending calls */
     STORE_PENDING_BYTES = 64 * 1024 * 1024, /* of their requests */
     STORE_LEASES_MAX = 100000,
     STORE_LEASES_RESERVED = 20000,        /* of these, for store_lease_grant_reserved */
@@ -51,58 +51,61 @@ enum {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-/* Its file or the log of that was removed or replaced while it was open. Nothing is written any more,
- * and nothing was acknowledged since; what there is can be read. */
+/* Its file or log was removed or replaced while it was open. Nothing is written anymore, and
+ * nothing was acknowledged since; existing data can be read. */
 typedef struct StoreLoss {
     bool is_lost;
     bool
-        is_saved; /* the next one to open it finds all, or is told of two that there are; else it is
-                      tried again with every write, and when the store is closed */
-    Error why;    /* with what to do */
+        /* opening it again finds everything, or reports that there are two; otherwise saving is
+         * retried with every write, and when the store is closed */
+        is_saved;
+    Error why; /* includes what to do */
 } StoreLoss;
 typedef void StoreLost(void *context, const StoreLoss *loss);
 
-/* The file is damaged, or has lost writes that were acknowledged. Nothing is written any more, also not
- * after a restart; what can be read is read. */
+/* The file is damaged, or has lost acknowledged writes. Nothing is written anymore, even after a
+ * restart; readable data can be read. */
 typedef void StoreDamaged(void *context, const char *why);
 
 typedef struct StoreSettings {
-    /* A revision is compacted when newer ones take more than `keep_bytes`, or when there are more than
-     * `keep_revisions` newer ones and it is also older than `keep_ms`. Age counts from when the store was
-     * opened. */
+    /* A revision is compacted if newer ones take more than `keep_bytes`, or if there are more than
+     * `keep_revisions` newer ones and it is also older than `keep_ms`. Age counts from when the
+     * store was opened. */
     int64_t keep_revisions; /* 0: STORE_KEEP_REVISIONS; negative: all */
-    int64_t keep_bytes;     /* 0: STORE_KEEP_BYTES; negative: any number */
+    int64_t keep_bytes;     /* 0: STORE_KEEP_BYTES; negative: no limit */
     int64_t keep_ms;        /* 0: STORE_KEEP_MS; negative: age does not matter */
-    bool reserve;           /* keeps room on the disk for deletes and for urgent writes */
-    int64_t progress_ms;    /* a watch with no news is told so; 0: STORE_PROGRESS_MS */
-    int64_t after;          /* of one that is empty: all its revisions are later ones */
-    uint32_t wal_pages;     /* written into the database when so many have gathered; 0: fitting */
-    bool existing;          /* it is there already, or was lost: ERROR_NOT_FOUND */
-    int64_t verify_ms;      /* every page is read at the start and so often; 0: never */
-    StoreLost *lost;        /* called when that is noticed, and when it is saved; may be NULL */
-    StoreDamaged *damaged;  /* called once, when it is noticed or known already; may be NULL */
+    bool reserve;           /* reserves disk space for deletes and urgent writes */
+    /* interval of progress notifications for idle watches; 0: STORE_PROGRESS_MS */
+    int64_t progress_ms;
+    int64_t after;         /* of an empty store: its revisions start after this one */
+    uint32_t wal_pages;    /* length of the log that starts a checkpoint; 0: default */
+    bool existing;         /* must exist or have been lost; otherwise ERROR_NOT_FOUND */
+    int64_t verify_ms;     /* interval for reading every page, also at the start; 0: never */
+    StoreLost *lost;       /* called when that is noticed, and when it is saved; may be NULL */
+    StoreDamaged *damaged; /* called once, when it is noticed or already known; may be NULL */
     void *context;
 } StoreSettings;
 
 enum {
     STORE_KEEP_REVISIONS = 10000,
     STORE_KEEP_BYTES = 256 << 20,
-    STORE_KEEP_MS = 10 * 60 * 1000, /* who was away for a reboot goes on where it was */
-    STORE_RESERVE_MAX = 16 << 20,   /* bytes; of a small disk the 64th part, but at least */
+    STORE_KEEP_MS = 10 * 60 * 1000, /* enough for clients to continue after a reboot */
+    STORE_RESERVE_MAX = 16 << 20,   /* bytes; on a small disk 1/64 of it, but at least */
     STORE_RESERVE_MIN = 2 << 20,
     STORE_PROGRESS_MS = 60000,
 };
 
-/* For simulation and tests: gone when it is closed. `settings` may be NULL. */
+/* For simulation and tests: lost when it is closed. `settings` may be NULL. */
 Store *store_open_memory(Loop *loop, const StoreSettings *settings);
-/* Below `directory` (made when missing, 0700), of which there is one user at a time. On a real loop
- * one thread writes and one reads; on a virtual one all is done by the loop's own. Fails with
- * ERROR_CONFLICT when another process has it open, ERROR_UNAVAILABLE when the disk is full,
- * ERROR_INVALID when a newer eden has written it, ERROR_OS when it is damaged, ERROR_DENIED. */
+/* Opens the store in `directory`, which is created with mode 0700 if missing and can have one user
+ * at a time. On a real loop there are a writer thread and a reader thread; on a virtual one
+ * everything runs on the loop. Fails with ERROR_CONFLICT if another process has it open,
+ * ERROR_UNAVAILABLE if the disk is full, ERROR_INVALID if a newer eden has written it, ERROR_OS if
+ * it is damaged, ERROR_DENIED. */
 MUST_CHECK bool store_open_sqlite(Loop *loop, const char *directory, const StoreSettings *settings,
                                   Store **out, Error *err);
-/* Waits for what is being written or read. Whatever else was called is answered with
- * ERROR_UNAVAILABLE, from within. Watches must have been canceled. NULL is allowed. */
+/* Waits for reads and writes in progress. Other pending calls are completed with ERROR_UNAVAILABLE
+ * before it returns. Watches must be canceled before. NULL is allowed. */
 void store_close(Store *store);
 DEFINE_AUTO(Store, store_close)
 
@@ -111,18 +114,18 @@ DEFINE_AUTO(Store, store_close)
 typedef struct StoreKv {
     Str key;
     Str value;
-    int64_t create_revision; /* since when the key is there */
-    int64_t mod_revision;    /* when it was changed last */
-    int64_t version;         /* how often it was put since it is there, from 1 on */
-    int64_t lease;           /* 0: none */
+    int64_t create_revision; /* when the key was created */
+    int64_t mod_revision;    /* when it was last changed */
+    int64_t version;         /* number of puts since it was created, from 1 */
+    int64_t lease;           /* 0: no lease */
 } StoreKv;
 
 typedef enum StoreTarget {
-    STORE_VERSION, /* numbers are 0 for a key that is not there */
+    STORE_VERSION, /* numeric fields are 0 for a missing key */
     STORE_CREATE_REVISION,
     STORE_MOD_REVISION,
     STORE_LEASE,
-    STORE_VALUE, /* false, whatever the relation, for a key that is not there */
+    STORE_VALUE, /* never true for a missing key */
 } StoreTarget;
 
 typedef enum StoreRelation {
@@ -146,8 +149,8 @@ typedef enum StoreOpKind {
     STORE_DELETE,
 } StoreOpKind;
 
-/* `end` makes a range of keys from `key` up to and without `end`; empty: `key` alone; STORE_ALL:
- * all keys from `key` on. */
+/* `end` makes it a range of keys from `key` up to, but excluding, `end`. Empty: only `key`;
+ * STORE_ALL: all keys from `key` on. */
 #define STORE_ALL STR("\0")
 
 typedef struct StoreOp {
@@ -155,60 +158,61 @@ typedef struct StoreOp {
     Str key;
     Str end; /* of a range or a delete */
 
-    int64_t revision; /* of a range: as of then; 0: now */
-    int64_t limit;    /* of a range: so many keys at most; 0: all */
+    int64_t revision; /* of a range: revision to read; 0: current */
+    int64_t limit;    /* of a range: maximum number of keys; 0: all */
     bool keys_only, count_only, descending;
 
     Str value; /* of a put */
     int64_t lease;
-    bool previous; /* of a put or a delete: give what was there */
+    bool previous; /* of a put or delete: return the previous value */
 } StoreOp;
 
 typedef struct StoreTxn {
     const StoreCompare *compares; /* all of them must hold */
     uint32_t compare_count;
-    const StoreOp *success; /* done when they do */
+    const StoreOp *success; /* executed if they do */
     uint32_t success_count;
-    const StoreOp *failure; /* and when not */
+    const StoreOp *failure; /* executed otherwise */
     uint32_t failure_count;
-    uint32_t lane; /* of which the order is kept; 0: it is in none */
-    bool relaxed;  /* for one without puts and deletes */
-    bool urgent; /* may use the room that is kept back, as deletes may: for what frees or repairs */
+    uint32_t lane; /* ordering group; 0: none */
+    bool relaxed;  /* only without puts and deletes */
+    bool urgent;   /* may use the reserved disk space, as deletes may: for cleanup and repair */
 } StoreTxn;
 
 typedef struct StoreOpReply {
     StoreOpKind kind;
-    /* Of a range in its order; of a put or a delete what was there, when asked for. */
+    /* Of a range: sorted; of a put or delete: the previous value, if requested. */
     const StoreKv *kvs;
     uint32_t kv_count;
-    int64_t count; /* of a range: keys in it (with a limit: in `kvs`); of a delete: those deleted */
-    bool more;     /* the limit left some out */
+    /* of a range: number of keys (with a limit: in `kvs`); of a delete: number deleted */
+    int64_t count;
+    bool more; /* the limit was reached */
 } StoreOpReply;
 
 typedef struct StoreReply {
-    int64_t revision; /* of the store, with this transaction */
-    bool succeeded;   /* whether all compares held */
+    int64_t revision; /* of the store, including this transaction */
+    bool succeeded;   /* whether all comparisons held */
     const StoreOpReply *ops;
     uint32_t op_count;
 } StoreReply;
 
-/* `reply` is NULL when it failed, `err` is NULL when it did not. */
+/* `reply` is NULL on failure, `err` is NULL on success. */
 typedef void StoreDone(void *context, const StoreReply *reply, const Error *err);
 
-/* A branch may change a key once only. In a branch, ranges see what was changed before them. An
- * answer over STORE_REPLY_MAX is ERROR_LIMIT; a range with a limit ends earlier instead, with
- * `more`. `txn` and what it points to are copied. */
+/* A branch may change a key only once. Ranges in a branch see earlier changes of it. A response
+ * over STORE_REPLY_MAX is ERROR_LIMIT; a range with a limit ends earlier instead, with `more`.
+ * `txn` is deep-copied. */
 MUST_CHECK bool store_txn(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
                           Error *err);
 
-/* The same for one whose compares cannot hold any more once it was applied, and whose puts are of keys
- * that it compares, or that are new. While its outcome is unknown it is sent again, and what it would
- * have put is looked for; ERROR_UNKNOWN is left for a store that cannot be asked for a while. Found that
- * way, the reply has no ops. */
-MUST_CHECK bool store_txn_sure(Store *store, const StoreTxn *txn, StoreDone *done, void *context,
-                               Error *err);
+/* The same for a transaction whose comparisons cannot hold anymore once it was applied, and which
+ * only puts keys that it compares or that are new. While its outcome is unknown it is sent again,
+ * and its puts are looked up; ERROR_UNKNOWN is only returned if the store is unreachable for a
+ * while. If the outcome was found that way, the reply has no ops. */
+MUST_CHECK bool store_txn_confirmed(Store *store, const StoreTxn *txn, StoreDone *done,
+                                    void *context, Error *err);
 
-/* Transactions of one op. */
+/* Transactions of one operation. */
 MUST_CHECK bool store_op(Store *store, const StoreOp *op, StoreDone *done, void *context,
                          Error *err);
 MUST_CHECK bool store_get(Store *store, Str key, StoreDone *done, void *context, Error *err);
@@ -218,21 +222,21 @@ MUST_CHECK bool store_delete(Store *store, Str key, StoreDone *done, void *conte
 /* All keys that start with `prefix`. */
 MUST_CHECK bool store_list(Store *store, Str prefix, StoreDone *done, void *context, Error *err);
 
-/* The current revision, which others may have made: the reply has that and no ops. */
+/* The current revision, including writes of other clients: the reply has no ops. */
 MUST_CHECK bool store_revision(Store *store, StoreDone *done, void *context, Error *err);
 
-/* The end of the range of all keys that start with `prefix`. */
+/* The end of the range of all keys with this prefix. */
 Str store_prefix_end(Arena *arena, Str prefix);
 
 /* --- Leases ---------------------------------------------------------------------------------- */
 
-/* A lease ends when nobody keeps it alive; the keys put with it are then deleted in one
- * transaction. It counts monotonic time, while the store is open: after a restart all begin anew
- * with their whole time. */
+/* A lease expires unless it is kept alive; the keys put with it are then deleted in one
+ * transaction. It counts monotonic time while the store is open: after a restart, all leases start
+ * with their full TTL. */
 typedef struct StoreLease {
     int64_t id;
     int64_t ttl_s;       /* as granted */
-    int64_t remaining_s; /* rounded up; 0: over, its keys are about to go */
+    int64_t remaining_s; /* rounded up; 0: expired, its keys are about to be deleted */
     const Str *keys;     /* of store_lease_time_to_live with keys */
     uint32_t key_count;
     int64_t revision; /* of the store */
@@ -241,148 +245,151 @@ typedef struct StoreLease {
 typedef void StoreLeaseDone(void *context, const StoreLease *lease, const Error *err);
 typedef void StoreLeasesDone(void *context, const int64_t *ids, uint32_t count, const Error *err);
 
-/* `id` 0: the store chooses one. ERROR_CONFLICT when it is taken. */
+/* `id` 0: the store chooses one. ERROR_CONFLICT if it exists. */
 MUST_CHECK bool store_lease_grant(Store *store, int64_t ttl_s, int64_t id, StoreLeaseDone *done,
                                   void *context, Error *err);
-/* The same for what the cluster cannot do without, which is the sessions of its members: there is room
- * for these when all other leases are taken, and as long as possible when the disk is full. */
+/* The same for what the cluster cannot do without, the sessions of its members: they have reserved
+ * capacity when all other leases are used, and are accepted as long as possible when the disk is
+ * full. */
 MUST_CHECK bool store_lease_grant_reserved(Store *store, int64_t ttl_s, StoreLeaseDone *done,
                                            void *context, Error *err);
-/* Its time begins anew. Nothing is written. */
+/* Restarts its time. Nothing is written. */
 MUST_CHECK bool store_lease_keep_alive(Store *store, int64_t id, StoreLeaseDone *done,
                                        void *context, Error *err);
 MUST_CHECK bool store_lease_revoke(Store *store, int64_t id, StoreLeaseDone *done, void *context,
                                    Error *err);
 MUST_CHECK bool store_lease_time_to_live(Store *store, int64_t id, bool keys, StoreLeaseDone *done,
                                          void *context, Error *err);
-/* The ids in ascending order. */
+/* Ids in ascending order. */
 MUST_CHECK bool store_lease_list(Store *store, StoreLeasesDone *done, void *context, Error *err);
 
 /* --- Watches --------------------------------------------------------------------------------- */
 
 typedef struct StoreEvent {
     bool deleted;
-    StoreKv kv; /* of a deleted key: key and mod_revision */
+    StoreKv kv; /* for a deleted key: only key and mod_revision */
     bool has_previous;
     StoreKv previous;
 } StoreEvent;
 
 enum {
     STORE_BATCH_EVENTS = 1000,
-    STORE_BATCH_BYTES = 1024 * 1024, /* one event may be larger */
+    STORE_BATCH_BYTES = 1024 * 1024, /* a single event may be larger */
 };
 
 typedef struct StoreBatch {
-    const StoreEvent *events; /* in the order of their revisions; none: nothing new up to now */
+    const StoreEvent *events; /* sorted by revision; none: nothing new so far */
     uint32_t count;
-    /* All changes up to here have been told: who starts again from the next one misses nothing.
-     * When a revision did not fit, its first events come after it already. */
+    /* All changes up to here are delivered: a client that continues after it misses nothing. If a
+     * revision did not fit, its first events are already included. */
     int64_t revision;
-    /* The watch is over in two cases; it must still be canceled. The log does not reach back to
-     * where it should go on: read everything anew and watch from the revision of that read. */
+    /* The watch has ended in two cases, and must still be canceled. The log does not reach back to
+     * its position: read everything again and watch from the revision of that read. */
     bool resync;
-    int64_t compacted; /* then: the newest revision of which the log knows nothing */
-    const Error *err;  /* the log cannot be read; else NULL */
+    int64_t compacted; /* with `resync`: the newest revision that is not in the log */
+    const Error *err;  /* the log cannot be read; otherwise NULL */
 } StoreBatch;
 
 typedef struct StoreWatch StoreWatch;
 typedef void StoreWatchDone(void *context, const StoreBatch *batch);
 
 typedef struct StoreWatchSpec {
-    Str key, end;    /* as of a StoreOp */
-    int64_t from;    /* the first revision to tell of; 0: the next one */
-    bool previous;   /* events have what was there before */
-    uint32_t window; /* batches that may wait for store_watch_ack; 0: 1 */
+    Str key, end;    /* see StoreOp */
+    int64_t from;    /* first revision to deliver; 0: the next one */
+    bool previous;   /* events include the previous value */
+    uint32_t window; /* batches that may await store_watch_ack; 0 means 1 */
     StoreWatchDone *done;
     void *context;
 } StoreWatchSpec;
 
-/* Calls `done` with batches until it is canceled; with an empty one as soon as it is up to date,
- * and again when nothing has come for a while. Every batch with events takes from the window; while
- * that is used up, nothing is kept for the watch, which goes on from the log later. A `from` beyond
- * the next revision is answered with resync: this store is older than the one that was watched. */
+/* Calls `done` with batches until it is canceled: with an empty one as soon as it is up to date,
+ * and again when nothing has happened for a while. Every batch with events uses the window. While
+ * the window is used up, nothing is buffered for the watch, which continues from the log later. A
+ * `from` beyond the next revision results in `resync`: this store is older than the one that was
+ * watched. */
 MUST_CHECK bool store_watch(Store *store, const StoreWatchSpec *spec, StoreWatch **out, Error *err);
-/* A batch with events was dealt with. */
+/* Call it when a batch with events was processed. */
 void store_watch_ack(StoreWatch *watch);
-/* No more calls; also from within `done`. NULL is allowed. */
+/* No more callbacks follow. Allowed within `done`. NULL is allowed. */
 void store_watch_cancel(StoreWatch *watch);
 
-/* --- Upkeep ---------------------------------------------------------------------------------- */
+/* --- Maintenance ----------------------------------------------------------------------------- */
 
-/* Forgets the history up to and with `revision`, which is at most the current one; what is there
- * now stays. The space is freed afterwards, bit by bit. ERROR_NOT_FOUND when it is done already. */
+/* Compacts the history up to and including `revision`, which is at most the current one; current
+ * values remain. The space is freed gradually afterwards. ERROR_NOT_FOUND if already compacted. */
 MUST_CHECK bool store_compact(Store *store, int64_t revision, StoreDone *done, void *context,
                               Error *err);
 
-/* While it is held, the store does not compact beyond `revision` by itself, unless the disk is short of room
- * or the log has become twice as large as it may. So it makes reads of a past revision likely to go well,
- * and promises nothing. To be released before or after the store is closed. */
+/* While it is held, the store does not compact beyond `revision` on its own, unless the disk is
+ * nearly full or the log has twice its maximum size. So reads of a past revision are likely, but
+ * not guaranteed, to succeed. Can be released before or after the store is closed. */
 typedef struct StoreHold StoreHold;
 StoreHold *store_hold(Store *store, int64_t revision);
 void store_release(StoreHold *hold); /* NULL is allowed */
 
-/* Makes `directory` a store for store_open_sqlite with what a file of SQLite has that an earlier version
- * copied into a backup. Waits. The file is checked first, against `digest` unless that is empty.
- * ERROR_CONFLICT when there is one. */
+/* Creates a store in `directory` from an SQLite file that an earlier version copied into a backup.
+ * Blocks. The file is verified first, against `digest` unless that is empty. ERROR_CONFLICT if a
+ * store exists. */
 MUST_CHECK bool store_restore(const char *directory, const char *path, Str digest, Error *err);
 
 typedef struct StoreAccepted {
-    int64_t found;        /* the revision at which the file ends */
-    int64_t acknowledged; /* higher: the writes between are lost */
-    int64_t revision;     /* at which it continues */
+    int64_t found;        /* last revision in the file */
+    int64_t acknowledged; /* if higher: the writes in between are lost */
+    int64_t revision;     /* where it continues */
 } StoreAccepted;
 
-/* Continues with a store that has lost writes, or whose file can be read again: puts `key` at a revision
- * beyond all that were acknowledged, and compacts up to it, so that whoever has seen more than
- * there is resyncs. Waits. ERROR_OS when pages are damaged, ERROR_CONFLICT when nothing is wrong or
- * another process has it open. */
+/* Continues with a store that has lost writes, or whose file is readable again: puts `key` at a
+ * revision beyond all acknowledged ones, and compacts up to it, so that clients that have seen more
+ * resync. Blocks. ERROR_OS if pages are damaged, ERROR_CONFLICT if nothing is wrong or another
+ * process has it open. */
 MUST_CHECK bool store_accept(const char *directory, Str key, Str value, StoreAccepted *out,
                              Error *err);
-/* Whether that can be done: fails as it does, and changes nothing. */
+/* Whether store_accept is possible: fails as it does, and changes nothing. */
 MUST_CHECK bool store_can_accept(const char *directory, Error *err);
 
-/* For repairs on a full disk, while nobody has the store open: gives the room away that is kept back for
- * deletes, and keeps it back again, or as much of it as there is. Fails as store_open_sqlite; of a
- * store that is not there nothing is done. */
+/* For repairs on a full disk, while the store is closed: releases the disk space reserved for
+ * deletes, and reserves as much of it as possible again. Fails as store_open_sqlite does; does
+ * nothing if there is no store. */
 MUST_CHECK bool store_release_reserve(const char *directory, Error *err);
 void store_keep_reserve(const char *directory);
 
-/* Whether there is one that was ever written. Of one that cannot be looked at that is said too. */
-bool store_is_there(const char *directory);
-/* Whether a process has it open: then all of it is there, even when the file is lost. */
+/* Whether there is a store that was ever written to. Also true if that cannot be determined. */
+bool store_exists(const char *directory);
+/* Whether a process has it open: then it is complete, even if the file is lost. */
 bool store_is_open(const char *directory);
-/* Looks at every page of the store in `directory` and at its mark, and changes nothing. ERROR_NOT_FOUND
- * when there is none, ERROR_CONFLICT when somebody has it open, else as store_open_sqlite. Waits. */
+/* Verifies every page of the store in `directory` and its mark, and changes nothing.
+ * ERROR_NOT_FOUND if there is none, ERROR_CONFLICT if a process has it open, otherwise as
+ * store_open_sqlite. Blocks. */
 MUST_CHECK bool store_check(const char *directory, Error *err);
 
 typedef enum StoreCondition {
     STORE_OK,
     STORE_UNWRITABLE, /* the last write failed */
-    STORE_FULL,       /* the disk: deletes and urgent writes are taken, others refused */
+    STORE_FULL,       /* disk full: only deletes and urgent writes are accepted */
     STORE_LOST,       /* its file was removed or replaced */
-    STORE_DAMAGED,    /* and takes no writes until a backup is restored, or the loss accepted */
+    STORE_DAMAGED,    /* no writes are accepted until a backup is restored, or the loss accepted */
 } StoreCondition;
 const char *store_condition_name(StoreCondition condition); /* "ok", "damaged" */
 
 typedef struct StoreStatus {
-    int64_t revision;  /* of the last answer: others may have written since */
-    int64_t compacted; /* 0: nothing was */
-    int64_t bytes;     /* on the disk, or in memory for the log */
+    int64_t revision;  /* of the last response: other clients may have written since */
+    int64_t compacted; /* 0: nothing was compacted */
+    int64_t bytes;     /* on disk, or in memory for the log */
     int64_t log_bytes; /* of the changes that are not compacted */
-    bool has_reserve;  /* the room that is kept back is there */
-    uint32_t pending;  /* calls that wait for an answer */
+    bool has_reserve;  /* the reserved disk space is available */
+    uint32_t pending;  /* number of pending calls */
     uint32_t watches, watches_behind;
     uint32_t leases;
     StoreCondition condition;
     bool writable;      /* STORE_OK */
-    char reason[480];   /* and if not, why */
-    int64_t durable_ms; /* loop_now_ms() of the last write that is on the disk */
-    uint64_t commits;   /* since it was opened: transactions of the disk */
-    uint64_t writes;    /* those of callers in them */
+    char reason[480];   /* the reason otherwise */
+    int64_t durable_ms; /* loop_now_ms() of the last write that is on disk */
+    uint64_t commits;   /* disk transactions since it was opened */
+    uint64_t writes;    /* callers' writes in them */
 } StoreStatus;
 
-/* As far as is known: it asks nobody. */
+/* From memory, without checking the disk. */
 StoreStatus store_status(const Store *store);
-/* The same with a look at the disk. The next write would notice that its file is gone, and perhaps there
- * is none for long. */
-StoreStatus store_look(const Store *store);
+/* Also checks the disk. The next write would notice that its file is gone, but that may take a
+ * while. */
+StoreStatus store_check_status(const Store *store);

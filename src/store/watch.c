@@ -1,7 +1,7 @@
-/* Watches. One that is up to date costs nothing until a change in its range comes by; it is told
- * from the recent changes in memory. One that fell behind, because it started in the past or used
- * up its window, is told from there if they reach back so far, and else from the log, batch by
- * batch, which the reader's thread reads. Nothing is ever kept for a watch but where it is. */
+/* Watches. One that is up to date costs nothing until a change in its range is made; events come
+ * from the recent changes in memory. One that is behind, because it started in the past or used up
+ * its window, is served from there if they reach back far enough, otherwise from the log, which the
+ * reader thread reads in batches. Nothing is buffered for a watch but its position. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -12,7 +12,7 @@
 enum {
     RECENT_BYTES = 8 * 1024 * 1024,
     RECENT_JOBS = 8192,
-    SCANS_MAX = 4, /* at a time: what they have read waits in memory */
+    SCANS_MAX = 4, /* concurrent scans: their results are in memory */
 };
 
 /* --- Recent changes -------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void recent_add(Recent *recent, Job *job)
     }
 }
 
-/* The first of that revision or later. */
+/* The first change of that revision or later. */
 static uint32_t recent_find(const Recent *recent, int64_t revision)
 {
     uint32_t low = 0, high = recent->count;
@@ -91,8 +91,8 @@ static void list_add(WatchList *list, LocalWatch *watch)
     list->last = watch;
 }
 
-/* In a turn of its own, so that nobody is called from within a call of theirs. */
-static void feed_later(LocalWatch *watch)
+/* In a later iteration of the loop, so that callbacks never run within a call by their owner. */
+static void serve_later(LocalWatch *watch)
 {
     Watches *watches = &watch->store->watches;
     if (watch->over || watch->scan != NULL || watch->list != NULL) {
@@ -102,7 +102,7 @@ static void feed_later(LocalWatch *watch)
     loop_defer(watch->store->base.loop, &watches->feed_task);
 }
 
-/* --- Telling --------------------------------------------------------------------------------- */
+/* --- Delivery -------------------------------------------------------------------------------- */
 
 static void set_behind(LocalWatch *watch, bool behind)
 {
@@ -121,8 +121,8 @@ static void free_watch(LocalWatch *watch)
     free(watch);
 }
 
-/* False when the watch was canceled by whom it told. */
-static bool tell(LocalWatch *watch, const StoreBatch *batch)
+/* Returns false if the watch was canceled in its callback. */
+static bool deliver(LocalWatch *watch, const StoreBatch *batch)
 {
     watch->news = true;
     watch->telling = true;
@@ -135,17 +135,17 @@ static bool tell(LocalWatch *watch, const StoreBatch *batch)
     return true;
 }
 
-static bool tell_end(LocalWatch *watch, StoreBatch batch)
+static bool deliver_end(LocalWatch *watch, StoreBatch batch)
 {
     set_behind(watch, false);
     list_remove(watch);
     watch->over = true;
     batch.revision = id_revision(watch->next_id) - 1;
-    return tell(watch, &batch);
+    return deliver(watch, &batch);
 }
 
-/* Events up to, and without, `next_id`. */
-static bool tell_events(LocalWatch *watch, const StoreEvents *events, int64_t next_id)
+/* Events before `next_id`. */
+static bool deliver_events(LocalWatch *watch, const StoreEvents *events, int64_t next_id)
 {
     watch->next_id = next_id;
     if (events->len == 0) {
@@ -155,11 +155,11 @@ static bool tell_events(LocalWatch *watch, const StoreEvents *events, int64_t ne
     StoreBatch batch = { .events = events->items,
                          .count = events->len,
                          .revision = id_revision(next_id) - 1 };
-    return tell(watch, &batch);
+    return deliver(watch, &batch);
 }
 
-/* That nothing is left to tell. */
-static bool tell_current(LocalWatch *watch)
+/* Notifies that the watch is up to date. */
+static bool deliver_progress(LocalWatch *watch)
 {
     set_behind(watch, false);
     bool due = watch->note || !watch->current;
@@ -168,17 +168,18 @@ static bool tell_current(LocalWatch *watch)
     if (!due) {
         return true;
     }
-    /* A scan may have seen more than the loop has heard of. */
+    /* A scan may have seen more than the loop has been notified of. */
     int64_t told = id_revision(watch->next_id) - 1, revision = watch->store->state.revision;
     StoreBatch batch = { .revision = told > revision ? told : revision };
-    bool lives = tell(watch, &batch);
+    bool lives = deliver(watch, &batch);
     if (lives) {
         watch->news = false;
     }
     return lives;
 }
 
-/* A batch from the recent changes, from the watch's place on; gives the place behind it. */
+/* Collects a batch of recent changes from the position of the watch; returns the position after
+ * it. */
 static int64_t collect(LocalWatch *watch, StoreEvents *events)
 {
     LocalStore *store = watch->store;
@@ -229,28 +230,29 @@ static void start_scan(LocalWatch *watch)
     store_start_read(store, job);
 }
 
-/* The newest revision that anybody was told of: reads may see what is not answered yet. */
+/* The newest revision that a client may have seen: reads may see writes that are not completed
+ * yet. */
 static int64_t newest(const LocalStore *store)
 {
     return store->newest > store->state.revision ? store->newest : store->state.revision;
 }
 
-/* Of one that has just begun: whether there is no way from where it starts to now. */
-static bool starts_nowhere(const LocalWatch *watch)
+/* For a new watch: whether its start is not connected to the current revision. */
+static bool is_start_unreachable(const LocalWatch *watch)
 {
     int64_t from = watch->spec.from;
     return !watch->begun && from != 0 &&
            (from <= watch->store->state.compacted || from > newest(watch->store) + 1);
 }
 
-static void feed(LocalWatch *watch)
+static void serve(LocalWatch *watch)
 {
     LocalStore *store = watch->store;
-    if (starts_nowhere(watch)) {
+    if (is_start_unreachable(watch)) {
         int64_t compacted = store->state.compacted, revision = newest(store);
-        tell_end(watch,
-                 (StoreBatch){ .resync = true,
-                               .compacted = watch->spec.from > revision ? revision : compacted });
+        deliver_end(
+            watch, (StoreBatch){ .resync = true,
+                                 .compacted = watch->spec.from > revision ? revision : compacted });
         return;
     }
     watch->begun = true;
@@ -265,38 +267,38 @@ static void feed(LocalWatch *watch)
         StoreEvents events = { 0 };
         arena_reset(&store->watches.arena);
         int64_t next_id = collect(watch, &events);
-        if (!tell_events(watch, &events, next_id)) {
+        if (!deliver_events(watch, &events, next_id)) {
             return;
         }
     }
     if (!watch->over && id_revision(watch->next_id) > store->state.revision) {
-        tell_current(watch);
+        deliver_progress(watch);
     } else if (!watch->over && !watch->behind && watch->note) {
-        tell_current(watch);
+        deliver_progress(watch);
     }
 }
 
-static void feed_all(void *context)
+static void serve_all(void *context)
 {
     LocalStore *store = context;
     for (LocalWatch *watch; (watch = store->watches.feed.first) != NULL;) {
         list_remove(watch);
-        feed(watch);
+        serve(watch);
     }
 }
 
-/* --- What the threads tell ------------------------------------------------------------------- */
+/* --- Notifications from the threads ---------------------------------------------------------- */
 
 static void touch(LocalWatch *watch, void *context)
 {
     const int64_t *id = context;
-    /* One that is behind comes by on its way; another was there already, by a scan. */
+    /* One that is behind is served later; others have already seen it in a scan. */
     if (watch->over || watch->behind || *id < watch->next_id) {
         return;
     }
     watch->next_id = *id;
     set_behind(watch, true);
-    feed_later(watch);
+    serve_later(watch);
 }
 
 static void touch_all(LocalWatch *watch, int64_t id)
@@ -308,7 +310,7 @@ static void touch_all(LocalWatch *watch, int64_t id)
     }
 }
 
-void watches_told(LocalStore *store, Job *job)
+void watches_write_done(LocalStore *store, Job *job)
 {
     if (job->revision == 0) {
         job_free(job);
@@ -340,22 +342,22 @@ void watches_scanned(LocalStore *store, Job *job)
         LogScan *scan = &job->scan;
         bool lives;
         if (!job->ok) {
-            lives = tell_end(watch, (StoreBatch){ .err = &job->err });
+            lives = deliver_end(watch, (StoreBatch){ .err = &job->err });
         } else if (scan->resync) {
-            lives =
-                tell_end(watch, (StoreBatch){ .resync = true, .compacted = scan->state.compacted });
+            lives = deliver_end(watch,
+                                (StoreBatch){ .resync = true, .compacted = scan->state.compacted });
         } else {
-            lives = tell_events(watch, &scan->events, scan->next_id);
+            lives = deliver_events(watch, &scan->events, scan->next_id);
         }
         if (lives) {
-            feed_later(watch);
+            serve_later(watch);
         }
     }
     job_free(job);
     LocalWatch *next = store->watches.wait.first;
     if (next != NULL) {
         list_remove(next);
-        feed_later(next);
+        serve_later(next);
     }
 }
 
@@ -364,7 +366,7 @@ void watches_scanned(LocalStore *store, Job *job)
 bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Error *err)
 {
     LocalStore *store = (LocalStore *)base;
-    /* Behind the struct: the key, a NUL that makes it the end of its own range, the end. */
+    /* After the struct: the key, a NUL that turns it into the end of its own range, the end. */
     size_t room = spec->key.len + 1 + spec->end.len;
     LocalWatch *watch = memory_new(sizeof *watch + room);
     char *text = (char *)(watch + 1);
@@ -392,7 +394,7 @@ bool local_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out, Erro
     if (store->watches.count == 1) {
         loop_timer_start(&store->watches.progress, store->settings.progress_ms);
     }
-    feed_later(watch);
+    serve_later(watch);
     *out = &watch->base;
     return true;
 }
@@ -402,7 +404,7 @@ void local_watch_ack(StoreWatch *base)
     LocalWatch *watch = (LocalWatch *)base;
     watch->window++;
     if (watch->behind && !watch->telling) {
-        feed_later(watch);
+        serve_later(watch);
     }
 }
 
@@ -431,7 +433,7 @@ static void note_all(LocalWatch *watch)
     }
     if (!watch->news && !watch->behind && !watch->over) {
         watch->note = true;
-        feed_later(watch);
+        serve_later(watch);
     }
     watch->news = false;
     note_all(watch->node.left);
@@ -449,7 +451,7 @@ void watches_init(LocalStore *store)
 {
     Watches *watches = &store->watches;
     arena_init(&watches->arena, ARENA_UNLIMITED);
-    loop_task_init(&watches->feed_task, feed_all, store);
+    loop_task_init(&watches->feed_task, serve_all, store);
     loop_timer_init(&watches->progress, store->base.loop, progress, store);
     store->recent.from = store->state.revision + 1;
 }

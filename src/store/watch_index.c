@@ -1,5 +1,5 @@
-/* A treap of ranges by their start, in which each node knows whose end is the last below it. So who
- * watches a key is found without looking at all who watch another. */
+/* A treap of ranges by their start, in which each node has the last end in its subtree. So the
+ * watches of a key are found without visiting all others. */
 #include "store/local_store.h"
 
 static bool before(const LocalWatch *a, const LocalWatch *b)
@@ -28,7 +28,7 @@ static void update(LocalWatch *watch)
     }
 }
 
-/* Those before `at` to one side, the others to the other. */
+/* Splits the tree into ranges before `at` and the others. */
 static void split(LocalWatch *root, const LocalWatch *at, LocalWatch **low, LocalWatch **high)
 {
     if (root == NULL) {

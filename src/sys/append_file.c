@@ -23,7 +23,7 @@ bool append_file_open(const Directory *directory, const char *name, AppendFile *
     }
     if (!S_ISREG(status.st_mode)) {
         append_file_close(out);
-        return error_set(err, ERROR_INVALID, "%s/%s: is no file", directory->path, name);
+        return error_set(err, ERROR_INVALID, "%s/%s: not a regular file", directory->path, name);
     }
     out->size = status.st_size;
     return true;

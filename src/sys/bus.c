@@ -19,7 +19,7 @@
 #define SYSTEMD_SOCKET "unix:path=/run/systemd/private"
 
 enum {
-    SLICE_MS = 100, /* how long a cancellation may go unnoticed */
+    SLICE_MS = 100, /* how long a cancellation may go unnoticed, in milliseconds */
     SLICE_LONG_MS = 5000,
     QUEUE_MAX = 1 << 16, /* queued signals */
     RULE_MAX = 1024
@@ -80,7 +80,7 @@ bool bus_open(BusPlace place, Bus **out, Error *err)
         if (result < 0) {
             bus->bus = NULL;
             bus_close(bus);
-            bus_failure(err, result, "the system bus cannot be reached");
+            bus_failure(err, result, "cannot connect to the system bus");
             err->kind = err->kind == ERROR_DENIED ? ERROR_DENIED : ERROR_UNAVAILABLE;
             return false;
         }
@@ -214,7 +214,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
 {
     const BusLibrary *library = &bus->library;
     if (deadline->cancelled != NULL && atomic_load(deadline->cancelled)) {
-        return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+        return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
     }
     sd_bus_message *message = NULL;
     int result = library->sd_bus_process(bus->bus, &message);
@@ -227,7 +227,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
         if (deadline->at_us >= 0) {
             int64_t left_us = deadline->at_us - clock_monotonic_us();
             if (left_us <= 0) {
-                return error_set(err, ERROR_TIMEOUT, "no answer in time");
+                return error_set(err, ERROR_TIMEOUT, "timed out waiting for a reply");
             }
             wait_us = left_us < wait_us ? left_us : wait_us;
         }
@@ -236,7 +236,7 @@ static bool pump(Bus *bus, const Deadline *deadline, Error *err)
     }
     if (result < 0) {
         bus->broken = true;
-        bus_failure(err, result, "the connection to the system bus was lost");
+        bus_failure(err, result, "lost the connection to the system bus");
         err->kind = ERROR_UNAVAILABLE;
         return false;
     }
@@ -333,7 +333,7 @@ static bool make_message(Bus *bus, const BusCall *call, Arena *arena, sd_bus_mes
                                                          arena_copy_c(arena, call->path),
                                                          call->interface, call->member);
     if (result < 0) {
-        return bus_failure(err, result, "the call cannot be made");
+        return bus_failure(err, result, "cannot create the method call");
     }
     if (!bus_append(library, message, call->args, call->arg_count, arena, err)) {
         library->sd_bus_message_unref(message);
@@ -355,7 +355,7 @@ static bool converse(Bus *bus, sd_bus_message *message, BusPatience patience,
         library->sd_bus_call_async(bus->bus, &slot, message, take_answer, &answer, UINT64_MAX);
     if (result < 0) {
         bus->broken = true;
-        bus_failure(err, result, "the call cannot be sent");
+        bus_failure(err, result, "cannot send the method call");
         err->kind = err->kind == ERROR_OS ? ERROR_UNAVAILABLE : err->kind;
         return false;
     }
@@ -492,7 +492,7 @@ bool bus_expect(Bus *bus, const BusMatch *match, BusPatience patience, Error *er
            find_owner(bus, &VEC_LAST(&bus->expected), patience, err);
 }
 
-/* Whether the message says that a service with a subscription has left the bus. */
+/* Whether the message reports that a service with a subscription has left the bus. */
 static bool tells_of_leaving(const Bus *bus, const BusValue *args, BusSignal *out)
 {
     Str name = bus_text(bus_item(args, 0));
@@ -552,7 +552,7 @@ bool bus_wait(Bus *bus, BusPatience patience, Arena *arena, BusSignal *out, Erro
         bus->queue.len = 0;
         if (bus->overrun) {
             bus->overrun = false;
-            return error_set(err, ERROR_LIMIT, "more than %d signals came at once", QUEUE_MAX);
+            return error_set(err, ERROR_LIMIT, "more than %d signals are queued", QUEUE_MAX);
         }
         if (!pump(bus, &deadline, err)) {
             return false;

@@ -33,7 +33,7 @@ typedef enum BusPlace {
     BUS_SYSTEMD,
 } BusPlace;
 
-/* ERROR_UNAVAILABLE if there is no library or no bus. */
+/* Fails with ERROR_UNAVAILABLE if there is no library or no bus. */
 MUST_CHECK bool bus_open(BusPlace place, Bus **out, Error *err);
 void bus_close(Bus *bus); /* NULL is fine */
 DEFINE_AUTO(Bus, bus_close)
@@ -44,7 +44,7 @@ MUST_CHECK bool bus_take(Shared *shared, BusPlace place, Bus **out, Error *err);
 void bus_give(Shared *shared, Bus *bus); /* NULL is fine; drops all subscriptions */
 
 enum {
-    BUS_TIMEOUT_MS = 25000,  /* for calls without a timeout of their own */
+    BUS_TIMEOUT_MS = 25000,  /* for calls without their own timeout */
     BUS_DEPTH_MAX = 64,      /* nested values */
     BUS_VALUES_MAX = 1 << 20 /* in one message */
 };
@@ -147,7 +147,8 @@ typedef struct BusMatch {
 } BusMatch;
 
 typedef struct BusSignal {
-    bool gone; /* no signal: the service has left the bus; the state of its work is unknown */
+    /* not a signal: the service has left the bus, and the state of its work is unknown */
+    bool gone;
     Str service;
     Str path, interface, member;
     BusValue args; /* as items */

@@ -12,8 +12,8 @@
 bool bus_library_open(BusLibrary *out, Error *err)
 {
     return error_set(err, ERROR_UNAVAILABLE,
-                     "this eden is linked statically and cannot load " LIBRARY
-                     ", which it needs to speak with the system's services");
+                     "this eden is statically linked and cannot load " LIBRARY
+                     ", which it needs to talk to system services");
 }
 
 #else
@@ -22,8 +22,8 @@ bool bus_library_open(BusLibrary *out, Error *err)
 {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "needs " LIBRARY " to speak with the system's services: %s", dlerror());
+        return error_set(err, ERROR_UNAVAILABLE, "needs " LIBRARY " to talk to system services: %s",
+                         dlerror());
     }
     const char *missing = NULL;
 #define FIND(name)                               \
@@ -32,7 +32,7 @@ bool bus_library_open(BusLibrary *out, Error *err)
     BUS_FUNCTIONS(FIND)
 #undef FIND
     return missing == NULL ||
-           error_set(err, ERROR_UNAVAILABLE, LIBRARY " is too old: it has no %s", missing);
+           error_set(err, ERROR_UNAVAILABLE, LIBRARY " is too old: it lacks %s", missing);
 }
 
 #endif

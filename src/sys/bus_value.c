@@ -134,7 +134,7 @@ bool bus_append(const BusLibrary *library, sd_bus_message *message, const BusVal
     for (uint32_t i = 0; i < count; i++) {
         int result = append_one(library, message, &values[i], arena, 0);
         if (result < 0) {
-            bus_failure(err, result, "a value cannot be sent over the bus");
+            bus_failure(err, result, "cannot encode a value for the bus");
             return false;
         }
     }
@@ -252,9 +252,9 @@ bool bus_decode(const BusLibrary *library, sd_bus_message *message, Arena *arena
     BusValue all = { .type = 'r' };
     int result = read_items(&decoder, &all, 0);
     if (result < 0) {
-        return decoder.too_many ? error_set(err, ERROR_LIMIT, "the answer has more than %d values",
+        return decoder.too_many ? error_set(err, ERROR_LIMIT, "the reply has more than %d values",
                                             BUS_VALUES_MAX)
-                                : bus_failure(err, result, "the answer cannot be read");
+                                : bus_failure(err, result, "cannot decode the reply");
     }
     *out = all;
     return true;

@@ -82,7 +82,7 @@ bool cgroup_open(Arena *arena, const char *path, int *descriptor, Error *err)
 
 bool cgroup_enter(int descriptor, Error *err)
 {
-    return write(descriptor, "0", 1) == 1 || file_error(err, errno, "a cgroup of its own");
+    return write(descriptor, "0", 1) == 1 || file_error(err, errno, "cannot enter the cgroup");
 }
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)

@@ -6,9 +6,9 @@
 #include "base/error.h"
 
 /* The directory for a group with this name below the group of this process. Fails with
- * ERROR_UNAVAILABLE if no unified hierarchy is mounted. */
+ * ERROR_UNAVAILABLE if the unified hierarchy is not mounted. */
 MUST_CHECK bool cgroup_path(Arena *arena, const char *name, const char **path, Error *err);
-/* The parent directory is a cgroup too. */
+/* Creates a group. Its parent directory must be a cgroup too. */
 MUST_CHECK bool cgroup_make(const char *path, Error *err);
 /* `*descriptor` is for cgroup_enter, which works even where the directory is not visible. */
 MUST_CHECK bool cgroup_open(Arena *arena, const char *path, int *descriptor, Error *err);

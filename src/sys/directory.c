@@ -209,8 +209,8 @@ bool directory_read_private(const Directory *directory, const char *name, char *
     }
     if (!ok && number == EPERM) {
         return error_set(err, ERROR_DENIED,
-                         "%s/%s: others than its owner can read it; create a new secret, or if "
-                         "no one did, chmod 600",
+                         "%s/%s: readable by users other than its owner; create a new secret or, "
+                         "if it was not read by anyone, run 'chmod 600' on it",
                          directory->path, name);
     }
     return ok || directory_error(err, number, directory, name);

@@ -7,7 +7,7 @@
 
 static bool fail(const char *what, Error *err)
 {
-    return error_set(err, ERROR_OS, "cannot %s: libcrypto refuses Ed25519", what);
+    return error_set(err, ERROR_OS, "cannot %s: libcrypto does not support Ed25519", what);
 }
 
 bool ed25519_make(Ed25519Private *out, Error *err)

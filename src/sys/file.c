@@ -112,7 +112,8 @@ bool file_read_head(Arena *arena, const char *path, size_t max, Str *out, Error 
 bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str *out, Error *err)
 {
     if (path.len == 0 || memchr(path.data, '\0', path.len) != NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "'%" STR_FMT "' is no file name", STR_ARG(path));
+        return error_set(err, ERROR_NOT_FOUND, "'%" STR_FMT "' is not a valid file name",
+                         STR_ARG(path));
     }
     const char *name = arena_copy_c(arena, path);
     int directory = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,7 +126,7 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     int number = errno;
     close(directory);
     if (descriptor < 0 && number == EXDEV) {
-        return error_set(err, ERROR_DENIED, "%s: leads out of the directory '%s'", name, root);
+        return error_set(err, ERROR_DENIED, "%s: leads outside the directory '%s'", name, root);
     }
     if (descriptor < 0) {
         return file_error(err, number, name);
@@ -133,7 +134,7 @@ bool file_read_beneath(Arena *arena, const char *root, Str path, size_t max, Str
     struct stat status;
     bool ok = fstat(descriptor, &status) == 0 || file_error(err, errno, name);
     if (ok && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-        ok = error_set(err, ERROR_INVALID, "%s: is no file", name);
+        ok = error_set(err, ERROR_INVALID, "%s: not a regular file", name);
     }
     ok = ok && read_all(arena, descriptor, name, max, out, err);
     close(descriptor);
@@ -198,18 +199,16 @@ static bool check_above(const char *path, const char *directory, uid_t owner, Er
     }
     if (status.st_uid != 0 && status.st_uid != owner) {
         return error_set(err, ERROR_DENIED,
-                         "%s: the directory '%s' belongs to user %u, who could put something else "
-                         "there",
-                         path, directory, (unsigned)status.st_uid);
+                         "%s: the directory '%s' is owned by user %u, who could replace it", path,
+                         directory, (unsigned)status.st_uid);
     }
     return (status.st_mode & S_IWOTH) == 0 ||
            error_set(err, ERROR_DENIED,
-                     "%s: everybody may write to the directory '%s', and could put something else "
-                     "there",
+                     "%s: the directory '%s' is writable by everyone, so any user could replace it",
                      path, directory);
 }
 
-/* All parent directories; `way` is modified. */
+/* All parent directories; modifies `way`. */
 static bool check_way(const char *path, char *way, uid_t owner, Error *err)
 {
     for (char *slash; way[1] != '\0' && (slash = strrchr(way, '/')) != NULL;) {
@@ -249,7 +248,8 @@ bool file_read_secret(Arena *arena, const char *path, size_t max, Str *out, Erro
     if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
         (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         return error_set(err, ERROR_DENIED,
-                         "%s can be read by others than its owner; run: chmod 600 %s", path, path);
+                         "%s is readable by users other than its owner; run: chmod 600 %s", path,
+                         path);
     }
     return file_read(arena, path, max, out, err);
 }
@@ -282,9 +282,9 @@ bool file_read_trusted(Arena *arena, const char *path, size_t max, Str *out, Err
     }
     bool ok = fstat(descriptor, &status) == 0 || file_error(err, errno, path);
     if (ok && is_foreign(&status)) {
-        ok = error_set(err, ERROR_DENIED, "%s belongs to user %u", path, (unsigned)status.st_uid);
+        ok = error_set(err, ERROR_DENIED, "%s is owned by user %u", path, (unsigned)status.st_uid);
     } else if (ok && S_ISREG(status.st_mode) && may_others_write(&status)) {
-        ok = error_set(err, ERROR_DENIED, "%s can be written by others than its owner", path);
+        ok = error_set(err, ERROR_DENIED, "%s is writable by users other than its owner", path);
     }
     ok = ok && read_all(arena, descriptor, path, max, out, err);
     close(descriptor);

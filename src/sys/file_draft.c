@@ -112,7 +112,7 @@ static bool give_name(FileDraft *draft, Error *err)
         return draft->kept || file_error(err, errno, draft->path);
     }
     if (link(draft->name, draft->path) != 0) {
-        return errno == EEXIST ? error_set(err, ERROR_CONFLICT, "%s: is there already", draft->path)
+        return errno == EEXIST ? error_set(err, ERROR_CONFLICT, "%s: already exists", draft->path)
                                : file_error(err, errno, draft->path);
     }
     unlink(draft->name);

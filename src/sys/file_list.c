@@ -25,7 +25,7 @@ static bool list_below(Arena *arena, const char *directory, const char *const *s
                        uint32_t max, unsigned depth, FileList *out, Error *err)
 {
     if (depth > DEPTH_MAX) {
-        return error_set(err, ERROR_LIMIT, "%s: directories are nested too deep", directory);
+        return error_set(err, ERROR_LIMIT, "%s: directories are nested too deeply", directory);
     }
     DIR *stream = opendir(directory);
     if (stream == NULL) {

@@ -63,7 +63,8 @@ bool file_lock_take(const Directory *directory, const char *name, Str holder, Ar
             *found = read_holder(descriptor, arena);
         }
         close(descriptor);
-        return held ? error_set(err, ERROR_CONFLICT, "%s/%s is held", directory->path, name)
+        return held ? error_set(err, ERROR_CONFLICT, "%s/%s is locked by another process",
+                                directory->path, name)
                     : directory_error(err, number, directory, name);
     }
     /* The description is only informational: a full disk must not prevent locking. */

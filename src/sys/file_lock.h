@@ -8,12 +8,12 @@ typedef struct FileLock {
     int descriptor; /* -1: not held */
 } FileLock;
 
-/* Takes the lock and writes `holder` into the file. If it is held already, fails with
+/* Acquires the lock and writes `holder` into the file. If it is held already, fails with
  * ERROR_CONFLICT and sets `*found` to the holder's description (empty if it is just being
  * written). */
 MUST_CHECK bool file_lock_take(const Directory *directory, const char *name, Str holder,
                                Arena *arena, FileLock *out, Str *found, Error *err);
-/* Whether it is held, without taking it. */
+/* Whether it is held, without acquiring it. */
 bool file_lock_is_held(const Directory *directory, const char *name);
 void file_lock_release(FileLock *lock); /* fine if it is not held */
 DEFINE_AUTO_CLEAR(FileLock, file_lock_release)

@@ -26,7 +26,7 @@ bool file_reader_open(const char *path, FileReader **out, Error *err)
     }
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(descriptor);
-        return error_set(err, ERROR_INVALID, "%s: this is no file", path);
+        return error_set(err, ERROR_INVALID, "%s: not a regular file", path);
     }
     FileReader *reader = memory_new(sizeof *reader);
     reader->descriptor = descriptor;

@@ -119,7 +119,7 @@ bool host_path(Str path, char out[PATH_MAX], Error *err)
     }
     if (path.len >=
         PATH_MAX) { /* the path is not shown: a truncated secret would not be redacted */
-        return error_set(err, ERROR_INVALID, "a path has %zu bytes, more than %d", path.len,
+        return error_set(err, ERROR_INVALID, "the path has %zu bytes; the maximum is %d", path.len,
                          PATH_MAX - 1);
     }
     memcpy(out, path.data, path.len);
@@ -146,7 +146,7 @@ bool host_open_entry(const Host *host, Str path, HostEntry *out, Error *err)
     Str directory, name;
     char directory_path[PATH_MAX];
     if (!split(path, &directory, &name)) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' names no file", STR_ARG(path));
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' does not name a file", STR_ARG(path));
     }
     if (!host_path(directory, directory_path, err)) {
         return false;
@@ -339,7 +339,7 @@ bool host_read_info(Host *host, Arena *arena, Str path, size_t max, FileInfo *in
     if (ok && !S_ISREG(status.st_mode)) {
         ok = S_ISDIR(status.st_mode)
                  ? host_error(err, EISDIR, path)
-                 : error_set(err, ERROR_INVALID, "%" STR_FMT ": not a file", STR_ARG(path));
+                 : error_set(err, ERROR_INVALID, "%" STR_FMT ": not a regular file", STR_ARG(path));
     }
     if (ok && (uint64_t)status.st_size > max) {
         ok = too_large(err, path, max);
@@ -374,9 +374,9 @@ bool host_read_link(Host *host, Arena *arena, Str path, Str *out, Error *err)
     int number = errno;
     host_entry_close(&entry);
     if (len < 0) {
-        return number == EINVAL
-                   ? error_set(err, ERROR_INVALID, "%" STR_FMT ": not a link", STR_ARG(path))
-                   : host_error(err, number, path);
+        return number == EINVAL ? error_set(err, ERROR_INVALID, "%" STR_FMT ": not a symbolic link",
+                                            STR_ARG(path))
+                                : host_error(err, number, path);
     }
     *out = arena_copy(arena, str_from(target, (size_t)len));
     return true;

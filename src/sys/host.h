@@ -93,7 +93,7 @@ typedef struct FileWrite {
     mode_t mode; /* permission bits */
     uid_t uid;   /* HOST_KEEP_ID: unchanged */
     gid_t gid;
-    const FileInfo *before; /* current metadata, if the caller knows it; NULL: looked up */
+    const FileInfo *before; /* current metadata, if the caller has it; NULL: looked up */
     FileCheck check;        /* may be NULL */
     void *check_context;
 } FileWrite;

@@ -30,9 +30,10 @@ static bool may_be_planted(const Host *host, uid_t owner, int directory)
 static bool refuse_planted(Str path, uid_t owner, Error *err)
 {
     return error_set(err, ERROR_DENIED,
-                     "%" STR_FMT ": this file of user %u has further hard links, and another user "
-                     "can have put this one there; root does not change its owner or mode, nor "
-                     "copy its content. If it belongs there, replace it with a copy",
+                     "%" STR_FMT
+                     ": this file of user %u has other hard links, and this one may have been "
+                     "created by another user; root does not change its owner or mode, nor "
+                     "copy its content. If the link is legitimate, replace it with a copy",
                      STR_ARG(path), (unsigned)owner);
 }
 
@@ -127,7 +128,8 @@ bool host_set_mode(Host *host, Str path, mode_t mode, Error *err)
     struct stat status;
     if (fstat(descriptor, &status) == 0 && S_ISLNK(status.st_mode)) {
         close(descriptor);
-        return error_set(err, ERROR_INVALID, "%" STR_FMT ": a link has no mode", STR_ARG(path));
+        return error_set(err, ERROR_INVALID, "%" STR_FMT ": a symbolic link has no mode",
+                         STR_ARG(path));
     }
     return settle(host, descriptor, path, change_mode(descriptor, mode), err);
 }
@@ -181,9 +183,9 @@ bool host_check_maker(Host *host, Arena *arena, Str path, const FileInfo *info, 
                                                       : "Set 'owner', or remove it";
     return !open ||
            error_set(err, ERROR_DENIED,
-                     "%" STR_FMT ": this %s belongs to user '%" STR_FMT
-                     "', who could change it later; everybody can create files in the directory "
-                     "above it. %s",
+                     "%" STR_FMT ": this %s is owned by user '%" STR_FMT
+                     "', who could change it later, and its parent directory is writable by "
+                     "everyone. %s",
                      STR_ARG(path), file_kind_name(info->kind),
                      STR_ARG(host_user_name(host, arena, info->uid)), advice);
 }
@@ -236,8 +238,7 @@ static bool make_one(Host *host, Str path, mode_t mode, Error *err)
                          fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                          S_ISDIR(status.st_mode);
     if (!ok && exists) {
-        error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is not a directory",
-                  STR_ARG(path));
+        error_set(err, ERROR_CONFLICT, "%" STR_FMT " exists and is not a directory", STR_ARG(path));
     } else if (!ok) {
         host_error(err, errno, path);
     }
@@ -323,7 +324,7 @@ bool host_create_directory(Host *host, Str path, mode_t mode, uid_t uid, gid_t g
         ok = descriptor >= 0 || host_error(err, errno, path);
     }
     if (ok && !is_new_and_ours(descriptor)) {
-        ok = error_set(err, ERROR_CONFLICT, "%" STR_FMT ": another user is changing it meanwhile",
+        ok = error_set(err, ERROR_CONFLICT, "%" STR_FMT ": another user is modifying it",
                        STR_ARG(path));
     }
     if (ok) {
@@ -371,7 +372,7 @@ static bool make_link(const HostEntry *entry, Str path, const char *target, Erro
     if (errno == EEXIST &&
         fstatat(entry->directory, entry->name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
         if (!S_ISLNK(status.st_mode)) {
-            return error_set(err, ERROR_CONFLICT, "%" STR_FMT ": there is something else already",
+            return error_set(err, ERROR_CONFLICT, "%" STR_FMT ": exists and is not a symbolic link",
                              STR_ARG(path));
         }
         if (replace_link(entry, target)) {
@@ -384,15 +385,17 @@ static bool make_link(const HostEntry *entry, Str path, const char *target, Erro
 bool host_check_link(Str path, Str target, Error *err)
 {
     if (str_eq(path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "'/' cannot be a link");
+        return error_set(err, ERROR_INVALID, "'/' cannot be a symbolic link");
     }
     if (target.len >=
         PATH_MAX) { /* the target is not shown: a truncated secret would not be redacted */
-        return error_set(err, ERROR_INVALID, "the target of a link has %zu bytes, more than %d",
+        return error_set(err, ERROR_INVALID,
+                         "the target of a symbolic link has %zu bytes; the maximum is %d",
                          target.len, PATH_MAX - 1);
     }
     if (target.len == 0 || memchr(target.data, '\0', target.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "a link cannot lead to '%" STR_FMT "'",
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' is not a valid target of a symbolic link",
                          STR_ARG(target));
     }
     return true;

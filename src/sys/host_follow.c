@@ -225,14 +225,15 @@ bool host_open_error(const Host *host, Error *err, int number, Str path)
     }
     if (!found) {
         return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT ": a symbolic link of another user was there", STR_ARG(path));
+                         "%" STR_FMT ": another user's symbolic link was found on this path",
+                         STR_ARG(path));
     }
-    return error_set(err, ERROR_DENIED,
-                     "%" STR_FMT ": '%s' is a symbolic link of user %u to what that user does not "
-                     "own, and root does not follow it; to accept it, run 'chown -h root %s%s', or "
-                     "run the step as that user if it has 'user'",
-                     STR_ARG(path), way.link, (unsigned)way.link_owner,
-                     host->live ? "" : host->root, way.link);
+    return error_set(
+        err, ERROR_DENIED,
+        "%" STR_FMT ": '%s' is a symbolic link of user %u to a file that this user does not "
+        "own, and root does not follow it; to allow it, run 'chown -h root %s%s', or "
+        "run the step as that user if it has 'user'",
+        STR_ARG(path), way.link, (unsigned)way.link_owner, host->live ? "" : host->root, way.link);
 }
 
 /* --- Paths for programs ----------------------------------------------------------------------- */
@@ -260,15 +261,16 @@ static bool check_guarded(Host *host, Arena *arena, Str path, Str directory, uid
     if (!host_trusts(host, owner)) {
         Str name = host_user_name(host, arena, owner);
         return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT ": the directory '%" STR_FMT "' belongs to user '%" STR_FMT
-                         "', who could put something else there while root works in it",
+                         "%" STR_FMT ": the directory '%" STR_FMT "' is owned by user '%" STR_FMT
+                         "', who could replace it while root is using it",
                          STR_ARG(path), STR_ARG(directory), STR_ARG(name));
     }
     if ((mode & S_IWOTH) != 0 && (mode & S_ISVTX) == 0) {
-        return error_set(err, ERROR_DENIED,
-                         "%" STR_FMT ": everybody may write to the directory '%" STR_FMT
-                         "', and could put something else there while root works in it",
-                         STR_ARG(path), STR_ARG(directory));
+        return error_set(
+            err, ERROR_DENIED,
+            "%" STR_FMT ": the directory '%" STR_FMT
+            "' is writable by everyone, so any user could replace it while root is using it",
+            STR_ARG(path), STR_ARG(directory));
     }
     return true;
 }

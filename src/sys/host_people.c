@@ -167,7 +167,7 @@ static void *find(Host *host, const Kind *kind, Str name, Error *err)
         entry = str_map_find(kind_map(people, kind), found);
     }
     if (entry == NULL && (err->kind == ERROR_NONE || err->kind == ERROR_NOT_FOUND)) {
-        error_set(err, ERROR_NOT_FOUND, "there is no %s '%" STR_FMT "'", kind->noun, STR_ARG(name));
+        error_set(err, ERROR_NOT_FOUND, "%s '%" STR_FMT "' not found", kind->noun, STR_ARG(name));
     }
     return entry;
 }

@@ -37,7 +37,7 @@ bool host_reader_open(Host *host, Str path, HostReader **out, Error *err)
              host_open_error(host, err, errno, path);
     }
     if (ok && !S_ISREG(status.st_mode)) {
-        ok = error_set(err, ERROR_INVALID, "%" STR_FMT " is not a file", STR_ARG(path));
+        ok = error_set(err, ERROR_INVALID, "%" STR_FMT " is not a regular file", STR_ARG(path));
     }
     if (!ok) {
         host_reader_close(reader);

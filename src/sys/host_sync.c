@@ -165,7 +165,7 @@ bool host_sync(Host *host, Error *err)
         host->devices[i].dirty = false;
         pthread_mutex_unlock(&host->lock);
         if (device.dirty && syncfs(device.descriptor) != 0) {
-            ok = error_set(err, ERROR_OS, "cannot bring changes to the disk: %s", strerror(errno));
+            ok = error_set(err, ERROR_OS, "cannot sync changes to disk: %s", strerror(errno));
         }
     }
     return ok;

@@ -69,7 +69,7 @@ bool kernel_guard_raise_for_init(Error *err)
     static const unsigned capabilities[] = { CAP_SYS_RAWIO,    CAP_SYSLOG,     CAP_MAC_ADMIN,
                                              CAP_MAC_OVERRIDE, CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND };
     return drop(capabilities, COUNT_OF(capabilities)) ||
-           file_error(err, errno, "a guard for the kernel");
+           file_error(err, errno, "cannot restrict access to the kernel");
 }
 
 bool kernel_guard_raise(bool network, Error *err)
@@ -78,5 +78,5 @@ bool kernel_guard_raise(bool network, Error *err)
                                              CAP_NET_ADMIN };
     size_t count = COUNT_OF(capabilities) - (network ? 0 : 1);
     return (refuse_swap() && drop(capabilities, count)) ||
-           file_error(err, errno, "a guard for the kernel");
+           file_error(err, errno, "cannot restrict access to the kernel");
 }

@@ -160,7 +160,7 @@ bool link_add_address(const char *name, const char *address, unsigned prefix, Er
                               .ifa_index = (unsigned)index_of(name) };
     struct in_addr number;
     if (inet_pton(AF_INET, address, &number) != 1) {
-        return error_set(err, ERROR_INVALID, "'%s' is no IPv4 address", address);
+        return error_set(err, ERROR_INVALID, "'%s' is not an IPv4 address", address);
     }
     put(&request, &info, sizeof info);
     put_attribute(&request, IFA_LOCAL, &number, sizeof number);

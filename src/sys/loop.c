@@ -52,7 +52,7 @@ static void async_fired(uv_async_t *handle)
 static void started(int result, const char *what)
 {
     if (result != 0) {
-        BUG("cannot make a loop: %s: %s", what, uv_strerror(result));
+        BUG("cannot create an event loop: %s: %s", what, uv_strerror(result));
     }
 }
 
@@ -97,7 +97,7 @@ void loop_free(Loop *loop)
         uv_run(&loop->uv, UV_RUN_DEFAULT);
         int result = uv_loop_close(&loop->uv);
         if (result != 0) {
-            BUG("a loop is freed while somebody is on it: %s", uv_strerror(result));
+            BUG("an event loop is freed while in use: %s", uv_strerror(result));
         }
     }
     BUG_IF(loop->deferred.first != NULL || loop->posted.first != NULL);
@@ -155,7 +155,7 @@ uint64_t loop_random(Loop *loop)
     if (loop->random_left == 0) {
         /* Never short: the kernel returns up to 256 bytes at once. */
         if (getrandom(loop->random, sizeof loop->random, 0) != (ssize_t)sizeof loop->random) {
-            BUG("the kernel gives no random bytes");
+            BUG("the kernel returned no random bytes");
         }
         loop->random_left = LOOP_RANDOM_WORDS;
     }
@@ -187,6 +187,6 @@ void loop_tasks_wait(Loop *loop)
 void loop_check_thread(const Loop *loop)
 {
     if (UNLIKELY(!pthread_equal(loop->thread, pthread_self()))) {
-        BUG("a loop is used by another thread than its own");
+        BUG("an event loop is used by a thread other than its own");
     }
 }

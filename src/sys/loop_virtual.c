@@ -1,5 +1,5 @@
-/* The virtual loop: time stands still while there is work, and then jumps to the next timer. The
- * order in an iteration is that of libuv: timers, tasks of other threads, deferred tasks. */
+/* The virtual loop: time does not advance while there is work, and then jumps to the next timer.
+ * The order in an iteration is that of libuv: timers, tasks of other threads, deferred tasks. */
 #include "base/bug.h"
 #include "sys/loop_inner.h"
 
@@ -22,7 +22,7 @@ void loop_run_virtual_until(Loop *loop, int64_t now_ms)
         any |= loop_run_deferred(loop);
         if (any) {
             if (++turns == TURNS_MAX) {
-                BUG("time does not move on: something starts itself again and again");
+                BUG("virtual time does not advance: something keeps rescheduling itself");
             }
             continue;
         }

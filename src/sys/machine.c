@@ -28,7 +28,8 @@ bool machine_own_program(Arena *arena, Str *out, Error *err)
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path);
     if (len <= 0 || (size_t)len == sizeof path) {
-        return error_set(err, ERROR_OS, "cannot tell where this program lies (/proc/self/exe)");
+        return error_set(err, ERROR_OS,
+                         "cannot determine the path of this program (/proc/self/exe)");
     }
     Str found = str_from(path, (size_t)len), gone = STR(" (deleted)");
     *out = arena_copy(arena,

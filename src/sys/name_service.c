@@ -38,7 +38,8 @@ static bool ask_files(Arena *arena, const char *database, Str key, Str *out, Err
     bool has_people = strcmp(database, "passwd") == 0 || strcmp(database, "group") == 0;
     return (has_people && file_read(arena, path.data, ANSWER_MAX, &text, &unread) &&
             find_line(text, key, out)) ||
-           error_set(err, ERROR_NOT_FOUND, "there is no getent to ask about '%" STR_FMT "' (%s)",
+           error_set(err, ERROR_NOT_FOUND,
+                     "getent is not installed, so '%" STR_FMT "' cannot be looked up (%s)",
                      STR_ARG(key), database);
 }
 
@@ -56,11 +57,11 @@ bool name_service_ask(Arena *arena, const char *database, Str key, Str *out, Err
     if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
         return result.ending == PROCESS_EXITED && result.exit_code == EXIT_NO_SUCH_KEY
                    ? error_set(err, ERROR_NOT_FOUND,
-                               "the name service (%s) does not know '%" STR_FMT "'", database,
+                               "the name service (%s) has no entry '%" STR_FMT "'", database,
                                STR_ARG(key))
-                   : error_set(err, ERROR_UNAVAILABLE, "the name service does not answer");
+                   : error_set(err, ERROR_UNAVAILABLE, "the name service does not respond");
     }
     *out = str_trim(result.out);
     return out->len > 0 || error_set(err, ERROR_NOT_FOUND,
-                                     "the name service knows no '%" STR_FMT "'", STR_ARG(key));
+                                     "the name service has no entry '%" STR_FMT "'", STR_ARG(key));
 }

@@ -51,7 +51,7 @@ bool network_addresses(Arena *arena, NetworkAddresses *out, Error *err)
 {
     struct ifaddrs *first;
     if (getifaddrs(&first) != 0) {
-        return file_error(err, errno, "addresses of interfaces");
+        return file_error(err, errno, "cannot list network interfaces");
     }
     VEC(NetworkAddress) found = { 0 };
     for (const struct ifaddrs *entry = first; entry != NULL; entry = entry->ifa_next) {

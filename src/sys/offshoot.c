@@ -23,8 +23,8 @@ static void close_all_but(int kept)
     close_range((unsigned)kept + 1, ~0U, 0);
 }
 
-/* Whoever may signal this process may also enter its namespaces, and no change of rights makes the
- * kernel forget with whom it ends. */
+/* Processes that may signal this one may also enter its namespaces, and changing credentials must
+ * not clear the parent-death signal. */
 static void bind_to_parent(void)
 {
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -39,7 +39,7 @@ _Noreturn static void run(const OffshootOptions *options, int channel)
     bind_to_parent();
     struct pollfd parent = { .fd = channel, .events = 0 };
     if (poll(&parent, 1, 0) != 0) {
-        _exit(1); /* it ended before it could have been the end of this one */
+        _exit(1); /* the parent exited before the signal was set up */
     }
     setpgid(0, 0);
     signal(SIGTTOU, SIG_IGN);
@@ -56,8 +56,8 @@ bool offshoot_start(const OffshootOptions *options, pid_t *process, int *channel
     unsigned long spaces =
         options->is_apart ? CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET
                           : 0;
-    /* As fork, which cannot make namespaces; unshare makes one of processes only once for who cannot
-     * go back. */
+    /* Like fork, which cannot create namespaces. unshare(CLONE_NEWPID) would not do: a process can
+     * do that only once unless it can return to its old namespace. */
     pid_t child = (pid_t)syscall(SYS_clone, spaces | SIGCHLD, NULL, NULL, NULL, NULL);
     int number = errno;
     if (child == 0) {
@@ -66,7 +66,7 @@ bool offshoot_start(const OffshootOptions *options, pid_t *process, int *channel
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return file_error(err, number, "a process of its own");
+        return file_error(err, number, "cannot create a process");
     }
     *process = child;
     *channel = ends[0];
@@ -108,10 +108,11 @@ static bool setting_is(const char *path, char wanted)
     return found == wanted;
 }
 
-/* A switch of Debian's kernels, one of Ubuntu's, and the kernel's own. */
+/* Checks the settings that forbid user namespaces: one of Debian's kernels, one of Ubuntu's, and
+ * the mainline kernel's. */
 static bool tell_why(int number, Error *err)
 {
-    static const char instead[] = "run it as root, or let users have namespaces";
+    static const char instead[] = "run it as root, or allow unprivileged user namespaces";
     if (setting_is("/proc/sys/kernel/unprivileged_userns_clone", '0')) {
         return error_set(err, ERROR_DENIED, "%s: 'sysctl kernel.unprivileged_userns_clone=1'",
                          instead);
@@ -123,10 +124,10 @@ static bool tell_why(int number, Error *err)
     if (setting_is("/proc/sys/user/max_user_namespaces", '0')) {
         return error_set(err, ERROR_DENIED, "%s: 'sysctl user.max_user_namespaces=10000'", instead);
     }
-    return error_set(err, number == EPERM ? ERROR_DENIED : ERROR_UNAVAILABLE,
-                     "a user namespace cannot be made (%s): run it as root, or outside of this "
-                     "container",
-                     strerror(number));
+    return error_set(
+        err, number == EPERM ? ERROR_DENIED : ERROR_UNAVAILABLE,
+        "cannot create a user namespace (%s): run it as root, or outside of this container",
+        strerror(number));
 }
 
 bool offshoot_become_root(Error *err)
@@ -148,5 +149,6 @@ bool offshoot_become_root(Error *err)
 bool offshoot_leave_network(Error *err)
 {
     return unshare(CLONE_NEWNET) == 0 ||
-           file_error(err, errno, "a network of its own (run it as root, outside of containers)");
+           file_error(err, errno,
+                      "cannot create a network namespace (run it as root, outside of containers)");
 }

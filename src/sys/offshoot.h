@@ -1,8 +1,9 @@
-/* A process that goes on with a function of this program, and never outlives the one that started
- * it, which is connected with it by a stream socket. What it answers is its exit code.
+/* A child process that continues with a function of this program, never outlives its parent, and is
+ * connected with it by a stream socket. The function's return value becomes its exit code.
  *
- * It has no other descriptors than the channel and the standard ones, and a process group of its own,
- * so that Ctrl-C is for its parent alone. The end of either is the end of the channel. */
+ * The child has no file descriptors except the channel and the standard ones, and its own process
+ * group, so that Ctrl-C reaches only the parent. Either process sees the end of the channel when
+ * the other exits. */
 #pragma once
 
 #include <sys/types.h>
@@ -12,22 +13,23 @@
 typedef int OffshootRun(void *context, int channel);
 
 typedef struct OffshootOptions {
-    /* In namespaces of its own: processes, of which it is the first and all of which end with it,
-     * mounts, IPC, host name and network. Takes the rights of root, or of a user namespace. */
+    /* In separate namespaces: PID (the child is PID 1, and all processes in it exit with it),
+     * mount, IPC, UTS and network. Requires root, in this or in a user namespace. */
     bool is_apart;
     OffshootRun *run;
     void *context;
 } OffshootOptions;
 
-/* The caller must have no threads. The channel is the caller's to close. */
+/* The caller must have no threads, and closes the channel. */
 MUST_CHECK bool offshoot_start(const OffshootOptions *options, pid_t *process, int *channel,
                                Error *err);
-void offshoot_end(pid_t process);  /* at once */
-void offshoot_wait(pid_t process); /* until it has ended, with all that is apart with it */
+void offshoot_end(pid_t process); /* sends SIGKILL */
+/* waits until it has exited, with all processes of its PID namespace */
+void offshoot_wait(pid_t process);
 
-/* Makes this process root of a user namespace of its own, in which there is nobody else; for an
- * offshoot of a user without the rights of root. Fails with ERROR_DENIED or ERROR_UNAVAILABLE, and
- * what to do about it. */
+/* Makes this process root of a new user namespace with no other users; for a child of an
+ * unprivileged user. Fails with ERROR_DENIED or ERROR_UNAVAILABLE, and a message that explains what
+ * to do. */
 MUST_CHECK bool offshoot_become_root(Error *err);
-/* A network of its own, with nothing in it. */
+/* Moves this process into a new, empty network namespace. */
 MUST_CHECK bool offshoot_leave_network(Error *err);

@@ -15,19 +15,19 @@
 
 enum {
     LOOK_MS = 10,
-    AGAIN_ROUNDS = 20, /* who comes later is asked then */
+    AGAIN_ROUNDS = 20, /* rounds of signals; processes forked in the meantime get the next one */
     PATIENCE_ROUNDS = 1000 / LOOK_MS,
     ROUNDS_MAX = 5000 / LOOK_MS,
-    LIST_MAX = 64 << 10, /* bytes of the children of a thread */
+    LIST_MAX = 64 << 10, /* bytes of the list of children of a thread */
 };
 
 void offspring_adopt(void)
 {
     int result = prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
-    BUG_IF(result != 0); /* it takes no rights */
+    BUG_IF(result != 0); /* requires no privilege */
 }
 
-/* "12 345 ": what does not fit is found in a later round. */
+/* Parses "12 345 "; PIDs that do not fit are found in a later round. */
 static void signal_listed(const char *path, int number)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -40,7 +40,7 @@ static void signal_listed(const char *path, int number)
         if (end == at || *end != ' ') {
             break;
         }
-        kill((pid_t)process, number); /* not waited for yet, so the number is still its own */
+        kill((pid_t)process, number); /* not reaped yet, so the PID cannot have been reused */
         at = end;
     }
     free(text);
@@ -49,7 +49,7 @@ static void signal_listed(const char *path, int number)
     }
 }
 
-/* Each is in the list of the thread that has it. */
+/* A child is listed under the thread that created it. */
 static void signal_children(int number)
 {
     DIR *threads = opendir("/proc/self/task");

@@ -1,14 +1,14 @@
-/* Everything that comes from this process, also what has left its parent behind: for a command that
- * runs others and leaves nothing. */
+/* All descendants of this process, including those that were orphaned, for a command that runs
+ * other programs and must leave no process behind. */
 #pragma once
 
 #include <stdbool.h>
 
-/* From now on processes below this one whose parent ends are its own children (a "subreaper", see
- * prctl(2)), however they have detached themselves. */
+/* From now on, orphaned descendants become children of this process (a "subreaper", see prctl(2)),
+ * however they have daemonized. */
 void offspring_adopt(void);
 
-/* Ends all children, and theirs, and takes their exit codes: SIGTERM, and after a second SIGKILL.
- * Nobody else of this process may wait for children meanwhile. False: some were still there after a
- * few seconds, as when they multiply faster than they end. */
+/* Terminates and reaps all descendants: SIGTERM, and SIGKILL after a second. No other code of this
+ * process may wait for children in the meantime. Returns false if some are left after a few
+ * seconds, for example because they fork faster than they are killed. */
 bool offspring_end(void);

@@ -11,18 +11,19 @@
 #include "sys/file_error.h"
 
 enum {
-    LINKS_MAX = 40 /* as the kernel's */
+    LINKS_MAX = 40 /* same limit as in the kernel */
 };
 
 typedef struct Way {
-    int at;              /* the directory that was reached */
-    char left[PATH_MAX]; /* from there */
+    int at;              /* the directory reached so far */
+    char left[PATH_MAX]; /* the remaining path from there */
     unsigned links;
     bool makes;
-    const char *path; /* the whole of it, for messages */
+    const char *path; /* the full path, for messages */
 } Way;
 
-/* Takes the next name off; false when there is none. `*is_last`: nothing follows. */
+/* Removes the next component from the path; returns false if there is none. `*is_last` is set if
+ * nothing follows it. */
 static bool next_name(Way *way, char name[NAME_MAX + 1], bool *is_last, int *number)
 {
     const char *start = way->left;
@@ -45,7 +46,8 @@ static bool next_name(Way *way, char name[NAME_MAX + 1], bool *is_last, int *num
     return true;
 }
 
-/* Without the name in its parent, all that is synced below a new directory would be lost with it. */
+/* Without a durable entry in its parent, a new directory would be lost with everything synced in
+ * it. */
 static void sync_names(int directory)
 {
     int descriptor = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,7 +78,7 @@ static bool refuse(const Way *way, const char *name, uid_t owner, Error *err)
                      way->path, name, (unsigned)owner);
 }
 
-/* What the link says comes before what is left. */
+/* Puts the target of the link in front of the remaining path. */
 static bool follow(Way *way, int link, const char *name, const struct stat *status, Error *err)
 {
     struct stat above;

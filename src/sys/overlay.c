@@ -37,9 +37,9 @@ const char *overlay_change_name(OverlayChangeKind kind)
     return names[kind];
 }
 
-/* --- Mounts that are there ------------------------------------------------------------------- */
+/* --- Existing mounts ------------------------------------------------------------------------- */
 
-/* "\040" and the like in mountinfo. */
+/* Decodes "\040" and the like in mountinfo. */
 static Str unescape(Arena *arena, Str text)
 {
     char *made = arena_alloc(arena, text.len + 1);
@@ -85,10 +85,10 @@ static bool read_mounts(Arena *arena, OverlayMounts *out, Error *err)
 }
 
 typedef enum Treatment {
-    TREAT_COVER, /* an overlay over it */
-    TREAT_SHARE, /* the kernel's own: as it is, to read */
-    TREAT_RENEW, /* processes and links of the network: those that are seen from here */
-    TREAT_HIDE,  /* not there inside */
+    TREAT_COVER, /* covered with an overlay */
+    TREAT_SHARE, /* a file system of the kernel: unchanged and read-only */
+    TREAT_RENEW, /* processes and network interfaces: mounted again, for this namespace */
+    TREAT_HIDE,  /* not visible inside */
 } Treatment;
 
 static Treatment treatment_of(const OverlayMount *mount)
@@ -116,10 +116,10 @@ static Treatment treatment_of(const OverlayMount *mount)
             return TREAT_SHARE;
         }
     }
-    return TREAT_HIDE; /* the network's: a try must not write there */
+    return TREAT_HIDE; /* settings of the network, which a try must not change */
 }
 
-/* --- Entering -------------------------------------------------------------------------------- */
+/* --- Entering the overlay -------------------------------------------------------------------- */
 
 static bool make_directory(const char *path, Error *err)
 {
@@ -139,7 +139,7 @@ bool overlay_is_below(Str path, Str folder)
            (str_starts(path, folder) && path.len > folder.len && path.data[folder.len] == '/');
 }
 
-/* The root of an overlay looks like that of what it covers. */
+/* Gives the root of an overlay the owner and mode of the directory it covers. */
 static bool look_like(const Overlay *overlay, const char *upper, const struct stat *info,
                       Error *err)
 {
@@ -153,20 +153,20 @@ static bool tell_refusal(const Overlay *overlay, int number, const char *lower, 
     switch (number) {
     case ENODEV:
         return error_set(err, ERROR_UNAVAILABLE,
-                         "this kernel has no overlay file systems; 'modprobe overlay' may help");
+                         "this kernel does not support overlayfs; try 'modprobe overlay'");
     case EINVAL:
         return error_set(err, ERROR_UNAVAILABLE,
-                         "an overlay of %s cannot be made (%s): the kernel lets only two lie over "
-                         "each other, and some file systems under none",
+                         "cannot mount an overlay on %s (%s): the kernel allows only two nested "
+                         "overlays, and does not support some file systems as a lower layer",
                          lower, strerror(number));
     default:
         return error_set(err, number == EPERM || number == EACCES ? ERROR_DENIED : ERROR_OS,
-                         "an overlay of %s cannot be made: %s%s", lower, strerror(number),
-                         overlay->is_user ? "; users may since Linux 5.11, root always" : "");
+                         "cannot mount an overlay on %s: %s%s", lower, strerror(number),
+                         overlay->is_user ? "; unprivileged users need Linux 5.11 or later" : "");
     }
 }
 
-/* Its writable half lies in the tmpfs of the folder. */
+/* The upper directory is in the tmpfs on `folder`. */
 bool overlay_cover(Overlay *overlay, Str point, Error *err)
 {
     Arena *arena = overlay->arena;
@@ -176,7 +176,7 @@ bool overlay_cover(Overlay *overlay, Str point, Error *err)
     const char *lower = arena_copy_c(arena, point);
     struct stat info;
     if (stat(lower, &info) != 0) {
-        return true; /* hidden below another mount */
+        return true; /* hidden by another mount */
     }
     if (!make_directory(home, err) || !make_directory(upper, err) || !make_directory(work, err) ||
         !look_like(overlay, upper, &info, err)) {
@@ -205,7 +205,8 @@ static bool make_read_only(const char *target, Error *err)
            file_error(err, errno, target);
 }
 
-/* Writing to a device goes on; a file among them, or a setting of the kernel, would stay. */
+/* Devices remain writable; creating a file among them, or changing a kernel setting, would
+ * persist. */
 bool overlay_share(Overlay *overlay, Str point, Error *err)
 {
     const char *target = overlay_inside(overlay, point);
@@ -232,7 +233,7 @@ bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err)
     return make_read_only(target, err);
 }
 
-/* Memory that programs share by name lies among the devices. */
+/* POSIX shared memory is in a directory below /dev. */
 static bool replace_shared_memory(const Overlay *overlay, Error *err)
 {
     const char *target = overlay_inside(overlay, STR("/dev/shm"));
@@ -262,7 +263,7 @@ static bool mount_all(Overlay *overlay, Error *err)
     if (!overlay_cover(overlay, STR("/"), err)) {
         return false;
     }
-    Str shared = STR_EMPTY; /* what lies below it came with it */
+    Str shared = STR_EMPTY; /* mounts below it are included */
     for (uint32_t i = 0; i < overlay->mounts.len; i++) {
         const OverlayMount *entry = &overlay->mounts.items[i];
         if (str_eq_c(entry->point, "/") ||
@@ -277,7 +278,7 @@ static bool mount_all(Overlay *overlay, Error *err)
     return replace_shared_memory(overlay, err);
 }
 
-/* With the directories above it. */
+/* Creates missing parent directories too. */
 static bool make_path(const Overlay *overlay, const char *path, Error *err)
 {
     for (size_t end = strlen(overlay->inside) + 1, len = strlen(path); end <= len; end++) {
@@ -312,7 +313,8 @@ static void raise_loopback(void)
     }
 }
 
-/* What is outside is not even mounted any more afterwards. Relative paths mean what they meant. */
+/* Afterwards the original file systems are not mounted any more. The working directory stays the
+ * same path. */
 static bool go_inside(const Overlay *overlay, Error *err)
 {
     char *here = getcwd(NULL, 0);
@@ -326,7 +328,7 @@ static bool go_inside(const Overlay *overlay, Error *err)
     return moved || file_error(err, number, overlay->inside);
 }
 
-/* Root of the machine has all users. */
+/* Root outside of any user namespace has all users mapped. */
 static bool has_all_users(void)
 {
     FILE *file = fopen("/proc/self/uid_map", "re");
@@ -343,7 +345,7 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
 {
     if (!settings->is_apart && unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
                                        (settings->network ? 0 : CLONE_NEWNET)) != 0) {
-        return file_error(err, errno, "a namespace for the try");
+        return file_error(err, errno, "cannot create a mount namespace");
     }
     Overlay *overlay = ARENA_NEW(arena, Overlay);
     overlay->arena = arena;
@@ -374,8 +376,8 @@ bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
     return kernel_guard_raise(settings->network && !settings->is_apart, err);
 }
 
-/* Reconfiguring a file system drops the names that nobody uses; unlike a remount it leaves the flags of
- * the mount alone. */
+/* Reconfiguring a file system drops its unused cached names; unlike a remount it does not change
+ * the flags of the mount. */
 static void forget_names(const char *point)
 {
     int picked = fspick(AT_FDCWD, point, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT);
@@ -414,7 +416,7 @@ void overlay_refresh(const Overlay *overlay)
     }
 }
 
-/* --- What came of it ------------------------------------------------------------------------- */
+/* --- Collecting changes ---------------------------------------------------------------------- */
 
 typedef struct Walk {
     Arena *arena;
@@ -443,14 +445,14 @@ static bool is_whiteout(const struct stat *info)
     return S_ISCHR(info->st_mode) && info->st_rdev == makedev(0, 0);
 }
 
-/* A directory copied up only for what is below it differs in nothing from the one outside. */
+/* A directory that was copied up only because of its content is the same as the one outside. */
 static bool is_same_directory(const struct stat *inside, const struct stat *outside)
 {
     return S_ISDIR(outside->st_mode) && inside->st_mode == outside->st_mode &&
            inside->st_uid == outside->st_uid && inside->st_gid == outside->st_gid;
 }
 
-/* One that was removed and made anew hides all that it held outside. */
+/* A directory that was removed and created again hides its old content. */
 static bool is_opaque(int folder)
 {
     char value;
@@ -469,10 +471,10 @@ static Str path_in(Walk *walk, Str path, const char *name)
 
 static bool tell_unreadable(Walk *walk, int number)
 {
-    return file_error(walk->err, number, "what the try wrote");
+    return file_error(walk->err, number, "cannot list what was changed");
 }
 
-/* What is in `outside` and no more in the folder that hides it. */
+/* Entries of `outside` that are not in the directory that hides it. */
 static bool walk_hidden(Walk *walk, int upper, int outside, Str path)
 {
     int descriptor = openat(outside, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -531,7 +533,7 @@ static bool walk_entry(Walk *walk, int upper, int outside, Str path, const char 
     return ok;
 }
 
-/* Takes `upper`. */
+/* Closes `upper`. */
 static bool walk_folder(Walk *walk, int upper, int outside, Str path, uint32_t depth)
 {
     DIR *folder = fdopendir(upper);

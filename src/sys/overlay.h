@@ -1,33 +1,35 @@
-/* This machine as a throwaway: the process goes on in a private copy of its file systems, where
- * everything can be changed and nothing stays.
+/* A private copy of this machine: the process continues in an overlay of all file systems, where it
+ * can change anything, and all changes are discarded.
  *
  *     if (!overlay_enter(&settings, &overlay, err)) ...      in a child, before any thread
- *     ... change what you like
- *     if (!overlay_changes(overlay, arena, &list, err)) ...  what came of it
+ *     ... change anything
+ *     if (!overlay_changes(overlay, arena, &list, err)) ...  list what has changed
  *
- * Each file system of the disk (and each tmpfs) below / gets an overlay of its own, so that what is
- * mounted apart is covered as well; kernel file systems (proc, sys, dev) can be read, and devices
- * used, but what everybody shares of the kernel cannot be changed (kernel_guard.h). It all ends with
- * the process. Needs the rights of root; those of a user namespace are enough for a copy in which
- * files belong to nobody that cannot be changed outside, and /etc and /run are new ones
- * (overlay_user.c). */
+ * Each disk file system (and each tmpfs) below / gets its own overlay, so that separate mounts are
+ * covered as well. Kernel file systems (proc, sys, dev) can be read and devices used, but state
+ * that is shared with the rest of the machine cannot be changed (kernel_guard.h). Everything is
+ * gone when the process exits.
+ *
+ * Requires root. In a user namespace it works with restrictions: files of users that are not mapped
+ * cannot be changed, and /etc and /run are new directories (overlay_user.c). */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
-/* A directory that is another one inside, and made when there is none. */
+/* A directory that is replaced inside, and created if it does not exist. */
 typedef struct OverlayPlace {
     const char *path;
     const char
-        *outside; /* the directory that it is, and what is written there stays; NULL: a new one */
+        /* a directory that is bind-mounted there, so that writes to it persist; NULL: a new tmpfs */
+        *outside;
 } OverlayPlace;
 
 typedef struct OverlaySettings {
     const char *folder; /* an empty directory outside, for mounts that only this process sees */
-    bool network;       /* keep the network, as it is; else only a loopback of its own */
-    bool is_apart;      /* it has namespaces of its own already, also of the network */
+    bool network;       /* use the network of the machine; otherwise only a loopback interface */
+    bool is_apart;      /* the process has its own namespaces already, including the network */
     const OverlayPlace *places;
     uint32_t place_count;
 } OverlaySettings;
@@ -42,7 +44,7 @@ typedef enum OverlayChangeKind {
 const char *overlay_change_name(OverlayChangeKind kind);
 
 typedef struct OverlayChange {
-    Str path; /* as seen inside */
+    Str path; /* path inside */
     OverlayChangeKind kind;
 } OverlayChange;
 
@@ -50,21 +52,22 @@ typedef struct OverlayChanges {
     OverlayChange *items;
     uint32_t count;
     uint32_t cap;
-    bool cut; /* there are more than OVERLAY_CHANGES_MAX */
+    bool cut; /* truncated at OVERLAY_CHANGES_MAX */
 } OverlayChanges;
 
 enum {
     OVERLAY_CHANGES_MAX = 100000
 };
 
-/* The process, which must have no threads yet, is inside when it answers true. The overlay lives
- * in `arena`. */
+/* The process must have no threads yet; when this returns true, it is inside. The overlay lives in
+ * `arena`. */
 MUST_CHECK bool overlay_enter(Arena *arena, const OverlaySettings *settings, Overlay **out,
                               Error *err);
-/* The kernel remembers by name what an overlay was seen to hold, and misses that a file outside was
- * replaced, as editors do when they save, or is new. This makes it look again, in the overlays of the
- * copy or, with NULL, in those that the process sees; what a program inside holds open stays as it is.
- * Where the kernel refuses, nothing changes. */
+/* The kernel caches the entries of an overlay by name and does not notice that a file outside was
+ * created or replaced, as editors do when saving. This drops the cached entries of the copy's
+ * overlays or, with NULL, of all overlays that the process sees. Files that programs inside have
+ * open are unaffected. Does nothing if the kernel refuses. */
 void overlay_refresh(const Overlay *overlay);
-/* What differs from outside, sorted by path. A directory that only holds changes is none itself. */
+/* What differs from outside, sorted by path. A directory that merely contains changes is not
+ * listed. */
 MUST_CHECK bool overlay_changes(Overlay *overlay, Arena *arena, OverlayChanges *out, Error *err);

@@ -1,14 +1,14 @@
-/* The parts of sys/overlay.h; nobody else includes this. */
+/* Shared by the overlay*.c files; private. */
 #pragma once
 
 #include "base/vec.h"
 #include "sys/overlay.h"
 
-/* One file system that is covered. Paths are as seen inside. */
+/* A covered file system. Paths are as seen inside. */
 typedef struct OverlayCover {
     Str point;
-    int upper;   /* directory: what was written */
-    int outside; /* directory: as it is outside */
+    int upper;   /* directory: upper layer, with what was written */
+    int outside; /* directory: the original, outside */
 } OverlayCover;
 
 typedef struct OverlayMount {
@@ -19,24 +19,24 @@ typedef VEC(OverlayMount) OverlayMounts;
 
 struct Overlay {
     Arena *arena;
-    const char *folder;   /* in memory: the writable halves */
-    const char *inside;   /* below it: where the copy is mounted together */
-    bool is_user;         /* it has only the rights of a user namespace */
-    OverlayMounts mounts; /* as they are outside */
+    const char *folder;   /* tmpfs with the upper layers */
+    const char *inside;   /* below it: where the copy is assembled */
+    bool is_user;         /* root only in a user namespace */
+    OverlayMounts mounts; /* outside */
     VEC(OverlayCover) covers;
 };
 
-/* Where a path of the copy is before it is entered. */
+/* The path of `point` in the copy before it is entered. */
 const char *overlay_inside(const Overlay *overlay, Str point);
-/* `path`, or something in it. */
+/* Whether `path` is `folder` or inside it. */
 bool overlay_is_below(Str path, Str folder);
-/* An overlay for one directory, in which no other file system may be mounted unless the process has
- * the rights of root. */
+/* Covers one directory with an overlay. Unless the process is root outside of user namespaces, no
+ * other file system may be mounted in it. */
 MUST_CHECK bool overlay_cover(Overlay *overlay, Str point, Error *err);
-/* The kernel's own there, with what is mounted below, to read only. */
+/* Bind-mounts the kernel file system at `point`, with everything mounted below it, read-only. */
 MUST_CHECK bool overlay_share(Overlay *overlay, Str point, Error *err);
-/* The kernel's own as seen from the process's namespaces. */
+/* Mounts a new instance of the kernel file system, as seen from the process's namespaces. */
 MUST_CHECK bool overlay_renew(Overlay *overlay, Str point, const char *type, Error *err);
 
-/* All of the copy, where the process is root in a user namespace only. */
+/* Assembles the copy for a process that is root only in a user namespace. */
 MUST_CHECK bool overlay_mount_as_user(Overlay *overlay, Error *err);

@@ -1,11 +1,11 @@
-/* A copy of this machine for who is root in a user namespace only.
+/* The copy of this machine for a process that is root only in a user namespace.
  *
- * The kernel lets such a process neither cover a directory in which something is mounted, nor change
- * what belongs to users that the namespace has not: all of the machine's own files. So the root of
- * the copy is a directory in memory, in which each directory is covered apart as far down as
- * something is mounted in it; /etc is copied, so that its files are the copy's own; and elsewhere
- * directories are made anew over those that they hide, so that at least new files can be made in
- * them. What the user may not read is empty. */
+ * The kernel does not allow such a process to cover a directory in which something is mounted, nor
+ * to change files of users that are not mapped in the namespace, which are all files of the system.
+ * So the root of the copy is a tmpfs in which directories are covered one by one, descending as far
+ * as there are mounts below them. /etc is copied, so that its files are owned by the copy.
+ * Elsewhere new directories are created over those that they hide, so that at least new files can
+ * be created in them. Files that the user cannot read are empty. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 #include "sys/overlay_inner.h"
 
 enum {
-    ENTRIES_MAX = 20000, /* that are copied or made of one directory right below the copied one */
+    ENTRIES_MAX = 20000, /* copied or created per subdirectory of the copied directory */
     DEPTH_MAX = 12,
-    FILE_MAX = 1 << 20 /* bytes; larger ones are left out */
+    FILE_MAX = 1 << 20 /* bytes; larger files are left out */
 };
 
 typedef struct Copy {
     uint32_t entries;
-    bool files; /* also what is no directory */
+    bool files; /* copy files too, not only directories */
 } Copy;
 
 static bool is_dots(const char *name)
@@ -48,7 +48,7 @@ static void copy_file(int from, int to, const char *name, const struct stat *inf
 {
     int source = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (source < 0) {
-        return; /* not for this user */
+        return; /* not readable by this user */
     }
     int made = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info->st_mode & 0777);
     if (made >= 0) {
@@ -87,14 +87,13 @@ static void copy_entry(Copy *copy, int from, int to, const char *name, uint32_t 
     }
 }
 
-/* As well as can be: what is missing is as if it were not for this user. */
+/* Best effort: what cannot be copied looks as if the user could not read it. */
 static void copy_folder(Copy *copy, int from, int to, uint32_t depth)
 {
     int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = again < 0 ? NULL : fdopendir(again);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        copy->entries =
-            depth == 0 ? 0 : copy->entries; /* one that is large takes none of another */
+        copy->entries = depth == 0 ? 0 : copy->entries; /* each subdirectory has its own budget */
         if (!is_dots(entry->d_name)) {
             copy_entry(copy, from, to, entry->d_name, depth);
         }
@@ -126,7 +125,7 @@ static bool has_mount_below(const Overlay *overlay, Str point)
     return false;
 }
 
-/* A new directory of the copy, with all of /etc in it that can be read. */
+/* Mounts a new /etc with everything in it that can be read. */
 static bool copy_settings(const Overlay *overlay, Error *err)
 {
     const char *target = overlay_inside(overlay, STR("/etc"));
@@ -144,7 +143,7 @@ static bool cover_apart(Overlay *overlay, Str point, Error *err)
     if (!overlay_cover(overlay, point, err)) {
         return false;
     }
-    /* /usr has many directories, and nobody makes files there. */
+    /* /usr has many directories, and no one creates files there. */
     if (str_eq_c(point, "/var") || str_starts(point, STR("/var/"))) {
         copy_into(arena_copy_c(overlay->arena, point),
                   overlay->covers.items[overlay->covers.len - 1].upper, false);
@@ -154,16 +153,18 @@ static bool cover_apart(Overlay *overlay, Str point, Error *err)
 
 static bool mount_folder(Overlay *overlay, Str point, Error *err);
 
-/* One directory of the machine; that of the copy is there already. */
+/* Mounts one directory of the machine; the one in the copy exists already. */
 static bool mount_directory(Overlay *overlay, Str point, Error *err)
 {
     const char *path = arena_copy_c(overlay->arena, point);
     if (str_eq_c(point, "/proc")) {
         return overlay_renew(overlay, point, "proc", err) ||
-               error_wrap(err, "a view of its own processes, which some containers refuse");
+               error_wrap(
+                   err,
+                   "cannot mount /proc for a separate PID namespace, which some containers forbid");
     }
     if (str_eq_c(point, "/sys")) {
-        Error denied; /* where a part of it is hidden, as in some containers */
+        Error denied; /* if a part of it is hidden, as in some containers */
         return overlay_renew(overlay, point, "sysfs", &denied) ||
                overlay_share(overlay, point, err);
     }
@@ -180,7 +181,7 @@ static bool mount_directory(Overlay *overlay, Str point, Error *err)
                                            : cover_apart(overlay, point, err);
 }
 
-/* All that is right in it. Files there are left out. */
+/* Mounts all directories in it. Files are left out. */
 static bool mount_folder(Overlay *overlay, Str point, Error *err)
 {
     DIR *folder = opendir(arena_copy_c(overlay->arena, point));
@@ -216,7 +217,7 @@ static bool mount_folder(Overlay *overlay, Str point, Error *err)
 
 bool overlay_mount_as_user(Overlay *overlay, Error *err)
 {
-    /* What is to become the root has to be a mount. */
+    /* pivot_root requires the new root to be a mount. */
     if (mount(overlay->inside, overlay->inside, NULL, MS_BIND, NULL) != 0) {
         return file_error(err, errno, overlay->inside);
     }

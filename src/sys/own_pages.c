@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    HEAP_SPARE = 4 << 20 /* bytes that may be kept for what comes next */
+    HEAP_SPARE = 4 << 20 /* bytes that the allocator may retain */
 };
 
 static bool is_traced(void)
@@ -27,8 +27,8 @@ static bool is_traced(void)
     return tracer != 0;
 }
 
-/* What is never written is as it is in the file. What the kernel maps itself has a name without a
- * path; the program has none. */
+/* Segments that are never written are identical to the file. Those that the kernel maps itself have
+ * a name without a path; the program itself has no name. */
 static int release_one(struct dl_phdr_info *info, size_t size, void *context)
 {
     const size_t page = *(const size_t *)context;
@@ -40,7 +40,7 @@ static int release_one(struct dl_phdr_info *info, size_t size, void *context)
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) == 0) {
             uintptr_t start = (info->dlpi_addr + segment->p_vaddr) & ~(page - 1);
             uintptr_t end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
-            /* A kernel that does not want to keeps them. */
+            /* Best effort. */
             (void)madvise((void *)start, end - start, MADV_DONTNEED);
         }
     }
@@ -58,7 +58,7 @@ void own_pages_release(void)
 
 void own_heap_keep(void)
 {
-    /* A buffer of a large answer would be given back with each, and its pages be zeroed again. */
+    /* Otherwise the buffer of each large response would be unmapped and its pages zeroed again. */
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_SPARE);
     (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_SPARE);
 }

@@ -1,14 +1,15 @@
-/* The memory of this process that only its beginning needed. */
+/* Releases memory of this process that is no longer needed after startup. */
 #pragma once
 
-/* Gives back free memory, and unmaps the pages of program and libraries, nearly all of which a daemon
- * that has come to rest never looks at again; those that it does come back by themselves, from the
- * page cache. Any thread. Not while a debugger is attached: its breakpoints lie in such pages. */
+/* Returns free heap memory to the kernel and unmaps the pages of the program and its libraries. An
+ * idle daemon never uses most of them again; the others are faulted in from the page cache. Can be
+ * called on any thread. Does nothing while a debugger is attached, because its breakpoints are in
+ * such pages. */
 void own_pages_release(void);
 
-/* Lets the allocator keep some megabytes that are free, for a daemon that answers requests and calls the
- * next one from time to time. */
+/* Lets the allocator retain some megabytes of free memory, for a daemon that handles requests and
+ * calls own_heap_trim from time to time. */
 void own_heap_keep(void);
-/* Gives free memory back when there is much of it, as a burst of requests leaves behind: the allocator
- * keeps it for itself otherwise. Cheap when there is none. Any thread. */
+/* Returns free memory to the kernel if there is a lot of it, such as after a burst of requests; the
+ * allocator would retain it otherwise. Cheap if there is none. Can be called on any thread. */
 void own_heap_trim(void);

@@ -4,7 +4,8 @@
 
 #include "sys/process.h"
 
-#define REPLACED    STR(" (deleted)") /* what the kernel appends to the name of such a program */
+/* suffix that the kernel appends to the path of a removed program */
+#define REPLACED    STR(" (deleted)")
 #define GROUPS_MAX  (64 * 1024)
 #define NUMBERS_MAX (4 * 1024 * 1024)
 
@@ -26,8 +27,8 @@ bool own_unit_is_outdated(const Tree *kernel)
            str_ends(path, REPLACED);
 }
 
-/* Where the kernel lists those in the group of this process: in the hierarchy that systemd goes by,
- * which is a named one where there are old ones beside it. NULL: it does not tell. */
+/* The file that lists the processes in the cgroup of this process, in the hierarchy that systemd
+ * uses: a named one if cgroup v1 hierarchies are mounted too. NULL if it cannot be determined. */
 static const char *find_list(const Tree *kernel, Arena *arena, Str groups)
 {
     static const struct {
@@ -66,7 +67,7 @@ bool own_unit_others(const Tree *kernel, int64_t kept, uint32_t *out, Error *err
     }
     const char *list = find_list(kernel, &arena, groups);
     if (list == NULL) {
-        return error_set(err, ERROR_NOT_FOUND, "no control group is known of this process");
+        return error_set(err, ERROR_NOT_FOUND, "cannot determine the cgroup of this process");
     }
     if (!tree_read(kernel, &arena, list, NUMBERS_MAX, &numbers, err)) {
         return false;

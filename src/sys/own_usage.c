@@ -20,7 +20,7 @@ static void read_memory(OwnUsage *out)
     fclose(file);
 }
 
-/* Entries of a directory of /proc. */
+/* Counts the entries of a directory in /proc. */
 static int64_t count_entries(const char *path)
 {
     int64_t count = 0;
@@ -50,7 +50,7 @@ OwnUsage own_usage(void)
         out.cpu_us = to_us(usage.ru_utime) + to_us(usage.ru_stime);
     }
     out.descriptors = count_entries("/proc/self/fd");
-    out.descriptors -= out.descriptors > 0; /* the one that was open to look */
+    out.descriptors -= out.descriptors > 0; /* the descriptor used for counting */
     out.threads = count_entries("/proc/self/task");
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         out.descriptors_max = (int64_t)limit.rlim_cur;

@@ -1,5 +1,5 @@
-/* Tells when something in a directory changes: a file of it is written, made, replaced or removed.
- * Loop thread. */
+/* Reports changes in a directory: a file in it was written, created, replaced or removed. Loop
+ * thread. */
 #pragma once
 
 #include "base/error.h"
@@ -8,11 +8,12 @@
 
 typedef struct PathWatch PathWatch;
 
-/* `name` is that of the file, or NULL when it cannot be told. Several changes may be told as one. */
+/* `name` is the name of the file, or NULL if it is unknown. Several changes may be reported as
+ * one. */
 typedef void PathChanged(void *context, const char *name);
 
-/* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. A directory that is replaced as a whole is
- * not followed. */
+/* Fails with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS. If the directory itself is replaced, the
+ * new one is not watched. */
 MUST_CHECK bool path_watch_new(Loop *loop, const char *directory, PathChanged *changed,
                                void *context, PathWatch **out, Error *err);
 void path_watch_free(PathWatch *watch); /* NULL is fine */

@@ -26,8 +26,8 @@ struct Pool {
     pthread_mutex_t mutex;
     pthread_cond_t work;
     Queue waiting, finished;
-    uint32_t idle;   /* threads that wait for work */
-    uint32_t queued; /* tasks that wait for a thread */
+    uint32_t idle;   /* threads waiting for a task */
+    uint32_t queued; /* tasks waiting for a thread */
     bool closing;
     int signal; /* an eventfd: counts finished tasks */
     pthread_t *threads;
@@ -121,8 +121,8 @@ void pool_free(Pool *pool)
     free(pool);
 }
 
-/* One more worker. When the system has none left, those that are there do all the work; the first
- * must start. */
+/* If the system cannot create another thread, the existing ones do the work; only the first must
+ * start. */
 static void add_worker(Pool *pool)
 {
     sigset_t all, before;

@@ -1,7 +1,7 @@
-/* Threads for work that blocks.
+/* Threads for blocking work.
  *
- * The owner submits tasks and takes finished ones back; it alone touches them outside of their
- * function. Workers have all signals blocked: those are the owner's. */
+ * The owner submits tasks and collects the finished ones; only the owner accesses them outside of
+ * their function. Workers have all signals blocked, so that the owner receives them. */
 #pragma once
 
 #include <stdint.h>
@@ -11,13 +11,13 @@
 typedef struct Pool Pool;
 typedef void (*PoolFunction)(void *task);
 
-/* At most `workers` threads, started when needed. With none, submitting runs the task at once, in
+/* At most `workers` threads, started on demand. With 0, pool_submit runs the task immediately, on
  * the owner's thread. */
 Pool *pool_new(uint32_t workers);
-void pool_free(Pool *pool); /* waits for what still runs; NULL is fine */
+void pool_free(Pool *pool); /* waits for running tasks; NULL is fine */
 DEFINE_AUTO(Pool, pool_free)
 
 void pool_submit(Pool *pool, PoolFunction function, void *task);
-/* A finished task. NULL when none is there after `timeout_ms` (negative: no limit), or when
- * `watched` (a descriptor; negative: none) can be read. */
+/* Returns a finished task, or NULL after `timeout_ms` (negative: no limit) or when the descriptor
+ * `watched` (negative: none) becomes readable. */
 void *pool_wait(Pool *pool, int64_t timeout_ms, int watched);

@@ -19,7 +19,7 @@ static void clear_capabilities(void)
     (void)syscall(SYS_capset, &head, none);
 }
 
-/* What cannot be given away is looked at afterwards. */
+/* Verifies afterwards that everything was dropped. */
 static bool has_capabilities(void)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -42,7 +42,7 @@ bool privileges_drop(uid_t user, gid_t group, Error *err)
     }
     if (geteuid() != 0) {
         return geteuid() == user ||
-               error_set(err, ERROR_DENIED, "only root can become another user");
+               error_set(err, ERROR_DENIED, "only root can switch to another user");
     }
     if (user == 0) {
         return true;
@@ -51,13 +51,13 @@ bool privileges_drop(uid_t user, gid_t group, Error *err)
     }
     if (setgroups(1, &group) != 0 || setresgid(group, group, group) != 0 ||
         setresuid(user, user, user) != 0) {
-        return file_error(err, errno, "becoming another user");
+        return file_error(err, errno, "cannot switch to another user");
     }
     clear_capabilities();
     uid_t real, effective, saved;
     if (getresuid(&real, &effective, &saved) != 0 || real != user || effective != user ||
         saved != user || has_capabilities()) {
-        return error_set(err, ERROR_OS, "the rights of root could not be given up");
+        return error_set(err, ERROR_OS, "cannot drop root privileges");
     }
     return true;
 }
@@ -68,10 +68,10 @@ bool privileges_lend(uid_t user, gid_t group, Error *err)
         return true;
     }
     if (setegid(group) != 0) {
-        return file_error(err, errno, "becoming another group");
+        return file_error(err, errno, "cannot switch to another group");
     }
     if (seteuid(user) != 0) {
-        file_error(err, errno, "becoming another user");
+        file_error(err, errno, "cannot switch to another user");
         privileges_return();
         return false;
     }
@@ -81,7 +81,7 @@ bool privileges_lend(uid_t user, gid_t group, Error *err)
 void privileges_return(void)
 {
     if (seteuid(getuid()) != 0 || setegid(getgid()) != 0) {
-        BUG("the rights that were lent cannot be taken back");
+        BUG("cannot restore privileges");
     }
 }
 
@@ -102,10 +102,10 @@ bool privileges_end_with_parent(pid_t parent)
 
 void privileges_forbid_dumps(void)
 {
-    /* A handler of cores that is a pipe is asked whatever the limit is; without the flag it is not. */
+    /* A pipe in core_pattern ignores the limit, but not PR_SET_DUMPABLE. */
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) == 0) {
-        limit.rlim_cur = 0; /* programs that are started from here may still raise it */
+        limit.rlim_cur = 0; /* soft limit only: programs started from here may raise it */
         (void)setrlimit(RLIMIT_CORE, &limit);
     }
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -13,7 +13,7 @@
 
 enum {
     CANCEL_LOOK_MS = 50,
-    ANSWER_MAX = 256, /* the status line is all that counts */
+    ANSWER_MAX = 256, /* only the status line matters */
     ADDRESSES_MAX = 16
 };
 
@@ -52,7 +52,7 @@ static bool push_address(Arena *arena, Addresses *addresses, Str text, uint16_t 
     return true;
 }
 
-/* "93.184.216.34   STREAM example.org" and so on. */
+/* Parses lines such as "93.184.216.34   STREAM example.org". */
 static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error *err)
 {
     Str answer, line;
@@ -65,8 +65,7 @@ static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error
     }
     if (!name_service_ask(arena, "ahosts", host, &answer, err)) {
         return err->kind == ERROR_NOT_FOUND
-                   ? error_set(err, ERROR_NOT_FOUND, "there is no host '%" STR_FMT "'",
-                               STR_ARG(host))
+                   ? error_set(err, ERROR_NOT_FOUND, "host '%" STR_FMT "' not found", STR_ARG(host))
                    : error_wrap(err, "host '%" STR_FMT "'", STR_ARG(host));
     }
     while (str_split_next(&answer, '\n', &line)) {
@@ -78,17 +77,17 @@ static bool resolve(Arena *arena, Str host, uint16_t port, Addresses *out, Error
            error_set(err, ERROR_NOT_FOUND, "'%" STR_FMT "' has no address", STR_ARG(host));
 }
 
-/* Until the socket can be read or written. */
+/* Waits until the socket is readable or writable. */
 static bool wait_for(int socket, short events, const Waiting *waiting, Error *err)
 {
     for (;;) {
         int64_t left_ms = (waiting->deadline_us - clock_monotonic_us() + 999) / 1000;
         if (left_ms <= 0) {
-            return error_set(err, ERROR_TIMEOUT, "no answer in time");
+            return error_set(err, ERROR_TIMEOUT, "timed out");
         }
         if (waiting->cancelled != NULL &&
             atomic_load_explicit(waiting->cancelled, memory_order_relaxed)) {
-            return error_set(err, ERROR_UNAVAILABLE, "cancelled while it was waiting");
+            return error_set(err, ERROR_UNAVAILABLE, "canceled while waiting");
         }
         struct pollfd polled = { .fd = socket, .events = events };
         if (poll(&polled, 1, left_ms < CANCEL_LOOK_MS ? (int)left_ms : CANCEL_LOOK_MS) > 0) {
@@ -99,7 +98,7 @@ static bool wait_for(int socket, short events, const Waiting *waiting, Error *er
 
 static bool refused(Error *err, int number)
 {
-    return error_set(err, ERROR_UNAVAILABLE, "no answer: %s", strerror(number));
+    return error_set(err, ERROR_UNAVAILABLE, "no response: %s", strerror(number));
 }
 
 static bool connect_one(const Address *address, const Waiting *waiting, int *out, Error *err)
@@ -205,7 +204,7 @@ static bool send_all(int descriptor, Str text, const Waiting *waiting, Error *er
     return true;
 }
 
-/* The first line of the answer. */
+/* The first line of the response. */
 static bool receive_line(Arena *arena, int descriptor, const Waiting *waiting, Str *out, Error *err)
 {
     char *text = arena_alloc(arena, ANSWER_MAX);
@@ -219,8 +218,10 @@ static bool receive_line(Arena *arena, int descriptor, const Waiting *waiting, S
             continue;
         }
         if (got <= 0) {
-            return got < 0 ? refused(err, errno)
-                           : error_set(err, ERROR_UNAVAILABLE, "the answer ends too early");
+            return got < 0
+                       ? refused(err, errno)
+                       : error_set(err, ERROR_UNAVAILABLE,
+                                   "the connection was closed before the response was complete");
         }
         len += (size_t)got;
     }
@@ -228,13 +229,13 @@ static bool receive_line(Arena *arena, int descriptor, const Waiting *waiting, S
     return true;
 }
 
-/* "HTTP/1.1 200 OK" */
+/* Parses "HTTP/1.1 200 OK". */
 static bool parse_status(Str line, int *status, Error *err)
 {
     int64_t number;
     if (!str_starts(line, STR("HTTP/1.")) || line.len < 12 || line.data[8] != ' ' ||
         !str_to_i64(str_slice(line, 9, 12), &number) || number < 100) {
-        return error_set(err, ERROR_UNAVAILABLE, "the answer is not HTTP");
+        return error_set(err, ERROR_UNAVAILABLE, "the response is not HTTP");
     }
     *status = (int)number;
     return true;
@@ -257,7 +258,8 @@ bool probe_http(Arena *arena, Str host, uint16_t port, Str path, int64_t timeout
     int descriptor;
     Str line = STR_EMPTY;
     if (has_control(path) || has_control(host) || !str_starts(path, STR("/"))) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no path to ask for", STR_ARG(path));
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid URL path",
+                         STR_ARG(path));
     }
     if (!connect_any(arena, host, port, &waiting, &descriptor, err)) {
         return false;

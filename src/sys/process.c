@@ -21,16 +21,16 @@
 #include "sys/clock.h"
 #include "sys/file_error.h"
 
-/* The child shares the parent's memory but not what a sanitizer thinks of its stack. */
+/* The child shares the parent's memory, but a sanitizer's view of its stack would be wrong. */
 #ifdef __clang__
 #define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 #else
 #define NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
 #endif
 
-/* --- The child ----------------------------------------------------------------------------- */
+/* --- Child side ---------------------------------------------------------------------------- */
 
-/* Which of its preparations failed, for the message. */
+/* The step of the preparation that failed, for the message. */
 typedef enum ChildStage {
     STAGE_ROOT,
     STAGE_DIRECTORY,
@@ -39,18 +39,18 @@ typedef enum ChildStage {
     STAGE_OTHER,
 } ChildStage;
 
-/* Everything the child needs, made ready by the parent: they share memory until exec, so the child
- * makes raw system calls only and leaves its failure here. */
+/* Everything the child needs, prepared by the parent: they share memory until exec, so the child
+ * makes only raw system calls and stores its failure here. */
 typedef struct Child {
     const ProcessSpec *spec;
-    const char *const *candidates; /* paths to try to execute; ends with NULL */
+    const char *const *candidates; /* paths to try with exec; ends with NULL */
     const char *const *env;
     int descriptors[3];
-    int directory; /* opened by the parent; -1: entered by its name */
-    int report;    /* of a child with memory of its own: a pipe for its failure; else -1 */
+    int directory; /* opened by the parent; -1: chdir to its path */
+    int report;    /* pipe that reports the failure of a child with separate memory; otherwise -1 */
     struct {
         ChildStage stage;
-        int number; /* errno; 0: it runs */
+        int number; /* errno; 0: success */
     } failure;
 } Child;
 
@@ -61,9 +61,9 @@ NO_SANITIZE static bool child_fail(Child *child, ChildStage stage)
     return false;
 }
 
-/* Handlers are this process's business; what is ignored would stay ignored in the program. Asked of
- * the kernel itself, because glibc refuses to touch the two signals that it keeps for its threads,
- * and somebody may have started us with these ignored. */
+/* Handlers do not survive exec, but ignored signals would stay ignored. Uses the system call
+ * because glibc refuses to touch the two signals it reserves for threads, which may have been
+ * ignored when this process was started. */
 NO_SANITIZE static void child_reset_signals(void)
 {
     struct {
@@ -77,12 +77,12 @@ NO_SANITIZE static void child_reset_signals(void)
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
 }
 
-/* glibc's wrappers would have every thread of the parent change its ids too. */
+/* glibc's wrappers would make every thread of the parent change its IDs too. */
 NO_SANITIZE static bool child_become_user(Child *child)
 {
     const ProcessSpec *spec = child->spec;
     if (spec->uid == geteuid() && spec->uid != 0) {
-        return true; /* without privileges there is nothing to change, and no need to */
+        return true; /* an unprivileged process has nothing to change */
     }
     return (syscall(SYS_setgroups, (size_t)spec->group_count, spec->groups) == 0 &&
             syscall(SYS_setresgid, spec->gid, spec->gid, spec->gid) == 0 &&
@@ -90,7 +90,7 @@ NO_SANITIZE static bool child_become_user(Child *child)
            child_fail(child, STAGE_USER);
 }
 
-/* The interpreter of a script opens it once more, so it stays open in the program that runs. */
+/* The interpreter of a script opens it again, so it stays open across exec. */
 #define PROGRAM_DESCRIPTOR 3
 #define PROGRAM_PATH       "/proc/self/fd/3"
 #define REPORT_DESCRIPTOR  4
@@ -111,7 +111,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
         return child_fail(child, STAGE_DIRECTORY);
     }
     for (int i = 0; i < 3; i++) {
-        /* The two are never the same: the parent lifted its own above these. */
+        /* The two are never equal: the parent has moved its own above these. */
         if (syscall(SYS_dup3, child->descriptors[i], i, 0) < 0) {
             return child_fail(child, STAGE_OTHER);
         }
@@ -123,7 +123,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
         if (syscall(SYS_dup3, child->report, REPORT_DESCRIPTOR, O_CLOEXEC) < 0) {
             return child_fail(child, STAGE_OTHER);
         }
-        child->report = REPORT_DESCRIPTOR; /* the other one is closed with all that follow */
+        child->report = REPORT_DESCRIPTOR; /* close_range closes the original */
     }
     if (spec->program == 0) {
         syscall(SYS_close_range, PROGRAM_DESCRIPTOR, PROGRAM_DESCRIPTOR, 0u);
@@ -139,7 +139,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
     if (spec->as_user && !child_become_user(child)) {
         return false;
     }
-    /* As the user: a directory that he may not enter is his problem. */
+    /* As the user: the directory must be accessible for that user. */
     if (!stays && spec->directory != NULL && chdir(spec->directory) != 0) {
         return child_fail(child, STAGE_DIRECTORY);
     }
@@ -164,8 +164,8 @@ NO_SANITIZE static int child_main(void *argument)
     int failure = ENOENT;
     for (const char *const *path = child->candidates; *path != NULL; path++) {
         execve(*path, (char *const *)child->spec->argv, (char *const *)child->env);
-        /* A file that may not be executed hides none of the same name further on in PATH, but is
-         * what to tell when there is no other. */
+        /* A file that is not executable does not hide one with the same name later in PATH, but is
+         * the error to report if there is no other. */
         if (errno != ENOENT && errno != ENOTDIR) {
             failure = errno;
         }
@@ -179,7 +179,7 @@ NO_SANITIZE static int child_main(void *argument)
     return 127;
 }
 
-/* --- What the child needs ------------------------------------------------------------------- */
+/* --- Preparation ---------------------------------------------------------------------------- */
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -218,7 +218,7 @@ static const char *const *list_candidates(Arena *arena, const ProcessSpec *spec,
     return paths.items;
 }
 
-/* Whether other users may see it. */
+/* Whether other users may see this variable. */
 static bool is_harmless(Str name)
 {
     static const char *const names[] = {
@@ -268,7 +268,7 @@ const char *const *process_environment_as(Arena *arena, uid_t uid, const char *c
     return list_environment(arena, uid != geteuid(), extra);
 }
 
-/* A low descriptor would be overwritten while the child sets up its own. */
+/* A low descriptor would be overwritten when the child sets up its own. */
 static int lift_above(int descriptor, int last)
 {
     if (descriptor < 0 || descriptor > last) {
@@ -286,12 +286,12 @@ static int lift(int descriptor)
     return lift_above(descriptor, 2);
 }
 
-/* Input is a file in memory: nobody has to feed it, and a child that does not read it breaks no
+/* Input is a file in memory: no one has to feed it, and a child that does not read it breaks no
  * pipe. */
 static int open_input(Str input, int file)
 {
     if (file != 0) {
-        /* Opened anew, so that its place in the file is the program's own. */
+        /* Reopened, so that the program has its own file offset. */
         char path[64];
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         return lift(open(path, O_RDONLY | O_CLOEXEC));
@@ -321,12 +321,12 @@ enum {
 };
 
 typedef struct Output {
-    int descriptor; /* -1: at its end */
+    int descriptor; /* -1: end of file */
     Buf text;
     bool cut;
-    bool taken; /* given to the one who takes it, instead of being kept */
+    bool taken; /* passed to spec->take instead of being stored */
     bool refused;
-    Buf line; /* what is not yet a whole line, for the one who watches */
+    Buf line; /* incomplete line, for spec->line */
 } Output;
 
 static void tell_lines(const ProcessSpec *spec, Output *output, Str piece)
@@ -345,7 +345,7 @@ static void tell_lines(const ProcessSpec *spec, Output *output, Str piece)
     }
 }
 
-/* How many bytes came; 0 when there is nothing more to read for now, or at all. */
+/* Returns the number of bytes read; 0 if there is nothing to read now, or ever. */
 static size_t output_read(const ProcessSpec *spec, Output *output)
 {
     char piece[READ_PIECE];
@@ -370,7 +370,7 @@ static size_t output_read(const ProcessSpec *spec, Output *output)
     return (size_t)got;
 }
 
-/* What lies in the pipe by now, and no more: something in the background may go on writing. */
+/* Reads what is in the pipe now, and no more: a background process may continue to write. */
 static void output_finish(const ProcessSpec *spec, Output *output)
 {
     int left = 0;
@@ -389,7 +389,7 @@ static void output_finish(const ProcessSpec *spec, Output *output)
     buf_clear(&output->line);
 }
 
-/* The text moves to the arena. Whole characters only: the cut may be inside of one. */
+/* Moves the text to the arena. A truncated character at the end is removed. */
 static Str output_take(Arena *arena, Output *output)
 {
     Str text = buf_str(&output->text);
@@ -406,7 +406,7 @@ static Str output_take(Arena *arena, Output *output)
     return taken;
 }
 
-/* --- Life ----------------------------------------------------------------------------------- */
+/* --- Lifecycle ------------------------------------------------------------------------------ */
 
 enum {
     STACK_SIZE = 64 << 10,
@@ -418,7 +418,7 @@ typedef struct Running {
     pid_t pid;
     int pidfd;
     int64_t deadline_us;
-    bool is_late; /* it had to be ended before it was the program */
+    bool is_late; /* it was killed before exec */
     Output outputs[2];
 } Running;
 
@@ -439,9 +439,9 @@ static bool tell_failure(const Child *child, Error *err)
 }
 
 #ifdef __SANITIZE_THREAD__
-/* The sanitizer of threads takes clone() for fork() whatever its flags are. In a child that shares
- * our memory it then forgets our other threads and their mutexes, and reports races that are none.
- * Under its other name it does not know the function. */
+/* ThreadSanitizer treats clone() as fork() regardless of its flags: in a child that shares our
+ * memory it would forget our other threads and their mutexes and report false races. It does not
+ * intercept the function under this name. */
 int __clone(int (*function)(void *), void *stack, int flags, void *context, ...);
 #define CLONE __clone
 #else
@@ -460,7 +460,7 @@ static int wait_ms(const ProcessSpec *spec, int64_t deadline_us)
     return (int)(spec->cancelled != NULL && wait > CANCEL_LOOK_MS ? CANCEL_LOOK_MS : wait);
 }
 
-/* Until the child is the program, has failed, or is late. */
+/* Waits until the child has called exec, has failed, or has run out of time. */
 static void await_report(Child *child, Running *running, int report)
 {
     struct pollfd polled = { .fd = report, .events = POLLIN };
@@ -473,13 +473,13 @@ static void await_report(Child *child, Running *running, int report)
     if (running->is_late) {
         kill(running->pid, SIGKILL);
     } else {
-        /* All of it or, at the end of the pipe, nothing. */
+        /* The whole struct or, at the end of the pipe, nothing. */
         (void)!read(report, &child->failure, sizeof child->failure);
     }
 }
 
-/* The calling thread stands still until the child has called exec or ended. Signals are blocked
- * meanwhile: a handler must not run in the child, on the parent's memory. */
+/* The calling thread is suspended until the child has called exec or exited. Signals are blocked in
+ * the meantime: a handler must not run in the child, on the parent's memory. */
 static int start_shared(Child *child, Running *running)
 {
     char stack[STACK_SIZE] __attribute__((aligned(16)));
@@ -493,9 +493,9 @@ static int start_shared(Child *child, Running *running)
     return running->pid < 0 ? number : 0;
 }
 
-/* A user whom the child has become can stop it before it is the program, and whoever stands still
- * until then would do so for ever. So it gets memory of its own, and nobody waits longer than for the
- * program itself. */
+/* After the child has switched to another user, that user can stop it before exec, and a parent
+ * suspended by vfork would hang forever. So such a child gets its own memory, and the parent waits
+ * for it no longer than for the program itself. */
 static int start_apart(Child *child, Running *running)
 {
     char stack[STACK_SIZE] __attribute__((aligned(16)));
@@ -539,13 +539,13 @@ static bool start(Child *child, Running *running, Error *err)
     return true;
 }
 
-/* Everybody in the group, also those left when the program itself is gone. */
+/* Signals the whole process group, including processes left after the program itself has exited. */
 static void end_group(const Running *running, int signal_number)
 {
     kill(-running->pid, signal_number);
 }
 
-/* Waits for output or the end, at most until `deadline_us`. True when the program has ended. */
+/* Waits for output or exit, until `deadline_us` at most. Returns true if the program has exited. */
 static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us)
 {
     struct pollfd polled[3] = { { .fd = running->pidfd, .events = POLLIN },
@@ -554,8 +554,8 @@ static bool watch(const ProcessSpec *spec, Running *running, int64_t deadline_us
     if (poll(polled, 3, wait_ms(spec, deadline_us)) <= 0) {
         return false;
     }
-    /* Standard error first: it was looked at last, so what was written there before the output is
-     * seen by now. */
+    /* Standard error first: it was polled last, so anything written to it before the output is
+     * available by now. */
     for (int i = 1; i >= 0; i--) {
         if (polled[i + 1].revents != 0) {
             output_read(spec, &running->outputs[i]);
@@ -577,7 +577,7 @@ static int64_t deadline_of(const ProcessSpec *spec)
                : start_us + spec->timeout_ms * 1000;
 }
 
-/* Runs until the program ended by itself, or was ended. */
+/* Runs until the program has exited or was killed. */
 static ProcessEnding live(const ProcessSpec *spec, Running *running)
 {
     int64_t deadline_us = running->deadline_us;
@@ -636,7 +636,8 @@ static void close_all(int *descriptors, size_t count)
     }
 }
 
-/* Only root has to look where links of others lead: the kernel holds back everybody else. */
+/* Only root must check where links of other users lead: for others the kernel enforces
+ * permissions. */
 static bool open_directory(const ProcessSpec *spec, int *out, Error *err)
 {
     *out = -1;
@@ -659,7 +660,7 @@ static bool open_ends(const ProcessSpec *spec, int ends[5], Error *err)
 
 bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err)
 {
-    /* Standard input, then reading and writing end of the other two. */
+    /* Standard input, then the read and write ends of the two pipes. */
     int ends[5] = { -1, -1, -1, -1, -1 }, directory;
     if (!open_directory(spec, &directory, err) || !open_ends(spec, ends, err)) {
         close_all(ends, COUNT_OF(ends));
@@ -710,10 +711,10 @@ Str process_signal_name(Arena *arena, int number)
 }
 
 enum {
-    WORDS_MAX = 320 /* bytes, so that a message has room for more */
+    WORDS_MAX = 320 /* bytes, so that messages have space for context */
 };
 
-/* The last line says mostly what it died of; lines below it that are indented go on with it. */
+/* The last line usually has the reason; indented lines after it belong to it. */
 static Str last_words(Arena *arena, Str text)
 {
     Str rest = str_trim(text), line;
@@ -731,7 +732,7 @@ static Str last_words(Arena *arena, Str text)
     return buf_str(&words);
 }
 
-/* "    ^~~" and "^ here" below an excerpt. */
+/* Lines such as "    ^~~" and "^ here" below an excerpt. */
 static bool only_points(Str line)
 {
     return line.len > 0 && (line.data[0] == '^' || line.data[0] == '~');
@@ -768,15 +769,16 @@ bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_
                          STR_ARG(colon), STR_ARG(told));
     case PROCESS_KILLED: {
         Str name = process_signal_name(arena, result->signal_number);
-        return error_set(err, ERROR_OS, "was ended by %" STR_FMT "%" STR_FMT "%" STR_FMT,
+        return error_set(err, ERROR_OS, "was killed by %" STR_FMT "%" STR_FMT "%" STR_FMT,
                          STR_ARG(name), STR_ARG(colon), STR_ARG(told));
     }
     case PROCESS_TIMED_OUT:
-        return error_set(err, ERROR_TIMEOUT, "took longer than %g s and was ended",
+        return error_set(err, ERROR_TIMEOUT, "timed out after %g s and was killed",
                          (double)timeout_ms / 1000);
-    case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was ended for what it wrote");
-    case PROCESS_TOO_LOUD: return error_set(err, ERROR_LIMIT, "wrote too much and was ended");
+    case PROCESS_REFUSED: return error_set(err, ERROR_INVALID, "was killed because of its output");
+    case PROCESS_TOO_LOUD:
+        return error_set(err, ERROR_LIMIT, "wrote too much output and was killed");
     case PROCESS_CANCELLED: break;
     }
-    return error_set(err, ERROR_UNAVAILABLE, "was ended because the run was cancelled");
+    return error_set(err, ERROR_UNAVAILABLE, "was killed because the run was canceled");
 }

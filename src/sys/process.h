@@ -1,10 +1,9 @@
-/* Running a program to its end.
+/* Runs a program and waits for it.
  *
- * The child gets a session of its own, so that it has no terminal to ask questions on and can be
- * ended together with everything that it started: at the timeout, or when the run is cancelled,
- * its whole group gets SIGTERM and, after a moment, SIGKILL. A program that leaves something
- * running in the background and exits is not waited for any longer, even when that something keeps
- * the output open. Many threads may run programs at once. */
+ * The child gets its own session, so that it has no terminal to prompt on and can be killed
+ * together with its descendants: at the timeout, or if the run is canceled, the process group gets
+ * SIGTERM and, after a grace period, SIGKILL. When the program itself exits, processes that it left
+ * in the background are not waited for, even if they keep the output open. Thread-safe. */
 #pragma once
 
 #include <stdatomic.h>
@@ -17,47 +16,47 @@
 #include "sys/host.h"
 
 typedef void (*ProcessLine)(void *context, Str line);
-/* False ends the program. */
+/* Receives a piece of output. Returning false kills the program. */
 typedef bool (*ProcessTake)(void *context, Str piece);
 
 typedef struct ProcessSpec {
-    const char *const *argv; /* ends with NULL; argv[0] without '/' is looked for in PATH */
-    int program;             /* of program_seal(): executed in place of argv[0]; 0: none */
-    const char *const *env;  /* "NAME=value", ends with NULL; NULL: as this process has it */
+    const char *const *argv; /* ends with NULL; argv[0] without '/' is searched for in PATH */
+    int program;             /* from program_seal(): executed instead of argv[0]; 0: none */
+    const char *const *env;  /* "NAME=value", ends with NULL; NULL: inherited */
     Str input;               /* standard input; empty: none */
-    int input_file;          /* a descriptor, read from its start, instead; 0: none */
-    const char *root;        /* NULL: this process's; else changed to before all that follows */
-    const char *directory;   /* NULL: as it is, or "/" in another root */
-    /* Whose directory that is, NULL: nothing is known. What runs as root then follows only the links
-     * that the host follows; another user goes wherever they may go. */
+    int input_file;          /* a descriptor to read from its start instead; 0: none */
+    const char *root;        /* NULL: this process's; otherwise chroot, before everything else */
+    const char *directory;   /* working directory; NULL: inherited, or "/" with another root */
+    /* The host that `directory` is on; NULL: unknown. A program that runs as root then follows only
+     * links that the host follows; other users go where permissions allow. */
     const Host *host;
-    bool as_user; /* with the ids below; otherwise as this process */
+    bool as_user; /* with the IDs below; otherwise as this process */
     uid_t uid;
     gid_t gid;
     const gid_t *groups;
     uint32_t group_count;
     bool set_umask;
     mode_t umask;
-    int64_t timeout_ms;           /* 0: none */
-    size_t output_max;            /* of each of the two; what lies beyond is dropped */
-    bool end_at_max;              /* who writes more than that is ended */
-    bool join_output;             /* both as one text, `out`, in the order they were written */
+    int64_t timeout_ms;           /* 0: no limit */
+    size_t output_max;            /* limit for each of the two; the excess is dropped */
+    bool end_at_max;              /* kill the program when it writes more */
+    bool join_output;             /* both in `out`, in the order they were written */
     const atomic_bool *cancelled; /* may be NULL */
-    ProcessLine line;             /* told every line of output as it comes; may be NULL */
+    ProcessLine line;             /* receives each line of output as it arrives; may be NULL */
     void *line_context;
-    /* Given standard output as it comes, which is not kept then; may be NULL. `line` was told before
-     * what the program wrote to standard error before that. */
+    /* Receives standard output as it arrives, which is then not stored; may be NULL. `line` has
+     * received earlier output to standard error before. */
     ProcessTake take;
     void *take_context;
 } ProcessSpec;
 
 typedef enum ProcessEnding {
     PROCESS_EXITED,    /* exit_code is set */
-    PROCESS_KILLED,    /* by signal_number, not by us */
-    PROCESS_TIMED_OUT, /* ended by us */
-    PROCESS_CANCELLED, /* ended by us */
-    PROCESS_TOO_LOUD,  /* ended by us: see end_at_max */
-    PROCESS_REFUSED,   /* ended by us: see ProcessTake */
+    PROCESS_KILLED,    /* by signal_number, which we did not send */
+    PROCESS_TIMED_OUT, /* killed by us */
+    PROCESS_CANCELLED, /* killed by us */
+    PROCESS_TOO_LOUD,  /* killed by us; see end_at_max */
+    PROCESS_REFUSED,   /* killed by us; see ProcessTake */
 } ProcessEnding;
 
 typedef struct ProcessResult {
@@ -68,23 +67,24 @@ typedef struct ProcessResult {
     bool out_cut, error_cut;
 } ProcessResult;
 
-/* False when it could not be started: ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS, with the program
- * or directory in the text. However it ends after that is no failure here. */
+/* Fails only if the program could not be started, with ERROR_NOT_FOUND, ERROR_DENIED or ERROR_OS
+ * and a message that names the program or directory. A program that was started is a success here,
+ * however it exits. */
 MUST_CHECK bool process_run(Arena *arena, const ProcessSpec *spec, ProcessResult *out, Error *err);
 
-/* What a program wrote, in a line: all of it when it is short, else how it starts and its last words,
- * else these alone. Lines are set apart by " | "; those that only point at the one above are left
- * out. */
+/* Summarizes the output of a program in one line: all of it if it is short, otherwise its beginning
+ * and its last line, or only the latter. Lines are separated by " | "; lines that only mark a
+ * position in the previous one are left out. */
 Str process_words(Arena *arena, Str text);
-/* What went wrong with one that ended, in a line: "exited with 3: no such table". `timeout_ms` is
- * what it was given. Always false. */
+/* Describes a failed program in one line: "exited with 3: no such table". `timeout_ms` is the
+ * timeout that it had. Always false. */
 bool process_failure(Arena *arena, const ProcessResult *result, int64_t timeout_ms, Error *err);
 
-/* The environment of this process, with the variables of `extra` ("NAME=value", ends with NULL) in
- * place of those of the same name. For ProcessSpec.env. */
+/* The environment of this process, in which the variables of `extra` ("NAME=value", ends with NULL)
+ * replace those with the same name. For ProcessSpec.env. */
 const char *const *process_environment(Arena *arena, const char *const *extra);
-/* The same for a program that runs as `uid`. Another user gets PATH, languages, time zone, terminal and
- * proxies of this process, and nothing that may be a secret of ours. */
+/* The same for a program that runs as `uid`. Another user gets PATH, locale, time zone, terminal
+ * and proxies of this process, and nothing that may be a secret. */
 const char *const *process_environment_as(Arena *arena, uid_t uid, const char *const *extra);
 
 int64_t process_own_number(void);

@@ -19,7 +19,7 @@ struct ProcessTask {
     Error err;
 };
 
-/* On the thread. */
+/* On the worker thread. */
 static void work(void *context)
 {
     ProcessTask *task = context;

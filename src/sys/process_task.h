@@ -1,4 +1,4 @@
-/* A program that runs beside a loop, which is told how it ended and waits for nothing meanwhile. */
+/* Runs a program without blocking the loop, and reports its exit. */
 #pragma once
 
 #include "sys/loop.h"
@@ -6,13 +6,15 @@
 
 typedef struct ProcessTask ProcessTask;
 
-/* Borrowed for the call; `result` is NULL when it could not be started, and `err` says why. */
+/* Arguments are valid during the call; `result` is NULL if the program could not be started, and
+ * `err` contains the reason. */
 typedef void ProcessTaskDone(void *context, const ProcessResult *result, const Error *err);
 
-/* Starts it. What the spec points at must stay until `done`, which is called once, in a later turn;
- * the task is gone after it. `cancelled`, `line` and `take` are not for a task. */
+/* Starts the program. Whatever the spec points to must stay valid until `done`, which is called
+ * once, in a later iteration, and after which the task no longer exists. `cancelled`, `line` and
+ * `take` of the spec must not be set. */
 ProcessTask *process_task_start(Loop *loop, const ProcessSpec *spec, ProcessTaskDone *done,
                                 void *context);
-/* Ends the program and waits until it has ended, at most a few seconds; `done` is not called any
+/* Kills the program and waits until it has exited, a few seconds at most; `done` is not called any
  * more. NULL is fine. */
 void process_task_end(ProcessTask *task);

@@ -11,8 +11,8 @@
 #define MFD_EXEC 0x10U
 #endif
 
-/* Newer kernels want to be told that it is going to be executed, older ones do not know the word.
- * Above the three that a child gets. */
+/* Newer kernels require MFD_EXEC for executable memory, older ones reject the flag. The descriptor
+ * is above the three standard ones. */
 static int open_memory(const char *name)
 {
     int memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
@@ -31,7 +31,8 @@ bool program_seal(const char *name, Str bytes, int *out, Error *err)
 {
     int memory = open_memory(name);
     if (memory < 0) {
-        return error_set(err, ERROR_OS, "no memory to run '%s' from: %s", name, strerror(errno));
+        return error_set(err, ERROR_OS, "cannot allocate memory to run '%s' from: %s", name,
+                         strerror(errno));
     }
     bool ok = file_write_all(memory, bytes, err);
     if (ok &&

@@ -14,7 +14,8 @@ bool seal_key_make(SealKey *out, Error *err)
     ERR_set_mark();
     bool ok = RAND_priv_bytes(out->bytes, sizeof out->bytes) == 1;
     ERR_pop_to_mark();
-    return ok || error_set(err, ERROR_OS, "cannot draw a key: libcrypto gives no random bytes");
+    return ok ||
+           error_set(err, ERROR_OS, "cannot generate a key: libcrypto returned no random bytes");
 }
 
 void seal_key_clear(SealKey *key)
@@ -27,8 +28,8 @@ static unsigned char *bytes_of(Str text)
     return (unsigned char *)(uintptr_t)text.data;
 }
 
-/* `tag` is written, or, to open, read. OpenSSL passes over what is bound when that is empty, and so
- * makes no difference between nothing and an empty text. */
+/* Writes `tag` when sealing and reads it when opening. OpenSSL skips empty associated data and so
+ * does not distinguish it from none. */
 static bool cipher(const SealKey *key, Str bound, Str in, unsigned char *tag, unsigned char *out,
                    bool seals)
 {
@@ -54,7 +55,7 @@ Str seal_close(Arena *arena, const SealKey *key, Str bound, Str plain)
     unsigned char *out = arena_alloc(arena, SEAL_OVERHEAD + plain.len);
     bool ok = cipher(key, bound, plain, out, out + SEAL_OVERHEAD, true);
     if (!ok) {
-        BUG("libcrypto does not seal");
+        BUG("libcrypto failed to seal");
     }
     return str_from((const char *)out, SEAL_OVERHEAD + plain.len);
 }
@@ -69,7 +70,7 @@ bool seal_open(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out
     unsigned char tag[SEAL_OVERHEAD];
     unsigned char *plain = arena_alloc(arena, len);
     memcpy(tag, sealed.data, sizeof tag);
-    /* That it does not open is nobody's fault here, and not for whoever looks at the queue next. */
+    /* A failure to open is expected, and must not stay in OpenSSL's error queue. */
     ERR_set_mark();
     bool ok = cipher(key, bound, str_from_offset(sealed, SEAL_OVERHEAD), tag, plain, false);
     ERR_pop_to_mark();

@@ -1,6 +1,6 @@
-/* Bytes that go through the hands of others, who may neither read nor change them: AES-SIV (RFC 5297).
- * Nothing is drawn for it, so that a key may last for years: what is sealed twice looks the same, and
- * that is all that can be learned of it beside its length. */
+/* Encrypts and authenticates bytes that pass through untrusted parties: AES-SIV (RFC 5297). It is
+ * deterministic and needs no nonce, so a key can be used for years: equal inputs give equal
+ * outputs, which is all that can be learned from them apart from the length. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +10,7 @@
 
 enum {
     SEAL_KEY = 32,     /* bytes */
-    SEAL_OVERHEAD = 16 /* bytes by which it gets longer */
+    SEAL_OVERHEAD = 16 /* bytes added by sealing */
 };
 
 typedef struct SealKey {
@@ -20,7 +20,8 @@ typedef struct SealKey {
 MUST_CHECK bool seal_key_make(SealKey *out, Error *err);
 void seal_key_clear(SealKey *key);
 
-/* It opens only with the same key and the same `bound`, which is not part of it. Neither is empty. */
+/* The result opens only with the same key and the same `bound`, which is not included in it.
+ * Neither may be empty. */
 Str seal_close(Arena *arena, const SealKey *key, Str bound, Str plain);
-/* False: it was not sealed so. */
+/* Returns false if it was not sealed with this key and `bound`. */
 MUST_CHECK bool seal_open(Arena *arena, const SealKey *key, Str bound, Str sealed, Str *out);

@@ -1,4 +1,4 @@
-/* The plain functions, for the reason that sha256.c gives. */
+/* Low-level functions, for the reason given in sha256.c. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "sys/sha1.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 
-_Static_assert(SHA1_SIZE == SHA_DIGEST_LENGTH, "as libcrypto has it");
+_Static_assert(SHA1_SIZE == SHA_DIGEST_LENGTH, "same size as in libcrypto");
 
 enum {
     BLOCK = 64,
@@ -20,7 +20,7 @@ static void hash_two(const unsigned char *first, size_t first_len, const void *s
     SHA_CTX state;
     if (SHA1_Init(&state) != 1 || SHA1_Update(&state, first, first_len) != 1 ||
         SHA1_Update(&state, second, second_len) != 1 || SHA1_Final(out, &state) != 1) {
-        BUG("SHA-1 is not there");
+        BUG("SHA-1 is not available");
     }
 }
 

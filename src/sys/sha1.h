@@ -1,5 +1,4 @@
-/* HMAC with SHA-1 (RFC 2104): not to protect anything, but because OpenSSH hides names of hosts
- * with it. */
+/* HMAC with SHA-1 (RFC 2104). Not for security: OpenSSH hashes host names with it. */
 #pragma once
 
 #include "base/str.h"

@@ -1,6 +1,6 @@
-/* libcrypto's plain functions on purpose, though it calls them deprecated: the ones that replace
- * them set up the whole library first, with its providers and its configuration file. That takes
- * a millisecond, which is half of a run with little to do, and can fail. */
+/* Deliberately uses libcrypto's low-level functions, although they are deprecated: their
+ * replacements initialize the whole library first, with providers and configuration file. That
+ * takes a millisecond, half the time of a small run, and can fail. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "sys/sha256.h"
 
@@ -10,9 +10,9 @@
 #include "base/bug.h"
 #include "base/hex.h"
 
-_Static_assert(SHA256_HEX == 2 * SHA256_DIGEST_LENGTH, "two digits for each byte");
+_Static_assert(SHA256_HEX == 2 * SHA256_DIGEST_LENGTH, "two digits per byte");
 
-_Static_assert(sizeof(SHA256_CTX) <= sizeof(Sha256), "room for libcrypto's state");
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(Sha256), "space for libcrypto's state");
 
 static SHA256_CTX *state_of(Sha256 *sha)
 {
@@ -34,7 +34,7 @@ void sha256_finish(Sha256 *sha, char out[SHA256_HEX + 1])
     unsigned char bytes[SHA256_DIGEST_LENGTH];
     BUG_IF(SHA256_Final(bytes, state_of(sha)) != 1);
     hex_put(bytes, sizeof bytes, out);
-    OPENSSL_cleanse(bytes, sizeof bytes); /* keys are made of it, too */
+    OPENSSL_cleanse(bytes, sizeof bytes); /* it may be key material */
 }
 
 void sha256_hex(Str text, char out[SHA256_HEX + 1])

@@ -1,4 +1,4 @@
-/* SHA-256 of a text, as 64 lower-case digits: the name by which contents are kept. */
+/* SHA-256 as 64 lower-case hex digits, which identify stored content. */
 #pragma once
 
 #include "base/str.h"
@@ -10,9 +10,9 @@ enum {
 /* Writes the digits and a NUL. */
 void sha256_hex(Str text, char out[SHA256_HEX + 1]);
 
-/* The same for a text that comes in pieces: start, add each, finish. */
+/* The same incrementally: start, add each piece, finish. */
 typedef struct Sha256 {
-    uint64_t state[16]; /* libcrypto's */
+    uint64_t state[16]; /* libcrypto's state */
 } Sha256;
 void sha256_start(Sha256 *sha);
 void sha256_add(Sha256 *sha, Str piece);

@@ -1,4 +1,4 @@
-/* The plain functions, for the reasons that sha256.c gives. */
+/* Low-level functions, for the reason given in sha256.c. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "sys/sha512.h"
 
@@ -7,9 +7,9 @@
 #include "base/bug.h"
 #include "base/hex.h"
 
-_Static_assert(SHA512_HEX == 2 * SHA512_DIGEST_LENGTH, "two digits for each byte");
+_Static_assert(SHA512_HEX == 2 * SHA512_DIGEST_LENGTH, "two digits per byte");
 
-_Static_assert(sizeof(SHA512_CTX) <= sizeof(Sha512), "room for libcrypto's state");
+_Static_assert(sizeof(SHA512_CTX) <= sizeof(Sha512), "space for libcrypto's state");
 
 static SHA512_CTX *state_of(Sha512 *sha)
 {

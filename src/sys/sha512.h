@@ -1,4 +1,4 @@
-/* SHA-512 of a text that comes in pieces, as 128 lower-case digits: start, add each, finish. */
+/* Incremental SHA-512, as 128 lower-case hex digits: start, add each piece, finish. */
 #pragma once
 
 #include "base/str.h"
@@ -8,7 +8,7 @@ enum {
 };
 
 typedef struct Sha512 {
-    uint64_t state[28]; /* libcrypto's */
+    uint64_t state[28]; /* libcrypto's state */
 } Sha512;
 void sha512_start(Sha512 *sha);
 void sha512_add(Sha512 *sha, Str piece);

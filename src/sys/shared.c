@@ -15,7 +15,7 @@ struct SharedValue {
 
 struct Shared {
     Arena arena;
-    pthread_mutex_t mutex; /* of the list and the arena */
+    pthread_mutex_t mutex; /* protects the list and the arena */
     SharedValue *first;
 };
 
@@ -41,7 +41,7 @@ void shared_free(Shared *shared)
         pthread_mutex_destroy(&value->mutex);
     }
     pthread_mutex_destroy(&shared->mutex);
-    Arena arena = shared->arena; /* which holds `shared` itself */
+    Arena arena = shared->arena; /* the arena contains `shared` itself */
     arena_clear(&arena);
 }
 

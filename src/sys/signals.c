@@ -8,7 +8,7 @@
 
 #include "sys/file_error.h"
 
-/* The number a shell would show for it, as an exit code of our own: 130 for SIGINT. */
+/* Exits with the code that a shell shows for this signal: 130 for SIGINT. */
 static void end_interrupted(int number)
 {
     _exit(128 + number);
@@ -18,7 +18,8 @@ void signals_prepare(void)
 {
     struct sigaction ignore = { .sa_handler = SIG_IGN };
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL); /* a write beyond the limit of file sizes fails instead */
+    /* exceeding the file size limit makes write(2) fail instead */
+    sigaction(SIGXFSZ, &ignore, NULL);
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
         struct sigaction end = { .sa_handler = end_interrupted };

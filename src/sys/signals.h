@@ -1,4 +1,4 @@
-/* What signals do to a command. */
+/* Signal handling of a command. */
 #pragma once
 
 #include <signal.h>
@@ -7,18 +7,17 @@
 
 #include "base/error.h"
 
-/* A reader that went away becomes a failed write instead of the end of the process, and an
- * interrupt (Ctrl-C) ends it with exit code 130. An interrupt that the caller ignores stays
- * ignored. */
+/* A closed pipe causes a failed write instead of killing the process (SIGPIPE), and an interrupt
+ * (Ctrl-C) exits with code 130. If SIGINT is ignored when the process starts, it stays ignored. */
 void signals_prepare(void);
 
-/* Those that ask a process to end: SIGINT, SIGTERM and SIGHUP. */
+/* Signals that request termination: SIGINT, SIGTERM and SIGHUP. */
 sigset_t signals_ending(void);
 
-/* From now on an interrupt or a request to end (SIGINT, SIGTERM, SIGHUP) is not carried out but
- * can be read from the descriptor, until it is closed. Called before threads are started; children
- * must be started with an empty signal mask. */
+/* From now on SIGINT, SIGTERM and SIGHUP do not terminate the process but can be read from the
+ * descriptor, until it is closed. Call it before starting threads; children must be started with an
+ * empty signal mask. */
 MUST_CHECK bool signals_open(int *descriptor, Error *err);
-/* How many came since the last call; the number of the last one in `*number`. */
+/* Number of signals since the last call; `*number` is the last one. */
 uint32_t signals_take(int descriptor, int *number);
 void signals_close(int descriptor);

@@ -12,8 +12,8 @@
 
 enum {
     SLOTS = 2,
-    SLOT_PLACE = 4096,     /* bytes from one to the next: a page each */
-    SLOT_HEAD = 4 + 8 + 4, /* checksum of what follows, number, length of the record */
+    SLOT_PLACE = 4096,     /* bytes per slot: one page */
+    SLOT_HEAD = 4 + 8 + 4, /* checksum of the following, sequence number, length of the record */
     SLOT_SIZE = SLOT_HEAD + SLOT_RECORD_MAX,
 };
 
@@ -33,10 +33,10 @@ static uint64_t number_at(const char *text, unsigned bytes)
     return number;
 }
 
-/* All of it, or errno says why not. */
+/* Writes all of it, or sets errno. */
 static bool write_at(int descriptor, Str text, int64_t at)
 {
-    errno = ENOSPC; /* when it takes a part only */
+    errno = ENOSPC; /* for a short write */
     return pwrite(descriptor, text.data, text.len, (off_t)at) == (ssize_t)text.len;
 }
 
@@ -63,7 +63,7 @@ static bool open_with(const Directory *directory, const char *name, int flags, S
 
 bool slot_file_open(const Directory *directory, const char *name, SlotFile *out, Error *err)
 {
-    /* Zeros that are written take their room also where fallocate is not known. */
+    /* Writing zeros allocates space even if fallocate is not supported. */
     static const char zeros[SLOTS * SLOT_PLACE];
     int64_t size;
     if (!open_with(directory, name, O_RDWR | O_CREAT, out, &size, err)) {
@@ -134,7 +134,7 @@ bool slot_file_write(SlotFile *file, Str record, Error *err)
 
 bool slot_file_sync(SlotFile *file, Error *err)
 {
-    /* Set before: what is written meanwhile is perhaps not synced. */
+    /* Set first: a concurrent write may not be covered by this sync. */
     if (atomic_exchange(&file->is_synced, true) || fdatasync(file->descriptor) == 0) {
         return true;
     }

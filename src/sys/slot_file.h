@@ -1,6 +1,6 @@
-/* A small record that is rewritten in place, often and cheaply: two slots that take turns, each with a
- * number and a checksum. The newest whole slot counts, so that a write that was cut off leaves the
- * record of before. Not for several processes at a time; of threads one may sync while another writes. */
+/* A small record that is rewritten in place, often and cheaply: two alternating slots, each with a
+ * sequence number and a checksum. The newest valid slot counts, so an interrupted write leaves the
+ * previous record. Only one process may use the file; one thread may sync while another writes. */
 #pragma once
 
 #include <stdatomic.h>
@@ -13,23 +13,22 @@ enum {
 
 typedef struct SlotFile {
     int descriptor;        /* -1: closed */
-    uint64_t number;       /* of the newest record; 0: there is none */
+    uint64_t number;       /* sequence number of the newest record; 0: no record */
     atomic_bool is_synced; /* nothing was written since slot_file_sync */
-    char name[320];        /* with its directory, for messages */
+    char name[320];        /* full path, for messages */
 } SlotFile;
 
-/* Made when it is not there, with the room that both slots take: rewriting needs none. A link is not
- * followed. */
+/* Creates the file if it does not exist, with space for both slots, so that rewriting cannot run
+ * out of space. A link is not followed. */
 MUST_CHECK bool slot_file_open(const Directory *directory, const char *name, SlotFile *out,
                                Error *err);
-/* To read it and nothing else: ERROR_NOT_FOUND when it is not there. */
+/* Opens it read-only: ERROR_NOT_FOUND if it does not exist. */
 MUST_CHECK bool slot_file_open_reading(const Directory *directory, const char *name, SlotFile *out,
                                        Error *err);
 void slot_file_close(SlotFile *file); /* a closed one is fine */
 
-/* The newest record, in `arena`; empty when none is whole. */
+/* The newest record, in `arena`; empty if there is no valid one. */
 MUST_CHECK bool slot_file_read(SlotFile *file, Arena *arena, Str *out, Error *err);
-/* There for the next who reads, also when this process ends at once. A power failure may take it, until
- * slot_file_sync. */
+/* Survives the exit of this process, but a power failure only after slot_file_sync. */
 MUST_CHECK bool slot_file_write(SlotFile *file, Str record, Error *err);
 MUST_CHECK bool slot_file_sync(SlotFile *file, Error *err);

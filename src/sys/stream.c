@@ -30,7 +30,7 @@ bool stream_flush(Stream *stream)
 void stream_put(Stream *stream, Str text)
 {
     if (text.len >= STREAM_PIECE && stream->descriptor != STREAM_MEMORY) {
-        /* Not worth a copy. */
+        /* Too large to be worth buffering. */
         if (stream_flush(stream)) {
             stream->failed = !file_write_all(stream->descriptor, text, &stream->error);
         }

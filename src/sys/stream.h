@@ -1,6 +1,7 @@
-/* Where a command writes: standard output or standard error, buffered, and the first failure kept
- * until somebody asks. Once writing has failed, the rest is dropped: a full disk or a reader that
- * went away is told once, at the end. A stream without a descriptor keeps everything in memory. */
+/* Output of a command: standard output or standard error, buffered. The first failure is stored
+ * until it is queried. After a failed write further output is dropped, so a full disk or a closed
+ * pipe is reported once, at the end. A stream without a descriptor collects its output in
+ * memory. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,27 +10,27 @@
 #include "base/str.h"
 
 typedef struct Stream {
-    int descriptor; /* STREAM_MEMORY: none */
-    Buf buf;        /* what is not written yet */
+    int descriptor; /* STREAM_MEMORY: no descriptor */
+    Buf buf;        /* not written yet */
     bool failed;
-    Error error; /* why, when failed */
+    Error error; /* the reason, if `failed` */
 } Stream;
 
 enum {
     STREAM_MEMORY = -1,
-    STREAM_PIECE = 64 << 10, /* written when so much has gathered */
+    STREAM_PIECE = 64 << 10, /* buffered bytes that trigger a write */
 };
 
 Stream stream_make(int descriptor);
-void stream_clear(Stream *stream); /* drops what is not written; the descriptor stays open */
+void stream_clear(Stream *stream); /* drops buffered output; the descriptor stays open */
 DEFINE_AUTO_CLEAR(Stream, stream_clear)
 
 void stream_put(Stream *stream, Str text);
 PRINTF_LIKE(2, 3) void stream_put_format(Stream *stream, const char *format, ...);
-/* False when this or anything before could not be written. */
+/* Returns false if this write or an earlier one failed. */
 bool stream_flush(Stream *stream);
 
-/* Whether a person sees it. */
+/* Whether it is a terminal. */
 bool stream_is_terminal(const Stream *stream);
-/* How wide that is; 80 when it does not tell. */
+/* Width of the terminal; 80 if unknown. */
 unsigned stream_columns(const Stream *stream);

@@ -1,15 +1,14 @@
-/* Folders of our own among the temporary ones, for what is not to stay: each with a name that nobody
- * can guess, for its owner alone. */
+/* Temporary directories with unpredictable names, accessible only to their owner. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
-/* "/tmp/PREFIXxxxxxx". */
+/* Creates "/tmp/PREFIXxxxxxx". */
 MUST_CHECK bool temporary_make(Arena *arena, const char *prefix, const char **path, Error *err);
-/* The paths of those that this user has made with that prefix, at most `max`; none when they cannot
- * be listed. */
+/* Paths of temporary directories with that prefix that belong to this user, at most `max`; 0 if
+ * they cannot be listed. */
 uint32_t temporary_list(Arena *arena, const char *prefix, const char **paths, uint32_t max);
-/* With all that is in it, as well as can be. */
+/* Removes it recursively; best effort. */
 void temporary_remove(const char *path);

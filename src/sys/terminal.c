@@ -31,8 +31,8 @@ bool terminal_is_by_keys(void)
     return tcgetattr(STDIN_FILENO, &now) == 0 && (now.c_lflag & ICANON) == 0;
 }
 
-/* Key by key, so that an interrupt is one too, and comes back here: the terminal must not stay as it
- * is made for this. False: this key ends the answer. */
+/* Processes keys one by one, including the interrupt key, so that the terminal is always restored.
+ * Returns false if this key ends the input. */
 static bool take_key(char key, char *out, size_t max, size_t *len, Error *err)
 {
     if (key == '\r' || key == '\n') {
@@ -49,14 +49,14 @@ static bool take_key(char key, char *out, size_t max, size_t *len, Error *err)
     } else if (key == KEY_ERASE_LINE) {
         *len = 0;
     } else if (*len + 1 >= max) {
-        return error_set(err, ERROR_LIMIT, "an answer longer than %zu bytes", max - 1);
+        return error_set(err, ERROR_LIMIT, "the answer is longer than %zu bytes", max - 1);
     } else {
         out[(*len)++] = key;
     }
     return true;
 }
 
-/* Waits for a key, and for a signal that `signals` tells of (-1: nobody does). */
+/* Waits for a key, or for a signal on the descriptor `signals` (-1: none). */
 static bool read_key(int signals, char *key, Error *err)
 {
     struct pollfd both[] = { { .fd = STDIN_FILENO, .events = POLLIN },
@@ -67,7 +67,7 @@ static bool read_key(int signals, char *key, Error *err)
         }
     }
     if (both[1].revents != 0) {
-        return error_set(err, ERROR_CONFLICT, "asked to end");
+        return error_set(err, ERROR_CONFLICT, "interrupted");
     }
     ssize_t count;
     do {
@@ -76,7 +76,7 @@ static bool read_key(int signals, char *key, Error *err)
     return count > 0 || error_set(err, ERROR_NOT_FOUND, "no answer");
 }
 
-/* True: it was the key that interrupts. */
+/* Returns true if the interrupt key was pressed. */
 static bool read_answer(int signals, char *out, size_t max, size_t *len, Error *err)
 {
     char key = '\0';
@@ -85,8 +85,8 @@ static bool read_answer(int signals, char *out, size_t max, size_t *len, Error *
     return err->kind == ERROR_CONFLICT && key == KEY_INTERRUPT;
 }
 
-/* Signals that would end the program wait, so that the terminal can be given back before. -1: they do
- * not. */
+/* Blocks signals that would terminate the program, so that the terminal can be restored first.
+ * Returns -1 if that failed. */
 static int hold_signals(sigset_t *before)
 {
     static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -102,7 +102,7 @@ static int hold_signals(sigset_t *before)
     return signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* One that has come does now what it does to any program: it was seen, and not taken. */
+/* A pending signal now has its usual effect: it was detected, but not consumed. */
 static void release_signals(int signals, const sigset_t *before)
 {
     if (signals >= 0) {
@@ -135,14 +135,14 @@ static bool ask_hidden(const char *question, const struct termios *before, char 
     quiet.c_cc[VMIN] = 1;
     quiet.c_cc[VTIME] = 0;
     int signals = hold_signals(&mask);
-    /* Before the question: what was typed ahead of it is thrown away, and is no answer. */
+    /* Before the prompt: discards input that was typed ahead, which is not an answer to it. */
     if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) != 0) {
         int number = errno;
         release_signals(signals, &mask);
-        return file_error(err, number, "the terminal");
+        return file_error(err, number, "cannot set up the terminal");
     }
     bool answered = ask(question, signals, out, max, is_key, err);
-    /* What follows an answer that was not taken may be the rest of a secret: not for the shell. */
+    /* Input after a rejected answer may be the rest of a secret: the shell must not receive it. */
     tcsetattr(STDIN_FILENO, answered ? TCSANOW : TCSAFLUSH, before);
     (void)!file_write_all(STDERR_FILENO, STR("\n"), &ignored);
     release_signals(signals, &mask);
@@ -154,12 +154,12 @@ bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Erro
     struct termios before;
     bool is_key = false;
     if (tcgetattr(STDIN_FILENO, &before) != 0) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no terminal to ask at");
+        return error_set(err, ERROR_NOT_FOUND, "standard input is not a terminal");
     }
     bool answered = hidden ? ask_hidden(question, &before, out, max, &is_key, err)
                            : ask(question, -1, out, max, &is_key, err);
     if (is_key) {
-        raise(SIGINT); /* the key means what it means to any program */
+        raise(SIGINT); /* has the usual effect of that key */
     }
     return answered;
 }

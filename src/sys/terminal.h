@@ -1,19 +1,19 @@
-/* Asking a person who sits at the terminal that is standard input. */
+/* Prompts on the terminal that is standard input. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Whether somebody can be asked. */
+/* Whether standard input is a terminal. */
 bool terminal_is_there(void);
-/* Whether a program reads it key by key, as shells and editors do: an interrupt is a key like others
- * there. */
+/* Whether a program reads it in raw mode, as shells and editors do, in which an interrupt is an
+ * ordinary key. */
 bool terminal_is_by_keys(void);
 
-/* The line that they type, without its end; with `hidden` nobody sees it. The question goes to
- * standard error. The answer is one of at most `max` - 1 bytes, with a NUL; when it is a secret the
- * caller wipes it. Fails with ERROR_NOT_FOUND when nobody can be asked or answers, ERROR_LIMIT, and
- * with ERROR_CONFLICT when they interrupt it or a signal does, unless that ends the program, as it does
- * others; the terminal is as it was before then, too. */
+/* Reads a line, without echo if `hidden` is set. The prompt is written to standard error. The
+ * answer has at most `max` - 1 bytes and a NUL; if it is a secret, the caller wipes it. Fails with
+ * ERROR_NOT_FOUND if there is no terminal or no answer, with ERROR_LIMIT, and with ERROR_CONFLICT
+ * if it is interrupted by a key or a signal that does not terminate the program. The terminal is
+ * restored in any case. */
 MUST_CHECK bool terminal_ask(const char *question, bool hidden, char *out, size_t max, Error *err);

@@ -32,14 +32,15 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
     sigset_t signals = signals_ending(), before;
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, &before);
-    /* The next child is the first process of a space of its own; when that one ends, so do all.
-     * Those after it are ours again: nobody can be born into a space whose first has ended. */
+    /* The next child becomes PID 1 of a new PID namespace; when it exits, all processes in it are
+     * killed. Later children are created in our namespace again: fork fails in a namespace whose
+     * PID 1 has exited. */
     int ours = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
     pid_t child = ours >= 0 && unshare(CLONE_NEWPID) == 0 ? fork() : -1;
     int number = errno;
     if (child == 0) {
-        /* Ctrl-C is for the whole group of processes. In one of its own the child hears of it once,
-         * from us; and may go on writing to the terminal. */
+        /* Ctrl-C signals the whole process group. In its own group the child gets it once, from us,
+         * and may still write to the terminal. */
         setpgid(0, 0);
         signal(SIGTTOU, SIG_IGN);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -53,7 +54,7 @@ static bool run_in(const char *folder, int (*function)(void *context, const char
         *code = wait_for(child, &signals);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
-    return child > 0 || file_error(err, number, "a process of its own");
+    return child > 0 || file_error(err, number, "cannot create a process");
 }
 
 bool throwaway_run(int (*function)(void *context, const char *folder), void *context, int *code,

@@ -14,7 +14,7 @@
 #include "sys/open_within.h"
 
 enum {
-    SMALL_FILE = 4096, /* most of what is read here has a few bytes */
+    SMALL_FILE = 4096, /* most files read here have a few bytes */
     LINK_MAX_BYTES = 4096,
 };
 
@@ -39,9 +39,9 @@ void tree_close(Tree *tree)
     tree->descriptor = -1;
 }
 
-/* -1 and errno as open(2) has it. Nothing leads out of our own root. There the kernel is not asked to
- * see to it: it refuses a path with ".." (EAGAIN), as most links in /sys are, whenever something is
- * renamed anywhere meanwhile, and any user can do that all the time. */
+/* Returns -1 and sets errno like open(2). Our own root cannot be escaped, so RESOLVE_IN_ROOT is not
+ * used for it: the kernel then rejects paths with "..", such as most links in /sys, with EAGAIN
+ * whenever something is renamed anywhere at the same time, which any user can do all the time. */
 static int open_in(const Tree *tree, const char *path, int flags)
 {
     uint64_t inside = tree->live ? 0 : RESOLVE_IN_ROOT;
@@ -75,7 +75,7 @@ static bool read_descriptor(int descriptor, Arena *arena, const char *path, size
 
 bool tree_read(const Tree *tree, Arena *arena, const char *path, size_t max, Str *out, Error *err)
 {
-    /* What is no file (a pipe, say) must not make the reader wait. */
+    /* Opening a FIFO must not block. */
     int descriptor = open_in(tree, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) {
         return file_error(err, errno, path);
@@ -96,7 +96,7 @@ bool tree_read_link(const Tree *tree, Arena *arena, const char *path, Str *out, 
     int number = errno;
     close(descriptor);
     if (len < 0) {
-        /* With an empty path the kernel says ENOENT for what is no link. */
+        /* With an empty path the kernel reports ENOENT if it is not a link. */
         return file_error(err, number == ENOENT ? EINVAL : number, path);
     }
     *out = arena_copy(arena, str_from(target, (size_t)len));
@@ -151,7 +151,7 @@ bool tree_has(const Tree *tree, const char *path)
     return descriptor >= 0;
 }
 
-/* The path by which the kernel knows what is open. */
+/* The path that the kernel reports for an open file. */
 static bool outside_path(Arena *arena, int descriptor, Str *out)
 {
     char link[64], path[LINK_MAX_BYTES];
@@ -161,7 +161,7 @@ static bool outside_path(Arena *arena, int descriptor, Str *out)
         errno = len < 0 ? errno : ENAMETOOLONG;
         return false;
     }
-    /* The root itself brings no slash to what follows. */
+    /* Without the slash of the root, because a path is appended. */
     *out = arena_copy(arena, len == 1 ? STR_EMPTY : str_from(path, (size_t)len));
     return true;
 }
@@ -171,13 +171,13 @@ bool tree_locate(const Tree *tree, Arena *arena, const char *path, const char **
     Str whole = str_from_c(path), there = whole;
     int descriptor = open_in(tree, path, O_PATH);
     while (descriptor < 0 && errno == ENOENT && there.len > 0) {
-        /* What is missing may be where a link leads, not the name itself. */
+        /* The target of a link may be missing, rather than the name itself. */
         const char *name = arena_copy_c(arena, there);
         int link = open_in(tree, name, O_PATH | O_NOFOLLOW);
         if (link >= 0) {
             close(link);
-            return error_set(err, ERROR_CONFLICT, "%s in '%s' is a link that leads nowhere in it",
-                             name, tree->root);
+            return error_set(err, ERROR_CONFLICT, "%s in '%s' is a dangling symbolic link", name,
+                             tree->root);
         }
         there = str_slice(there, 0, str_find_last(there, STR("/")));
         descriptor = open_in(tree, there.len == 0 ? "/" : arena_copy_c(arena, there), O_PATH);

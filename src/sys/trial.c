@@ -16,29 +16,29 @@
 #include "base/memory.h"
 #include "sys/clock.h"
 
-/* Words on the socket between the two. */
+/* Messages on the socket between the two processes. */
 enum {
-    WORD_NONE = 0,     /* the other one is gone */
-    WORD_MADE = 'm',   /* the change was made */
-    WORD_FAILED = 'f', /* it could not be made */
-    WORD_KEEP = 'k',   /* a wish, and that it was granted */
-    WORD_UNDO = 'u',   /* the same */
+    WORD_NONE = 0,     /* the peer has exited */
+    WORD_MADE = 'm',   /* the change was applied */
+    WORD_FAILED = 'f', /* the change failed */
+    WORD_KEEP = 'k',   /* request, and its confirmation */
+    WORD_UNDO = 'u',   /* same */
     WORD_UNDO_FAILED = 'x',
 };
 
 enum {
     MESSAGE_MAX = 4096,
-    CHANGE_MS_MAX = 60000 /* how long the first run may take before we give up on it */
+    CHANGE_MS_MAX = 60000 /* time limit of the first run */
 };
 
 struct Trial {
     pid_t pid;
     int socket;
-    int messages; /* a file in memory: what the program wrote to its standard error */
+    int messages; /* a memfd: standard error of the program */
     int64_t timeout_ms;
 };
 
-/* What the other side says; WORD_NONE when it is gone or the time is up. */
+/* Receives a message; WORD_NONE if the peer has exited or on timeout. */
 static char listen_to(int socket, int64_t timeout_ms)
 {
     int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
@@ -56,12 +56,12 @@ static char listen_to(int socket, int64_t timeout_ms)
     }
 }
 
-/* --- The keeper: the process of its own ------------------------------------------------------ */
+/* --- The keeper process ---------------------------------------------------------------------- */
 
-/* It was forked from a process with threads, so it allocates nothing and takes no locks. */
+/* It is forked from a process with threads, so it must not allocate memory or take locks. */
 typedef struct Keeper {
     const TrialSpec *spec;
-    int change, restore; /* standard inputs */
+    int change, restore; /* standard inputs of the two runs */
     int messages;
     int socket;
 } Keeper;
@@ -73,7 +73,7 @@ enum {
     KEEPER_FILES = 6
 };
 
-/* Every descriptor moves to a place of its own, with a detour above all of them. */
+/* Moves every descriptor to its final number, via numbers above all of them. */
 static void keeper_take_descriptors(const Keeper *keeper)
 {
     int from[KEEPER_FILES] = {
@@ -86,13 +86,13 @@ static void keeper_take_descriptors(const Keeper *keeper)
         from[i] = fcntl(from[i], F_DUPFD, 64);
     }
     for (int i = 0; i < KEEPER_FILES; i++) {
-        /* The program gets no more than the first three. */
+        /* Only the first three are inherited by the program. */
         dup3(from[i], i, i > 2 ? O_CLOEXEC : 0);
     }
     syscall(SYS_close_range, (unsigned)KEEPER_FILES, ~0u, 0u);
 }
 
-/* Whoever stops us, with the terminal or the service, wants an end and not half a firewall. */
+/* Stopping the terminal or the service must not leave a half-configured firewall. */
 static void keeper_take_signals(void)
 {
     struct sigaction standard = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
@@ -105,7 +105,7 @@ static void keeper_take_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Runs the program with that input to its end; true when it says that all is well. */
+/* Runs the program with that input and waits; returns true if it succeeds. */
 static bool keeper_run(const Keeper *keeper, int input)
 {
     int status;
@@ -149,7 +149,7 @@ static _Noreturn void keeper_main(const Keeper *keeper)
     _exit(0);
 }
 
-/* --- Our side -------------------------------------------------------------------------------- */
+/* --- Parent side ----------------------------------------------------------------------------- */
 
 static int open_text(Str text)
 {
@@ -191,7 +191,7 @@ static bool start_keeper(const TrialSpec *spec, Trial *trial, Error *err)
     bool ok = keeper.change >= 0 && keeper.restore >= 0 && keeper.messages >= 0 &&
               socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0;
     keeper.socket = sockets[1];
-    /* A handler of ours must not run in the keeper. */
+    /* Our signal handlers must not run in the keeper. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -242,18 +242,19 @@ bool trial_start(Arena *arena, const TrialSpec *spec, Trial **out, Str *told, Er
         reap(trial);
         error_set(err, ERROR_OS, "%s failed", spec->argv[0]);
     } else {
-        error_set(err, ERROR_TIMEOUT, "%s did not end; its changes will be undone", spec->argv[0]);
+        error_set(err, ERROR_TIMEOUT, "%s did not finish; its changes will be undone",
+                  spec->argv[0]);
     }
     discard(trial);
     return false;
 }
 
-/* Says it, and gives the answer. Afterwards there is no trial any more. */
+/* Sends the message and returns the reply. Frees the trial. */
 static char settle(Trial **trial, char word)
 {
     Trial *own = *trial;
     *trial = NULL;
-    /* One that is not heard any more has decided already, and its answer waits. */
+    /* If the keeper does not receive it, it has decided already, and its message is pending. */
     (void)!send(own->socket, &word, 1, MSG_NOSIGNAL);
     char answer = listen_to(own->socket, CHANGE_MS_MAX);
     if (answer != WORD_NONE) {
@@ -271,16 +272,16 @@ bool trial_keep(Trial **trial, Error *err)
         return true;
     }
     if (answer == WORD_UNDO) {
-        return error_set(err, ERROR_TIMEOUT, "undone after %g s, before it was confirmed",
+        return error_set(err, ERROR_TIMEOUT, "undone after %g s because it was not confirmed",
                          (double)timeout_ms / 1000);
     }
-    return error_set(err, ERROR_OS, "it is not known whether it was undone");
+    return error_set(err, ERROR_OS, "it is unknown whether the change was undone");
 }
 
 bool trial_undo(Trial **trial, Error *err)
 {
     return settle(trial, WORD_UNDO) == WORD_UNDO ||
-           error_set(err, ERROR_OS, "it could not be undone");
+           error_set(err, ERROR_OS, "the change could not be undone");
 }
 
 void trial_close(Trial *trial)

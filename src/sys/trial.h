@@ -1,14 +1,13 @@
-/* A change on trial: a program makes it, and another run of the program takes it back unless the
- * change is kept in time.
+/* A change with automatic rollback: a program applies it, and a second run of the program undoes it
+ * unless the change is confirmed in time.
  *
- * Both runs belong to a process of their own in a session of its own. It takes the change back when
- * it is told to, when `timeout_ms` have passed, and at once when this process has ended without
- * saying anything, however it was killed. The two runs never overlap, and the second follows only
- * on a first one that succeeded.
+ * Both runs are children of a keeper process in a separate session. It undoes the change on
+ * request, after `timeout_ms`, and immediately if this process exits without a decision, however it
+ * was killed. The two runs never overlap, and the second happens only if the first has succeeded.
  *
  *     if (!trial_start(arena, &spec, &trial, err)) ...      nothing has changed
  *     if (!is_good(...)) { trial_undo(&trial, err); ... }
- *     if (!trial_keep(&trial, err)) ...                     it was taken back meanwhile */
+ *     if (!trial_keep(&trial, err)) ...                     it has been undone */
 #pragma once
 
 #include "base/arena.h"
@@ -17,22 +16,23 @@
 #include "base/str.h"
 
 typedef struct TrialSpec {
-    const char *program;     /* its path */
+    const char *program;     /* path */
     const char *const *argv; /* ends with NULL */
     const char *const *env;  /* "NAME=value", ends with NULL */
-    Str change, restore;     /* standard input of the first run, and of the second */
-    int64_t timeout_ms;      /* from the end of the first run on */
+    Str change, restore;     /* standard input of the first and of the second run */
+    int64_t timeout_ms;      /* starts when the first run has finished */
 } TrialSpec;
 
 typedef struct Trial Trial;
 
-/* Makes the change. A program that fails is ERROR_OS; what it wrote to its standard error is then
- * in `told` (may be NULL), in the arena. */
+/* Applies the change. If the program fails, returns ERROR_OS and stores what it wrote to standard
+ * error in `told` (may be NULL), in the arena. */
 MUST_CHECK bool trial_start(Arena *arena, const TrialSpec *spec, Trial **out, Str *told,
                             Error *err);
-/* The change stays. Fails with ERROR_TIMEOUT when it was taken back already. */
+/* Makes the change permanent. Fails with ERROR_TIMEOUT if it has been undone already. */
 MUST_CHECK bool trial_keep(Trial **trial, Error *err);
-/* Takes it back, if that has not happened yet, and waits for that. Fails when it could not be. */
+/* Undoes the change unless that has happened already, and waits for it. Fails if it could not be
+ * undone. */
 MUST_CHECK bool trial_undo(Trial **trial, Error *err);
-void trial_close(Trial *trial); /* undoes what is not settled; NULL is fine */
+void trial_close(Trial *trial); /* undoes an undecided change; NULL is fine */
 DEFINE_AUTO(Trial, trial_close)

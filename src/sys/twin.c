@@ -25,12 +25,12 @@
 
 enum {
     NOTE_SIZE = 1024,
-    REFRESH_MS = 1000 /* how old the files of the machine may look inside */
+    REFRESH_MS = 1000 /* maximum age of the machine's files as seen inside */
 };
 
 #define NOTIFY_NAME "@eden-twin"
 
-/* --- Becoming one ---------------------------------------------------------------------------- */
+/* --- Setup ----------------------------------------------------------------------------------- */
 
 bool twin_open_log(const char *path, int *descriptor, Error *err)
 {
@@ -61,7 +61,7 @@ bool twin_become(Arena *arena, const TwinSettings *settings, Overlay **out, Erro
         return false;
     }
     if (sethostname(settings->name, strlen(settings->name)) != 0) {
-        return file_error(err, errno, "the name of a host");
+        return file_error(err, errno, "cannot set the host name");
     }
     if (!overlay_enter(arena, &overlay, out, err)) {
         return false;
@@ -74,7 +74,7 @@ bool twin_become(Arena *arena, const TwinSettings *settings, Overlay **out, Erro
                            err);
 }
 
-/* --- Its first process ----------------------------------------------------------------------- */
+/* --- The init process ------------------------------------------------------------------------ */
 
 bool twin_open_notes(const char *name, int *descriptor, Error *err)
 {
@@ -94,7 +94,7 @@ bool twin_open_notes(const char *name, int *descriptor, Error *err)
     return false;
 }
 
-/* The environment of who started all of this says nothing of use inside. */
+/* The caller's environment does not apply inside. */
 static int start(const TwinDaemon *daemon, pid_t *process)
 {
     static const char *const environment[] = {
@@ -119,7 +119,7 @@ static int start(const TwinDaemon *daemon, pid_t *process)
     return number;
 }
 
-/* One line each, as the channel wants them. */
+/* The channel expects one line per message. */
 static void pass_on(int notes, int channel)
 {
     char note[NOTE_SIZE + 1];
@@ -132,7 +132,7 @@ static void pass_on(int notes, int channel)
     }
 }
 
-/* Also of those that lost their parents, which come to the first process. */
+/* Also reaps orphans, whose parent is now PID 1. */
 static bool reap(pid_t awaited, int *code)
 {
     int status;
@@ -173,7 +173,7 @@ int twin_keep(const TwinDaemon *daemon, int channel)
     }
 }
 
-/* --- Entering it ----------------------------------------------------------------------------- */
+/* --- Running programs inside ----------------------------------------------------------------- */
 
 static int open_of(pid_t process, const char *name, int flags)
 {
@@ -182,14 +182,15 @@ static int open_of(pid_t process, const char *name, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-/* The root of the node is not always that of its mount namespace: not when it was made by a process
- * in a chroot. */
+/* The root of the node differs from that of its mount namespace if it was created by a process in a
+ * chroot. */
 static bool enter(pid_t process, Error *err)
 {
     char *here = getcwd(NULL, 0);
     int descriptor = (int)syscall(SYS_pidfd_open, process, 0);
     int root = open_of(process, "root", O_PATH | O_DIRECTORY);
-    int processes = open_of(process, "ns/pid_for_children", O_RDONLY); /* those of its systemd */
+    /* the PID namespace of its systemd */
+    int processes = open_of(process, "ns/pid_for_children", O_RDONLY);
     int spaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  (geteuid() == 0 ? 0 : CLONE_NEWUSER);
     bool entered = descriptor >= 0 && root >= 0 && processes >= 0 &&
@@ -207,7 +208,7 @@ static bool enter(pid_t process, Error *err)
     }
     free(here);
     return entered ? kernel_guard_raise(false, err)
-                   : file_error(err, number, "the namespaces of the node");
+                   : file_error(err, number, "cannot enter the namespaces of the node");
 }
 
 static int wait_code(pid_t child)
@@ -224,7 +225,7 @@ _Noreturn static void give_up(const Error *err, int report)
     _exit(1);
 }
 
-/* Signals are as for a new program. */
+/* Resets signals as for a new program. */
 _Noreturn static void become_program(const char *const *argv, const char *const *env, int report)
 {
     static const int numbers[] = { SIGINT, SIGQUIT, SIGPIPE };
@@ -233,14 +234,14 @@ _Noreturn static void become_program(const char *const *argv, const char *const 
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         signal(numbers[i], SIG_DFL);
     }
-    overlay_refresh(NULL); /* /proc is that of the twin's processes, of which only this one is */
+    overlay_refresh(NULL); /* /proc lists the processes of the node, which include only this one */
     execvpe(argv[0], (char *const *)argv, (char *const *)env);
     file_error(&err, errno, argv[0]);
     give_up(&err, report);
 }
 
-/* The namespace of processes is that of children only, so it takes a process in between; whose memory
- * is left as it is, because tools that look at it in the end know nothing of such. */
+/* A PID namespace applies only to children, so an intermediate process is needed. It exits without
+ * cleanup, because leak checkers do not expect such a process. */
 _Noreturn static void run_inside(pid_t process, const char *const *argv, const char *const *env,
                                  int report)
 {
@@ -254,7 +255,7 @@ _Noreturn static void run_inside(pid_t process, const char *const *argv, const c
         become_program(argv, env, report);
     }
     if (child < 0) {
-        file_error(&err, errno, "a process of the node");
+        file_error(&err, errno, "cannot create a process in the node");
         give_up(&err, report);
     }
     close(report);
@@ -267,7 +268,7 @@ bool twin_run(pid_t process, const char *const *argv, const char *const *env, in
     if (pipe2(report, O_CLOEXEC) != 0) {
         return file_error(err, errno, "a pipe");
     }
-    /* What the terminal sends is for the program. */
+    /* Signals from the terminal are for the program. */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     pid_t child = fork();

@@ -26,9 +26,9 @@
 
 enum {
     BOOT_MS = 90 * 1000,
-    LOOK_MS = 200, /* between looks at whether it still lives */
+    LOOK_MS = 200, /* interval between checks that it is still running */
     NOTE_SIZE = 4096,
-    TTY_GROUP = 5 /* the same everywhere */
+    TTY_GROUP = 5 /* same on all distributions */
 };
 
 #define NOTIFY_NAME "@eden-init"
@@ -46,7 +46,7 @@ const char *twin_init_program(void)
     return NULL;
 }
 
-/* --- What it sees ---------------------------------------------------------------------------- */
+/* --- Mounts ---------------------------------------------------------------------------------- */
 
 static bool set_read_only(const char *path, bool read_only)
 {
@@ -55,7 +55,8 @@ static bool set_read_only(const char *path, bool read_only)
     return mount_setattr(AT_FDCWD, path, 0, &change, sizeof change) == 0;
 }
 
-/* A mount of its own, so that it can differ from what is around it; fine when it is not there. */
+/* Makes `path` a separate mount, so that its flags can differ from its parent's; does nothing if it
+ * does not exist. */
 static bool set_apart(const char *path, bool read_only, Error *err)
 {
     struct stat info;
@@ -88,7 +89,8 @@ void twin_open_settings(void)
     }
 }
 
-/* Processes as they are seen from here, and nothing of the kernel to change but what is the twin's. */
+/* Mounts /proc for this PID namespace, with everything read-only that does not belong to the
+ * node. */
 static bool mount_proc(Error *err)
 {
     static const char *const shared[] = { "/proc/sys", "/proc/sysrq-trigger",
@@ -113,8 +115,8 @@ static bool make_device(const char *path, unsigned major, unsigned minor, Error 
            file_error(err, errno, path);
 }
 
-/* Without terminals and disks of the machine: a getty, or a mount, would take them. What goes to the
- * console goes nowhere. */
+/* Without the terminals and disks of the machine: a getty, or a mount, would use them. Console
+ * output is discarded. */
 static bool mount_devices(Error *err)
 {
     static const struct {
@@ -149,7 +151,8 @@ static bool mount_devices(Error *err)
     return true;
 }
 
-/* A new one: sockets and locks in the machine's are of its own services. One directory is kept. */
+/* A new /run: sockets and locks in the machine's belong to its own services. One directory is
+ * preserved. */
 static bool mount_run(const char *kept, Error *err)
 {
     int tree = open_tree(AT_FDCWD, kept, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -165,7 +168,7 @@ static bool mount_run(const char *kept, Error *err)
     return ok || file_error(err, number, "/run");
 }
 
-/* Units that would change what all of the machine shares, or that are of it. */
+/* Masks units that would change state shared with the machine, or that belong to its hardware. */
 static bool mask_units(Error *err)
 {
     static const char *const units[] = {
@@ -186,7 +189,8 @@ static bool mask_units(Error *err)
     return true;
 }
 
-/* What is below /tmp belongs to who works there: it is created as at every boot, not cleared. */
+/* /tmp belongs to the processes of the node: entries are created as at every boot, but nothing is
+ * cleared. */
 static bool write_settings(Error *err)
 {
     static const char tmpfiles[] = UNITS "/systemd-tmpfiles-setup.service.d";
@@ -209,7 +213,7 @@ static bool write_settings(Error *err)
                                "AllowIsolate=yes\n"),
                            err) &&
            twin_write_file("/etc/fstab",
-                           STR("# file systems of this node; those of the machine are not\n"), err);
+                           STR("# file systems of this node; the machine's are not listed\n"), err);
 }
 
 /* --- Booting --------------------------------------------------------------------------------- */
@@ -241,7 +245,7 @@ _Noreturn static void become_init(const TwinInit *init, int report)
     _exit(1);
 }
 
-/* "READY=1" among the lines of a note. */
+/* Looks for "READY=1" among the lines of a notification. */
 static bool is_ready(int notes)
 {
     char note[NOTE_SIZE + 1];
@@ -262,18 +266,20 @@ static bool wait_ready(pid_t init, int notes, Error *err)
             return true;
         }
         if (waitpid(init, NULL, WNOHANG) == init) {
-            return error_set(err, ERROR_UNAVAILABLE, "systemd has ended while it booted");
+            return error_set(err, ERROR_UNAVAILABLE, "systemd exited while booting");
         }
     }
-    return error_set(err, ERROR_TIMEOUT, "systemd has not booted after %d s", BOOT_MS / 1000);
+    return error_set(err, ERROR_TIMEOUT, "systemd has not finished booting after %d s",
+                     BOOT_MS / 1000);
 }
 
 static bool boot(const TwinInit *init, int notes, int report[2], Error *err)
 {
     if (unshare(CLONE_NEWPID) != 0) {
-        return file_error(err, errno, "a namespace of processes");
+        return file_error(err, errno, "cannot create a PID namespace");
     }
-    /* As fork, but without what libraries do then: libuv closes descriptors that have become ours. */
+    /* Like fork, but without fork handlers of libraries: libuv's would close descriptors that now
+     * belong to us. */
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
     if (child == 0) {
         become_init(init, report[1]);
@@ -282,7 +288,7 @@ static bool boot(const TwinInit *init, int notes, int report[2], Error *err)
     close(report[1]);
     report[1] = -1;
     if (child < 0) {
-        return file_error(err, number, "a process for systemd");
+        return file_error(err, number, "cannot create a process for systemd");
     }
     return read(report[0], err, sizeof *err) != sizeof *err && wait_ready(child, notes, err);
 }
@@ -298,7 +304,7 @@ bool twin_init_boot(const TwinInit *init, Error *err)
         return false;
     }
     if (pipe2(report, O_CLOEXEC) != 0) {
-        file_error(err, errno, "a channel to systemd");
+        file_error(err, errno, "cannot create a socket for systemd");
         close(notes);
         return false;
     }

@@ -44,7 +44,8 @@ Worker *worker_new(void (*work)(void *context), void *context)
     worker->context = context;
     pthread_mutex_init(&worker->mutex, NULL);
     pthread_cond_init(&worker->change, NULL);
-    /* Signals are for the thread that asked for them; a new one starts with its maker's mask. */
+    /* Signals belong to the thread that handles them; a new thread inherits the mask of its
+     * creator. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

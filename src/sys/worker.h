@@ -1,4 +1,4 @@
-/* A thread that sleeps until it is woken. What there is to do is for its owner to keep. */
+/* A thread that sleeps until it is woken. Its owner stores the work to do. */
 #pragma once
 
 #include <stdint.h>
@@ -7,16 +7,15 @@
 
 typedef struct Worker Worker;
 
-/* `work` is called on the thread, once after any number of wakes, and again after those that come
+/* Calls `work` on the thread, once after any number of wakeups, and again after wakeups that arrive
  * meanwhile. The thread has all signals blocked. */
 Worker *worker_new(void (*work)(void *context), void *context);
-/* Waits until `work` has returned; it is not called for wakes of which it has not heard. NULL is
- * fine. */
+/* Waits until `work` has returned; pending wakeups are dropped. NULL is fine. */
 void worker_free(Worker *worker);
 DEFINE_AUTO(Worker, worker_free)
 
-/* From any thread. */
+/* Can be called on any thread. */
 void worker_wake(Worker *worker);
-/* From within `work`, which must look for work afterwards: sleeps until the next wake, but no longer
- * than that. Earlier wakes are forgotten. */
+/* Called by `work`, which must check for work afterwards: sleeps until the next wakeup, for
+ * `duration_us` at most. Earlier wakeups are dropped. */
 void worker_rest(Worker *worker, int64_t duration_us);

@@ -3,8 +3,8 @@
 
     fetch.py swagger-ui.json FOLDER STAMP
 
-npm knows where packages come from on this machine; what it brings must have the digest that is written
-down here. None of it is run.
+npm determines the registry of this machine; the download must have the digest recorded in swagger-ui.json.
+None of it is executed.
 """
 
 import base64
@@ -22,7 +22,7 @@ WANTED = (
 
 
 def get_archive(package, folder):
-    """The bytes that npm has for it."""
+    """The package as downloaded by npm."""
     named = f"{package['name']}@{package['version']}"
     done = subprocess.run(
         ["npm", "pack", "--loglevel=error", "--prefer-offline", "--ignore-scripts",

@@ -1,32 +1,49 @@
-/* The pages of a server: files that are part of the program, packed by gzip, each under one address. */
+/* The web pages of a server: files embedded in the program, compressed with gzip, one per
+ * address. */
 #pragma once
 
+#include "base/own.h"
 #include "base/str.h"
 
 typedef enum UiPolicy {
-    UI_POLICY_PAGE, /* ours: nothing inline, nothing from elsewhere */
-    UI_POLICY_DOCS, /* Swagger UI, which sets styles and draws pictures by itself */
+    UI_POLICY_PAGE, /* our own pages: nothing inline, nothing from other origins */
+    UI_POLICY_DOCS, /* Swagger UI, which uses inline styles and data images */
 } UiPolicy;
 
 typedef struct UiFile {
     const char *address; /* "/docs/" */
     const char *type;
-    const char *tag; /* for ETag: SHA-256 of what it has in it, the same packed and not */
+    const char *tag; /* for ETag: SHA-256 of the contents, the same for both encodings */
     UiPolicy policy;
-    bool lasts;          /* what is in it is part of its address: it never changes */
+    bool is_immutable;   /* its address contains a digest of its contents: it never changes */
     uint32_t at, packed; /* in ui_block */
-    uint32_t size;       /* when it is not packed */
+    uint32_t size;       /* uncompressed */
 } UiFile;
 
 extern const bool ui_has_swagger;
-extern const UiFile ui_files[]; /* by address */
+extern const UiFile ui_files[]; /* sorted by address */
 extern const uint32_t ui_file_count;
 extern const char ui_block[];
 
-/* NULL: there is none. An address has one spelling. */
+/* NULL if there is none. Each file has exactly one address. */
 const UiFile *ui_find(Str address);
 
 static inline Str ui_packed(const UiFile *file)
 {
     return str_from(ui_block + file->at, file->packed);
 }
+
+enum {
+    UI_PIECE_MAX = 32 << 10
+};
+
+/* Reads a file in pieces: a slow client holds one piece in memory, not the entire file. */
+typedef struct UiReader UiReader;
+
+/* `packed`: as gzip data. */
+UiReader *ui_reader_new(const UiFile *file, bool packed);
+void ui_reader_free(UiReader *reader); /* NULL is allowed */
+DEFINE_AUTO(UiReader, ui_reader_free)
+
+/* Returns false at the end. The piece is valid until the next call. */
+bool ui_reader_next(UiReader *reader, Str *piece);

@@ -1,4 +1,4 @@
-"""The API as a process of its own, and curl to reach it."""
+"""The API as a separate process, and curl to access it."""
 
 import json
 import os
@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", ROOT / "build"))
 
 
 class Answer:
-    """Status, fields (names in lower case, values in the order of their lines) and body."""
+    """Status, headers (lower-case names, values in order) and body of a response."""
 
     def __init__(self, head, body):
         lines = head.decode("ascii").split("\r\n")
@@ -23,7 +23,7 @@ class Answer:
         self.body = body
 
     def field(self, name):
-        """The one value of it, or None."""
+        """The only value of a header, or None."""
         values = self.fields.get(name, [None])
         assert len(values) == 1, (name, values)
         return values[0]
@@ -48,7 +48,7 @@ class Server:
         self.port = int(line.split()[1])
 
     def curl(self, *args):
-        """(status, JSON of the answer)"""
+        """(status, JSON of the response)"""
         done = subprocess.run(
             ["curl", "--silent", "--show-error", "--path-as-is", "--max-time", "30",
              "--write-out", "%{http_code}", *args], capture_output=True, text=True)
@@ -62,12 +62,12 @@ class Server:
         return self.curl("--insecure", *args, f"https://127.0.0.1:{self.port}{path}")
 
     def stop(self):
-        """Ends in order, or the test fails."""
+        """Stops it; fails the test unless it exits cleanly."""
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(timeout=30) == 0
 
     def ask(self, path, *args, local=False, stdin=None):
-        """An answer with all that was said, as it came."""
+        """The full response, unmodified."""
         where = ["--unix-socket", self.socket] if local else ["--insecure"]
         base = "http://localhost" if local else f"https://127.0.0.1:{self.port}"
         done = subprocess.run(

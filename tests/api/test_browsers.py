@@ -1,10 +1,10 @@
-"""What browsers are told, and what pages of others cannot make them do."""
+"""Headers for browsers, and what pages of other origins cannot do."""
 
 import json
 
 import pytest
 
-# Of every answer.
+# In every response.
 FIELDS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -26,13 +26,13 @@ PATHS = ["/v1/health", "/v1/tokens", "/v1/nope", "/v1//x", "/v1/health?x=1"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_every_answer_is_for_no_cache_and_no_frame(server, path):
+def test_every_response_forbids_caching_and_framing(server, path):
     for answer in (server.ask(path), server.ask(path, "--head"), server.ask(path, "-X", "PUT")):
         check_fields(answer)
         assert answer.field("cache-control") == "no-store"
 
 
-def test_answers_to_no_http_have_the_fields_too(server):
+def test_responses_to_invalid_http_have_the_headers_too(server):
     answer = server.ask("/v1/health", "-H", "Content-Length: nonsense")
     assert answer.status == 400
     check_fields(answer)
@@ -47,11 +47,11 @@ def test_a_host_that_is_not_this_server_is_refused(server):
             check_fields(answer)
     for host in ("localhost", "LOCALHOST:1", "127.0.0.1", f"127.0.0.1:{server.port}"):
         assert server.ask("/v1/health", "-H", f"Host: {host}").status == 200, host
-    # No browser comes that way.
+    # Browsers do not use the socket.
     assert server.ask("/v1/health", "-H", "Host: anything", local=True).status == 200
 
 
-def test_pages_of_others_may_ask_for_nothing(server):
+def test_other_origins_cannot_read_anything(server):
     preflight = ("-H", "Origin: https://evil.example", "-H", "Access-Control-Request-Method: PUT")
     for args in ((), preflight):
         for path in ("/v1/health", "/v1/nodes", "/v1/nope", "/"):
@@ -63,18 +63,18 @@ def test_pages_of_others_may_ask_for_nothing(server):
     check_fields(answer)
 
 
-def test_pages_of_others_may_change_nothing(server):
+def test_other_origins_cannot_change_anything(server):
     own = f"https://127.0.0.1:{server.port}"
     for origin in ("https://evil.example", "null", f"http://127.0.0.1:{server.port}", own + "1"):
         answer = server.ask("/v1/join", "-H", f"Origin: {origin}", "--json", "{}")
         assert (answer.status, answer.json()["code"]) == (403, "denied"), origin
-    # This one gets on: nobody can join here.
+    # This request passes the check; joining is disabled here.
     assert server.ask("/v1/join", "-H", f"Origin: {own}", "--json", "{}").status == 503
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http2"])
-def test_no_header_that_decides_is_taken_twice(server, version):
-    """Whichever of the two is looked at, somebody else may have looked at the other."""
+def test_duplicate_security_headers_are_rejected(server, version):
+    """Proxies and servers may disagree on which of the two headers counts."""
     own = f"https://127.0.0.1:{server.port}"
     for first, second in ((own, "https://evil.example"), ("https://evil.example", own), (own, own)):
         answer = server.ask("/v1/join", version, "-H", f"Origin: {first}", "-H", f"Origin: {second}",
@@ -92,8 +92,8 @@ def test_no_header_that_decides_is_taken_twice(server, version):
             assert answer.json()["detail"] == f"more than one '{name}' header"
 
 
-def test_what_somebody_stored_is_never_a_page(server):
-    """A value is JSON inside JSON, whatever it looks like and whoever is asked for it."""
+def test_stored_content_is_never_served_as_a_page(server):
+    """A value is JSON inside JSON, whatever it contains and whichever type is requested."""
     page = "<!doctype html><script>alert(1)</script>"
     body = json.dumps({"value": page})
     assert server.local("/v1/store?key=/page.html", "-X", "PUT", "--json", body)[0] == 200
@@ -103,14 +103,14 @@ def test_what_somebody_stored_is_never_a_page(server):
         assert answer.field("content-type") == "application/json"
         assert page in json.dumps(answer.json())
         check_fields(answer)
-    # A text that comes back in an error.
+    # Text that is echoed in an error.
     answer = server.ask("/v1/store?key=%3Cscript%3E", "-H", "Accept: text/html", local=True)
     assert answer.status == 404
     assert answer.field("content-type") in ("application/json", "application/problem+json")
     check_fields(answer)
 
 
-def test_http2_is_no_way_around(server):
+def test_http2_gives_no_bypass(server):
     answer = server.ask("/v1/health", "--http2")
     assert answer.status == 200
     check_fields(answer)

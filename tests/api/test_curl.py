@@ -1,4 +1,4 @@
-"""What people do with the API, by curl: on the Unix socket, and from outside."""
+"""Typical uses of the API with curl: on the Unix socket, and from outside."""
 
 import socket
 import ssl
@@ -20,7 +20,7 @@ def test_a_token_lives_its_life(server):
     assert server.local("/v1/tokens")[1]["items"] == []
 
 
-def test_keys_can_be_looked_at(server):
+def test_keys_can_be_read(server):
     assert server.local("/v1/store?key=/a", "-X", "PUT", "--json", '{"value": "b"}')[0] == 200
     status, shown = server.local("/v1/store?key=/a")
     assert (status, shown["value"], shown["version"]) == (200, "b", 1)
@@ -45,7 +45,7 @@ def test_addresses_have_one_spelling(server):
 
 
 def raw(server, request):
-    """Bytes as they are, on a connection of their own: the answer, until it ends."""
+    """Sends raw bytes on a new connection and returns the response until it ends."""
     got = b""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(30)
@@ -57,8 +57,8 @@ def raw(server, request):
     return Answer(head, body)
 
 
-def test_what_http_forbids_is_told_as_all_else(server):
-    """It has met no address by then."""
+def test_http_violations_are_reported_like_other_errors(server):
+    """The request is rejected before routing."""
     cases = (
         (b"hello\r\n\r\n", 400, "invalid"),
         (b"GET /v1/health HTTP/1.1\r\n\r\n", 400, "invalid"),
@@ -85,7 +85,7 @@ def head_of(method, path, *fields):
 
 
 def test_a_body_is_refused_before_it_is_read(server):
-    """Nothing but the head is sent, and the answer is there."""
+    """Only the head is sent, and the response arrives."""
     json_type = "Content-Type: application/json"
     cases = (
         ("POST", "/v1/tokens", "65537", json_type, 413,
@@ -107,8 +107,8 @@ def test_a_body_is_refused_before_it_is_read(server):
         assert answer.field("accept") == (said if status == 415 else None)
 
 
-def test_of_a_stranger_no_body_is_read(server):
-    """Neither a large one nor a small one."""
+def test_body_of_an_unauthenticated_request_is_not_read(server):
+    """Neither a large body nor a small one is read."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -131,7 +131,7 @@ def test_the_same_of_http_2(server, tmp_path):
         ("/v1/join", ("--json", f"@{large}"), 413, "too-large"),
         ("/v1/join", ("-d", "{}"), 415, "media-type"),
         ("/v1/tokens", ("--json", f"@{large}"), 401, "unauthenticated"),
-        # Without a length: what it is told when it is more.
+        # Without Content-Length: the response if it turns out to be too large.
         ("/v1/join", ("-X", "POST", "-T", "-", "-H", "Content-Type: application/json"), 413,
          "too-large"),
     ):

@@ -1,5 +1,5 @@
-"""The description of the API, read by what others have written for such descriptions: a validator, and
-a generator of clients, whose client then speaks with a server."""
+"""The API description, read by third-party tools: a validator, and a client generator whose client
+then talks to a server."""
 
 import copy
 import json
@@ -83,8 +83,8 @@ def test_every_operation_has_a_name_of_its_own(described):
         assert in_path == re.findall(r"{(\w+)}", path)
 
 
-def test_what_is_read_is_what_was_described(running, described):
-    """Status, type and shape of the answer of every address that can be read."""
+def test_responses_match_their_description(running, described):
+    """Status, type and shape of the response of every readable endpoint."""
     shapes = {dict: "object", list: "array"}
     seen = set()
     for path, method, row in operations(described):

@@ -1,4 +1,4 @@
-"""How pages become part of the program: src/ui/pack.py and fetch.py."""
+"""How pages are packed into the program: src/ui/pack.py and fetch.py."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ def pack(out, swagger="none"):
 
 
 def swagger(folder):
-    """Something in place of what npm gets."""
+    """Replaces the npm package."""
     folder.mkdir()
     for name in re.findall(r"swagger-ui/([\w.-]+)", (UI / "files.txt").read_text()):
         (folder / name).write_text(f"/* {name} */")
@@ -28,7 +28,7 @@ def swagger(folder):
 
 
 def read_rows(out):
-    """Contents by address."""
+    """Contents by path."""
     block = (out / "ui_files.bin").read_bytes()
     found = {}
     for address, _, at, packed, size in ROW.findall((out / "ui_files.c").read_text()):
@@ -63,7 +63,7 @@ def test_without_swagger_ui_the_page_is_our_own(tmp_path):
 
 
 def fetch(folder, npm, integrity):
-    """fetch.py with a program in place of npm."""
+    """Runs fetch.py with a fake npm."""
     (folder / "bin").mkdir()
     (folder / "bin" / "npm").write_text(npm)
     (folder / "bin" / "npm").chmod(0o755)
@@ -76,20 +76,20 @@ def fetch(folder, npm, integrity):
     )  # fmt: skip
 
 
-def test_another_package_than_the_one_written_down_is_refused(tmp_path):
+def test_a_package_with_another_digest_is_rejected(tmp_path):
     done = fetch(tmp_path, "#!/bin/sh\necho other >swagger-ui-dist-1.2.3.tgz\n", "sha512-AAAA")
     assert done.returncode != 0
     assert "not sha512-AAAA" in done.stderr
     assert not (tmp_path / "stamp").exists()
 
 
-def test_the_reason_of_npm_and_the_way_out_are_shown(tmp_path):
+def test_npm_errors_are_shown_with_a_workaround(tmp_path):
     npm = "#!/bin/sh\ncase $* in *--silent*) ;; *) echo no network >&2;; esac\nexit 1\n"
     done = fetch(tmp_path, npm, "sha512-AAAA")
     assert done.returncode != 0
     assert "no network" in done.stderr and "-Dswagger_ui=false" in done.stderr
 
 
-def test_npm_that_says_nothing_is_told_with_its_exit_code(tmp_path):
+def test_silent_npm_failures_show_the_exit_code(tmp_path):
     done = fetch(tmp_path, "#!/bin/sh\nexit 7\n", "sha512-AAAA")
     assert "npm exited with 7" in done.stderr

@@ -1,4 +1,4 @@
-"""The pages of a server, as browsers get them."""
+"""The pages of a server as browsers get them."""
 
 import gzip
 import hashlib
@@ -17,7 +17,7 @@ def assets(page):
 
 
 def all_pages(server):
-    """Every address that leads somewhere, from the two pages on."""
+    """All linked paths, starting from the two pages."""
     found = ["/", "/docs/"]
     for page in ("/", "/docs/"):
         found += assets(server.ask(page).body)
@@ -25,7 +25,7 @@ def all_pages(server):
 
 
 def has_swagger(server):
-    """Or else our own page of the API."""
+    """Otherwise our compact API page."""
     return b"swagger-ui" in server.ask("/docs/").body
 
 
@@ -46,7 +46,7 @@ def test_a_page_brings_all_that_it_needs(server):
         assert server.ask(path).status == 200, path
 
 
-def test_files_are_packed_for_who_takes_that(server):
+def test_files_are_compressed_if_accepted(server):
     for path in all_pages(server):
         plain = server.ask(path)
         assert "content-encoding" not in plain.fields
@@ -63,7 +63,7 @@ def test_files_are_packed_for_who_takes_that(server):
         assert "content-encoding" not in unwanted.fields
 
 
-def test_browsers_keep_what_never_changes(server):
+def test_browsers_cache_immutable_files(server):
     for path in all_pages(server):
         answer = server.ask(path)
         lasting = path.startswith("/assets/")
@@ -73,7 +73,7 @@ def test_browsers_keep_what_never_changes(server):
             assert f".{digest[:16]}." in path
 
 
-def test_what_a_browser_has_is_not_sent_again(server):
+def test_unchanged_files_are_not_sent_again(server):
     for path in all_pages(server):
         tag = server.ask(path).field("etag")
         for known in (tag, tag[2:], f'"other", {tag}', "*"):
@@ -85,7 +85,7 @@ def test_what_a_browser_has_is_not_sent_again(server):
         assert server.ask(path, "-H", 'If-None-Match: "other"').status == 200
 
 
-def test_a_page_can_only_be_looked_at(server):
+def test_pages_accept_only_get_and_head(server):
     head = server.ask("/", "--head")
     assert (head.status, head.body) == (200, b"")
     assert int(head.field("content-length")) == len(server.ask("/").body)
@@ -108,7 +108,7 @@ def test_addresses_lead_nowhere_else(server):
         assert "json" in answer.field("content-type")
 
 
-def test_policies_allow_each_page_what_it_needs(server):
+def test_each_page_has_the_policy_it_needs(server):
     policy = server.ask("/").field("content-security-policy")
     assert "unsafe" not in policy and "data:" not in policy and "script-src 'self'" in policy
     policy = server.ask("/docs/").field("content-security-policy")
@@ -117,8 +117,8 @@ def test_policies_allow_each_page_what_it_needs(server):
         assert "style-src 'self' 'unsafe-inline';" in policy and "img-src 'self' data:;" in policy
 
 
-def test_who_takes_nothing_holds_up_nobody(server):
-    """A large file goes piece by piece: one who does not read it costs a piece."""
+def test_a_client_that_does_not_read_blocks_nobody_else(server):
+    """A large file is sent in pieces: a client that does not read it costs one piece."""
     large = largest(server)
     context = ssl._create_unverified_context()
     lazy = []

@@ -1,4 +1,4 @@
-"""Chromium without a window, spoken to over a pipe in the Chrome DevTools Protocol."""
+"""Headless Chromium, controlled through a pipe with the Chrome DevTools Protocol."""
 
 import itertools
 import json
@@ -13,8 +13,8 @@ LIMIT = 60  # seconds for anything that is waited for
 
 
 class Chromium:
-    """The program; it ends with close(). Certificates are not looked at, and names that end in
-    `.example` lead to this machine. `within`: the words of a command that runs it elsewhere."""
+    """The browser process; stopped by close(). Certificates are not verified, and names ending in
+    `.example` resolve to this machine. `within`: a command prefix to run it elsewhere."""
 
     def __init__(self, folder, within=()):
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -23,7 +23,7 @@ class Chromium:
         self.from_browser, answers = os.pipe()
         self.log = open(folder / "chromium.log", "w", encoding="utf-8")
         self.process = subprocess.Popen(
-            # It reads from 3 and writes to 4.
+            # It reads from descriptor 3 and writes to 4.
             [*within, "bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', program, "--headless",
              "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
@@ -64,7 +64,7 @@ class Chromium:
         return answer["result"]
 
     def page(self, cookies_of=None):
-        """A new page. Each has its own cookies, or those of another page."""
+        """A new page with its own cookies, or those of another page."""
         context = (cookies_of.context if cookies_of else
                    self.call("Target.createBrowserContext")["browserContextId"])
         return Page(self, context)
@@ -113,7 +113,7 @@ class Page:
             self.seen.put("load")
 
     def open(self, url):
-        """Until it is loaded."""
+        """Returns when the page is loaded."""
         self._loaded("Page.navigate", url=url)
 
     def reload(self):
@@ -127,18 +127,18 @@ class Page:
         assert self.seen.get(timeout=LIMIT) == "load"
 
     def leave(self, text):
-        """What JavaScript does that leads elsewhere, until that is loaded."""
+        """Runs JavaScript that navigates, and returns when the new page is loaded."""
         self._loaded("Runtime.evaluate", expression=text)
 
     def run(self, text):
-        """What JavaScript gives, when it is a promise what becomes of that."""
+        """The result of JavaScript; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=text, awaitPromise=True,
                            returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def wait(self, condition):
-        """Until JavaScript gives something true: asked for again whenever the document changes."""
+        """Waits until the JavaScript expression is true; it is evaluated again on every document change."""
         return self.run(f"""new Promise((done, fail) => {{
             const look = () => {{
                 const found = ({condition});

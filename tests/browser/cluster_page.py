@@ -1,8 +1,8 @@
-"""What people do with the page of a cluster."""
+"""Actions on the page of a cluster."""
 
 
 def log_in(page, token):
-    """As somebody does it who types."""
+    """As a user who types."""
     page.wait("!document.getElementById('login').hidden")
     page.run("document.getElementById('token').focus()")
     page.call("Input.insertText", text=token)

@@ -1,4 +1,4 @@
-"""A browser, a cluster, and a server of somebody else."""
+"""A browser, a cluster, and a server of another origin."""
 
 import http.server
 import os
@@ -33,7 +33,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """It runs. `url` is where its pages are, `token` that of an administrator."""
+    """A running cluster. `url` is the address of its pages, `token` an administrator's token."""
     cluster = daemons.Cluster(os.environ.get("EDEN", str(ROOT / "build/eden")),
                               tmp_path_factory.mktemp("cluster"))
     try:
@@ -48,7 +48,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def compact(tmp_path_factory):
-    """A cluster of a program that was built without Swagger UI, as `make build` does. It runs."""
+    """A running cluster of a program built without Swagger UI, as `make build` does."""
     place = tmp_path_factory.mktemp("compact")
     subprocess.run([UI / "pack.py", UI / "files.txt", UI / "pages", "none", place], check=True)
     for name in ("ui_files.c", "ui_files.S"):
@@ -64,7 +64,7 @@ def compact(tmp_path_factory):
 
 
 class Blank(http.server.BaseHTTPRequestHandler):
-    """One empty page, whatever is asked for."""
+    """An empty page for every path."""
 
     def do_GET(self):
         body = b"<!doctype html><title>elsewhere</title><link rel=icon href='data:,'><body>"
@@ -80,7 +80,7 @@ class Blank(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def elsewhere(tmp_path_factory):
-    """The port of an HTTPS server of somebody else."""
+    """The port of an HTTPS server of another origin."""
     folder = tmp_path_factory.mktemp("elsewhere")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -106,7 +106,7 @@ def page(browser):
 
 @pytest.fixture
 def logged_in(page, cluster):
-    """A page with a session of an administrator."""
+    """A page with an administrator's session."""
     page.open(cluster.url + "/")
     log_in(page, cluster.token)
     page.wait("document.querySelectorAll('#rows tr').length > 0")

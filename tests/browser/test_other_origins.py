@@ -1,16 +1,16 @@
-"""What pages of somebody else can do with the session that a browser has here: nothing."""
+"""What pages of other origins can do with the browser's session: nothing."""
 
 import json
 
 import pytest
 
-# Of the first the browser sends no cookie along; a page on another port of the same machine is of the
-# same site, so that it does.
+# The browser sends no cookie with requests of the first; a page on another port of the same machine
+# is same-site, so cookies are sent.
 ORIGINS = ["elsewhere.example", "127.0.0.1"]
 
 CHANGE = json.dumps({"metadata": {"name": "cluster"}, "spec": {"title": "Mine"}})
 
-# Each gives what its page gets to know.
+# Each returns what the page can observe.
 FETCHES = {
     "put": "fetch(at + '/v1/config/cluster', {method: 'PUT', credentials: 'include', body: change, "
            "headers: {'Content-Type': 'application/json'}})",
@@ -50,7 +50,7 @@ OTHERS = {
 
 
 def state(cluster):
-    """All that could have been changed, and what was done."""
+    """Everything that could have been changed, and the audit log."""
     told = json.loads(cluster.call("audit", "tail", "-n", "1000", "-o", "json").stdout)
     return {
         "done": [item["metadata"]["name"] for item in told["items"]
@@ -61,7 +61,7 @@ def state(cluster):
 
 @pytest.fixture
 def unchanged(cluster, logged_in):
-    """Nothing is changed at the end, and the session still there."""
+    """At the end nothing has changed and the session still exists."""
     before = state(cluster)
     yield
     assert state(cluster) == before
@@ -76,7 +76,7 @@ def go(logged_in, cluster, host, port):
 
 
 @pytest.mark.parametrize("host", ORIGINS)
-def test_a_page_of_another_origin_gets_nothing(unchanged, logged_in, cluster, elsewhere, host):
+def test_a_page_of_another_origin_cannot_read_the_api(unchanged, logged_in, cluster, elsewhere, host):
     page = go(logged_in, cluster, host, elsewhere)
     for name, text in FETCHES.items():
         got = page.run(f"{text}.then((answer) => answer.text()).catch((error) => error.name)")
@@ -91,8 +91,8 @@ def test_a_page_of_another_origin_gets_nothing(unchanged, logged_in, cluster, el
 
 
 @pytest.mark.parametrize("host", ORIGINS)
-def test_a_form_of_another_origin_changes_nothing(unchanged, logged_in, cluster, elsewhere, host):
-    """Its text is JSON but for the name of a field that stands for the rest."""
+def test_a_form_of_another_origin_cannot_change_anything(unchanged, logged_in, cluster, elsewhere, host):
+    """The text is JSON except for the field name that replaces the rest."""
     page = go(logged_in, cluster, host, elsewhere)
     page.leave("""(() => {
         const form = document.createElement('form');
@@ -111,7 +111,7 @@ def test_a_form_of_another_origin_changes_nothing(unchanged, logged_in, cluster,
 
 
 @pytest.mark.parametrize("host", ORIGINS)
-def test_no_page_of_another_origin_has_ours_in_a_frame(logged_in, cluster, elsewhere, host):
+def test_pages_cannot_be_framed_by_other_origins(logged_in, cluster, elsewhere, host):
     page = go(logged_in, cluster, host, elsewhere)
     seen = page.run("""new Promise((done) => {
         const frame = document.createElement('iframe');
@@ -128,7 +128,7 @@ def test_no_page_of_another_origin_has_ours_in_a_frame(logged_in, cluster, elsew
 
 
 def test_a_name_that_was_bent_to_lead_here_opens_nothing(unchanged, logged_in, cluster):
-    """DNS rebinding: for the browser it is one origin with what answers there."""
+    """DNS rebinding: the browser considers it the same origin."""
     page = logged_in.browser.page(cookies_of=logged_in)
     page.call("Page.setBypassCSP", enabled=True)  # as the page would that was there before
     page.open(f"https://rebound.example:{cluster.api_port}/")

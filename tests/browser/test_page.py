@@ -8,7 +8,7 @@ COOKIE = "__Host-eden-session"
 
 
 def complaints(page):
-    """What a console shows, but for the answer by which a page learns that nobody is logged in."""
+    """Console messages, except for the response that tells a page that no one is logged in."""
     return [(source, text, url) for source, text, url in page.complaints
             if not (source == "network" and url.endswith("/v1/session") and " 401 " in text)]
 
@@ -32,8 +32,8 @@ def test_a_browser_logs_in_and_out(page, cluster):
     assert complaints(page) == []
 
 
-def test_changes_come_by_themselves(logged_in, cluster):
-    """To the page, and to any other script of this server."""
+def test_changes_appear_without_reloading(logged_in, cluster):
+    """From the page, and from any other script of this server."""
     assert logged_in.run("""new Promise((done) => {
         const source = new EventSource('/v1/nodes?watch=sse');
         let told;
@@ -72,7 +72,7 @@ def test_scripts_cannot_read_the_session(logged_in):
     assert kept == "[{},{}]"
 
 
-def test_a_wrong_token_is_told(page, cluster):
+def test_a_wrong_token_shows_an_error(page, cluster):
     page.open(cluster.url + "/")
     log_in(page, cluster.token[:-4] + "aaaa")
     assert page.wait("!document.getElementById('note').hidden && "
@@ -81,8 +81,8 @@ def test_a_wrong_token_is_told(page, cluster):
     assert page.cookies() == []
 
 
-def test_what_gets_into_the_page_is_not_run(logged_in):
-    """Only files of the server are run, and texts do not become elements."""
+def test_injected_markup_is_not_executed(logged_in):
+    """Only files of the server are executed, and text does not become elements."""
     for attempt in ("document.createElement('script').textContent = 'window.ran = true'",
                     "document.body.innerHTML = '<img src=/nothing onerror=\"window.ran = true\">'",
                     "document.write('<script>window.ran = true</script>')",
@@ -107,7 +107,7 @@ def test_the_description_of_the_api_is_shown(page, cluster):
 
 
 def test_the_compact_page_of_the_api_shows_all_of_it(page, compact):
-    """Built without Swagger UI: every operation, its parameters and answers, every schema."""
+    """Built without Swagger UI: every operation with parameters and responses, every schema."""
     described = json.loads(compact.eden("schema", "openapi").stdout)
     page.open(compact.url + "/docs/")
     page.wait("!document.getElementById('description').hidden")
@@ -146,7 +146,7 @@ def test_the_compact_page_filters_and_follows_links(page, compact):
     assert complaints(page) == []
 
 
-def test_the_compact_page_says_why_it_is_empty(page, compact):
+def test_the_compact_page_explains_why_it_is_empty(page, compact):
     page.call("Network.setBlockedURLs", urls=["*/v1/openapi.json"])
     page.open(compact.url + "/docs/")
     assert page.wait("document.getElementById('note').textContent").startswith("Cannot show the API: ")

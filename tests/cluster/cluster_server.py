@@ -1,4 +1,4 @@
-"""A server of a cluster as a process of its own: `eden init`, `eden serve`, and how to reach it."""
+"""A cluster server as a separate process: `eden init`, `eden serve`, and how to connect to it."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ BLOCK = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n", re.S)
 
 
 def split_pem(source, certificate, key=None):
-    """Key and certificate of one file in files of their own, as foreign programs want them."""
+    """Splits a file into separate key and certificate files, for other programs."""
     blocks = {found[1]: found[0] for found in BLOCK.finditer(source.read_text())}
     certificate.write_text(blocks["CERTIFICATE"])
     if key is not None:
@@ -38,9 +38,9 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class ClusterServer:
-    """Founded in `folder`, and started when it is entered. `before` stands before the command; it
-    ends in an exec, so that the process is the server. `settings` go into server.json, `options` behind
-    `eden serve`."""
+    """Created in `folder`, and started when the context is entered. `before` precedes the command and
+    must end in an exec, so that the process is the server. `settings` are written to
+    server.json, `options` are passed to `eden serve`."""
 
     def __init__(self, build, folder, settings=None, before=(), options=()):
         self.eden = pathlib.Path(build) / "eden"
@@ -98,12 +98,12 @@ class ClusterServer:
         return self.process.wait()
 
     def memory(self):
-        """Bytes that are resident."""
+        """Resident memory in bytes."""
         pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGESIZE")
 
     def api(self, method, target, body=None, headers=None):
-        """A request of an operator: status and answer."""
+        """A request as an operator: status and response."""
         connection = UnixConnection(self.socket)
         fields = {"Content-Type": "application/json"} if body else {}
         connection.request(method, target, body=body and json.dumps(body),
@@ -114,7 +114,7 @@ class ClusterServer:
         return answer.status, json.loads(text) if text else None
 
     def ask(self, path):
-        """What anybody is told on the public port: status and answer."""
+        """An unauthenticated request on the public port: status and response."""
         context = ssl.create_default_context(cafile=self.ca)
         connection = http.client.HTTPSConnection("localhost", self.api_port, timeout=60, context=context)
         connection.request("GET", path)
@@ -138,7 +138,7 @@ class ClusterServer:
         return socket.create_connection(("127.0.0.1", port or self.rpc_port), timeout=60)
 
     def connect(self, certificate=None, key=None):
-        """To the port for nodes, as the server's own node unless told; before anything is said on it."""
+        """A connection to the node port, by default as the server's own node; nothing has been sent yet."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(self.ca)
@@ -147,7 +147,7 @@ class ClusterServer:
         return context.wrap_socket(self.connect_raw())
 
     def connect_api(self):
-        """To the port for everybody."""
+        """A connection to the public port."""
         context = ssl.create_default_context(cafile=self.ca)
         context.set_alpn_protocols(["http/1.1"])
         return context.wrap_socket(self.connect_raw(self.api_port), server_hostname="localhost")
@@ -159,7 +159,7 @@ class ClusterServer:
         return plain
 
     def start_program(self, program, *args):
-        """A program that takes the port first and the certificates last."""
+        """Runs a program that takes the port first and the certificates last."""
         return subprocess.Popen(
             [program, str(self.rpc_port), *args, self.certificate, self.key, self.ca],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What tests of a real server use."""
+"""Fixtures for tests with a real server."""
 
 import os
 import pathlib

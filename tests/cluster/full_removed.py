@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A server that starts on a full disk: it leads, so that what a removed node has left is deleted, and what is
-kept back for that is not used up by others; see test_full_disk.py.
+"""A server that starts on a full disk: it becomes the leader, deletes the data of removed nodes,
+and its reserved space is not used up by others; see test_full_disk.py.
 
-    full_removed.py BUILD FOLDER     in a mount namespace of its own
+    full_removed.py BUILD FOLDER     in its own mount namespace
 """
 
 import http.client
@@ -42,7 +42,7 @@ def remove_node(server):
 
 
 def ask_on_and_on(server, token):
-    """Changes of somebody who may do little, each of which is recorded: the statuses."""
+    """Changes by a caller with few permissions, each of which is recorded; returns the statuses."""
     context = ssl.create_default_context(cafile=server.ca)
     connection = http.client.HTTPSConnection("localhost", server.api_port, context=context, timeout=60)
     statuses = []
@@ -82,7 +82,7 @@ def main(build, folder):
         fill(ballast)
         statuses = ask_on_and_on(server, made["status"]["secret"])
         assert set(statuses) == {404, 429} and statuses.count(404) <= 60, statuses
-        # Who may, still revokes.
+        # An authorized caller can still revoke.
         token = made["metadata"]["name"]
         assert server.api("DELETE", f"/v1/tokens/{token}")[0] == 200
         assert server.stop() == 0

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""A server that is off, and whose disk is full: its store is repaired, and it starts; see
-test_full_disk.py.
+"""A stopped server with a full disk: its store is repaired, and it starts; see test_full_disk.py.
 
-    full_repair.py BUILD FOLDER     in a mount namespace of its own
+    full_repair.py BUILD FOLDER     in its own mount namespace
 """
 
 import pathlib
@@ -17,7 +16,7 @@ ROLE = "/eden/objects/role/full"
 
 
 def spoil(store, key):
-    """A later value of the record that nobody can read."""
+    """A later, unreadable value of the record."""
     database = sqlite3.connect(store / "store.db")
     with database:
         last = database.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
@@ -37,7 +36,7 @@ def run(server, *words):
 
 
 def check_emptied(server, large):
-    """It runs, takes no writes but deletes, and these with the room that it keeps back."""
+    """It runs and accepts only deletes, using its reserved space."""
     status, answer = put(server, "/full/refused", "x")
     assert status == 503 and "the disk is full" in str(answer), answer
     for key in large:
@@ -57,7 +56,7 @@ def repair_record(server, store, ballast, large):
     fill(ballast)
     done = run(server, "repair", ROLE)
     assert done.returncode == 0 and "repaired" in done.stdout, done.stdout + done.stderr
-    saved = next(line.split()[-1] for line in done.stdout.splitlines() if "saved as" in line)
+    saved = next(line.split()[-1] for line in done.stdout.splitlines() if "saved its value as" in line)
     assert pathlib.Path(saved).read_text() == "junk"
     assert (store / "store.reserve").exists(), "nothing is kept back any more"
     fill(ballast)
@@ -85,7 +84,7 @@ def accept_loss(server, store, ballast, large):
 
 
 def refuse_while_it_runs(server, store):
-    """The room that a server keeps back is left to it."""
+    """The reserved space of a server is not touched."""
     before = (store / "store.reserve").stat()
     done = run(server, "repair", ROLE)
     assert done.returncode == 5 and "another process has this store open" in done.stderr, done.stderr
@@ -110,7 +109,7 @@ def main(build, folder):
             server.start(ready=True)
             work(server, store, ballast, large)
             ballast.unlink()
-            # With room again, and without a restart.
+            # With free space again, and without a restart.
             assert put(server, "/full/again", "z")[0] == 200
             assert (store / "store.reserve").stat().st_size == size
         assert server.stop() == 0

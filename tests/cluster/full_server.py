@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A server whose disk becomes full and gets room again; see test_full_disk.py.
+"""A server whose disk becomes full and gets free space again; see test_full_disk.py.
 
-    full_server.py BUILD FOLDER     in a mount namespace of its own
+    full_server.py BUILD FOLDER     in its own mount namespace
 """
 
 import os
@@ -17,7 +17,7 @@ ROOMS = 24
 
 
 def fill(path):
-    """Takes all room on the disk."""
+    """Uses up all space on the disk."""
     with open(path, "ab", buffering=0) as file:
         try:
             while True:
@@ -36,7 +36,7 @@ def get(server, key):
 
 
 def check_full(server, kept):
-    """Writes are refused with the reason; everything else goes on."""
+    """Writes are rejected with the reason; everything else continues."""
     refused = 0
     while refused <= 10:
         key = f"/full/{len(kept)}"
@@ -54,7 +54,7 @@ def check_full(server, kept):
     assert server.api("GET", "/v1/nodes")[0] == 200
     status, health = server.api("GET", "/v1/health")
     assert status == 503 and not health["healthy"], health
-    # Others learn that it cannot be written, operators also why.
+    # Everyone can see that it is not writable, operators also see why.
     status, alive = server.ask("/healthz")
     assert status == 200 and alive["alive"] and not alive["writable"], alive
     assert "disk" not in str(alive)
@@ -68,7 +68,7 @@ def check_full(server, kept):
 
 
 def restart_while_full(server, ballast):
-    """It needs room for starting, and has what it kept back."""
+    """Starting needs space, which the server has reserved."""
     for end in (server.stop, server.kill):
         end()
         fill(ballast)  # what it has given away in the end, too
@@ -77,7 +77,7 @@ def restart_while_full(server, ballast):
 
 
 def back_up_while_full(server, path):
-    """It needs no room there, only where it is written."""
+    """It needs no space there, only at the destination."""
     server.call("backup", "create", path, "--run-dir", server.runs)
     assert "keys" in server.call("backup", "verify", path)
 
@@ -87,7 +87,7 @@ def delete(server, key):
 
 
 def empty_while_full(server, large):
-    """Room was kept back for deletes; what they free is used again, though the disk stays full."""
+    """Space was reserved for deletes; what they free is reused although the disk stays full."""
     status, answer = put(server, "/full/refused", "x")
     assert status == 503 and "only deletes are accepted" in str(answer), answer
     for key in large:
@@ -102,7 +102,7 @@ def empty_while_full(server, large):
 
 
 def create(server, name, key):
-    """Something that is recorded before and after: a role, asked for with a key."""
+    """A request that is recorded before and after: a role, with an idempotency key."""
     return server.api("POST", "/v1/roles",
                       {"metadata": {"name": name}, "spec": {"rules": [{"verbs": ["get"],
                                                                        "kinds": ["Node"]}]}},
@@ -110,8 +110,8 @@ def create(server, name, key):
 
 
 def create_while_full(server, ballast, created):
-    """What is left of a little room is used up in the midst of a request, of any of its writes. The keys
-    of those that are refused."""
+    """The last free space is used up during a request, at any of its writes. Returns the keys of
+    rejected requests."""
     refused = {}
     for count in range(ROOMS):
         fill(ballast)
@@ -136,9 +136,9 @@ def names_of(server):
 
 
 def check_records(server, created):
-    """The log is whole, and knows of all that was done. What came of it may be missing: that is written
-    afterwards."""
-    assert "whole" in server.call("audit", "verify", "--run-dir", server.runs)
+    """The log is intact and contains everything that was done. Outcomes may be missing, because they
+    are written later."""
+    assert "intact" in server.call("audit", "verify", "--run-dir", server.runs)
     asked, done = set(), []
     for item in server.api("GET", "/v1/audit?limit=500")[1]["items"]:
         entry = item["status"]
@@ -150,7 +150,7 @@ def check_records(server, created):
 
 
 def create_in_the_end(server, name):
-    """What was to be written of the first one comes as soon as there is room."""
+    """The pending outcome of the first one is written as soon as there is space."""
     end = time.monotonic() + 30
     while True:
         status, answer = create(server, name, name)
@@ -161,7 +161,7 @@ def create_in_the_end(server, name):
 
 
 def check_again(server, refused, created):
-    """Whoever was refused asks again, with the same key, and whoever was not gets the same answer."""
+    """Rejected requests are repeated with the same key; the others get the same response again."""
     for name in refused:
         created[name] = create_in_the_end(server, name)
     for name, answer in created.items():
@@ -170,7 +170,7 @@ def check_again(server, refused, created):
 
 
 def wait_until_ready(server):
-    """It finds out by itself that there is room again, although nobody writes."""
+    """It notices by itself that there is space again, without any write."""
     while server.ask("/readyz")[0] != 200:
         pass
     status, alive = server.ask("/healthz")
@@ -198,7 +198,7 @@ def main(build, folder):
                 check_full(server, kept)
                 back_up_while_full(server, disk.parent / "full.backup")
                 empty_while_full(server, large)
-            # Last: the log of the store, which has grown by that, has room of its own.
+            # Last: the log of the store, which has grown, has its own space.
             if number == ROUNDS - 1:
                 refused = create_while_full(server, disk / "ballast", created)
             os.unlink(disk / "ballast")

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Clients of a server that is killed again and again, and whether what they saw can be true.
+"""Clients of a server that is killed repeatedly, and a check of what they observed.
 
     tests/cluster/history.py [--kills 100] [--seed N] [--build build]
 
-store_clients.c writes and watches through gRPC and mutual TLS; `eden serve` is killed (-9) after a
-number of answers by chance, and started again. Then `check` reads the history of all that was
-called, answered and told: no acknowledged write is lost, revisions grow, compare-and-swap is
-exclusive, no read is stale, and every watch has seen every change once and in order, whoever was
-killed in between. When it fails, the seed and the history say how.
+store_clients.c writes and watches through gRPC and mutual TLS; `eden serve` is killed (-9) after
+a random number of responses and restarted. `check` then reads the history of all calls,
+responses and events: no acknowledged write is lost, revisions increase, compare-and-swap is
+exclusive, no read is stale, and every watch has seen every change once and in order, across all
+kills. On failure, the seed and the history show how.
 """
 
 import argparse
@@ -25,7 +25,7 @@ ANSWERS = 1500  # at most, between two kills
 
 
 class Wrong(Exception):
-    """What was seen cannot be true."""
+    """The observations are contradictory."""
 
 
 def demand(holds, *what):
@@ -45,7 +45,7 @@ class Call:
 
 
 class Told:
-    """What one watcher was told since it came (again)."""
+    """The events of one watcher since it (re)connected."""
 
     def __init__(self, start):
         self.start, self.upto, self.events = start, start - 1, []
@@ -92,12 +92,12 @@ class History:
         self.end = int(words[0])
 
     def log(self):
-        """All changes, as the first watcher was told of them over all its lives."""
+        """All changes, as seen by the first watcher over all its connections."""
         log = []
         upto = 0
         for told in self.watchers["0"]:
             demand(told.start <= upto + 1, "the first watcher left something out")
-            # What came of a revision before all of it was told comes again.
+            # Events of an incomplete revision are delivered again.
             log += [event for event in told.events if event[0] <= told.upto]
             upto = told.upto
         demand(upto >= self.end, "the first watcher has not seen the end")
@@ -107,7 +107,7 @@ class History:
 
 
 def check_watchers(history, log):
-    """Each tells the same story, from where it came in to where it was cut off."""
+    """All watchers see the same changes, from where they start to where they are cut off."""
     for name, lives in history.watchers.items():
         for told in lives:
             whole = [event for event in told.events if event[0] <= told.upto]
@@ -120,8 +120,8 @@ def check_watchers(history, log):
 
 
 def check_writes(history, log):
-    """Everything acknowledged is in the log, where it was said to be, and nothing that nobody
-    wrote. What has no answer is there once or not at all."""
+    """Everything acknowledged is in the log, at the reported revision, and nothing that was never
+    written. Calls without a response appear once or not at all."""
     numbers = {call.number: call for call in history.calls.values() if call.number}
     deletes = {}
     unknown = collections.Counter()
@@ -163,7 +163,7 @@ def check_writes(history, log):
 
 
 def check_revisions(history):
-    """Whoever calls after an answer was known gets a later revision; a read sees that much."""
+    """A call made after a response was received gets a later revision; reads are at least as recent."""
     for call in history.calls.values():
         if call.state != "ok":
             continue
@@ -173,13 +173,13 @@ def check_revisions(history):
 
 
 def check_reads(history, log):
-    """Gets and swaps saw what was there at their revision, by a walk along the log."""
+    """Gets and swaps saw the state at their revision, by replaying the log."""
     looks = [
         call
         for call in history.calls.values()
         if call.kind in ("get", "swap") and call.state == "ok"
     ]
-    # A swap that happened saw what was there just before it.
+    # A successful swap saw the state just before it.
     looks.sort(key=lambda call: call.revision - (call.kind == "swap" and call.count == 1))
     state, position, swaps = {}, 0, 0
     for call in looks:
@@ -196,7 +196,7 @@ def check_reads(history, log):
             demand((there[1] == call.expected) == swapped, call, "expected", call.expected,
                    "where was", there)  # fmt: skip
             swaps += swapped
-    # Also those whose answer was lost: each change of such a key follows the one it expected.
+    # Including those with a lost response: each change of such a key follows the expected one.
     numbers = {call.number: call for call in history.calls.values() if call.kind == "swap"}
     last = {}
     for revision, key, number in log:
@@ -208,7 +208,7 @@ def check_reads(history, log):
 
 
 def check_end(history, log):
-    """What is there is what the log says, with counts and revisions."""
+    """The final content matches the log, with counts and revisions."""
     keys = {}
     for revision, key, number in log:
         _, created, _, version = keys.pop(key, (0, revision, 0, 0))
@@ -218,7 +218,7 @@ def check_end(history, log):
 
 
 def check(lines):
-    """Raises Wrong, or tells what was seen."""
+    """Raises Wrong, or returns a summary."""
     history = History(lines)
     demand(history.end is not None, "the history has no end")
     log = history.log()
@@ -234,7 +234,7 @@ def check(lines):
 
 
 def run(build, folder, kills, seed):
-    """Writes a history into the folder, and gives its path."""
+    """Writes a history to the directory and returns its path."""
     chance = random.Random(seed)
     path = folder / "history"
     with ClusterServer(build, folder) as server:
@@ -243,7 +243,7 @@ def run(build, folder, kills, seed):
         )
         for _ in range(kills):
             answers = chance.randrange(1, ANSWERS)
-            # They go on while we read, so the moment is chance beyond the count, too.
+            # They continue while we read, so the exact moment is random, too.
             while answers > 0:
                 dots = len(clients.stdout.read1(answers))
                 demand(dots > 0, "the clients gave up:", clients.poll())

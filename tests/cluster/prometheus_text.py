@@ -1,4 +1,4 @@
-"""A strict reader of Prometheus' text format 0.0.4: whatever it does not understand is a failure."""
+"""A strict parser of the Prometheus text format 0.0.4: anything unexpected is a failure."""
 
 import math
 import re
@@ -49,7 +49,7 @@ def read_sample(line, family):
 
 
 def check_histogram(family):
-    """For each set of labels: buckets in order, the last one without an end, and as many as counted."""
+    """For each label set: ordered buckets, the last one unbounded and equal to the count."""
     series = {}
     for (name, labels), value in family.samples.items():
         base = tuple(pair for pair in labels if pair[0] != "le")

@@ -1,5 +1,5 @@
-"""A server on a full disk: writes are refused with the reason, reads go on, and so do writes when
-there is room again. It starts, and is repaired, while the disk is full."""
+"""A server on a full disk: writes are rejected with the reason, reads continue, and writes resume
+when there is space. It can be started and repaired while the disk is full."""
 
 import pathlib
 import subprocess
@@ -19,13 +19,13 @@ def run_on_own_disk(name, build, folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(build, tmp_path):
+def test_a_full_disk_fails_writes_only_while_it_is_full(build, tmp_path):
     run_on_own_disk("full_server.py", build, tmp_path)
 
 
-def test_a_full_disk_keeps_nobody_from_repairing(build, tmp_path):
+def test_a_full_disk_does_not_prevent_repair(build, tmp_path):
     run_on_own_disk("full_repair.py", build, tmp_path)
 
 
-def test_a_full_disk_keeps_nobody_from_removing_nodes(build, tmp_path):
+def test_a_full_disk_does_not_prevent_removing_nodes(build, tmp_path):
     run_on_own_disk("full_removed.py", build, tmp_path)

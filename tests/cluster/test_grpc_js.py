@@ -1,4 +1,4 @@
-"""@grpc/grpc-js, with the project's own eden.proto, talks to the services of a real server."""
+"""@grpc/grpc-js with the project's eden.proto against the services of a real server."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ def text(value):
 
 @pytest.fixture
 def client(build, server):
-    """Makes a list of calls as a node; without one, as the server's own."""
+    """Makes a list of calls as a node; by default as the server's own node."""
 
     def run(steps, node=None, **more):
         certificate, key = node or (server.certificate, server.key)
@@ -92,7 +92,7 @@ STATUS = {"kind": "unary", "method": "Status"}
 GONE = {"kind": "until", "as": 0}  # as many watches as the first step has told
 
 
-def test_a_server_stream_tells_every_change_until_it_is_canceled(client):
+def test_a_server_stream_delivers_every_change_until_canceled(client):
     first, *_ = client([put("/js/a", "1"), put("/js/a", "2"), put("/js/b", "3")])
     watch = {"kind": "watch", "cancel": 1, "request": {
         "key": b64("/js/"), "end": b64("/js0"), "from": first["answer"]["revision"],
@@ -106,7 +106,7 @@ def test_a_server_stream_tells_every_change_until_it_is_canceled(client):
     assert after["answer"]["watches"] == before["answer"]["watches"]
 
 
-def test_a_deadline_ends_a_stream_on_both_sides(client):
+def test_a_deadline_cancels_a_stream_on_both_sides(client):
     watch = {"kind": "watch", "timeout": 200, "request": {"key": b64("/js/quiet")}}
     before, watched, after = client([STATUS, watch, GONE])
     assert watched["code"] == DEADLINE
@@ -130,7 +130,7 @@ def test_a_session_carries_records_up_and_watches_down(client, server):
     assert [text(change["value"]) for change in said["changes"]["changes"]] == ['"7"']
     (found,) = client([get("/eden/facts/web1")])
     assert "js" in text(found["answer"]["replies"][0]["kvs"][0]["value"])
-    # Coming again it is told how far it had got, and what was sent twice is taken once.
+    # After reconnecting it learns its position, and duplicates are applied once.
     again, _ = client([{"kind": "session", "cancel": 1, "say": [hello("web1")]}, *steps], node)
     assert again["code"] == CANCELLED
     assert again["messages"][0]["hello"]["sequence"] == 1
@@ -138,14 +138,14 @@ def test_a_session_carries_records_up_and_watches_down(client, server):
 
 def test_a_session_can_have_a_deadline(client, server):
     node = server.join("web1")
-    # The first call connects, so that the deadline is the session's alone.
+    # The first call connects, so the deadline applies to the session only.
     _, told = client([
         get("/js/a"), {"kind": "session", "timeout": 2000, "say": [hello("web1")]}], node)  # fmt: skip
     assert told["code"] == DEADLINE
     assert told["messages"][0]["of"] == "hello"
 
 
-def test_who_may_not_is_told_so(client, server):
+def test_permission_errors_are_returned(client, server):
     node = server.join("web1")
     denied, session = client([
         get("/eden/facts/web1"), {"kind": "session", "say": [hello("web2")]}], node)  # fmt: skip

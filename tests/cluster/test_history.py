@@ -1,4 +1,4 @@
-"""What clients of a server see that is killed again and again; and that the judge can say no."""
+"""What clients of a repeatedly killed server observe; and that the checker can fail."""
 
 import os
 
@@ -9,7 +9,7 @@ KILLS = int(os.environ.get("EDEN_KILLS", "15"))
 SEED = int(os.environ.get("EDEN_SEED", "1"))
 
 
-def test_a_server_that_is_killed_loses_no_acknowledged_write(build, tmp_path):
+def test_a_killed_server_loses_no_acknowledged_write(build, tmp_path):
     path = history.run(build, tmp_path, KILLS, SEED)
     seen = history.check(path.open())
     assert seen["changes"] > KILLS * 100
@@ -18,7 +18,7 @@ def test_a_server_that_is_killed_loses_no_acknowledged_write(build, tmp_path):
     assert seen["watches"] > KILLS * 4
 
 
-# Two clients and two watchers, the second of which comes again in between.
+# Two clients and two watchers, the second of which reconnects.
 GOOD = """\
 call 1 put /history/key/1 11 0 0
 resume 0 1
@@ -64,7 +64,7 @@ key /history/end 16 9 9 1
 end 9
 """
 
-# What is changed, and what is said of it.
+# The modification, and the expected complaint.
 WRONG = [
     ("ok 1 5", "ok 1 4", "is at 5"),
     ("event 1 8 /history/key/1 0\n", "", "was told"),
@@ -88,13 +88,13 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_what_can_be_true_is_believed():
+def test_the_checker_accepts_consistent_histories():
     seen = history.check(GOOD.splitlines())
     assert seen == {"calls": 8, "unknown": 2, "changes": 6, "swaps": 1, "watches": 3}
 
 
 @pytest.mark.parametrize("old, new, why", WRONG, ids=[row[2] + " " + row[1][:14] for row in WRONG])
-def test_what_cannot_be_true_is_noticed(old, new, why):
+def test_the_checker_rejects_inconsistent_histories(old, new, why):
     assert old in GOOD
     with pytest.raises(history.Wrong, match=why.replace("(", r"\(").replace(")", r"\)")):
         history.check(GOOD.replace(old, new, 1).splitlines())

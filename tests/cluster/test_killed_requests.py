@@ -1,5 +1,6 @@
-"""A server that is killed while many send requests with an Idempotency-Key, each of them twice: whatever
-was acknowledged is there afterwards, and all of it happened once at most, with a record."""
+"""A server that is killed while many clients send requests with an Idempotency-Key, each of them
+twice: everything acknowledged exists afterwards, and everything happened at most once, with an
+audit entry."""
 
 import collections
 import http.client
@@ -19,8 +20,8 @@ RULES = [{"verbs": ["get"], "kinds": ["Node"]}]
 
 
 class Clients:
-    """All that is asked for between two starts of a server. A role has the name that was asked for; a
-    token gets one, so that nothing but its key keeps a second one away."""
+    """All requests between two starts of a server. A role has the requested name; a token gets a name
+    from the server, so only the key prevents a duplicate."""
 
     def __init__(self, server, seed):
         self.server = server
@@ -42,7 +43,7 @@ class Clients:
                 self.server.process.kill()
 
     def work(self, number):
-        """Neighbors send the same requests, at about the same time."""
+        """Neighbors send the same requests at about the same time."""
         connection = UnixConnection(self.server.socket)
         try:
             for count in range(1000):
@@ -93,7 +94,7 @@ def list_all(server, path):
 
 
 def check(server, acknowledged, sent):
-    """What there is after a start."""
+    """What exists after a restart."""
     roles = {item["metadata"]["name"]: item for item in list_all(server, "/v1/roles")}
     tokens = {item["metadata"]["name"]: item for item in list_all(server, "/v1/tokens")}
     by_key = collections.Counter(item["spec"]["description"][1:] for item in tokens.values())
@@ -111,11 +112,11 @@ def check(server, acknowledged, sent):
         assert there["metadata"]["uuid"] == answer["metadata"]["uuid"], key
         assert done["Role" if path == "/v1/roles" else "Token", name] == 1, f"the record of {key}"
     verified = server.call("audit", "verify", "--run-dir", server.runs)
-    assert "whole" in verified, verified
+    assert "intact" in verified, verified
 
 
 def ask_again(server, acknowledged, sent):
-    """Whoever was answered is answered the same; nobody gets a second one of what they asked for."""
+    """A repeated request gets the same response, and nothing is created twice."""
     connection = UnixConnection(server.socket)
     for key in sorted(sent):
         status, answer = post(connection, key)
@@ -131,7 +132,7 @@ def ask_again(server, acknowledged, sent):
 
 
 def live(build, folder, seeds):
-    """A server that is killed with each seed; how many were acknowledged, how many sent."""
+    """Kills a server with each seed; returns how many requests were acknowledged and sent."""
     acknowledged, sent = {}, set()
     folder.mkdir()
     with ClusterServer(build, folder) as server:
@@ -148,7 +149,7 @@ def live(build, folder, seeds):
     return len(acknowledged), len(sent)
 
 
-def test_what_is_acknowledged_is_done_once(build, tmp_path):
+def test_acknowledged_requests_are_applied_once(build, tmp_path):
     seeds = range(SEED, SEED + KILLS)
     counts = [live(build, tmp_path / str(first), seeds[first:first + LIVES])
               for first in range(0, KILLS, LIVES)]
@@ -159,7 +160,7 @@ def test_what_is_acknowledged_is_done_once(build, tmp_path):
 
 @pytest.mark.parametrize("what", ["an acknowledged one is lost", "one is done twice"])
 def test_that_can_be_seen(build, tmp_path, what):
-    """The judge can say no."""
+    """The checker can fail."""
     with ClusterServer(build, tmp_path) as server:
         acknowledged = {}
         connection = UnixConnection(server.socket)

@@ -1,4 +1,4 @@
-"""The memory of a server under many requests at a time: it takes what they need, and gives it back."""
+"""The memory of a server under many concurrent requests: it uses what it needs and releases it."""
 
 import pathlib
 import socket
@@ -30,7 +30,7 @@ def connect(server):
     plain = socket.create_connection(("127.0.0.1", server.api_port), timeout=60)
     connection = context.wrap_socket(plain, server_hostname="localhost")
     assert connection.selected_alpn_protocol() == "h2"
-    # Windows that never shut: all answers of a connection fit.
+    # Windows large enough for all responses of a connection.
     connection.sendall(frames.HELLO + frames.frame(frames.WINDOW, 0, 0, (1 << 28).to_bytes(4, "big")))
     return connection, frames.Reader(connection)
 
@@ -43,14 +43,14 @@ def request(server, token, stream):
 
 
 def read_answers(reader, count):
-    """Until so many streams have ended."""
+    """Until this number of streams has ended."""
     while count > 0:
         kind, flags, stream, _ = reader.next()
         assert kind not in (frames.GOAWAY, frames.RST_STREAM), (kind, stream)
         count -= kind in (frames.DATA, frames.HEADERS) and flags & frames.END_STREAM
 
 
-def test_memory_of_a_burst_is_bounded_and_given_back(server):
+def test_memory_of_a_burst_is_bounded_and_released(server):
     assert server.api("GET", "/v1/nodes")[0] == 200
     token = server.call("tokens", "create", "--role", "admin", "--run-dir", server.runs,
                         "--state-dir", server.state).split()[-1]
@@ -69,7 +69,7 @@ def test_memory_of_a_burst_is_bounded_and_given_back(server):
     assert peak - before < PEAK, f"{(peak - before) >> 10} KiB more for {CONNECTIONS * STREAMS} requests"
     for connection, _ in connections:
         connection.close()
-    # It looks every 10 seconds.
+    # It checks every 10 seconds.
     end = time.monotonic() + LIMIT_S
     while anonymous(server) - before >= REST and time.monotonic() < end:
         assert server.ask("/healthz")[0] == 200

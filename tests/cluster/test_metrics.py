@@ -1,4 +1,4 @@
-"""/metrics of a real server, read as Prometheus does."""
+"""/metrics of a real server, parsed as Prometheus does."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def read(server):
     return prometheus_text.read(fetch(server))
 
 
-def test_a_server_tells_of_itself(server):
+def test_a_server_reports_metrics(server):
     found = read(server)
     assert found["eden_build_info"].samples
     assert found["eden_ready"].value() == 1
@@ -43,7 +43,7 @@ def test_a_server_tells_of_itself(server):
     assert abs(found["process_start_time_seconds"].value() - time.time()) < 3600
 
 
-def test_what_happens_is_counted(server):
+def test_events_are_counted(server):
     before = read(server)
     for _ in range(3):
         assert server.api("PUT", "/v1/store?key=/x", {"value": "y"})[0] == 200
@@ -82,12 +82,12 @@ def test_nodes_are_targets(server):
         assert server.api("GET", "/v1/prometheus-targets?" + wrong)[0] == 400, wrong
 
 
-def test_who_may_not_is_told_nothing(server):
+def test_metrics_require_permission(server):
     status, answer = server.ask("/metrics")
     assert status == 401, answer
 
 
-def test_prometheus_itself_has_nothing_to_say_against_it(server):
+def test_promtool_accepts_the_metrics(server):
     promtool = ROOT / "build" / "unpacked" / "prometheus" / "usr" / "bin" / "promtool"
     assert promtool.exists(), "promtool is not there; see tools/install-packages"
     done = subprocess.run([promtool, "check", "metrics"], input=fetch(server), capture_output=True,

@@ -1,4 +1,4 @@
-"""What a server says of itself to those who watch over it."""
+"""What a server reports about itself to monitoring."""
 
 import signal
 
@@ -13,7 +13,7 @@ def test_a_server_that_runs_is_ready(build, tmp_path):
         assert server.ask("/healthz") == (200, alive)
 
 
-def test_a_server_that_is_going_to_stop_says_so_and_goes_on(build, tmp_path):
+def test_a_draining_server_says_so_and_keeps_serving(build, tmp_path):
     with ClusterServer(build, tmp_path, options=["--drain", "1h"]) as server:
         assert server.ask("/readyz")[0] == 200
         server.process.send_signal(signal.SIGTERM)
@@ -24,5 +24,5 @@ def test_a_server_that_is_going_to_stop_says_so_and_goes_on(build, tmp_path):
             assert answer["problems"] == [{"what": "server", "why": "stopping"}]
         assert server.ask("/healthz")[0] == 200
         assert server.api("PUT", "/v1/store?key=/x", {"value": "y"})[0] == 200
-        # Who asks twice does not want to wait.
+        # A second signal stops it immediately.
         assert server.stop() == 0

@@ -1,5 +1,5 @@
-"""Requests that are made to be read in two ways, sent to a real server over TLS: each is refused, and
-the connection ends with that. The table is one of the fuzz corpora."""
+"""Ambiguous requests sent to a real server over TLS: each is rejected, and the connection is
+closed. The table is one of the fuzz corpora."""
 
 import pathlib
 import re
@@ -41,11 +41,11 @@ def everything(connection):
 
 @pytest.mark.parametrize("status, reason, requests", table(), ids=lambda value: str(value)[:40])
 @pytest.mark.parametrize("listener", ["api", "unix"])
-def test_what_could_be_smuggled_is_refused(server, listener, status, reason, requests):
+def test_smuggling_attempts_are_rejected(server, listener, status, reason, requests):
     assert requests
     for request in requests:
         with server.connect_api() if listener == "api" else server.connect_unix() as connection:
-            # Behind it stands one that would be answered.
+            # It is followed by a request that would be answered.
             connection.sendall(request + b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             said = everything(connection)
         assert said.startswith(b"HTTP/1.1 %d " % status), (request, said)

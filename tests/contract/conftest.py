@@ -1,4 +1,4 @@
-"""Contracts that need hosts use those of tests/lab."""
+"""Contracts that need containers use those of tests/lab."""
 
 import pathlib
 import sys

@@ -349,7 +349,7 @@ static bool needs_packages(const Module *module)
     return strcmp(module->name, "alternatives") == 0;
 }
 
-static void every_action_keeps_the_contract(void **state)
+static void every_action_fulfills_the_contract(void **state)
 {
     for (const Module *const *module = modules; *module != NULL; module++) {
         for (const Action *action = (*module)->actions; action->name != NULL; action++) {
@@ -404,7 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_documented),
-        cmocka_unit_test(every_action_keeps_the_contract),
+        cmocka_unit_test(every_action_fulfills_the_contract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

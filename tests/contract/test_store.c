@@ -592,6 +592,25 @@ static void old_revisions_are_compacted_by_age_and_count(World *world)
     assert_in_range(compacted, second - 50, second + 4);
 }
 
+static void a_rolled_back_transaction_adds_no_history(World *world)
+{
+    char *large = arena_alloc(&world->arena, STORE_VALUE_MAX);
+    memset(large, 'x', STORE_VALUE_MAX);
+    for (char key[] = "a"; key[0] < 'm'; key[0]++) {
+        StoreOp op = { .kind = STORE_PUT,
+                       .key = str_from(key, 1),
+                       .value = str_from(large, STORE_VALUE_MAX) };
+        OK(world_op(world, op));
+    }
+    int64_t log_bytes = store_status(world->store).log_bytes;
+    StoreOp ops[] = { put("new", "1"), range("a", STORE_ALL) };
+    StoreTxn txn = { .success = ops, .success_count = 2 };
+    FAILS(world_txn(world, &txn), ERROR_LIMIT);
+    if (!world->backend->others) {
+        assert_int_equal(store_status(world->store).log_bytes, log_bytes);
+    }
+}
+
 /* Age and count keep nothing beyond so many bytes. */
 static void history_has_a_size_limit(World *world)
 {
@@ -695,6 +714,8 @@ int main(void)
         STORE_TEST(old_revisions_are_compacted_by_themselves),
         { "old_revisions_are_compacted_by_age_and_count",
           old_revisions_are_compacted_by_age_and_count, .time_only = true },
+        { "a_rolled_back_transaction_adds_no_history", a_rolled_back_transaction_adds_no_history,
+          .time_only = true },
         { "history_has_a_size_limit", history_has_a_size_limit, .time_only = true },
         STORE_TEST(large_deletes_are_whole),
         { "everything_is_there_after_a_restart", everything_is_there_after_a_restart,

@@ -427,7 +427,7 @@ static bool read_whole(Str bytes, size_t piece, Error *err)
     while (bytes.len > 0) {
         Str part = str_slice(bytes, 0, piece);
         bytes = str_from_offset(bytes, piece);
-        if (!store_dump_reader_take(&reader, &part, err)) {
+        if (!store_dump_reader_feed(&reader, &part, err)) {
             return false;
         }
         if (part.len > 0) {
@@ -473,6 +473,21 @@ static void every_cut_is_noticed(World *world)
     assert_false(read_whole(buf_str(&dump->bytes), 100000, &err));
 }
 
+/* It would take the middle of a record for its start. */
+static void a_failed_reader_cannot_continue(World *world)
+{
+    Dump *dump = dump_small(world);
+    AUTO_CLEAR(StoreDumpReader) reader;
+    Error err;
+    dump->bytes.data[0] ^= 1;
+    store_dump_reader_init(&reader, &(StoreDumpSink){ 0 });
+    Str bytes = buf_str(&dump->bytes);
+    assert_false(store_dump_reader_feed(&reader, &bytes, &err));
+    assert_true(bytes.len > 0);
+    assert_false(store_dump_reader_is_complete(&reader));
+    assert_bug((void)!store_dump_reader_feed(&reader, &bytes, &err));
+}
+
 static void what_is_damaged_is_not_loaded(World *world)
 {
     Dump *dump = dump_small(world);
@@ -503,7 +518,7 @@ static void who_could_not_go_on_says_why(World *world)
     Error why, err;
     dump_next(dump);
     error_set(&why, ERROR_UNAVAILABLE, "the disk\nis gone");
-    store_dump_put_broken(&dump->bytes, &why);
+    store_dump_put_failure(&dump->bytes, &why);
     store_dump_free(dump->dump);
     assert_false(read_whole(buf_str(&dump->bytes), 100, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
@@ -528,6 +543,7 @@ int main(void)
         STORE_TEST(only_an_empty_store_is_loaded),
         STORE_TEST(every_flipped_bit_is_noticed),
         STORE_TEST(every_cut_is_noticed),
+        STORE_TEST(a_failed_reader_cannot_continue),
         STORE_TEST(what_is_damaged_is_not_loaded),
         STORE_TEST(who_could_not_go_on_says_why),
     };

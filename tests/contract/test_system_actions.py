@@ -1,4 +1,4 @@
-"""Actions on whole systems keep the contract, in hosts: one file in system/ per module."""
+"""Actions on whole systems fulfill the contract, in containers: one file in system/ per module."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ TRIALS = {
 
 
 @pytest.mark.parametrize("trial", TRIALS)
-def test_action_keeps_the_contract(request, trial):
+def test_action_fulfills_the_contract(request, trial):
     case, release = TRIALS[trial]
     host = request.getfixturevalue(case.host)(release, **case.options)
     contract.Trial(case, host).keep()
@@ -51,7 +51,7 @@ def test_cases_have_names_of_their_own():
 
 # --- The contract itself can fail ----------------------------------------------------------------
 
-# An action that breaks it in a way each, played by commands.
+# Actions that each break the contract in one way, implemented as commands.
 BREACHES = {
     "never unchanged": (
         contract.Case("cmd.run", {"cmd": "touch /srv/x"}), "again"),
@@ -79,7 +79,7 @@ def test_breach_is_found(light, breach):
 
 
 def test_change_by_a_plan_is_found(light):
-    """The program that is tested here writes a file, whatever it is asked."""
+    """The program under test writes a file whatever it is asked to do."""
     host = light()
     host.run("mv /usr/local/bin/eden /usr/local/bin/eden.real")
     host.write("/usr/local/bin/eden", '#!/bin/sh\ntouch /etc/x; rm /etc/x\nexec eden.real "$@"\n',

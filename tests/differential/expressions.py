@@ -1,9 +1,9 @@
-"""Random expressions of a wanted type.
+"""Random expressions of a given type.
 
-`Expressions.make(kind, depth)` returns source text. Types are those of values.py. Most expressions
-evaluate without an error; empty lists and undefined names give the others. What can differ for good
-reason is never made: iterators are not printed, integers stay far from 64 bits (products are
-shallow, exponents tiny), nothing asks for random values or addresses.
+`Expressions.make(kind, depth)` returns source text. Types are those of values.py. Most
+expressions evaluate without an error; empty lists and undefined names cause the others. Anything
+that may legitimately differ is avoided: iterators are not printed, integers stay far from 64
+bits (products are shallow, exponents tiny), and nothing uses random values or addresses.
 """
 
 import values
@@ -24,7 +24,7 @@ LOOP_INT = ["index", "index0", "revindex", "revindex0", "length", "depth", "dept
 
 
 class Expressions:
-    """Expressions over the names in scope. `autoescape` keeps clear of folded constants."""
+    """Expressions over the names in scope. `autoescape` avoids folded constants."""
 
     def __init__(self, rng, autoescape):
         self.rng = rng
@@ -86,7 +86,7 @@ class Expressions:
         return makers[kind](depth) if kind in makers else self.leaf(kind)
 
     def printable(self, depth):
-        """Any expression whose printed form is the same everywhere."""
+        """Any expression whose printed form is deterministic."""
         return self.make("any", depth)
 
     def some_list(self, depth):
@@ -118,7 +118,7 @@ class Expressions:
         if choice == 9:
             kind = self.pick("str", "float", "bool")
             source = self.make(kind, sub)
-            # Neither may give an integer of more than 64 bits.
+            # Neither may produce an integer of more than 64 bits.
             if kind == "float":
                 source = f"({source}) % 1e6"
             elif kind == "str":
@@ -157,7 +157,7 @@ class Expressions:
         return self.leaf("int")
 
     def flat_integer(self):
-        """Operators side by side, so that precedence decides."""
+        """Adjacent operators, so that precedence matters."""
         text = self.pick("", "", "-", "+") + self.leaf("int")
         for _ in range(self.rng.randint(1, 4)):
             operator = self.pick("+", "-", "*", "//", "%", "+", "-", "**")
@@ -237,7 +237,7 @@ class Expressions:
                 self.pick("{:05d}", "{:,}", "{:x}", "{:+}", "{:^9}", "{:.3f}", "{:e}", "{:b}",
                           "{:>6}", "{:%}", "{:g}"), self.make("int", sub))
         if choice <= 1:
-            # Jinja2 folds a join of constants without escaping; a name keeps both on one road.
+            # Jinja2 folds a join of constants without escaping; a name makes both behave the same.
             first = self.variable("str") if self.autoescape else self.make("str", sub)
             return "(%s ~ %s)" % (first, self.printable(sub))
         if choice == 2:
@@ -504,7 +504,7 @@ class Expressions:
     def mapping(self, depth):
         choice = self.rng.randrange(6)
         if choice == 0:
-            # An undefined key is fine for Python alone; joined with text it is text.
+            # An undefined key works in Python only; joined with text it is text.
             return "{%s ~ '': %s, %s: %s}" % (self.leaf("str"), self.make("int", depth - 1),
                                               values.literal(self.rng, "str"),
                                               self.make("int", depth - 1))

@@ -1,7 +1,7 @@
 """Random cases: a template, its options and its context, from one seed.
 
-`case(seed, index)` always gives the same case. Its parts come from a grammar with types
-(expressions.py, statements.py) over random data (values.py); some are misuse (hostile.py).
+`case(seed, index)` is deterministic. The parts come from a typed grammar (expressions.py,
+statements.py) over random data (values.py); some are misuse (hostile.py).
 """
 
 import random
@@ -16,7 +16,7 @@ BROKEN = ["{{", "}}", "{%", "%}", "|", "(", ")", "[", "]", "'", '"', "{% endif %
 
 
 class CaseMaker:
-    """One case; the templates it consists of share delimiters and context."""
+    """One case; its templates share delimiters and context."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -76,7 +76,7 @@ class CaseMaker:
         self.includes.append(name)
 
     def make_parent(self, name, parent, blocks):
-        """A template with blocks, that may itself extend another one."""
+        """A template with blocks that may itself extend another one."""
         writer = self.writer(6)
         pieces = [writer.tag(f"extends '{parent}'")] if parent else [writer.text()]
         for block in blocks:
@@ -121,13 +121,13 @@ class CaseMaker:
         return start + writer.body(3, rng.randint(1, 5)) + end
 
     def make_expressions(self):
-        """Nothing but a few deep expressions."""
+        """Only a few deep expressions."""
         writer = self.writer(0)
         count = self.rng.randint(1, 3)
         return "\n".join(writer.output(writer.expr.printable(4)) for _ in range(count))
 
     def damage(self, template):
-        """Break a template in one place: the error must be the same, on the same line."""
+        """Breaks a template in one place: the error must be the same, on the same line."""
         place = self.rng.randint(0, len(template))
         if self.rng.random() < 0.5:
             return template[:place] + self.rng.choice(BROKEN) + template[place:]
@@ -144,7 +144,7 @@ def hostile_case(rng):
 
 
 def case(seed, index):
-    """The case number `index` of a seed."""
+    """Case number `index` of a seed."""
     rng = random.Random(f"{seed}:{index}")
     if rng.random() < 0.05:
         return hostile_case(rng)

@@ -1,7 +1,7 @@
 """Operators, filters, tests and methods on values they were not made for.
 
-Most of these fail; the class of the error must be Jinja2's. Iterators are turned into lists, since
-their printed form is an address. `value` is a name for one of the values.
+Most of these fail; the class of the error must match Jinja2. Iterators are turned into lists,
+because their printed form is an address. `value` is a name for one of the values.
 """
 
 VALUES = ["value", "value", "value", "none", "true", "0", "7", "(-3)", "2.5", "''", "'abc'", "'a b'", "'12'", "[]", "[1, 2]",
@@ -17,10 +17,10 @@ FILTERS = ["abs", "attr", "batch", "capitalize", "center", "count", "d", "defaul
            "rejectattr", "replace", "reverse", "round", "safe", "select", "selectattr", "slice",
            "sort", "string", "striptags", "sum", "title", "tojson", "trim", "truncate", "unique",
            "upper", "urlencode", "urlize", "wordcount", "wordwrap", "xmlattr", "format", "pprint"]
-# What these give is an iterator for some values.
+# These return an iterator for some values.
 LAZY = {"batch", "items", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "slice",
         "unique"}
-# These look at their arguments early in eden, and late or never in Jinja2.
+# These check their arguments early in eden, and late or never in Jinja2.
 STRICT = {"urlize", "attr", "sort", "truncate", "unique", "wordwrap", "int",
           "tojson"}
 TESTS = ["boolean", "callable", "defined", "divisibleby", "eq", "escaped", "even", "false",
@@ -42,7 +42,7 @@ def expression(rng):
             # A join of constants is folded without escaping.
             value = "value"
         if operator in ("*", "**"):
-            # Small right sides: no huge results; whole exponents: no complex numbers.
+            # Small right operands avoid huge results; integer exponents avoid complex numbers.
             other = rng.choice(["0", "2", "none", "'a'", "undef", "[1]", "true", "(-1)"])
         return f"({value}) {operator} ({other})"
     if sort <= 4:
@@ -56,7 +56,7 @@ def expression(rng):
         arguments = rng.choice([text for text in ARGUMENTS if text != "undef"])
         return f"({value}).{rng.choice(METHODS)}({arguments})"
     if sort == 7:
-        # Jinja2 folds the slice of a constant into undefined, where it is an error otherwise.
+        # Jinja2 folds the slice of a constant into undefined, which is an error otherwise.
         return f"(value)[{rng.choice(SUBSCRIPTS)}]"
     return rng.choice([f"-({value})", f"not ({value})", f"range({value})|list", f"dict({value})",
                        f"({value})()", f"cycler({value}).next()", f"({value}) if ({other})",

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Render random templates with Jinja2 and with eden, and compare.
+"""Renders random templates with Jinja2 and eden, and compares the results.
 
     tests/differential/run.py --count 3000 --seed 1 --eden build/eden
     tests/differential/run.py --seed 1 --only 1234        one case, in full
-    tests/differential/run.py --count 3000 --oracle-only  what the generator makes, without eden
+    tests/differential/run.py --count 3000 --oracle-only  generator output, without eden
 
-Both must give the same text, or errors of the same class (syntax errors: on the same line).
-A mismatch is shrunk and printed with its number. Differences that are meant are counted by reason.
+Both must produce the same text, or errors of the same class (syntax errors: on the same line). A
+mismatch is shrunk and printed with its number. Intended differences are counted by reason.
 """
 
 import argparse
@@ -36,7 +36,7 @@ KNOWN = {*jinja_oracle.jinja2.defaults.DEFAULT_FILTERS, *jinja_oracle.jinja2.def
 
 
 class GaveUp(Exception):
-    """The oracle could not answer within its bounds."""
+    """The oracle exceeded its limits."""
 
 
 def ask_oracle(case):
@@ -50,7 +50,7 @@ def ask_oracle(case):
 
 
 def ask_eden(eden, cases):
-    """The answers of one batch; {"error": "CRASH"} stands for a case that killed the process."""
+    """The results of one batch; {"error": "CRASH"} for a case that killed the process."""
     answers = []
     while len(answers) < len(cases):
         lines = "".join(json.dumps(case) + "\n" for case in cases[len(answers):])
@@ -76,7 +76,7 @@ def knows(eden, name):
 
 
 def meant(eden, want, got):
-    """Why a difference is right, or None. Each reason is narrow and counted."""
+    """Why a difference is intended, or None. Each reason is narrow and counted."""
     if got.get("error") == "OverflowError" and too_large(want.get("output", "")):
         return "integer beyond 64 bits"
     if want.get("error") == "NameError" and re.search(r"name '(inf|nan)'", want["message"]):
@@ -105,12 +105,12 @@ def same(want, got):
 
 
 def kind(want, got):
-    """What sort of mismatch this is; shrinking must not wander to another."""
+    """The class of a mismatch; shrinking must not switch to another."""
     return (want.get("error", "output"), got.get("error", "output"))
 
 
 def work(job):
-    """Compare one chunk; returns counts and mismatches."""
+    """Compares one chunk; returns counts and mismatches."""
     seed, start, stop, eden = job
     counts = collections.Counter()
     mismatches = []
@@ -143,13 +143,13 @@ def work(job):
 
 
 def limit_memory():
-    """Bound the oracle: a random template must not take the machine down."""
+    """Limits the oracle: a random template must not take the machine down."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (ORACLE_BYTES, hard))
 
 
 def unlimit_memory():
-    """Eden bounds itself, and a sanitizer build needs all the address space there is."""
+    """Eden limits itself, and a sanitizer build needs all the address space."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 

@@ -1,14 +1,14 @@
-"""Make a failing case small: drop pieces for as long as it fails in the same way."""
+"""Shrinks a failing case: drops pieces as long as it fails in the same way."""
 
 import re
 
-# A tag counts as one piece first; then words, numbers, strings and signs do.
+# First a tag counts as one piece; then words, numbers, strings and operators do.
 TAGS = re.compile(r"(\{[%{#].*?[%}#]\}|\n)", re.S)
 WORDS = re.compile(r"(\w+|\s+|'[^']*'|\"[^\"]*\"|.)", re.S)
 
 
 def _drop(pieces, still_fails, budget):
-    """Remove runs of pieces, long runs first (delta debugging)."""
+    """Removes runs of pieces, long runs first (delta debugging)."""
     length = max(1, len(pieces) // 2)
     while length >= 1:
         start = 0

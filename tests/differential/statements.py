@@ -1,4 +1,4 @@
-"""Random template text: statements, output, comments and the white space around them."""
+"""Random template text: statements, output, comments and surrounding whitespace."""
 
 import expressions
 import values
@@ -12,7 +12,7 @@ FRESH = {"int": "vi", "str": "vs", "bool": "vb", "float": "vf", "list:int": "vli
 
 
 class Delimiters:
-    """The six delimiters, and the options that announce them where they are not Jinja2's own."""
+    """The six delimiters, and the options that declare them if they are not the defaults."""
 
     CHOICES = [
         ("{%", "%}", "{{", "}}", "{#", "#}"),
@@ -35,7 +35,7 @@ class Delimiters:
 
 
 class Statements:
-    """Writes one template. `budget` bounds how many statements it holds altogether."""
+    """Writes one template. `budget` limits its total number of statements."""
 
     def __init__(self, rng, expr, delimiters, line_prefix, budget):
         self.rng = rng
@@ -51,9 +51,9 @@ class Statements:
     # Pieces ------------------------------------------------------------------------------------
 
     def tag(self, content):
-        """A block tag with random white-space control, or a line statement of its own."""
+        """A block tag with random whitespace control, or a line statement."""
         if self.line_prefix and self.rng.random() < 0.4:
-            # Brackets may hold newlines in a line statement; a literal newline would end it.
+            # Brackets may contain newlines in a line statement; a literal newline would end it.
             indent = self.expr.pick("", "  ")
             return f"\n{indent}{self.line_prefix} {content}\n"
         start = self.expr.pick("", "", "", "", "-", "+")
@@ -86,7 +86,7 @@ class Statements:
     # Bodies ------------------------------------------------------------------------------------
 
     def body(self, depth, size=None):
-        """A run of statements and text in the present scope."""
+        """A sequence of statements and text in the current scope."""
         pieces = []
         for _ in range(size or self.rng.randint(1, 4)):
             pieces.append(self.text())
@@ -95,7 +95,7 @@ class Statements:
         return "".join(pieces)
 
     def inner(self, depth):
-        """A body in a scope of its own."""
+        """A body in its own scope."""
         self.expr.push()
         top, self.top = self.top, False
         result = self.body(depth - 1, self.rng.randint(1, 3))
@@ -126,7 +126,7 @@ class Statements:
     # Statements --------------------------------------------------------------------------------
 
     def condition(self, depth):
-        # An if opens no scope, but a branch may not run: what it sets is not relied upon.
+        # An if opens no scope, but a branch may not run: its assignments are not relied upon.
         result = self.tag("if " + self.expr.make("bool", 2)) + self.inner(depth)
         if self.rng.random() < 0.35:
             result += self.tag("elif " + self.expr.make("bool", 2)) + self.inner(depth)
@@ -197,7 +197,7 @@ class Statements:
         return result + self.tag("endfor")
 
     def loop_control(self, depth):
-        """Pieces that only make sense inside of a loop."""
+        """Pieces that only make sense inside a loop."""
         if not self.expr.loops:
             return self.loop(depth)
         return self.output(self.expr.pick(
@@ -227,7 +227,7 @@ class Statements:
         return self.tag(f"set {name} = {value}")
 
     def bounded(self, kind):
-        """A value to keep in a name: it must not grow from statement to statement."""
+        """A value to store in a name: it must not grow from statement to statement."""
         value = self.expr.make(kind, 2)
         if kind == "int":
             return f"({value}) % 97"
@@ -385,7 +385,7 @@ class Statements:
         if not self.includes:
             return self.output(self.expr.printable(2))
         name = self.rng.choice(self.includes)
-        # Inside of a macro or a block assignment Jinja2 sends an include without context astray.
+        # Inside a macro or a block assignment, Jinja2 misbehaves for an include without context.
         without = f"'{name}' without context" if self.top else f"'{name}'"
         return self.tag("include " + self.expr.pick(
             *[f"'{name}'"] * 8, without, f"'{name}' with context",
@@ -397,7 +397,7 @@ class Statements:
             return self.output(self.expr.printable(2))
         library = self.rng.choice(list(self.libraries))
         entry = self.rng.choice(self.libraries[library])
-        # Without the context most of a library's macros would only fail.
+        # Without the context most macros of a library would fail.
         with_context = " with context"
         context = self.expr.pick("", *[with_context] * 8, " without context")
         self.fresh += 1

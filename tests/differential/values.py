@@ -1,8 +1,8 @@
-"""Random data for templates: the contexts, and the literals that stand for the same types.
+"""Random data for templates: contexts, and literals of the same types.
 
-Types are plain text: "int", "float", "str", "bool", "none", "record" (a map with `name`, `n`,
-`tags` and sometimes `opt`), "node" (a tree of `v` and `c`), "map" (text to int), and
-"list:T" for a list of T. A value of one type may be empty, so that edge cases come by themselves.
+Types are plain strings: "int", "float", "str", "bool", "none", "record" (a map with `name`, `n`,
+`tags` and sometimes `opt`), "node" (a tree of `v` and `c`), "map" (string to int), and "list:T"
+for a list of T. A value may be empty, so edge cases occur naturally.
 """
 
 import json
@@ -79,7 +79,7 @@ def value(rng, kind):
     raise AssertionError(kind)
 
 
-# Every context has these names; their types are what the expression generator relies on.
+# Every context has these names; the expression generator relies on their types.
 CONTEXT = {
     "i": "int", "j": "int", "k": "int",
     "f": "float", "g": "float",
@@ -104,7 +104,7 @@ def quoted(rng, content):
     """A string literal of the template language for any text."""
     if rng.random() < 0.5:
         body = json.dumps(content, ensure_ascii=rng.random() < 0.3)
-        # Python reads surrogate pairs apart, JSON together: keep such text as it is.
+        # Python decodes surrogate pairs separately, JSON together: keep such text unescaped.
         return body if "\\u" not in body else json.dumps(content, ensure_ascii=False)
     body = content.replace("\\", "\\\\").replace("'", "\\'").replace("\r", "\\r")
     return "'" + body.replace("\n", "\\n") + "'"

@@ -1,4 +1,4 @@
-"""What the tests about the tree itself share."""
+"""Fixtures of the tests about the tree itself."""
 
 import os
 import pathlib
@@ -14,11 +14,11 @@ def root():
 
 @pytest.fixture(scope="session")
 def eden_path(root):
-    """The binary under test: $EDEN, or the one `make build` leaves."""
+    """The binary under test: $EDEN, or the one built by `make build`."""
     return pathlib.Path(os.environ.get("EDEN", root / "build" / "eden"))
 
 
 @pytest.fixture(scope="session")
 def build(root):
-    """The build folder of the binary under test."""
+    """The build directory of the binary under test."""
     return pathlib.Path(os.environ.get("EDEN_BUILD", root / "build")).resolve()

@@ -1,4 +1,4 @@
-"""Makes a program of its own from the built library and a few changed files."""
+"""Links a separate program from the built library and a few changed files."""
 
 import json
 import shlex
@@ -6,7 +6,7 @@ import subprocess
 
 
 def compile_like(build, source, changed, output, *options):
-    """Compiles `changed` as the build compiles `source`, with further options before its own."""
+    """Compiles `changed` as the build compiles `source`, with additional options first."""
     commands = json.loads((build / "compile_commands.json").read_text())
     entry = next(e for e in commands if e["file"].endswith(source))
     words = shlex.split(entry["command"])
@@ -25,6 +25,6 @@ def link_like(build, objects, output):
     words = shlex.split(commands[-1])
     at = words.index("-o")
     words[at + 1] = str(output)
-    # What stands first counts, also where the whole library is linked.
+    # The first definition wins, also if the entire library is linked.
     words[at + 2 : at + 2] = [*map(str, objects), "-Wl,--allow-multiple-definition"]
     subprocess.run(words, cwd=build, check=True)

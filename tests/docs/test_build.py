@@ -1,4 +1,4 @@
-"""The build lists name every file there is."""
+"""The build lists name every existing file."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import pathlib
 
 
 def test_every_c_file_is_compiled(root):
-    """A file that no meson.build names would rot unseen; so would a test that never runs."""
+    """A file that no meson.build names would rot unnoticed; so would a test that never runs."""
     build = pathlib.Path(os.environ.get("EDEN_BUILD", root / "build"))
     commands = json.loads((build / "compile_commands.json").read_text())
     compiled = {(build / entry["file"]).resolve() for entry in commands}

@@ -1,4 +1,4 @@
-"""Problem codes: each one used has a row that explains it, and each row is used."""
+"""Problem codes: each used code has a row that explains it, and each row is used."""
 
 import re
 
@@ -18,7 +18,7 @@ def rows(root):
 
 
 def used(root):
-    """The codes that stand in string literals of the sources."""
+    """The codes in string literals of the sources."""
     found = set()
     for path in (root / "src").rglob("*.[ch]"):
         found |= set(re.findall(r'"(E\d{4})"', path.read_text()))
@@ -34,7 +34,7 @@ def test_every_code_used_has_a_row_and_every_row_is_used(root):
     assert used(root) == {code for code, _, _ in rows(root)}
 
 
-def test_codes_stand_in_order_and_once(root):
+def test_codes_are_sorted_and_unique(root):
     codes = [code for code, _, _ in rows(root)]
     assert codes == sorted(set(codes))
 

@@ -1,4 +1,4 @@
-"""What the documents promise is there: targets, commands, links."""
+"""What the documents promise exists: targets, commands, links."""
 
 import contextlib
 import os
@@ -30,9 +30,9 @@ def name_of(path):
 
 
 def commands_in(text):
-    """(command line, output that follows it) of every `eden ...` line in a plain code block.
+    """(command line, following output) of every `eden ...` line in a plain code block.
 
-    The output is None where the document shows none.
+            The output is None if the document shows none.
     """
     for language, block in BLOCK.findall(text):
         if language not in ("", "sh", "console"):
@@ -58,7 +58,7 @@ def cases():
 
 @pytest.fixture(scope="module")
 def demo(eden_path, tmp_path_factory):
-    """What `make demo` leaves in build/demo: the machine that the documents go on with."""
+    """What `make demo` leaves in build/demo: the machine that the documents continue with."""
     place = tmp_path_factory.mktemp("demo")
     words = ["apply", "examples/shop", "--root", place, "--node", "web1", "--label", "role=web"]
     subprocess.run([eden_path, *words], cwd=ROOT, check=True, capture_output=True)
@@ -133,14 +133,14 @@ def test_readme_names_the_two_commands_ci_and_users_start_with():
 
 
 def test_readme_examples_run_as_written_after_the_demo():
-    """Only build/eden is there before `make install`."""
+    """Before `make install` there is only build/eden."""
     text = (ROOT / "README.md").read_text()
     assert "$ build/eden " in text
     assert "$ eden " not in text
 
 
 def cluster_script():
-    """A server and a node by hand, as one script that waits for a daemon, as a reader would."""
+    """A server and a node by hand, as one script that waits for a daemon as a reader would."""
     text = (ROOT / "docs/clusters.md").read_text()
     section = text.split("\n## A server and a node on one machine\n")[1].split("\n## ")[0]
     script = "".join(block for language, block in BLOCK.findall(section) if language == "bash")
@@ -155,7 +155,7 @@ def cluster_script():
     return f"set -e\n{script}\nkill %1 %2\nwait"
 
 
-def test_a_cluster_made_by_hand_comes_up(eden_path, tmp_path):
+def test_a_cluster_set_up_by_hand_starts(eden_path, tmp_path):
     (tmp_path / "build").mkdir()
     (tmp_path / "build/eden").symlink_to(eden_path.resolve())
     process = subprocess.Popen(
@@ -173,8 +173,8 @@ def test_a_cluster_made_by_hand_comes_up(eden_path, tmp_path):
     assert re.search(r"^0 failed|^no problems found", output, re.M)
 
 
-def test_the_session_shown_is_what_eden_says_today(eden_path, tmp_path):
-    """The picture of the README; `make docs` draws it."""
+def test_the_recorded_session_matches_current_output(eden_path, tmp_path):
+    """The picture in the README, drawn by `make docs`."""
     subprocess.run([ROOT / "tools/make-session", eden_path, tmp_path / "session.svg"], check=True)
     assert (tmp_path / "session.svg").read_text() == (ROOT / "docs/session.svg").read_text()
 
@@ -193,7 +193,7 @@ def test_the_temporary_cluster_of_the_readme_can_be_used(eden_path):
 
 
 def test_every_block_can_be_copied():
-    """Words behind a command are a comment, and a prompt stands only before what shows its output."""
+    """Text after a command is a comment, and a prompt precedes only commands whose output is shown."""
     for path in (ROOT / "README.md", ROOT / "docs/clusters.md"):
         for language, block in BLOCK.findall(path.read_text()):
             lines = block.splitlines()

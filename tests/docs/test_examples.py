@@ -1,4 +1,4 @@
-"""The shipped example is real Jinja2, and the demo runs."""
+"""The shipped example is valid Jinja2, and the demo runs."""
 
 import os
 import subprocess
@@ -43,13 +43,13 @@ def test_demo_runs_and_shows_everything(root, eden_path):
         "shop#the web server  watch",
         "apply on web1: 1 changed, 10 ok",
         "nothing is owed",
-        "node1 runs the server",
+        "node1 is running the server",
         "3 nodes",
         "apply on node1: 13 changed",
         "apply on node3: 13 changed",
         '"address": "10.13.37.2"',
         "While it runs, its page is https://127.0.0.1:",
-        "stopped, and everything removed",
+        "stopped; everything is removed",
     ]
     places = [done.stdout.find(text) for text in told]
     assert -1 not in places

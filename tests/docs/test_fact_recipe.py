@@ -10,7 +10,7 @@ from relink import compile_like, link_like
 
 @pytest.fixture(scope="module")
 def newcomer(root, build, tmp_path_factory):
-    """Runs the program that has the fact of the recipe."""
+    """Runs the program with the fact of the recipe."""
     place = tmp_path_factory.mktemp("recipe")
     section = (root / "CONTRIBUTING.md").read_text()
     section = section.split("### Add a fact", 1)[1].split("\n### ", 1)[0]
@@ -20,7 +20,7 @@ def newcomer(root, build, tmp_path_factory):
     (place / "facts").mkdir()
     rows = (root / "src/facts/facts.def").read_text()
     (place / "facts" / "facts.def").write_text(rows + line + "\n")
-    # The table is compiled from a copy: beside the original, its own .def would be found first.
+    # The table is compiled from a copy: next to the original, its own .def would be found first.
     (place / "facts.c").write_text((root / "src/facts/facts.c").read_text())
     compile_like(build, "facts/system.c", place / "locale.c", place / "locale.o", "-Werror")
     compile_like(build, "facts/facts.c", place / "facts.c", place / "facts.o", f"-I{place}")
@@ -63,5 +63,5 @@ def test_selectors_and_templates_see_it(newcomer, tmp_path):
     assert (root / "told").read_text() == "in C"
 
 
-def test_the_program_without_the_row_does_not_know_it(eden_path):
+def test_without_the_row_the_fact_is_unknown(eden_path):
     assert subprocess.run([eden_path, "facts", "locale"], capture_output=True).returncode != 0

@@ -1,8 +1,8 @@
 """The recipe of CONTRIBUTING.md works: its function and its row make a filter.
 
-The code blocks are put where the recipe says, the changed file and the index that the build makes
-of all rows are compiled, and linked with the rest of the library into a program of its own. That
-program must know the filter wherever filters are told about.
+The code blocks are inserted as the recipe says; the changed file and the generated index of all
+rows are compiled and linked with the rest of the library into a separate program. It must list
+the filter wherever filters are listed.
 """
 
 import json
@@ -27,7 +27,7 @@ def recipe(root):
 
 @pytest.fixture(scope="module")
 def newcomer(root, build, recipe, tmp_path_factory):
-    """Runs the program that has the filter of the recipe."""
+    """Runs the program with the filter of the recipe."""
     place = tmp_path_factory.mktemp("recipe")
     function, row = recipe
     source = (root / TABLE).read_text()
@@ -57,13 +57,13 @@ def newcomer(root, build, recipe, tmp_path_factory):
 
 
 def test_help_lists_it(newcomer):
-    assert re.search(r"^ *surround\(mark='\*'\) +Puts a mark", newcomer("help", "filters"), re.M)
+    assert re.search(r"^ *surround\(mark='\*'\) +Surrounds a string", newcomer("help", "filters"), re.M)
 
 
-def test_explain_tells_about_it(newcomer):
+def test_explain_describes_it(newcomer):
     told = newcomer("explain", "surround")
     assert "surround(mark='*')" in told
-    assert "Puts a mark before and behind a text." in told
+    assert "Surrounds a string with a mark." in told
     assert "{{ 'careful' | surround('!') }}" in told
     assert "!careful!" in told
 
@@ -71,7 +71,7 @@ def test_explain_tells_about_it(newcomer):
 def test_reference_has_it(newcomer):
     page = newcomer("help", "filters", "-o", "markdown")
     assert "## surround\n" in page
-    assert "Puts a mark before and behind a text." in page
+    assert "Surrounds a string with a mark." in page
 
 
 def test_templates_use_it(newcomer):
@@ -92,6 +92,6 @@ def test_wrong_names_are_answered_with_it(newcomer):
     assert "surround" in json.dumps(answer)
 
 
-def test_the_program_without_the_row_does_not_know_it(eden_path):
+def test_without_the_row_the_filter_is_unknown(eden_path):
     done = subprocess.run([eden_path, "explain", "surround"], capture_output=True, text=True)
     assert done.returncode != 0

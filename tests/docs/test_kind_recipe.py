@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md works: its file and its line make a kind of objects."""
+"""The recipe of CONTRIBUTING.md works: its files and lines make a kind of objects and its command."""
 
 import json
 import re
@@ -7,17 +7,18 @@ import subprocess
 import pytest
 from relink import compile_like, link_like
 
-# What is compiled from the table of kinds, or from that of routes, which has the addresses of each.
+# Files compiled from the table of kinds, or from that of routes, which contains the endpoints of
+# each kind.
 TABLES = ["api", "bodies", "call", "kind", "kind_role", "openapi", "record", "routes"]
 
 
 @pytest.fixture(scope="module")
 def newcomer(root, build, tmp_path_factory):
-    """Runs the program that has the kind of the recipe."""
+    """Runs the program with the kind of the recipe."""
     place = tmp_path_factory.mktemp("recipe")
     section = (root / "CONTRIBUTING.md").read_text()
     section = section.split("### Add a kind of objects", 1)[1].split("\n### ", 1)[0]
-    [code] = re.findall(r"^```c\n(.*?)^```", section, re.M | re.S)
+    [code, command] = re.findall(r"^```c\n(.*?)^```", section, re.M | re.S)
     [line] = re.findall(r"`(KIND\([^`]*\))`", section)
     (place / "api").mkdir()
     rows = (root / "src/api/kinds.def").read_text()
@@ -27,10 +28,18 @@ def newcomer(root, build, tmp_path_factory):
     objects = [place / "kind_window.o"]
     compile_like(build, "api/kind_config.c", place / "kind_window.c", objects[0], "-Werror", f"-I{place}")
     for name in TABLES:
-        # From a copy: beside the original, its own .def would be found first.
+        # From a copy: next to the original, its own .def would be found first.
         (place / f"{name}.c").write_text((root / f"src/api/{name}.c").read_text())
         objects.append(place / f"{name}.o")
         compile_like(build, f"src/api/{name}.c", place / f"{name}.c", objects[-1], f"-I{place}")
+    [line] = re.findall(r"`(COMMAND\([^`]*\))`", section)
+    (place / "cli").mkdir()
+    (place / "cli" / "commands.def").write_text((root / "src/cli/commands.def").read_text() + line + "\n")
+    (place / "command.c").write_text((root / "src/cli/command.c").read_text())
+    (place / "command_windows.c").write_text(command)
+    for name, like in (("command", "command"), ("command_windows", "command_roles")):
+        objects.append(place / f"{name}.o")
+        compile_like(build, f"cli/{like}.c", place / f"{name}.c", objects[-1], "-Werror", f"-I{place}")
     link_like(build, objects, place / "eden")
 
     def run(*args):
@@ -41,8 +50,8 @@ def newcomer(root, build, tmp_path_factory):
     return run
 
 
-def test_every_file_with_a_number_of_a_route_is_compiled_anew(root):
-    """The numbers of routes behind the new one are others."""
+def test_every_file_that_uses_route_numbers_is_recompiled(root):
+    """The numbers of the routes after the new one change."""
     route = re.compile(r"\bROUTE_(?!JSON|MERGE_PATCH|BODY_MAX|AUDITED|CONDITIONAL|PARAMS_MAX)[A-Z]\w*")
     users = {path.stem for path in (root / "src").rglob("*.c") if "api/" in str(path) and route.search(path.read_text())}
     assert users <= set(TABLES)
@@ -63,7 +72,7 @@ def test_it_has_addresses(newcomer):
     assert "/v1/health" in paths
 
 
-def test_explain_and_the_reference_tell_its_fields(newcomer):
+def test_explain_and_the_reference_show_its_fields(newcomer):
     told = newcomer("explain", "Window").stdout
     assert "When nodes may be changed." in told
     assert "spec.length  duration (1m to 1d)" in told
@@ -71,18 +80,28 @@ def test_explain_and_the_reference_tell_its_fields(newcomer):
     assert "| `spec.nodes` | number | 1 to 1000 | how many may be changed at once |" in page
 
 
-def test_the_program_without_the_row_does_not_know_it(eden_path):
+def test_its_command_has_all_verbs(newcomer):
+    text = newcomer("help", "windows").stdout
+    assert "usage: eden windows [list] [OPTION]...\n" in text
+    assert "eden windows delete [OPTION]... WINDOW...\n" in text
+    assert "eden windows apply -f window.yaml" in newcomer("windows", "apply", "--help").stdout
+
+
+def test_without_the_row_the_kind_is_unknown(eden_path):
     assert subprocess.run([eden_path, "schema", "windows"], capture_output=True).returncode != 0
 
 
-def test_a_server_checks_and_keeps_its_objects(newcomer):
+def test_a_server_validates_and_stores_its_objects(newcomer):
     script = """
         put() { "$0" api PUT "/v1/windows/$1" -d "{\\"spec\\":$2}"; }
         put night '{"day":"weekday","length":"2h","nodes":5}' >/dev/null || exit 1
         put noon '{"day":"monday","length":"2h"}' >&2 && exit 1
-        "$0" api GET /v1/windows/night
+        "$0" windows list >&2 || exit 1
+        "$0" windows show night -o json || exit 1
+        "$0" windows delete night >&2
     """
     done = newcomer("dev", "--nodes", "1", "--port", "0", "--", "bash", "-c", script, newcomer.path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spec"] == {"day": "weekday", "length": "2h", "nodes": 5}
     assert "must be one of weekday|weekend|any" in done.stderr
+    assert re.search(r"^NAME +DAY +LENGTH +STATE\nnight +weekday +2h +good$", done.stderr, re.M), done.stderr

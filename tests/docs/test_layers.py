@@ -1,4 +1,4 @@
-"""The tree keeps its rules, and tools/check-layers would notice if it did not."""
+"""The tree follows its rules, and tools/check-layers would notice otherwise."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ def check(root, tree):
 
 @pytest.fixture
 def tree(tmp_path):
-    """A tiny tree without a breach; each test spoils it in one way."""
+    """A tiny valid tree; each test breaks it in one way."""
     files = {
         "src/LAYERS": "# a remark\n0 base\n1 lang\n1 sys\n8 cli\n",
         "src/main.c": '#include "cli/cli.h"\n',
@@ -36,7 +36,7 @@ def tree(tmp_path):
     return tmp_path
 
 
-def test_this_tree_keeps_its_rules(root):
+def test_this_tree_follows_its_rules(root):
     done = check(root, root)
     assert done.stdout == ""
     assert done.returncode == 0
@@ -48,8 +48,8 @@ def test_a_clean_tree_passes(root, tree):
     assert done.returncode == 0
 
 
-def test_a_row_may_be_there_before_its_folder(root, tree):
-    """It says that it is planned; then nothing can include it, and its row is not free for others."""
+def test_a_row_may_be_planned_before_its_folder_exists(root, tree):
+    """It is marked as planned; then nothing can include it, and its row is reserved."""
     layers = tree / "src/LAYERS"
     layers.write_text(layers.read_text() + "4 dns # planned: names\n")
     assert check(root, tree).stdout == ""
@@ -58,7 +58,7 @@ def test_a_row_may_be_there_before_its_folder(root, tree):
         root, tree).stdout
 
 
-def test_a_folder_that_exists_is_no_longer_planned(root, tree):
+def test_an_existing_folder_is_not_planned(root, tree):
     layers = tree / "src/LAYERS"
     layers.write_text(layers.read_text().replace("8 cli", "8 cli # planned: commands"))
     assert "src/LAYERS:5: layer: src/cli exists" in check(root, tree).stdout
@@ -143,7 +143,7 @@ def test_breach_is_found_when_a_file(root, tree, name):
     assert expected in done.stdout
 
 
-def test_words_in_comments_and_strings_are_no_calls(root, tree):
+def test_words_in_comments_and_strings_are_not_calls(root, tree):
     (tree / "src/lang/value.c").write_text(
         '/* as open() does */\nconst char *a = "time(0) // no";\nint b(void)\n'
         "{\n    return c->read(0) + d.open(1) + runtime(2);\n}\n"

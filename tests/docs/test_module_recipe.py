@@ -1,7 +1,7 @@
 """The recipe of CONTRIBUTING.md works: its file and its line make a module.
 
-The file is compiled, and the table of modules with one line more; both are linked with the rest of
-the library into a program of its own, which then applies the example of the row.
+The file is compiled together with the table of modules and one more line, and linked with the
+rest of the library into a separate program, which then applies the example of the row.
 """
 
 import re
@@ -13,7 +13,7 @@ from relink import compile_like, link_like
 
 @pytest.fixture(scope="module")
 def newcomer(root, build, tmp_path_factory):
-    """Runs the program that has the module of the recipe."""
+    """Runs the program with the module of the recipe."""
     place = tmp_path_factory.mktemp("recipe")
     section = (root / "CONTRIBUTING.md").read_text()
     section = section.split("### Add a module", 1)[1].split("\n### ", 1)[0]
@@ -23,7 +23,7 @@ def newcomer(root, build, tmp_path_factory):
     (place / "modules").mkdir()
     rows = (root / "src/modules/modules.def").read_text()
     (place / "modules" / "modules.def").write_text(rows + line + "\n")
-    # The table is compiled from a copy: beside the original, its own .def would be found first.
+    # The table is compiled from a copy: next to the original, its own .def would be found first.
     (place / "modules.c").write_text((root / "src/modules/modules.c").read_text())
     compile_like(build, "modules/time.c", place / "mailname.c", place / "mailname.o", "-Werror")
     compile_like(build, "modules/modules.c", place / "modules.c", place / "modules.o",
@@ -45,7 +45,7 @@ def test_it_is_explained(newcomer):
 def test_the_reference_and_the_names_have_it(newcomer, root):
     page = newcomer("help", "actions", "-o", "markdown").stdout
     assert "## mailname.set\n" in page
-    assert "| `name` | text, required | the name |" in page
+    assert "| `name` | string, required | the name |" in page
     assert "mailname.set" in newcomer("explain", "-o", "name").stdout.split()
     assert "mailname.set" not in (root / "docs/reference/actions.md").read_text()
 
@@ -64,7 +64,7 @@ def test_its_example_changes_once(newcomer, tmp_path):
     assert again.returncode == 0, again.stdout
 
 
-def test_a_mistake_in_its_parameters_is_told(newcomer, tmp_path):
+def test_a_mistake_in_its_parameters_is_reported(newcomer, tmp_path):
     steps = tmp_path / "steps.yaml"
     steps.write_text("steps:\n- name: call it web1\n  mailname.set:\n    - nmae: web1\n")
     told = newcomer("validate", steps)

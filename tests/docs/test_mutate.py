@@ -1,4 +1,4 @@
-"""tools/mutate, on a tree of one C file and one test."""
+"""tools/mutate, on a tree with one C file and one test."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def mutate(root, tree):
     return run
 
 
-def test_changes_are_listed_outside_of_comments_and_texts(mutate):
+def test_comments_and_strings_are_not_mutated(mutate):
     lines = [line.split("\t") for line in mutate("--list").stdout.splitlines()]
     assert [(line, kind) for _, line, kind in lines] == [
         ("src/thing/thing.c:6", "drop a guard"),
@@ -92,12 +92,13 @@ def test_changes_are_listed_outside_of_comments_and_texts(mutate):
     ]
 
 
-def test_noticed_and_survived_are_told_apart(mutate, tree):
+def test_detected_and_surviving_mutants_are_distinguished(mutate, tree):
     done = mutate("--count", "0", "-o", "json")
     assert done.returncode == 1, done.stderr
     report = json.loads(done.stdout)
     survived = [(c["line"], c["kind"]) for c in report["changes"] if c["result"] == "survived"]
-    # Equal at the limit, below it anyway, a limit below zero is never tried, a note has no effect.
+    # Equal at the limit, unreachable below it, a limit below zero is never tried, a note has no
+    # effect.
     assert survived == [
         (6, "swap >"),
         (9, "swap <"),
@@ -114,7 +115,7 @@ def test_noticed_and_survived_are_told_apart(mutate, tree):
     assert (tree / "src" / "thing" / "thing.c").read_text() == THING
 
 
-def test_a_seed_makes_the_same_choice_again(mutate):
+def test_a_seed_reproduces_the_selection(mutate):
     first, second, other = (mutate("--count", "3", "--seed", seed).stdout for seed in "112")
     assert first == second != other
     assert len([line for line in first.splitlines() if line.startswith(("noticed", "survived  "))]) == 3

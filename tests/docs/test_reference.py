@@ -1,4 +1,4 @@
-"""docs/reference is what the program says about itself, and shows every row."""
+"""docs/reference matches the program, and shows every row."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ def test_the_page_is_up_to_date(root, eden, topic):
 
 
 @pytest.mark.parametrize("topic", ["filters", "tests", "globals", "methods"])
-def test_every_row_is_told_about_everywhere(root, eden, topic):
+def test_every_row_is_documented_everywhere(root, eden, topic):
     rows = json.loads(eden("help", topic, "-o", "json"))
     listed = eden("help", topic)
     page = (root / "docs" / "reference" / f"{topic}.md").read_text()
@@ -51,7 +51,7 @@ def test_the_tool_writes_the_pages(root, eden_path, tmp_path):
         assert path.read_text().startswith("# ")
 
 
-def test_pages_have_no_empty_parts(root):
+def test_pages_have_no_empty_sections(root):
     for path in (root / "docs" / "reference").iterdir():
         text = path.read_text()
         assert "\n\n\n" not in text, path.name

@@ -1,4 +1,4 @@
-"""The tests that docs/security.md refers to are there."""
+"""The tests named in docs/security.md exist."""
 
 import functools
 import pathlib
@@ -16,7 +16,7 @@ def referred():
 
 @functools.cache
 def written():
-    """Every test function: in C those that a program also runs, in Python all that pytest finds."""
+    """Every test function: in C those that a program runs, in Python all that pytest finds."""
     names = set()
     for path in [*(ROOT / "tests/unit").rglob("test_*.c"),
                  *(ROOT / "tests/contract").glob("test_*.c")]:
@@ -40,7 +40,7 @@ def test_a_test_is_there(name):
 
 
 def test_only_one_class_listens_without_tls():
-    """Whatever else listens has TLS, or is a Unix socket (net/listener.c)."""
+    """All other listeners have TLS, or are Unix sockets (net/listener.c)."""
     found = {path.relative_to(ROOT / "src").as_posix()
              for path in (ROOT / "src").rglob("*.c")
              if re.search(r"\bis_without_tls\s*=", path.read_text(encoding="utf-8"))}

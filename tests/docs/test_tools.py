@@ -1,4 +1,4 @@
-"""The scripts that judge the rest can themselves be wrong."""
+"""The scripts that check the tree can themselves be wrong."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ def run(root, tool, *args):
 
 @pytest.fixture
 def library(tmp_path):
-    """Compiles a C text to an object file."""
+    """Compiles C source to an object file."""
 
     def compile_text(text):
         source = tmp_path / "thing.c"
@@ -40,7 +40,7 @@ def test_mutable_global_is_found(root, library, text):
     assert "counter" in done.stdout
 
 
-def test_constant_tables_are_no_mutable_globals(root, library):
+def test_constant_tables_are_not_mutable_globals(root, library):
     text = 'const int a = 1; static const char *const names[] = {"x"}; const void *b(void) '
     done = run(root, "check-globals", library(text + "{ return names; }"))
     assert (done.returncode, done.stdout) == (0, "")
@@ -101,7 +101,7 @@ endif
 """
 
 
-def test_a_build_is_configured_again_when_packages_came(root, tmp_path):
+def test_a_build_is_reconfigured_after_packages_were_installed(root, tmp_path):
     """What was missing when it was configured is found: `make bench` after `make demo`."""
 
     def set_up(*options):

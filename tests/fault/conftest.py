@@ -1,4 +1,4 @@
-"""What fault tests use: the programs that are made to be hurt."""
+"""Fixtures of fault tests: the programs that are killed and starved."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def eden_path():
 
 @pytest.fixture(scope="session")
 def storage_path():
-    """The library that does to a program what disks and power cuts do."""
+    """The library that simulates disk faults and power cuts."""
     return BUILD / "tests" / "fault" / "libstorage.so"
 
 
@@ -34,7 +34,7 @@ def writer_path():
 
 @pytest.fixture(scope="session")
 def privileged():
-    """What to put before a command that needs the rights of root, such as chroot."""
+    """Prefix of commands that need root privileges, such as chroot."""
     if os.geteuid() == 0:
         return []
     prefix = ["unshare", "--user", "--map-root-user"]
@@ -45,7 +45,7 @@ def privileged():
 
 @pytest.fixture
 def writer(writer_path, tmp_path):
-    """Runs `journal_writer VERB STATE WORLD ARGS...` to its end; it must succeed."""
+    """Runs `journal_writer VERB STATE WORLD ARGS...`, which must succeed."""
 
     def run(verb, *args):
         done = subprocess.run(

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Applies a site again and again to a disk with no or little room; see test_full_disk.py.
+"""Applies a site repeatedly to a disk with little or no free space; see test_full_disk.py.
 
-    full_disk.py EDEN FOLDER     in a mount namespace of its own
+    full_disk.py EDEN FOLDER     in its own mount namespace
 """
 
 import os
@@ -17,7 +17,7 @@ NEEDED_KB = 1200  # what a version of the site takes, more or less
 
 
 def fill(path, leave_kb):
-    """Takes all room on the disk but that."""
+    """Uses up all disk space except this much."""
     room = os.statvfs(path.parent)
     size = room.f_bavail * room.f_frsize - leave_kb * 1024
     with open(path, "wb") as file:
@@ -28,7 +28,7 @@ def fill(path, leave_kb):
 
 
 def check_report(code, report):
-    """Whatever failed says why; what needs it is blocked; everything else was tried."""
+    """Failed steps have a reason, their dependents are blocked, and everything else was tried."""
     results = {step["name"]: step["result"] for step in report["steps"]}
     failed = [step for step in report["steps"] if step["result"] == "failed"]
     for step in failed:

@@ -1,9 +1,9 @@
-"""What a disk may hold after a power cut, from the record that storage.c makes.
+"""What a disk may contain after a power cut, computed from the record of storage.c.
 
-A disk is made of inodes: files with content and mode, directories with entries. What is synced stays;
-of everything else any part may have reached the disk: of a file any of the sectors that were written,
-of a directory the first of the changes that were made there. A new file is not found before its
-directory was synced, and its content not before the file was.
+A disk consists of inodes: files with content and mode, directories with entries. Synced data
+stays; of everything else any part may have reached the disk: of a file any of the written
+sectors, of a directory a prefix of its changes. A new file is not found before its directory was
+synced, nor its content before the file was.
 """
 
 import os
@@ -32,7 +32,7 @@ class Inode:
         self.pending = kept
 
     def after(self, changes, sectors=None):
-        """Content, entries and mode with these changes; `sectors` says which parts of a write count."""
+        """Content, entries and mode with these changes; `sectors` selects which parts of a write count."""
         content, entries, mode = bytearray(self.content), dict(self.entries), self.mode
         for _, kind, what in changes:
             if kind == "write":
@@ -59,7 +59,7 @@ class Inode:
 
 
 def sectors_of(offset, data):
-    """A write in pieces that the disk takes as a whole or not at all."""
+    """Splits a write into pieces that the disk writes atomically."""
     end = offset + len(data)
     while offset < end:
         stop = min(end, (offset // SECTOR + 1) * SECTOR)
@@ -69,8 +69,8 @@ def sectors_of(offset, data):
 
 
 class Disk:
-    """The disk below `folder` as it is now, all of it synced. Files that are named in `apart` do not
-    belong to it."""
+    """The disk below `folder` in its current state, all of it synced. Files named in `apart` are
+    excluded."""
 
     def __init__(self, folder, apart=()):
         self.inodes = {}
@@ -94,10 +94,10 @@ class Disk:
             inode.content = path.read_bytes()
         return inode
 
-    # --- What happened -----------------------------------------------------------------------
+    # --- Events --------------------------------------------------------------------------------
 
     def feed(self, event):
-        """Takes one event of read_record."""
+        """Processes one event of read_record."""
         letter, numbers, name, data = event
         at = self.events = self.events + 1
         if letter == "P":
@@ -140,10 +140,10 @@ class Disk:
                 directory.note(at, "remove", old)
 
     def unsynced(self):
-        """The changes that are not synced, in order: place in the record, inode."""
+        """The unsynced changes, in order: position in the record, inode."""
         return sorted((c[0], inode.number) for inode in self.inodes.values() for c in inode.pending)
 
-    # --- What may be left --------------------------------------------------------------------
+    # --- Possible states -----------------------------------------------------------------------
 
     @staticmethod
     def ways(unsynced, chance, count, lost=None):
@@ -169,7 +169,7 @@ class Disk:
 
     @staticmethod
     def state(way, chance):
-        """What an inode has when the disk is found that way."""
+        """The state of an inode on such a disk."""
         kind, value = way
         if kind == "first":
             return lambda inode: inode.after([c for c in inode.pending if c[0] <= value])
@@ -178,7 +178,7 @@ class Disk:
         return lambda inode: inode.after([]) if inode.number == value else inode.now()
 
     def write(self, folder, state):
-        """Makes the disk in the empty `folder`."""
+        """Creates the disk in the empty `folder`."""
         self.write_directory(pathlib.Path(folder), self.root, state)
 
     def write_directory(self, folder, inode, state):

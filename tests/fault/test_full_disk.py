@@ -1,4 +1,4 @@
-"""A disk without room: steps fail with the reason, the rest goes on, and room makes it converge."""
+"""A full disk: steps fail with the reason, the rest continues, and with free space it converges."""
 
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 
-def test_an_apply_to_a_full_disk_fails_in_part_and_converges_when_there_is_room(
+def test_an_apply_on_a_full_disk_fails_partially_and_converges_later(
     eden_path, tmp_path
 ):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]

@@ -1,4 +1,4 @@
-"""Whatever happens to a run, nothing that it owes is forgotten."""
+"""Whatever happens to a run, no owed action is forgotten."""
 
 import random
 import subprocess
@@ -17,7 +17,7 @@ def test_killed_at_any_moment_nothing_owed_is_lost(writer_path, writer, tmp_path
              str(chance.getrandbits(60)), "0"],
             stdout=subprocess.PIPE,
         )  # fmt: skip
-        # It goes on while we count, so the moment is chance beyond the count, too.
+        # It continues while we count, so the exact moment is random, too.
         running.stdout.read(chance.randrange(1, 400))
         running.kill()
         running.stdout.close()
@@ -39,8 +39,8 @@ def test_the_journal_stays_bounded_however_long_it_is_used(writer, tmp_path):
     }  # fmt: skip
 
 
-def test_any_tail_may_be_lost_or_damaged_and_later_runs_go_on(writer, tmp_path):
-    """After a power failure the tail of the file may be missing, or hold zeros or old bytes."""
+def test_any_lost_or_damaged_tail_lets_later_runs_continue(writer, tmp_path):
+    """After a power failure the tail of the file may be missing, or contain zeros or old bytes."""
     chance = random.Random(2)
     journal = tmp_path / "state" / "journal"
     for _ in range(40):
@@ -72,7 +72,7 @@ rm "$1/filler"
 """
 
 
-def test_a_full_disk_loses_nothing_and_work_goes_on_when_there_is_room(writer_path, tmp_path):
+def test_a_full_disk_loses_nothing_and_work_resumes_later(writer_path, tmp_path):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
         pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")

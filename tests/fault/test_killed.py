@@ -1,4 +1,5 @@
-"""`kill -9` at any moment of an apply: nothing torn, nothing owed forgotten, and the next converges."""
+"""`kill -9` at any moment of an apply: nothing is torn, no owed action is forgotten, and the next
+run converges."""
 
 import os
 import random
@@ -62,7 +63,7 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
     assert list(world.state.rglob("*.new")) == []
 
 
-def test_killed_from_outside_while_it_tells_what_it_does(world):
+def test_killed_from_outside_while_reporting(world):
     chance = random.Random(4)
     world.converge()
     killed = 0
@@ -72,7 +73,7 @@ def test_killed_from_outside_while_it_tells_what_it_does(world):
             world.command(ORDERS[round % len(ORDERS)], "--progress", "plain", "-o", "json"),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=world.environment(),
         )  # fmt: skip
-        # It goes on while we count, so the moment is chance beyond the count, too.
+        # It continues while we count, so the exact moment is random, too.
         os.read(running.stderr.fileno(), chance.randrange(1, 500))
         running.kill()
         running.stderr.close()

@@ -1,9 +1,9 @@
-"""The power fails at any moment: nothing that was acknowledged is lost, nothing torn is believed.
+"""Power fails at any moment: nothing acknowledged is lost, nothing torn is believed.
 
-A program is run once with storage.c, which records what it does to its disk. Then for every moment of
-that run disks are made as a power cut could leave them (power.py), and the program is started on each. No
-disk is tried twice.
-EDEN_POWER_CUTS=N tries N disks for each of the tests instead of a few dozen, EDEN_POWER_SEED=S others.
+A program is run once with storage.c, which records its disk operations. Then, for every moment
+of that run, disks are created as a power cut could leave them (power.py), and the program is
+started on each. No disk is tried twice. EDEN_POWER_CUTS=N tries N disks for each test instead of
+a few dozen, EDEN_POWER_SEED=S selects others.
 """
 
 import copy
@@ -32,7 +32,7 @@ def cuts(default):
 
 
 class Recorder:
-    """Records runs of programs on one disk, and makes the disks that a power cut could leave."""
+    """Records runs of programs on one disk, and creates the disks that a power cut could leave."""
 
     def __init__(self, library, folder, disk):
         self.library, self.folder, self.disk = library, folder, disk
@@ -65,7 +65,7 @@ class Recorder:
 
     @staticmethod
     def plan(events, disk, moments, count, chance, lost=None):
-        """Which disks are made at which moments, `count` or as many as there are."""
+        """Which disks are created at which moments, `count` or as many as there are."""
         seen, pending, synced = set(), {}, 0
         wanted = set(moments[:count])
         for i in range(len(events) + 1):
@@ -118,7 +118,7 @@ def recorder(storage_path, tmp_path):
 
 
 def check_after(history, folder, said, where, *more):
-    """What a look at the disk that was left shows, after all that had been said by then."""
+    """What the remaining disk contains, given everything that was reported by then."""
     after = copy.deepcopy(history)
     after.folder = folder
     after.hear(said)
@@ -128,7 +128,7 @@ def check_after(history, folder, said, where, *more):
         raise AssertionError(f"{where}: {why}") from why
 
 
-def test_no_record_of_the_spool_is_lost(recorder):
+def test_the_spool_loses_no_record(recorder):
     history = test_spool.History(recorder.disk / "spool")
     chance = random.Random(SEED)
     tried = 0
@@ -149,7 +149,7 @@ def test_no_record_of_the_spool_is_lost(recorder):
 # --- The store -----------------------------------------------------------------------------------
 
 
-def test_no_acknowledged_write_of_the_store_is_lost(recorder):
+def test_the_store_loses_no_acknowledged_write(recorder):
     history = test_store.History(recorder.disk / "store")
     chance = random.Random(SEED)
     tried = 0
@@ -256,7 +256,7 @@ def test_a_new_journal_forgets_nothing(world, recorder):
     check_apply(world, recorder, "ansible", 70, lost=world.state.stat().st_ino)
 
 
-def test_what_is_owed_from_an_earlier_run_is_not_forgotten(world, recorder):
+def test_owed_actions_of_an_earlier_run_survive(world, recorder):
     """The second run changes nothing but does what the first, which was killed, owes."""
     world.converge()
     world.next()
@@ -274,7 +274,7 @@ def test_what_is_owed_from_an_earlier_run_is_not_forgotten(world, recorder):
 # --- An archive ----------------------------------------------------------------------------------
 
 
-def test_an_archive_is_there_as_a_whole_or_not_at_all(recorder, eden_path, tmp_path, monkeypatch):
+def test_an_archive_is_extracted_completely_or_not_at_all(recorder, eden_path, tmp_path, monkeypatch):
     # Between its move and the sync behind it is a moment only: many states of that one.
     monkeypatch.setitem(globals(), "STATES", 16)
     root = recorder.disk / "root"

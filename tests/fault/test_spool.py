@@ -75,7 +75,7 @@ def history(tmp_path):
     return History(tmp_path / "spool")
 
 
-def test_killed_at_any_moment_no_record_is_lost(history):
+def test_killed_at_any_moment_the_spool_loses_no_record(history):
     chance = random.Random(1)
     for _ in range(KILLS):
         running = history.start(chance, 0)
@@ -91,7 +91,7 @@ def test_killed_at_any_moment_no_record_is_lost(history):
     assert history.acks > KILLS
 
 
-def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, storage_path):
+def test_killed_during_a_write_the_spool_loses_no_record(history, storage_path):
     chance = random.Random(2)
     preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
@@ -114,7 +114,7 @@ def test_killed_in_the_middle_of_a_write_no_record_is_lost(history, storage_path
 @pytest.mark.parametrize("fault, most", [("fdatasync:{}:EIO", 60), ("fdatasync:{}+:EIO", 60),
                                          ("write:{}:short", 60), ("write:{}:ENOSPC", 60),
                                          ("fsync:{}:EIO", 3), ("rename:{}:EIO", 2)])  # fmt: skip
-def test_a_failed_write_or_sync_is_made_up_for(history, storage_path, fault, most):
+def test_a_failed_write_or_sync_is_retried(history, storage_path, fault, most):
     """What could not be written waits, and is written once: no record is lost, none is there twice."""
     chance = random.Random(fault)
     env = {**os.environ, "LD_PRELOAD": str(storage_path)}

@@ -135,7 +135,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_fails_its_step_blocks_dependents_and_the_rest_goes_on(site, fault):
+def test_a_fault_fails_its_step_blocks_dependents_and_the_rest_continues(site, fault):
     action, reason = FAULTS[fault]
     code, steps = site.apply([
         {"name": "fault", **action},
@@ -162,7 +162,7 @@ exec "$@"
 """
 
 
-def test_a_read_only_file_system_is_the_reason_told(site):
+def test_a_read_only_file_system_is_reported_as_the_reason(site):
     (site.root / "locked").mkdir()
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*unshare, "true"]).returncode != 0:
@@ -178,7 +178,7 @@ def test_a_read_only_file_system_is_the_reason_told(site):
     assert "Read-only file system" in steps["file"]["error"]["message"]
 
 
-def test_a_timeout_ends_everything_that_the_command_started(site):
+def test_a_timeout_kills_everything_the_command_started(site):
     """The pipe is at its end only when nobody holds it open any more."""
     held = site.pipe("held")
     holder = "exec 3> /held; (trap '' TERM; read x < /never) & trap '' TERM; read x < /never"
@@ -192,10 +192,10 @@ def test_a_timeout_ends_everything_that_the_command_started(site):
     steps = {step["name"]: step for step in json.loads(out)["steps"]}
     assert running.returncode == 1
     assert results(steps) == {"slow": "failed", "rest": "ok"}
-    assert "took longer than 0.1 s" in steps["slow"]["error"]["message"]
+    assert "timed out after 0.1 s" in steps["slow"]["error"]["message"]
 
 
-def test_the_timeout_of_a_step_ends_its_command(site):
+def test_the_timeout_of_a_step_kills_its_command(site):
     site.pipe("never")
     slow = command("slow", "read x < /never", runOptions={"timeout": "50ms"})
     code, steps = site.apply([slow])
@@ -237,7 +237,7 @@ def pending(pid):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_interrupted_once_a_run_stops_between_steps_and_says_what_is_left(site, order):
+def test_interrupted_once_a_run_stops_between_steps_and_lists_the_rest(site, order):
     code, out, _ = interrupted(site, 1, order)
     assert code == 130
     assert "changed  steps#gate" in out
@@ -245,14 +245,14 @@ def test_interrupted_once_a_run_stops_between_steps_and_says_what_is_left(site, 
     assert not (site.root / "second").exists()
 
 
-def test_interrupted_twice_a_run_ends_what_is_at_work_too(site):
+def test_interrupted_twice_a_run_stops_running_steps_too(site):
     code, out, _ = interrupted(site, 2)
     assert code == 130
-    assert "failed   steps#gate" in out and "cancelled" in out
+    assert "failed   steps#gate" in out and "canceled" in out
     assert not (site.root / "second").exists()
 
 
-def test_an_interrupted_run_owes_what_it_did_not_get_to(site):
+def test_an_interrupted_run_owes_pending_reactions(site):
     started, go = site.pipe("started"), site.pipe("go")
     steps = [
         {"name": "file", "file.managed": [{"name": "/file"}, {"content": "x"}]},
@@ -273,7 +273,7 @@ def test_an_interrupted_run_owes_what_it_did_not_get_to(site):
     assert site.read("log") == "reacted\n"
 
 
-def test_a_second_apply_is_told_who_holds_the_lock(site):
+def test_a_second_apply_shows_the_lock_holder(site):
     started, go = site.pipe("started"), site.pipe("go")
     steps = [command("gate", GATE)]
     running = site.start(steps)
@@ -294,7 +294,7 @@ def test_a_second_apply_is_told_who_holds_the_lock(site):
 COUNT = "echo x >> /tries; n=0; while read x; do n=$((n+1)); done < /tries; "
 
 
-def test_a_condition_is_asked_again_until_it_holds(site):
+def test_a_condition_is_evaluated_again_until_true(site):
     """The macro is a command that counts how often it was asked."""
     folder = site.folder / "site"
     for name, text in {
@@ -333,7 +333,7 @@ def test_without_retry_a_false_condition_skips(site):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_what_still_waits_at_max_wait_is_waiting_and_so_are_its_dependents(site, order):
+def test_steps_waiting_at_max_wait_and_their_dependents_are_waiting(site, order):
     code, steps = site.apply([
         never(retry={"interval": "1ms", "limit": 0}),
         {"name": "after", "test.ok": [], "require": [{"step": "later"}]},
@@ -349,7 +349,7 @@ def test_an_action_that_fails_is_repeated(site):
     assert site.read("tries") == "x\n" * 3
 
 
-def test_an_action_is_repeated_no_more_often_than_said(site):
+def test_an_action_is_repeated_up_to_its_limit(site):
     retry = {"retry": {"interval": "1ms", "limit": 2}}
     code, steps = site.apply([command("again", COUNT + "exit 9", runOptions=retry)])
     assert (code, steps["again"]["result"], steps["again"]["tries"]) == (1, "failed", 3)
@@ -362,7 +362,7 @@ def test_an_action_is_repeated_until_its_own_result_is_right(site):
     assert (code, steps["again"]["stdout"], steps["again"]["tries"]) == (0, "4\n", 4)
 
 
-def test_an_action_whose_until_never_holds_fails(site):
+def test_an_action_whose_until_never_becomes_true_fails(site):
     retry = {"retry": {"interval": "1ms", "limit": 2, "until": "step.StdOut == 'never'"}}
     code, steps = site.apply([command("again", COUNT + "echo $n", runOptions=retry)])
     assert (code, steps["again"]["result"]) == (1, "failed")
@@ -384,7 +384,7 @@ def test_success_judges_the_own_result_and_a_change_is_owed_all_the_same(site):
     assert site.read("log") == "reacted\n"
 
 
-def test_success_with_retry_only_asks_again(site):
+def test_success_with_retry_does_not_repeat_the_action(site):
     step = command("once", "echo x >> /tries")
     step["conditions"] = {"success": {"condition": "1 == 2",
                                       "retry": {"interval": "1ms", "limit": 3}}}  # fmt: skip
@@ -393,7 +393,7 @@ def test_success_with_retry_only_asks_again(site):
     assert site.read("tries") == "x\n"
 
 
-def test_continue_is_asked_after_success(site):
+def test_continue_is_evaluated_after_success(site):
     step = {"name": "gate", "test.ok": [], "conditions": {"continue": {"condition": "1 == 2"}}}
     code, steps = site.apply([step, {"name": "after", "test.ok": [],
                                      "require": [{"step": "gate"}]}])  # fmt: skip
@@ -418,7 +418,7 @@ def test_results_of_earlier_steps_are_variables(site, order):
     assert site.read("told") == "fortytwo\n0"
 
 
-def test_for_each_makes_one_step_of_each_item(site):
+def test_for_each_creates_one_step_per_item(site):
     code, steps = site.apply([
         {"name": "files", "forEach": {"one": 1, "two": 2},
          "file.managed": [{"name": "/{{ item.key }}"}, {"content": "{{ item.value }}"}]},
@@ -457,13 +457,13 @@ CODES = [
 
 
 @pytest.mark.parametrize(("actions", "plain", "detailed"), CODES)
-def test_exit_codes_tell_of_changes_when_asked(site, actions, plain, detailed):
+def test_detailed_exit_codes_report_changes(site, actions, plain, detailed):
     steps = [{"name": action, action: []} for action in actions]
     assert site.apply(steps)[0] == plain
     assert site.apply(steps, "--detailed-exitcode")[0] == detailed
 
 
-def test_nothing_for_this_node_is_told_by_the_exit_code(site):
+def test_the_exit_code_shows_that_nothing_matched_this_node(site):
     folder = site.folder / "site" / "jobs"
     folder.mkdir(parents=True)
     (folder / "base.yaml").write_text("jobs:\n  'elsewhere': [{name: web}]\n")
@@ -477,7 +477,7 @@ def test_nothing_for_this_node_is_told_by_the_exit_code(site):
 # --- Plans ------------------------------------------------------------------------------------
 
 
-def test_a_saved_plan_keeps_its_books_where_it_was_made_for(site):
+def test_a_saved_plan_uses_the_state_directory_it_was_made_for(site):
     """Not among those of this machine, over which an empty place is laid."""
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     lay = 'mount -t tmpfs tmpfs /var/lib && "$@" && ls /var/lib'

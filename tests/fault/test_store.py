@@ -98,7 +98,7 @@ def start(history, chance, count, env=None):
     )  # fmt: skip
 
 
-def test_killed_at_any_moment_no_acknowledged_write_is_lost(history):
+def test_killed_at_any_moment_the_store_loses_no_acknowledged_write(history):
     chance = random.Random(1)
     for _ in range(KILLS):
         running = start(history, chance, 0)
@@ -114,7 +114,7 @@ def test_killed_at_any_moment_no_acknowledged_write_is_lost(history):
     assert history.swaps > KILLS
 
 
-def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, storage_path):
+def test_killed_during_a_write_the_store_loses_no_acknowledged_write(history, storage_path):
     chance = random.Random(2)
     preload = {**os.environ, "LD_PRELOAD": str(storage_path)}
     preload["ASAN_OPTIONS"] = ":".join(
@@ -136,7 +136,7 @@ def test_killed_in_the_middle_of_a_write_no_acknowledged_write_is_lost(history, 
 @pytest.mark.parametrize("at, name", [(1, "store.db"), (2, "store.db"), (7, "store.db"),
                                       (60, "store.db"), (200, "store.db"), (1, "store.db$"),
                                       (2, "store.db$"), (9, "store.db$")])  # fmt: skip
-def test_a_failed_fsync_loses_nothing_and_ends_writing(tmp_path, history, storage_path, at, name):
+def test_a_failed_fsync_loses_nothing_and_stops_writing(tmp_path, history, storage_path, at, name):
     started = start(history, random.Random(3), 1)
     assert started.communicate() and started.returncode == 0
     env = {**os.environ, "LD_PRELOAD": str(storage_path), "ASAN_OPTIONS": "verify_asan_link_order=0",
@@ -153,7 +153,7 @@ exec "$2" full "$1/store" "$1/ballast"
 """
 
 
-def test_a_full_disk_fails_writes_only_and_only_as_long_as_it_is_full(tmp_path):
+def test_a_full_disk_fails_writes_only_while_it_is_full(tmp_path):
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     if subprocess.run([*unshare, "mount", "-t", "tmpfs", "tmpfs", tmp_path]).returncode != 0:
         pytest.fail("this test needs user and mount namespaces (unshare --user --mount)")

@@ -141,10 +141,10 @@ static void read_archive(Str text)
     audit_archive_reader_init(&whole);
     audit_archive_reader_init(&slow);
     bool ok =
-        audit_archive_reader_take(&whole, text, &err) && audit_archive_reader_finish(&whole, &err);
+        audit_archive_reader_feed(&whole, text, &err) && audit_archive_reader_finish(&whole, &err);
     bool same = true;
     for (size_t i = 0; same && i < text.len; i++) {
-        same = audit_archive_reader_take(&slow, str_slice(text, i, i + 1), &again);
+        same = audit_archive_reader_feed(&slow, str_slice(text, i, i + 1), &again);
     }
     same = same && audit_archive_reader_finish(&slow, &again);
     BUG_IF(same != ok || (!ok && (err.text[0] == '\0' || strcmp(err.text, again.text) != 0)));
@@ -154,7 +154,7 @@ static void read_archive(Str text)
         audit_archive_print(&whole.archive, &line);
         audit_archive_reader_clear(&slow);
         audit_archive_reader_init(&slow);
-        BUG_IF(!audit_archive_reader_take(&slow, buf_str(&line), &again));
+        BUG_IF(!audit_archive_reader_feed(&slow, buf_str(&line), &again));
         BUG_IF(slow.archive.first != whole.archive.first ||
                slow.archive.last != whole.archive.last ||
                strcmp(slow.archive.cluster, whole.archive.cluster) != 0 ||

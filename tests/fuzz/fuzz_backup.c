@@ -39,7 +39,7 @@ static bool read_file(Str file, size_t piece, Seen *seen, Error *err)
     *seen = (Seen){ 0 };
     backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, seen });
     while (file.len > 0) {
-        if (!backup_reader_take(&reader, str_slice(file, 0, piece), err)) {
+        if (!backup_reader_feed(&reader, str_slice(file, 0, piece), err)) {
             return false;
         }
         file = str_from_offset(file, piece);

@@ -34,23 +34,23 @@ static void read_node(Arena *arena, Str text)
     NodeEntry entry = { 0 };
     node_entry_read_session(&entry, text);
     StateEntry from = { .value = text, .mod_revision = 7 };
-    JoiningEntry asking;
-    joining_entry_read(arena, STR("web1"), &from, 0, &asking);
+    PendingEntry asking;
+    pending_entry_read(arena, STR("web1"), &from, 0, &asking);
     BUG_IF(strcmp(asking.record.name, "web1") != 0 && asking.error.len > 0);
 }
 
 static void read_joining(Arena *arena, Str text)
 {
     Buf printed = buf_make_in(arena, BUF_UNLIMITED), second = buf_make_in(arena, BUF_UNLIMITED);
-    JoiningRecord joining;
+    PendingRecord joining;
     Error err = { 0 };
-    if (!joining_record_read(arena, text, &joining, &err)) {
+    if (!pending_record_read(arena, text, &joining, &err)) {
         check_fault(&err);
         return;
     }
-    joining_record_print(&joining, &printed);
-    BUG_IF(!joining_record_read(arena, buf_str(&printed), &joining, &err));
-    joining_record_print(&joining, &second);
+    pending_record_print(&joining, &printed);
+    BUG_IF(!pending_record_read(arena, buf_str(&printed), &joining, &err));
+    pending_record_print(&joining, &second);
     BUG_IF(!str_eq(buf_str(&printed), buf_str(&second)));
 }
 

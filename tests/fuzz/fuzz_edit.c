@@ -32,7 +32,7 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
     for (size_t i = 0; i < rest.len; i++) {
         value[i] = value[i] == '^' ? '\n' : value[i];
     }
-    IniWish wish = {
+    IniRequest wish = {
         .section = section,
         .option = option,
         .value = str_from(value, rest.len),
@@ -44,7 +44,7 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
         .comments = has(letters, 'c') ? STR("#;") : STR_EMPTY,
     };
     Error err = { 0 };
-    if (!ini_wish_check(&wish, &err)) {
+    if (!ini_request_check(&wish, &err)) {
         BUG_IF(err.text[0] == '\0');
         return;
     }
@@ -58,7 +58,7 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
 static void edit_document(Arena *arena, Str letters, Str path, Str json, Str text)
 {
     const DocumentFormat *format = has(letters, 'j') ? &document_json : &document_yaml;
-    DocumentWish wish = { .absent = has(letters, 'a'), .value = value_missing() };
+    DocumentRequest wish = { .absent = has(letters, 'a'), .value = value_missing() };
     DocumentChange change, again;
     Error err = { 0 };
     Value steps = value_string(path);
@@ -68,7 +68,7 @@ static void edit_document(Arena *arena, Str letters, Str path, Str json, Str tex
     if (json.len > 0 && !json_parse_text(arena, json, NULL, &wish.value, &err)) {
         return;
     }
-    if (!data_path_parse(arena, steps, &wish.path, &err) || !document_wish_check(&wish, &err) ||
+    if (!data_path_parse(arena, steps, &wish.path, &err) || !document_request_check(&wish, &err) ||
         !document_edit(arena, format, STR("fuzz"), text, &wish, &change, &err)) {
         BUG_IF(err.text[0] == '\0');
         return;

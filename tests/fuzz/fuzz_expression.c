@@ -4,7 +4,7 @@
 
 #include "base/bug.h"
 #include "lang/json.h"
-#include "lang/template/native_describe.h"
+#include "lang/template/native.h"
 #include "lang/yaml.h"
 #include "template_world.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as what an extension module writes: a description, an answer to each question, the text
  * of a key and of a signature. Rows that are accepted are as good as built-in ones. */
 #include "base/bug.h"
-#include "modules/extension_answer.h"
+#include "modules/extension_response.h"
 #include "modules/signature.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_rows(&arena, &rows);
     }
     for (int op = 0; op < EXTENSION_OPS; op++) {
-        ExtensionAnswer answer;
-        bool read = extension_answer_read(&arena, text, (ExtensionOp)op, &answer, &err);
+        ExtensionResponse answer;
+        bool read = extension_response_read(&arena, text, (ExtensionOp)op, &answer, &err);
         BUG_IF(read && answer.state.len > EXTENSION_STATE_MAX);
         BUG_IF(read && answer.keeps != NULL && answer.keeps->len > EXTENSION_KEEPS_MAX);
     }

@@ -39,7 +39,7 @@ static void decode(Str bytes, size_t piece, Buf *out)
             }
         }
     }
-    buf_put_format(out, "inside %d", grpc_decoder_is_inside(&decoder));
+    buf_put_format(out, "inside %d", grpc_decoder_has_partial(&decoder));
 }
 
 static void check_texts(Str text)

@@ -63,7 +63,7 @@ static void pour(void *context)
     World *world = request->client->server->options.context;
     if (world->poured < POURED_MAX) {
         world->poured += sizeof zeros;
-        http_request_piece(request, str_from(zeros, sizeof zeros));
+        http_request_send_piece(request, str_from(zeros, sizeof zeros));
     }
 }
 
@@ -110,14 +110,14 @@ static void requested(void *context, HttpRequest *request)
         world->answered++;
         http_request_begin(request, 200, "text/plain", nothing, NULL);
         pour(request);
-        http_request_break(request);
+        http_request_abort(request);
     } else if (kind == 'l') {
         hold(world, request);
     } else {
         world->answered++;
         http_request_add_header(request, "Fuzz", STR("yes"));
-        http_request_answer(request, kind == 'n' ? 204 : 200, "text/plain",
-                            http_request_body(request));
+        http_request_respond(request, kind == 'n' ? 204 : 200, "text/plain",
+                             http_request_body(request));
     }
     /* Each lets the oldest of those go that wait. */
     for (uint32_t i = 0; kind == 'g' && i < HELD_MAX; i++) {
@@ -128,7 +128,7 @@ static void requested(void *context, HttpRequest *request)
             if (held->in_pieces) {
                 http_request_end(held);
             } else {
-                http_request_answer(held, 200, "text/plain", STR("late"));
+                http_request_respond(held, 200, "text/plain", STR("late"));
             }
             break;
         }

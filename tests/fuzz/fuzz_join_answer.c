@@ -72,7 +72,7 @@ static void read_target(Arena *arena, Str text)
         SshKey learned;
         BUG_IF(!ssh_trust_learned(arena, known, &learned, &err));
         BUG_IF(!ssh_key_same(&learned, &trust.keys[0]));
-        BUG_IF(ssh_trust_words(arena, &trust).len == 0);
+        BUG_IF(ssh_trust_text(arena, &trust).len == 0);
     } else {
         BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
     }

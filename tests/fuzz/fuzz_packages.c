@@ -1,12 +1,12 @@
 /* Any bytes as what package managers write and sites ask for. The first byte says for which reader
  * the rest is. Versions are compared in all orders, which must not contradict themselves. */
 #include "base/bug.h"
-#include "modules/pkg/apt_texts.h"
+#include "modules/pkg/apt_parse.h"
 #include "modules/pkg/blame.h"
 #include "modules/pkg/control.h"
-#include "modules/pkg/pacman_texts.h"
-#include "modules/pkg/rpm_texts.h"
-#include "modules/pkgrepo/key.h"
+#include "modules/pkg/pacman_parse.h"
+#include "modules/pkg/rpm_parse.h"
+#include "modules/pkgrepo/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,21 +22,21 @@ static void try_versions(Str text)
                                            { version_compare_rpm, true },
                                            { version_compare_alpm, true } };
     Str a = STR_EMPTY, b = STR_EMPTY;
-    VersionWish wish;
+    VersionSpec wish;
     Error err;
     str_split_next(&text, '\n', &a);
     str_split_next(&text, '\n', &b);
-    bool wished = version_wish_parse(text, &wish, &err);
+    bool wished = version_spec_parse(text, &wish, &err);
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         VersionCompare compare = orders[i].compare;
         BUG_IF(compare(a, a) != 0 || compare(b, b) != 0);
         /* pacman itself is not sure about separators and letters at the end. */
         BUG_IF(i < 2 && sign(compare(a, b)) != -sign(compare(b, a)));
         if (wished) {
-            bool accepts = version_wish_accepts(&wish, &orders[i], a);
-            BUG_IF(accepts && wish.pattern.len == 0 && version_wish_is_below(&wish, &orders[i], a));
+            bool accepts = version_spec_accepts(&wish, &orders[i], a);
+            BUG_IF(accepts && wish.pattern.len == 0 && version_spec_is_below(&wish, &orders[i], a));
             BUG_IF(wish.term_count == 1 && wish.terms[0].relation == VERSION_EQUAL &&
-                   !version_wish_accepts(&wish, &orders[i], wish.terms[0].version));
+                   !version_spec_accepts(&wish, &orders[i], wish.terms[0].version));
         }
     }
 }
@@ -171,8 +171,8 @@ static void try_key(Str text)
     arena_init(&arena, ARENA_UNLIMITED);
     RepoKey key, again;
     Error err;
-    if (repo_key_read(&arena, text, &key, &err)) {
-        BUG_IF(!repo_key_read(&arena, key.content, &again, &err));
+    if (repo_key_parse(&arena, text, &key, &err)) {
+        BUG_IF(!repo_key_parse(&arena, key.content, &again, &err));
         BUG_IF(key.armored != again.armored || !str_eq(key.content, again.content));
     }
 }

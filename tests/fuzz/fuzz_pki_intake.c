@@ -38,7 +38,7 @@ static void read_certificate(Arena *arena, const Certificate *read)
     if (!certificate_verify(one, one, USE_CLIENT, read->not_before_ms, &err)) {
         check_fault(&err);
     }
-    ShownPeer peer = peer_of_certificate(read);
+    PresentedPeer peer = peer_of_certificate(read);
     BUG_IF(peer_check(&peer, &rules, read->not_before_ms, &err) && !read->has_identity);
     Certificate *again;
     uint32_t count;

@@ -67,7 +67,7 @@ static void decide(const JoinRequest *request, Str rest)
 static void read_reply(Arena *arena, Str text)
 {
     JoinReply reply;
-    JoinGain gain;
+    JoinAdmission gain;
     Error err = { 0 };
     if (!join_reply_read(arena, text, &reply, &err)) {
         BUG_IF(err.text[0] == '\0');
@@ -75,7 +75,7 @@ static void read_reply(Arena *arena, Str text)
     }
     AUTO(P256Private) *key = NULL;
     BUG_IF(!p256_private_make(&key, &err));
-    JoinWish wish = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
+    JoinParams wish = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
     /* The key was made a moment ago: no certificate can be for it. */
     BUG_IF(join_reply_accept(arena, &reply, &wish, reply.nonce, &gain, &err));
     BUG_IF(err.text[0] == '\0');

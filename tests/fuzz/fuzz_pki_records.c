@@ -80,7 +80,7 @@ static void read_rotation(Arena *arena, Str text)
     rotation_plan(arena, &rotation, &node, 1, 0, &plan);
     BUG_IF(plan.moves && plan.wait_count > 0);
     Rotation turned;
-    (void)!rotation_turn_back(&rotation, 0, &turned, &err);
+    (void)!rotation_revert(&rotation, 0, &turned, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

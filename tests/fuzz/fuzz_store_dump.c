@@ -3,7 +3,7 @@
  * comes to the same end, and what was read is loaded into a store and dumped again as the same. */
 #include "base/bug.h"
 #include "store/dump.h"
-#include "store/dump_number.h"
+#include "store/dump_format.h"
 #include "store/dump_reader.h"
 #include "store/load.h"
 
@@ -87,10 +87,10 @@ static bool read_in(Str bytes, size_t piece, Seen *seen, Error *err)
     AUTO_CLEAR(StoreDumpReader) reader;
     *seen = (Seen){ 0 };
     store_dump_reader_init(&reader, &(StoreDumpSink){ take_head, take_record, seen });
-    while (bytes.len > 0 && !store_dump_reader_is_whole(&reader)) {
+    while (bytes.len > 0 && !store_dump_reader_is_complete(&reader)) {
         Str part = str_slice(bytes, 0, piece);
         bytes = str_from_offset(bytes, piece);
-        if (!store_dump_reader_take(&reader, &part, err)) {
+        if (!store_dump_reader_feed(&reader, &part, err)) {
             return false;
         }
         seen->left = part.len + bytes.len;

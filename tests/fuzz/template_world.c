@@ -293,7 +293,7 @@ void check_fault(const TemplateWorld *world, const Fault *fault)
     BUG_IF(fault->message.len == 0 && fault->class != FAULT_NOT_FOUND && fault->class != FAULT_KEY);
     BUG_IF(fault->line == 0 || fault->column == 0);
     const Source source = { .text = fault->template_text, .first_line = 1 };
-    BUG_IF(fault->line > source_place(&source, (uint32_t)fault->template_text.len).line);
+    BUG_IF(fault->line > source_location(&source, (uint32_t)fault->template_text.len).line);
     BUG_IF(fault->offset > fault->template_text.len);
     BUG_IF(fault->span > fault->template_text.len - fault->offset);
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {

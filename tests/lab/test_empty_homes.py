@@ -39,7 +39,7 @@ def test_homes_are_empty_and_the_project_stays(project):
     assert (project / "made").exists() and not os.path.exists("/tmp/gone")
 
 
-def test_what_downloads_need_stays(project, tmp_path_factory):
+def test_download_settings_are_kept(project, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "ca.pem").write_text("certificate")
     (elsewhere / ".npmrc").write_text("settings")

@@ -111,7 +111,7 @@ with hosts.Lab() as lab:
 """
 
 
-def test_host_has_no_capability_that_reaches_the_machine():
+def test_host_has_no_capability_over_the_machine():
     """Only looked at, never tried: where it would be possible, trying would do it."""
     forbidden = set(kernel.FORBIDDEN_CAPABILITIES.values())
     own = kernel.read_capabilities(pathlib.Path("/proc/self/status").read_text())
@@ -157,7 +157,7 @@ def test_host_of_the_machine_has_nothing_that_was_left_there(light):
 
 
 @pytest.mark.parametrize("make", ["light", "systemd"])
-def test_snapshot_shows_exactly_what_changed(request, make):
+def test_snapshot_shows_exactly_the_changes(request, make):
     host = request.getfixturevalue(make)()
     before = host.snapshot()
     strict = host.snapshot(times=True)
@@ -234,7 +234,7 @@ def test_site_of_several_files(light):
     assert host.read("/srv/page") == "hello"
 
 
-def test_command_that_takes_too_long_is_ended_with_all_it_started(light):
+def test_command_that_times_out_is_killed_with_its_children(light):
     host = light()
     with pytest.raises(hosts.CommandFailed, match="longer than"):
         host.run("echo begun; sleep 1000 | sleep 1000", timeout=1)
@@ -242,7 +242,7 @@ def test_command_that_takes_too_long_is_ended_with_all_it_started(light):
     host.wait_for(lambda: host.run(["ps", "-e", "-o", "comm="]).out.split("\n") == alone)
 
 
-def test_failed_command_tells_what_it_said(light):
+def test_failed_command_shows_its_output(light):
     with pytest.raises(hosts.CommandFailed, match="(?s)ended with 3.*oh no"):
         light().run("echo oh no >&2; exit 3")
 

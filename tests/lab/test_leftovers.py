@@ -73,7 +73,7 @@ def test_nothing_is_left(end):
         assert [found for found in new if "lab" in found or "nspawn" in found] == [], path
 
 
-def test_killed_keeper_takes_all_hosts_with_it():
+def test_killed_keeper_stops_all_hosts():
     with pytest.raises(hosts.LabError):
         with hosts.Lab() as lab:
             host = lab.light()
@@ -93,7 +93,7 @@ def test_groups_of_a_killed_keeper_are_swept_by_the_next():
         assert cgroups_of(f"eden-lab-{dead.pid}") == []
 
 
-def test_closed_host_is_gone_at_once(lab):
+def test_closed_host_is_removed_immediately(lab):
     host = lab.systemd()
     space = os.readlink(f"/proc/{host.pid}/ns/pid")
     host.close()
@@ -111,7 +111,7 @@ truncate -s 1M /srv/other && losetup --find --show /srv/other
 
 
 @pytest.mark.parametrize("kind", [hosts.LightHost, hosts.SystemdHost])
-def test_swap_and_loop_devices_go_with_the_host(lab, kind):
+def test_swap_and_loop_devices_are_removed_with_the_host(lab, kind):
     def in_use():
         swaps = pathlib.Path("/proc/swaps").read_text().splitlines()[1:]
         return swaps + glob.glob("/sys/block/loop1[0-9][0-9][0-9]")

@@ -9,7 +9,7 @@ QUIET = "DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
 
 @pytest.mark.parametrize("root", ["bookworm", "trixie"])
 @pytest.mark.parametrize("source", ["apt", "apt-signed"])
-def test_apt_installs_versions_with_what_they_need(light, root, source):
+def test_apt_installs_versions_with_their_dependencies(light, root, source):
     host = light(root, repos=True)
     repos.use(host, source)
     host.run(f"{QUIET} install lab-hello=1.0")
@@ -21,7 +21,7 @@ def test_apt_installs_versions_with_what_they_need(light, root, source):
     assert host.run(f"{QUIET} install lab-impossible", check=False).returncode == 100
 
 
-def test_repository_behind_http_signed_by_another_key_is_refused(light):
+def test_http_repository_signed_by_another_key_is_rejected(light):
     server, host = light(repos=True), light(repos=True)
     server.serve(f"{repos.PLACE}/apt-signed", 80, log="/tmp/requests")
     repos.use(host, "apt-signed", f"http://{server.address}/")
@@ -81,7 +81,7 @@ def test_large_package_fills_a_small_disk(light):
     assert int(host.run(f"stat -c %s {repos.PLACE}/apt/lab-large_1.0_all.deb").out) < 1_000_000
 
 
-def test_slow_package_holds_the_lock_until_it_may_go_on(light):
+def test_slow_package_holds_the_lock_until_released(light):
     host = light(repos=True)
     repos.use(host, "apt")
     installing = host.popen(f"{QUIET} install lab-slow")

@@ -85,7 +85,7 @@ static void echo_back(HttpRequest *request)
     buf_put(&text, STR("\n"));
     buf_put(&text, http_request_body(request));
     http_request_add_header(request, "Eden-Test", STR("yes"));
-    http_request_answer(request, 200, "text/plain", buf_str(&text));
+    http_request_respond(request, 200, "text/plain", buf_str(&text));
     buf_clear(&text);
 }
 
@@ -96,7 +96,7 @@ static void give(void *context)
     size_t count = held->left < PIECE ? held->left : PIECE;
     held->left -= count;
     if (count > 0) {
-        http_request_piece(held->request, str_from(letters, count));
+        http_request_send_piece(held->request, str_from(letters, count));
     } else {
         HttpRequest *request = held->request;
         held_free(held);
@@ -111,7 +111,7 @@ static void nothing(void *context)
 static void give_bytes(HttpRequest *request, uint64_t count)
 {
     char *bytes = calloc(1, count + 1);
-    http_request_answer(request, 200, "application/octet-stream", str_from(bytes, count));
+    http_request_respond(request, 200, "application/octet-stream", str_from(bytes, count));
     free(bytes);
 }
 
@@ -122,7 +122,7 @@ static void tell_stats(Echo *echo, HttpRequest *request)
     snprintf(text, sizeof text,
              "{\"requests\":%u,\"gone\":%u,\"held\":%u,\"standing\":%u,\"opening\":%u}",
              echo->requests, echo->gone, echo->held, door.standing, door.opening);
-    http_request_answer(request, 200, "application/json", str_from_c(text));
+    http_request_respond(request, 200, "application/json", str_from_c(text));
 }
 
 static void requested(void *context, HttpRequest *request)
@@ -149,15 +149,15 @@ static void requested(void *context, HttpRequest *request)
     } else if (str_eq_c(head->path, "/stays")) {
         held_new(echo, request)->in_pieces = true;
         http_request_begin(request, 200, "text/plain", nothing, NULL);
-        http_request_piece(request, STR("first"));
+        http_request_send_piece(request, STR("first"));
     } else if (str_eq_c(head->path, "/broken")) {
         http_request_begin(request, 200, "text/plain", nothing, NULL);
-        http_request_piece(request, STR("first"));
-        http_request_break(request);
+        http_request_send_piece(request, STR("first"));
+        http_request_abort(request);
     } else if (str_eq_c(head->path, "/hold")) {
         held_new(echo, request);
     } else {
-        http_request_answer(request, 404, "text/plain", STR("not here"));
+        http_request_respond(request, 404, "text/plain", STR("not here"));
     }
 }
 
@@ -275,7 +275,7 @@ static void answer_held(Echo *echo)
     while (echo->first != NULL) {
         HttpRequest *request = echo->first->request;
         held_free(echo->first);
-        http_request_answer(request, 200, "text/plain", STR("late"));
+        http_request_respond(request, 200, "text/plain", STR("late"));
     }
 }
 

@@ -89,7 +89,7 @@ def test_noise_after_the_handshake(start_server, start):
     frames.frame(frames.WINDOW, 0, 0, b"\x7f\xff\xff\xff") * 2,
 ], ids=["oversized", "settings", "ping", "window", "continuation", "even stream", "hpack",
         "window overflow"])
-def test_frames_against_the_rules_end_the_connection(start_server, last):
+def test_invalid_frames_close_the_connection(start_server, last):
     server = start_server()
     with hello(server) as connection:
         connection.sendall(last)
@@ -107,7 +107,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_floods_of_frames_end_the_connection(start_server, name):
+def test_frame_floods_close_the_connection(start_server, name):
     server = start_server()
     with hello(server) as connection:
         connection.sendall(frames.request(1, "Chat"))
@@ -121,7 +121,7 @@ def test_floods_of_frames_end_the_connection(start_server, name):
     assert are_gone(server)
 
 
-def test_frames_of_no_known_kind_are_passed_over(start_server):
+def test_unknown_frame_types_are_ignored(start_server):
     """As the standard wants it; they cost no more than their bytes."""
     server = start_server()
     with server.connect() as connection:
@@ -133,7 +133,7 @@ def test_frames_of_no_known_kind_are_passed_over(start_server):
         assert got[3][5:] == b"fine"
 
 
-def test_rapid_resets_end_the_connection(start_server):
+def test_rapid_resets_close_the_connection(start_server):
     server = start_server()
     with hello(server) as connection:
         reset = struct.pack(">I", 8)
@@ -151,7 +151,7 @@ def test_rapid_resets_end_the_connection(start_server):
     assert known["waiting"] == 0
 
 
-def test_an_endless_header_block_ends_the_connection(start_server):
+def test_an_endless_header_block_closes_the_connection(start_server):
     server = start_server()
     with hello(server) as connection:
         part = frames.field("x-a", "y" * 100) * 100
@@ -165,7 +165,7 @@ def test_an_endless_header_block_ends_the_connection(start_server):
     assert is_served(server)
 
 
-def test_those_who_stand_in_the_door_give_way(start_server):
+def test_connections_stuck_in_the_handshake_are_dropped(start_server):
     """Many connect and say nothing; there is room for few at a time."""
     server = start_server(opening_max=10, grace_ms=50, opening_ms=60000)
     idle = [server.connect_raw() for _ in range(50)]
@@ -185,7 +185,7 @@ def test_a_handshake_has_its_time(start_server):
     assert stats(server)["failed"] == 2
 
 
-def test_a_peer_that_says_nothing_is_not_kept(start_server):
+def test_a_silent_peer_is_disconnected(start_server):
     server = start_server(ping_ms=300)
     with server.connect() as silent, hello(server) as halting, hello(server) as deaf:
         # Half a frame, and one who does not answer pings.
@@ -197,7 +197,7 @@ def test_a_peer_that_says_nothing_is_not_kept(start_server):
     assert are_gone(server)
 
 
-def test_one_origin_gets_no_more_than_its_share(start_server):
+def test_one_origin_gets_only_its_share(start_server):
     server = start_server(per_origin_max=5)
     mine = [hello(server) for _ in range(5)]
     with pytest.raises((ConnectionError, ssl.SSLError)):
@@ -211,7 +211,7 @@ def test_one_origin_gets_no_more_than_its_share(start_server):
         connection.close()
 
 
-def test_who_does_not_read_costs_little(start_server):
+def test_a_peer_that_does_not_read_costs_little(start_server):
     """Four ask for ten gigabytes each and take nothing of it."""
     server = start_server()
     assert is_served(server)
@@ -232,7 +232,7 @@ def test_who_does_not_read_costs_little(start_server):
         connection.close()
 
 
-def test_promised_messages_cost_what_has_come(start_server):
+def test_announced_messages_cost_only_what_has_arrived(start_server):
     """A thousand streams say that a megabyte follows."""
     server = start_server()
     assert is_served(server)

@@ -34,7 +34,7 @@ def test_the_protocol_is_the_better_one_of_both(server):
         server.connect(["h3"]).recv(1)
 
 
-def test_without_alpn_nobody_speaks_http2(server):
+def test_without_alpn_http2_is_not_used(server):
     for way in (lambda: server.connect(None), server.connect_raw):
         with way() as connection:
             connection.sendall(frames.HELLO + h2.get(1))
@@ -61,7 +61,7 @@ def test_requests_are_answered(server):
     assert client.goaway == []
 
 
-def test_a_head_has_no_body(server):
+def test_a_head_response_has_no_body(server):
     client = server.client()
     client.send(h2.headers(1, h2.block(method="HEAD", path="/bytes?1000")),
                 h2.headers(3, h2.block(method="HEAD", path="/pieces?30000")),
@@ -71,7 +71,7 @@ def test_a_head_has_no_body(server):
         assert (answer.status, answer.body) == (status, b"")
 
 
-def test_an_answer_comes_in_pieces(server):
+def test_a_response_arrives_in_pieces(server):
     client = server.client(window=1 << 20)
     client.send(h2.window(0, 1 << 20))
     assert len(client.ask(1, "/pieces?300000").body) == 300000
@@ -82,14 +82,14 @@ def test_an_answer_comes_in_pieces(server):
     server.wait_for(gone=1)
 
 
-def test_an_answer_that_is_broken_off_is_none(server):
+def test_an_aborted_response_is_detected(server):
     client = server.client()
     answer = client.ask(1, "/broken")
     assert (answer.ended, answer.code) == (False, h2.INTERNAL_ERROR)
     assert client.ask(3).status == 200
 
 
-def test_a_body_may_need_a_word_first(server):
+def test_expect_continue_is_supported(server):
     client = server.client()
     client.send(h2.headers(1, h2.block(("expect", "100-continue"), method="POST"), END_HEADERS))
     client.until(lambda: client.answer(1).informed == [100])
@@ -97,7 +97,7 @@ def test_a_body_may_need_a_word_first(server):
     assert client.finish(1).body.endswith(b"\n\nnow")
 
 
-def test_a_block_may_come_in_parts(server):
+def test_a_header_block_may_be_split(server):
     client = server.client()
     whole = h2.block(("x-y", "z" * 300))
     client.send(h2.headers(1, whole[:7], END_STREAM), frame(CONTINUATION, 0, 1, whole[7:50]),
@@ -114,13 +114,13 @@ def test_padding_and_priorities_change_nothing(server):
     assert client.finish(1).body.endswith(b"\n\nbody")
 
 
-def test_frames_of_no_known_kind_are_passed_over(server):
+def test_unknown_frame_types_are_ignored(server):
     client = server.client()
     client.send(frame(0x77, 0xff, 5, b"x" * 100) * 2000, h2.get(1))
     assert client.finish(1).status == 200
 
 
-def test_large_bodies_wait_for_one_another(server):
+def test_large_bodies_are_processed_one_at_a_time(server):
     """More at a time than there is room for: all get through."""
     client = server.client(window=BODY_MAX * 2)
     client.send(h2.window(0, BODY_MAX * 20))
@@ -142,7 +142,7 @@ def test_a_small_body_does_not_wait_for_a_large_one(server):
     assert not client.answer(1).is_over()
 
 
-def test_a_window_may_be_as_small_as_it_likes(server):
+def test_any_small_window_works(server):
     client = server.client(window=1)
     client.send(h2.get(1, "/bytes?300"))
     while not client.answer(1).is_over():
@@ -152,7 +152,7 @@ def test_a_window_may_be_as_small_as_it_likes(server):
     assert len(client.answer(1).body) == 300
 
 
-def test_a_window_may_shrink_below_nothing(server):
+def test_a_window_may_become_negative(server):
     client = server.client(window=100)
     client.send(h2.get(1, "/bytes?1000"))
     client.until(lambda: len(client.answer(1).body) == 100)
@@ -226,7 +226,7 @@ def is_refused(answer, code=h2.PROTOCOL_ERROR):
 
 
 @pytest.mark.parametrize("name", BAD_BLOCKS)
-def test_a_head_that_is_none_is_refused(server, name):
+def test_an_invalid_head_is_rejected(server, name):
     client = server.client()
     client.send(h2.headers(1, BAD_BLOCKS[name]))
     assert is_refused(client.finish(1)), vars(client.answer(1))
@@ -251,7 +251,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize("name", BAD_BODIES)
-def test_a_body_that_is_none_is_refused(server, name):
+def test_an_invalid_body_is_rejected(server, name):
     client = server.client()
     client.send(BAD_BODIES[name])
     assert is_refused(client.finish(1)), vars(client.answer(1))
@@ -273,7 +273,7 @@ def test_too_many_headers_are_refused(server, fields):
     assert client.ask(3).status == 200
 
 
-def test_as_many_headers_as_may_be_are_taken(server):
+def test_the_maximum_number_of_headers_is_accepted(server):
     client = server.client()
     assert client.ask(1, "/echo", *[(f"x-{i}", "y") for i in range(63)]).status == 200
 
@@ -307,7 +307,7 @@ STREAM_ERRORS = {
 
 
 @pytest.mark.parametrize("name", STREAM_ERRORS)
-def test_some_faults_end_the_stream(server, name):
+def test_some_errors_reset_only_the_stream(server, name):
     last, code = STREAM_ERRORS[name]
     client = server.client()
     client.send(h2.get(1, "/stays"), last)
@@ -362,7 +362,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_frames_against_the_rules_end_the_connection(server, name):
+def test_invalid_frames_close_the_connection(server, name):
     client = server.client()
     client.send(FAULTS[name])
     goaway = client.until_closed()
@@ -384,7 +384,7 @@ def test_a_stream_is_used_once(server, stream):
                                    frames.PREFACE[:-2] + b"xx", frames.PREFACE + h2.get(1),
                                    b"\0" * 100],
                          ids=["HTTP/1.1", "nearly", "without settings", "nothing"])
-def test_a_bad_preface_ends_the_connection(server, first):
+def test_a_bad_preface_closes_the_connection(server, first):
     with server.connect() as connection:
         connection.sendall(first)
         kinds = [one[0] for one in frames.Reader(connection).until_end()]
@@ -393,7 +393,7 @@ def test_a_bad_preface_ends_the_connection(server, first):
     assert server.stats()["requests"] == 1
 
 
-def test_there_are_a_hundred_streams_and_no_more(server):
+def test_at_most_a_hundred_streams_are_open(server):
     client = server.client(ack=False)
     client.send(*[h2.get(stream, "/stays") for stream in range(1, 400, 2)])
     refused = [stream for stream in range(1, 400, 2)
@@ -412,7 +412,7 @@ def test_there_are_a_hundred_streams_and_no_more(server):
 # --- The end -----------------------------------------------------------------------------------------
 
 
-def test_a_server_that_stops_says_so(start_http):
+def test_a_stopping_server_sends_goaway(start_http):
     server = start_http(body_max=BODY_MAX)
     client, idle = server.client(), server.client()
     assert idle.ask(1).status == 200
@@ -429,7 +429,7 @@ def test_a_server_that_stops_says_so(start_http):
     assert set(idle.until_closed()) == {h2.NO_ERROR}
 
 
-def test_who_leaves_is_not_answered(server):
+def test_a_disconnected_client_gets_no_response(server):
     client = server.client()
     client.send(h2.get(1, "/hold"), h2.get(3, "/stays"), h2.get(5, "/hold"))
     server.wait_for(held=3)

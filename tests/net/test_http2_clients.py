@@ -50,7 +50,7 @@ def test_curl_sends_large_bodies(curl, tmp_path):
     assert curl("/echo", *send)[1] == "2 413"
 
 
-def test_curl_takes_answers_in_pieces(curl):
+def test_curl_receives_streamed_responses(curl):
     code, about, came = curl("/pieces?5000000", "--http2")
     assert (code, about, len(came)) == (0, "2 200", 5000000)
     assert curl("/broken", "--http2")[0] == 92  # an error on the stream

@@ -31,7 +31,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_floods_of_frames_end_the_connection(start_http, name):
+def test_frame_floods_close_the_connection(start_http, name):
     server = start_http()
     healthy = server.client()
     client = server.client()
@@ -60,7 +60,7 @@ def bad_requests(first):
 
 
 @pytest.mark.parametrize("make", [requests_and_resets, requests_and_faults, bad_requests])
-def test_rapid_resets_end_the_connection(start_http, make):
+def test_rapid_resets_close_the_connection(start_http, make):
     server = start_http()
     healthy = server.client()
     client = server.client()
@@ -74,7 +74,7 @@ def test_rapid_resets_end_the_connection(start_http, make):
     assert healthy.ask(1).status == 200
 
 
-def test_an_endless_header_block_ends_the_connection(start_http):
+def test_an_endless_header_block_closes_the_connection(start_http):
     server = start_http()
     client = server.client()
     client.send(h2.headers(1, h2.block(), END_STREAM))
@@ -101,7 +101,7 @@ def test_a_bomb_of_headers_does_not_unfold(start_http):
     assert server.is_served()
 
 
-def test_who_takes_nothing_is_given_up(start_http):
+def test_a_client_that_reads_nothing_is_disconnected(start_http):
     """Neither a window of nothing nor a socket that nobody reads keeps an answer for ever."""
     server = start_http(idle_ms=400)
     client = server.client(window=0)
@@ -116,7 +116,7 @@ def test_who_takes_nothing_is_given_up(start_http):
     assert server.is_served()
 
 
-def test_who_takes_something_is_waited_for(start_http):
+def test_a_slow_reader_is_not_disconnected(start_http):
     server = start_http(idle_ms=1500)
     client = server.client(window=1)
     client.send(h2.get(1, "/bytes?20"))
@@ -144,7 +144,7 @@ def test_a_request_has_its_time(start_http):
     assert server.is_served()
 
 
-def test_who_asks_for_nothing_leaves(start_http):
+def test_an_idle_client_is_disconnected(start_http):
     server = start_http(idle_ms=300)
     client = server.client()
     assert client.ask(1).status == 200
@@ -152,7 +152,7 @@ def test_who_asks_for_nothing_leaves(start_http):
     server.wait_for(standing=0)
 
 
-def test_answers_that_nobody_takes_cost_little(start_http):
+def test_unread_responses_cost_little(start_http):
     """Twenty ask for a hundred megabytes each and take nothing of it."""
     server = start_http()
     assert server.is_served()
@@ -189,7 +189,7 @@ def test_answers_of_all_together_have_a_limit(start_http):
     assert 3 <= sum(len(client.answer(1).body) == MB for client in standing) <= 4
 
 
-def test_requests_have_their_turn(start_http):
+def test_requests_are_served_fairly(start_http):
     """One connection does not keep more at work than a few."""
     server = start_http()
     client = server.client()
@@ -201,7 +201,7 @@ def test_requests_have_their_turn(start_http):
 
 
 @pytest.mark.parametrize("ack", [True, False], ids=["with windows", "without"])
-def test_bodies_without_an_end_cost_little(start_http, ack):
+def test_endless_bodies_cost_little(start_http, ack):
     """Ten send a hundred bodies each, as far as windows go: or farther, as if they knew of none."""
     server = start_http(body_max=BODY_MAX)
     assert server.is_served()

@@ -42,7 +42,7 @@ def test_every_kind_of_call_is_answered(server, client, unix):
     assert known["connections"] == 1
 
 
-def test_statuses_arrive_with_their_texts(server, client):
+def test_statuses_arrive_with_their_messages(server, client):
     done = client(
         server,
         [
@@ -60,7 +60,7 @@ def test_statuses_arrive_with_their_texts(server, client):
     ]
 
 
-def test_a_deadline_ends_the_call_on_both_sides(server, client):
+def test_a_deadline_cancels_the_call_on_both_sides(server, client):
     _, expired, known = client(
         server,
         [
@@ -74,7 +74,7 @@ def test_a_deadline_ends_the_call_on_both_sides(server, client):
     assert known["cancelled"] + known["expired"] == 1
 
 
-def test_a_cancelled_call_ends_at_the_server(server, client):
+def test_a_canceled_call_is_canceled_on_the_server(server, client):
     cancelled, partly, known = client(
         server,
         [
@@ -89,7 +89,7 @@ def test_a_cancelled_call_ends_at_the_server(server, client):
     assert known["cancelled"] == 2
 
 
-def test_what_is_too_large_is_refused_and_the_rest_goes_on(server, client):
+def test_a_too_large_message_is_rejected_and_others_continue(server, client):
     large, too_large, headers, fine = client(
         server,
         [

@@ -63,7 +63,7 @@ def test_a_cluster_runs_and_its_server_is_up_at_once(server):
     server.wait_for(lambda: alive(server), what="the node of the server")
     assert server.run(["eden", "doctor"], check=False).returncode == 0
     assert "session with" in show(server, "eden", "StatusText")
-    assert "listens on ports" in show(server, "eden-server", "StatusText")
+    assert "listening on ports" in show(server, "eden-server", "StatusText")
     for unit in ("eden", "eden-server"):
         assert show(server, unit, "StartLimitIntervalUSec") == "0", "it would be given up"
     for unit, seconds in (("eden", "1min"), ("eden-server", "30s")):
@@ -88,7 +88,7 @@ def test_the_server_is_locked_in(server):
     server.run("systemd-analyze security --threshold=30 eden-server.service")
 
 
-def test_a_daemon_that_hangs_is_started_anew(server):
+def test_a_hanging_daemon_is_restarted(server):
     for unit in ("eden", "eden-server"):
         server.write(f"/run/systemd/system/{unit}.service.d/soon.conf",
                      "[Service]\nWatchdogSec=2\nTimeoutAbortSec=1\n")
@@ -110,7 +110,7 @@ def test_a_daemon_that_hangs_is_started_anew(server):
     server.wait_for(lambda: alive(server), what="the node of the server")
 
 
-def test_options_of_the_conffile_count_and_an_upgrade_keeps_them(server):
+def test_options_of_the_conffile_apply_and_survive_an_upgrade(server):
     server.run("""echo 'EDEN_SERVER_OPTIONS="--log-level debug"' >> /etc/default/eden""")
     server.run("systemctl restart eden")
     pid = show(server, "eden-server", "MainPID")
@@ -130,7 +130,7 @@ def test_stopped_daemons_stay_stopped_in_an_upgrade(server):
         "inactive", "inactive"]  # fmt: skip
 
 
-def test_removed_and_installed_again_it_goes_on(server):
+def test_reinstalled_after_removal_it_continues(server):
     server.run("systemctl start eden && eden put /kept yes")
     server.run("dpkg -r eden")
     assert server.run("pgrep -f 'eden (agent|serve)'", check=False).returncode == 1
@@ -141,7 +141,7 @@ def test_removed_and_installed_again_it_goes_on(server):
     assert server.run("systemctl is-enabled eden").out == "enabled"
 
 
-def test_purging_leaves_the_cluster_and_what_is_documented(server):
+def test_purging_leaves_the_cluster_and_the_documented_files(server):
     done = server.run("dpkg --purge eden")
     assert "/var/lib/eden/server holds the CA and the store of a cluster" in done.stderr
     assert server.exists("/var/lib/eden/server/ca.pem")
@@ -175,7 +175,7 @@ def test_a_purged_node_leaves_nothing(installed):
 
 
 @pytest.mark.parametrize("place", ["/run/eden", "/run/eden/server", "/var/lib/eden"])
-def test_purging_goes_on_where_something_is_in_use(light, packages, place):
+def test_purging_continues_if_something_is_in_use(light, packages, place):
     host = light("bookworm", layers=[packages])
     host.run("rm /usr/local/bin/eden && dpkg -i /srv/eden.deb")
     host.run("mkdir -p /var/lib/eden/agent && echo secret > /var/lib/eden/agent/node.pem")

@@ -42,7 +42,7 @@ def found(host):
 
 
 @pytest.mark.parametrize("root", ["bookworm", "trixie"])
-def test_an_upgrade_from_below_the_agent_gets_to_its_end(installed, root):
+def test_an_upgrade_started_by_the_agent_completes(installed, root):
     host = found(installed(root))
     old = {unit: show(host, unit, "MainPID") for unit in ("eden", "eden-server")}
     host.run("mkfifo /tmp/more")
@@ -64,7 +64,7 @@ def test_an_upgrade_from_below_the_agent_gets_to_its_end(installed, root):
     assert host.run("dpkg -V eden").out == ""
 
 
-def test_a_removal_from_below_the_agent_ends_it_afterwards(installed):
+def test_a_removal_started_by_the_agent_stops_it_afterwards(installed):
     host = found(installed("trixie"))
     host.run(ENTER + "exec dpkg -r eden")
     assert host.run("dpkg-query -W -f '${Status}' eden").out == "deinstall ok config-files"

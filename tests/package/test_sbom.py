@@ -45,7 +45,7 @@ def static_sbom(static_link):
     return tool.document(BUILD, "0.1.0", place / "eden", command)
 
 
-def test_it_has_what_spdx_wants(sbom):
+def test_it_has_the_fields_spdx_requires(sbom):
     assert sbom["spdxVersion"] == "SPDX-2.3" and sbom["dataLicense"] == "CC0-1.0"
     assert sbom["SPDXID"] == "SPDXRef-DOCUMENT" and sbom["name"]
     assert re.fullmatch(r"[a-z]+:[^#\s]+", sbom["documentNamespace"])
@@ -110,7 +110,7 @@ def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
     assert {name: listed.get(name) for name in there} == there
 
 
-def test_it_lists_what_is_in_the_portable_program_and_nothing_else(static_sbom, static_link):
+def test_it_lists_exactly_what_is_in_the_portable_program(static_sbom, static_link):
     _, place = static_link
     placed = (place / "map").read_text().partition("Linker script and memory map")[2]
     # What has got an address and a length in the program.
@@ -152,7 +152,7 @@ def test_it_lists_the_pages_that_are_inside(sbom, unpacked):
     assert {name: listed.get(name) for name in told} == told
 
 
-def test_the_same_program_makes_the_same_package(deb, tmp_path):
+def test_the_same_program_gives_the_same_package(deb, tmp_path):
     again = tool("make-deb", BUILD, tmp_path)
     assert again.read_bytes() == deb.read_bytes()
 

@@ -129,7 +129,7 @@ static bool run_verify(Tool *tool, Error *err)
         .cluster = str_from_offset(ca.chain.items[0].subject, strlen("CN=eden ")),
         .revoked = &nobody,
     };
-    ShownPeer peer = peer_of_certificate(chain);
+    PresentedPeer peer = peer_of_certificate(chain);
     if (!peer_check(&peer, &rules, tool->now_ms, err)) {
         return false;
     }
@@ -199,7 +199,7 @@ static bool run_join(Tool *tool, Error *err)
 {
     AUTO(P256Private) *key = NULL;
     AUTO_CLEAR(Token) token = { 0 };
-    JoinWish wish = { .name = arg(tool, 0), .now_ms = tool->now_ms };
+    JoinParams wish = { .name = arg(tool, 0), .now_ms = tool->now_ms };
     Str text, message;
     char nonce[JOIN_NONCE_TEXT + 1];
     if (tool->arg_count > 2) {

@@ -36,7 +36,7 @@ def extensions(openssl, certificate):
     return {name: (bool(critical), value.strip()) for name, critical, value in found}
 
 
-def test_ca_is_what_it_should_be(openssl, cluster):
+def test_ca_has_the_documented_form(openssl, cluster):
     assert openssl("x509", "-noout", "-subject", "-issuer", text=cluster.ca) == (
         "subject=CN = eden home\nissuer=CN = eden home\n"
     )
@@ -55,13 +55,13 @@ def test_ca_is_what_it_should_be(openssl, cluster):
     assert verify(openssl, cluster, cluster.ca).endswith(": OK\n")
 
 
-def test_ca_key_is_for_its_owner_alone(cluster):
+def test_only_the_owner_can_read_the_ca_key(cluster):
     mode = stat.S_IMODE((cluster.folder / "ca.pem").stat().st_mode)
     assert mode == 0o600
     assert stat.S_IMODE(cluster.folder.stat().st_mode) == 0o700
 
 
-def test_certificate_of_a_node_is_what_it_should_be(openssl, cluster, key):
+def test_node_certificate_has_the_documented_form(openssl, cluster, key):
     made = cluster("node", "web1", text=cluster("csr", text=key))
     found = extensions(openssl, made)
     assert found["X509v3 Subject Alternative Name"] == (False, "URI:eden://home/node/web1")
@@ -121,7 +121,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("wish", HOSTILE)
-def test_wishes_of_a_request_are_not_heard(openssl, cluster, key, wish):
+def test_extensions_in_a_request_are_ignored(openssl, cluster, key, wish):
     hostile = request(openssl, key, *HOSTILE[wish], name="/O=eden/CN=eden home")
     made = cluster("node", "web1", text=hostile)
     plain = cluster("node", "web1", text=cluster("csr", text=key))
@@ -164,19 +164,19 @@ def test_requests_with_other_keys_are_refused(openssl, cluster, kind, why):
     "name",
     ["Web1", "web1.", ".", "..", "../web1", "web1/..", "-web1", "w\u0435b1", "web 1", "a" * 64, ""],
 )
-def test_tricky_names_get_no_certificate(cluster, key, name):
+def test_invalid_names_get_no_certificate(cluster, key, name):
     with pytest.raises(Refused, match="invalid node name"):
         cluster("node", name, text=cluster("csr", text=key))
 
 
-def test_pin_is_what_openssl_computes(openssl, cluster, tmp_path):
+def test_pin_matches_openssl(openssl, cluster, tmp_path):
     openssl("x509", "-noout", "-pubkey", "-out", "@pub.pem", text=cluster.ca)
     openssl("pkey", "-pubin", "-in", "@pub.pem", "-outform", "DER", "-out", "@pub.der")
     digest = openssl("dgst", "-sha256", "-r", "@pub.der").split()[0]
     assert cluster("pin", text=cluster.ca) == f"sha256:{digest}\n"
 
 
-def test_certificate_of_another_ca_is_refused_by_both(openssl, cluster, key):
+def test_certificate_of_another_ca_is_rejected_by_both(openssl, cluster, key):
     other = cluster("ca", "home", "other.pem")
     made = cluster("node", "web1", "", "", "other.pem", text=cluster("csr", text=key))
     assert verify(openssl, cluster, made, ca=other).endswith(": OK\n")
@@ -199,7 +199,7 @@ def test_cross_signed_ca_leads_from_the_old_to_the_new(openssl, cluster, key):
     assert cluster("verify", "server", text=made + cross).startswith("web1 ")
 
 
-def test_serving_certificate_is_for_its_names_only(openssl, cluster, key):
+def test_serving_certificate_is_valid_for_its_names_only(openssl, cluster, key):
     made = cluster("serving", "API.example.com", "10.0.0.7", "2001:db8::7",
                    text=cluster("csr", text=key))  # fmt: skip
     found = extensions(openssl, made)
@@ -273,7 +273,7 @@ authorityKeyIdentifier=keyid
         ("extendedKeyUsage=clientAuth,serverAuth", 0, 0),
     ],
 )  # fmt: skip
-def test_what_others_sign_is_judged_by_what_it_says(
+def test_foreign_certificates_are_judged_by_their_content(
     openssl, cluster, key, extra, client, server
 ):
     made = forge(openssl, cluster, key, GOOD + extra + "\n")

@@ -153,7 +153,7 @@ class Cluster:
         """The server; the ports are kept when it starts again."""
         self.server = self.daemon("serve", "--state-dir", self.state, "--run-dir", self.run,
                                   *options, env=env)
-        note = self.server.wait_for_note("STATUS=listens")
+        note = self.server.wait_for_note("STATUS=listening")
         self.rpc_port, self.api_port = map(int, re.findall(r"\d+", note))
         self.server.wait_ready()
         self.keep_ports()

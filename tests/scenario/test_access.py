@@ -80,7 +80,7 @@ def tls_connection(cluster):
                                        timeout=daemons.LIMIT)
 
 
-def test_every_route_is_closed_to_nobody_over_tls(cluster, eden_path):
+def test_every_route_requires_authentication_over_tls(cluster, eden_path):
     cluster.start()
     for method, address, is_public in routes(eden_path):
         status = status_of(tls_connection(cluster), method, address)
@@ -201,7 +201,7 @@ def recorded_join(cluster):
     recorder.close()
 
 
-def test_nothing_of_a_join_goes_over_the_network_in_the_clear(cluster, recorded_join):
+def test_a_join_sends_nothing_in_clear_text(cluster, recorded_join):
     recorder, token = recorded_join
     seen = b"".join(bytes(part) for part in recorder.sent + recorder.received)
     assert len(seen) > 2000
@@ -260,7 +260,7 @@ def is_answered(connection):
     return True
 
 
-def test_a_node_does_not_take_the_connections_of_all(cluster):
+def test_a_node_cannot_use_up_all_connections(cluster):
     cluster.start()
     web1, web2 = agents.Machine(cluster, "web1"), agents.Machine(cluster, "web2")
     for machine in (web1, web2):

@@ -78,7 +78,7 @@ def test_a_server_that_is_killed_is_started_again_and_the_session_resumes(cluste
     assert len(servers_of(cluster.state)) == 1
 
 
-def test_an_agent_that_is_killed_leaves_no_second_server(cluster, first):
+def test_a_killed_agent_leaves_no_second_server(cluster, first):
     for _ in range(3):
         agent = first.start()
         first.wait_live()
@@ -96,7 +96,7 @@ def test_there_is_one_agent_on_a_machine(cluster, web):
     assert "E0831" in second.stderr and "an agent is already running" in second.stderr
 
 
-def test_what_an_agent_has_to_tell_survives_its_kill(cluster, web):
+def test_pending_records_survive_a_killed_agent(cluster, web):
     """Facts that were gathered while there was no server, and are not gathered again."""
     cluster.server.stop()
     agent = web.start()
@@ -124,7 +124,7 @@ def test_a_server_that_is_killed_and_restarted_has_its_sessions_again(cluster, w
     assert shown(cluster, "web1", lambda node: node["status"]["state"] == "alive")
 
 
-def test_labels_reach_the_node_and_stay_known_without_a_server(cluster, web):
+def test_labels_reach_the_node_and_remain_without_a_server(cluster, web):
     web.start()
     web.wait_live()
     cluster.call("nodes", "label", "web1", "role=web")
@@ -137,7 +137,7 @@ def test_labels_reach_the_node_and_stay_known_without_a_server(cluster, web):
     assert web.status()["revision"] == revision
 
 
-def test_a_machine_that_is_no_node_waits_until_it_is(cluster):
+def test_an_agent_waits_until_its_machine_has_joined(cluster):
     cluster.start()
     machine = agents.Machine(cluster, "web1")
     agent = machine.start()
@@ -163,7 +163,7 @@ def test_a_cluster_that_is_founded_under_a_running_agent_is_served(eden_path, tm
         machine.cluster.close()
 
 
-def test_a_node_that_is_removed_gets_no_session(cluster, web):
+def test_a_removed_node_gets_no_session(cluster, web):
     web.start()
     web.wait_live()
     cluster.call("nodes", "remove", "web1")
@@ -172,7 +172,7 @@ def test_a_node_that_is_removed_gets_no_session(cluster, web):
     assert agents.node(cluster, "web1") is None
 
 
-def test_a_machine_that_joins_anew_brings_nothing_of_before(cluster, web):
+def test_a_machine_that_rejoins_inherits_nothing(cluster, web):
     """Also with the same name and while the agent runs."""
     web.start()
     web.wait_live()
@@ -191,7 +191,7 @@ def test_a_machine_that_joins_anew_brings_nothing_of_before(cluster, web):
     assert shown(cluster, "web1", lambda node: node["status"]["facts"])["metadata"]["labels"] == {}
 
 
-def test_hangup_makes_it_look_again(cluster, web):
+def test_sighup_reloads(cluster, web):
     agent = web.start()
     web.wait_live()
     state = json.loads((web.state / "agent/node.json").read_text())
@@ -200,11 +200,11 @@ def test_hangup_makes_it_look_again(cluster, web):
     assert "servers=2" in agent.wait_for_log("list of servers changed")
     agent.process.send_signal(signal.SIGHUP)
     agent.wait_for_note("RELOADING=1")
-    agent.wait_for_log("looks at its files again")
+    agent.wait_for_log("reloading")
     assert web.status()["session"]["state"] == "live"
 
 
-def test_a_node_that_is_no_server_is_not_taken_for_one(cluster, web):
+def test_a_node_without_the_server_role_starts_no_server(cluster, web):
     """Its certificate is of the same CA."""
     state = json.loads((web.state / "agent/node.json").read_text())
     state["servers"][0]["node"] = "s2"
@@ -213,7 +213,7 @@ def test_a_node_that_is_no_server_is_not_taken_for_one(cluster, web):
     assert "is a node of this cluster, but not a server" in agent.wait_for_note("no session")
 
 
-def test_others_than_root_may_not_ask_the_agent(cluster, web):
+def test_only_root_can_query_the_agent(cluster, web):
     web.start()
     os.chmod(cluster.folder, 0o711)
     script = ("import socket, sys\ns = socket.socket(socket.AF_UNIX)\n"
@@ -223,7 +223,7 @@ def test_others_than_root_may_not_ask_the_agent(cluster, web):
     assert done.returncode != 0
 
 
-def test_the_agent_answers_only_what_it_knows(cluster, web):
+def test_the_agent_rejects_unknown_paths(cluster, web):
     web.start()
     for method, target, status, code in (("GET", "/v1/agent", 200, None),
                                          ("POST", "/v1/agent", 405, "method"),
@@ -243,7 +243,7 @@ def test_the_agent_answers_only_what_it_knows(cluster, web):
      "too-large"),
     (b"GET /v1/agent HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431,
      "too-many-headers")], ids=["no host", "no method", "body", "headers"])
-def test_the_agent_says_as_json_what_is_no_request(cluster, web, request_text, status, code):
+def test_the_agent_reports_invalid_requests_as_json(cluster, web, request_text, status, code):
     """Who meets no address of it is told like everybody else."""
     web.start()
     with socket.socket(socket.AF_UNIX) as connection:
@@ -257,7 +257,7 @@ def test_the_agent_says_as_json_what_is_no_request(cluster, web, request_text, s
     assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
 
 
-def test_who_waits_for_a_certificate_is_told_when_the_agent_stops(cluster, web):
+def test_a_pending_renewal_is_notified_when_the_agent_stops(cluster, web):
     agent = web.start()
     web.wait_live()
     cluster.server.process.send_signal(signal.SIGSTOP)
@@ -285,7 +285,7 @@ def watched_inodes(pid):
     return found
 
 
-def test_a_directory_of_the_server_that_comes_again_is_watched_again(cluster):
+def test_a_recreated_server_directory_is_watched_again(cluster):
     """Else a cluster that is founded there is not seen."""
     cluster.start()
     machine = agents.Machine(cluster, "web1")
@@ -298,7 +298,7 @@ def test_a_directory_of_the_server_that_comes_again_is_watched_again(cluster):
         place.rename(machine.state / f"was-{name}")
 
 
-def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
+def test_unreadable_files_are_reported_and_waited_for(cluster, web):
     good = (web.state / "agent/node.json").read_text()
     (web.state / "agent/node.json").write_text("{")
     agent = web.start()
@@ -307,7 +307,7 @@ def test_files_that_cannot_be_read_are_told_and_waited_for(cluster, web):
     web.wait_live()
 
 
-def test_a_file_that_is_damaged_while_it_runs_costs_no_session(cluster, web):
+def test_a_file_damaged_while_running_does_not_end_the_session(cluster, web):
     agent = web.start()
     web.wait_live()
     good = (web.state / "agent/node.json").read_text()
@@ -320,7 +320,7 @@ def test_a_file_that_is_damaged_while_it_runs_costs_no_session(cluster, web):
 @pytest.mark.parametrize("name, how", [
     ("node.pem", "missing"), ("node.pem", "damaged"), ("ca.pem", "damaged")
 ])
-def test_a_node_that_has_lost_a_file_says_which(cluster, name, how):
+def test_a_node_with_a_lost_file_reports_which(cluster, name, how):
     """One that was never started knows no enrolment by which its key could be made anew."""
     path = cluster.state / "agent" / name
     whole = path.read_bytes()
@@ -331,7 +331,7 @@ def test_a_node_that_has_lost_a_file_says_which(cluster, name, how):
     agent = cluster.daemon("agent", "--state-dir", cluster.state, "--run-dir", cluster.run,
                            "--config-dir", cluster.folder / "etc")
     line = agent.wait_for_log("this machine cannot act as a node")
-    assert name in line and "restore the file from a copy, or make a backup" in line
+    assert name in line and "restore the file from a copy, or create a backup" in line
     assert not any("not a node yet" in line for line in agent.log)
     path.write_bytes(whole)
     path.chmod(0o600)

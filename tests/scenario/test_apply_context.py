@@ -10,7 +10,7 @@ import pytest
     ["macros['k']", "macros['file.contents']('/etc/version')", "steps.ask.value", "vars.v"],
 )
 @pytest.mark.parametrize("when", ["", "  conditions: {when: {condition: 'true'}}\n"])
-def test_a_context_that_is_known_late(eden, tmp_path, value, when):
+def test_a_context_known_only_at_run_time(eden, tmp_path, value, when):
     site = tmp_path / "site"
     for folder in ("jobs", "macros", "templates", "variables"):
         (site / folder).mkdir(parents=True)

@@ -41,7 +41,7 @@ def test_a_step_that_its_other_trigger_skips_owes_nothing(apply):
     assert owed(report) == []
 
 
-def test_a_step_skipped_before_what_it_listens_to_changes_owes_nothing(apply):
+def test_a_step_skipped_before_its_listen_target_changes_owes_nothing(apply):
     report = apply([
         {"name": "quiet", "test.ok": [], "listen": [{"step": "conf"}],
          "conditions": {"when": {"condition": "false"}}},
@@ -52,7 +52,7 @@ def test_a_step_skipped_before_what_it_listens_to_changes_owes_nothing(apply):
 
 
 @pytest.mark.parametrize("kind", ["watch", "listen"])
-def test_an_action_without_reaction_owes_none(apply, kind):
+def test_an_action_without_reaction_owes_nothing(apply, kind):
     steps = [FILE, {"name": "other", "file.managed": [{"name": "/other"}, {"content": "2"}],
                     kind: [{"step": "conf"}]}]  # fmt: skip
     plan = apply(steps, command="plan")
@@ -65,7 +65,7 @@ def test_an_action_without_reaction_owes_none(apply, kind):
     assert results(apply(steps)) == {"conf": "ok", "other": "ok"}
 
 
-def test_a_reaction_at_the_end_adds_to_what_the_step_did(apply):
+def test_a_reaction_at_the_end_adds_to_the_result_of_the_step(apply):
     report = apply([
         {"name": "first", "test.step": [{"stdout": "once"}, {"changed": True}],
          "listen": [{"step": "conf"}]},
@@ -75,7 +75,7 @@ def test_a_reaction_at_the_end_adds_to_what_the_step_did(apply):
     assert first["reacted"] and first["changes"] and first["stdout"] == "once"
 
 
-def test_a_step_that_was_blocked_meanwhile_still_tells_drift(apply, tmp_path):
+def test_a_step_blocked_meanwhile_still_reports_drift(apply, tmp_path):
     blocked = {**FILE, "require": [{"step": "broken"}]}
     apply([FILE])
     report = apply([{"name": "broken", "test.failed": []}, blocked])

@@ -28,7 +28,7 @@ steps:
         ("require_in", "ok"),
     ],
 )
-def test_requisites_on_nobody(eden, tmp_path, kind, reference, result):
+def test_requisites_on_an_empty_for_each(eden, tmp_path, kind, reference, result):
     path = tmp_path / "steps.yaml"
     path.write_text(SITE.replace("KIND", kind).replace("REFERENCE", reference))
     options = ("--root", tmp_path, "--config-dir", tmp_path)
@@ -39,7 +39,7 @@ def test_requisites_on_nobody(eden, tmp_path, kind, reference, result):
     assert eden("replay", record).returncode == 0
 
 
-def test_a_name_that_nobody_has_is_still_an_error(eden, tmp_path):
+def test_an_unknown_name_is_still_an_error(eden, tmp_path):
     path = tmp_path / "steps.yaml"
     path.write_text(SITE.replace("KIND", "require").replace("REFERENCE", "step: noone"))
     done = eden("apply", path, "--root", tmp_path, "--config-dir", tmp_path)

@@ -47,7 +47,7 @@ def results(report):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("value", ["macros['told']", "macros['asked']", "vars.late",
                                    "macros['file.contents']('ROOT/made')"])  # fmt: skip
-def test_a_step_makes_what_the_path_of_a_later_one_reads(site, order, value):
+def test_a_step_creates_what_the_path_of_a_later_one_reads(site, order, value):
     late = {"name": "late", "file.managed": [
         {"name": "ROOT/of-{{ %s }}" % value}, {"content": "x"}], **AFTER}  # fmt: skip
     code, report = site([MAKE, late], "apply", "--order", order)
@@ -66,14 +66,14 @@ def test_the_answer_is_that_of_the_moment_when_the_step_runs(site):
     assert (site.root / "of-hello").read_text() == "x"
 
 
-def test_a_step_without_a_name_is_called_by_the_text_of_its_template(site):
+def test_an_unnamed_step_is_named_by_the_text_of_its_template(site):
     command = "test hello = {{ macros['asked'] }}"
     code, report = site([MAKE, {"cmd.run": [{"cmd": command}], **AFTER}])
     assert (code, results(report)) == (0, {"make": "changed", f"cmd.run {command}": "changed"})
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_plan_shows_as_unknown_what_needs_a_planned_change(site, order):
+def test_a_plan_shows_steps_that_need_a_planned_change_as_unknown(site, order):
     steps = [
         MAKE,
         {"name": "path", "file.managed": [{"name": "ROOT/of-{{ macros['asked'] }}"}], **AFTER},
@@ -106,7 +106,7 @@ def test_a_macro_that_nothing_can_help_fails_in_the_plan(site):
     assert results(report)["late"] == "failed", "it does not depend on what changes"
 
 
-def test_an_unused_variable_that_asks_the_machine_stops_no_run(site):
+def test_an_unused_variable_that_queries_the_machine_does_not_fail_the_run(site):
     code, report = site([{"name": "x", "file.managed": [{"name": "ROOT/x"}, {"content": "x"}]}])
     assert (code, results(report)) == (0, {"x": "changed"})
 
@@ -117,13 +117,13 @@ def test_a_late_id_cannot_be_referred_to(site):
     code, told = site([MAKE, late, by_id])
     (problem,) = told["problems"]
     assert (code, problem["code"]) == (1, "E0401")
-    assert "refer to it by name: its id is known only when it runs" in problem["hint"]
+    assert "refer to it by name: its ID is not known before it runs" in problem["hint"]
     by_name = {"name": "x", "test.ok": [], "require": [{"step": "late"}]}
     assert site([MAKE, late, by_name])[0] == 0
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_cleaning_a_directory_spares_what_a_late_path_may_mean(site, order):
+def test_cleaning_a_directory_spares_paths_known_only_later(site, order):
     kept = site.root / "d/of-hello"
     kept.parent.mkdir()
     kept.write_text("x")

@@ -50,7 +50,7 @@ def test_a_try_that_is_not_possible_is_a_problem(act):
                prefix=["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"])  # fmt: skip
     report = json.loads(done.stdout)
     assert done.returncode == 4
-    assert "cannot try" in report["problems"][0]["message"]
+    assert "cannot use --try" in report["problems"][0]["message"]
 
 
 WILD = r"""printf '<&"\001\033 \377\376 \357\277\277 \355\240\200 ]]>\r\n' >&2; exit 3"""

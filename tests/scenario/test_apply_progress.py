@@ -53,11 +53,11 @@ def test_the_changing_line_fits_into_the_terminal(eden_path, tmp_path, columns):
     assert all(len(line) < columns for line in lines), lines
 
 
-def test_where_no_line_can_be_written_over_lines_are_plain(eden_path, tmp_path):
+def test_without_cursor_movement_progress_lines_are_plain(eden_path, tmp_path):
     text, _ = on_terminal(eden_path, tmp_path, 80, None, TERM="dumb")
     assert "\x1b" not in text and "changed" in text
 
 
-def test_the_report_is_colored_when_it_is_asked_for(eden_path, tmp_path):
+def test_the_report_is_colored_on_request(eden_path, tmp_path):
     _, out = on_terminal(eden_path, tmp_path, 80, None, "--color", "always", TERM="dumb")
     assert "\x1b[33m" in out

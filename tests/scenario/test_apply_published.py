@@ -45,7 +45,7 @@ def test_a_path_means_the_step_that_reads_it(apply):
     assert (root / "a").read_text() == "two"
 
 
-def test_the_job_may_stand_before_the_name(apply):
+def test_the_job_may_precede_the_name(apply):
     root = apply(a=[read("/one")], b=[read("/two"), put("/b", "a#read")])
     assert (root / "b").read_text() == "one"
 
@@ -57,7 +57,7 @@ def test_a_requisite_on_the_same_step_changes_nothing(apply):
 
 @pytest.mark.parametrize("directory", ["missing", "there"])
 @pytest.mark.parametrize("name", ["/pki/", "/deep/pki//"])
-def test_a_name_with_a_slash_behind_it_is_always_a_directory(apply, tmp_path, name, directory):
+def test_a_name_with_a_trailing_slash_is_always_a_directory(apply, tmp_path, name, directory):
     place = tmp_path / "root" / name.strip("/")
     if directory == "there":
         place.mkdir(parents=True)
@@ -68,11 +68,11 @@ def test_a_name_with_a_slash_behind_it_is_always_a_directory(apply, tmp_path, na
         assert (place / "one").read_text() == "one"
 
 
-def test_without_a_slash_a_single_file_may_get_another_name(apply):
+def test_without_a_slash_a_single_file_can_be_renamed(apply):
     assert (apply(a=[read("/one"), put("/other", "read")]) / "other").read_text() == "one"
 
 
-def test_a_file_of_its_own_has_no_slash_behind_it(eden, tmp_path):
+def test_a_plain_file_name_has_no_trailing_slash(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text(json.dumps(
         {"steps": [{"name": "x", "file.managed": [{"name": "/x/"}, {"content": "x"}]}]}))  # fmt: skip
     (tmp_path / "root").mkdir()

@@ -50,7 +50,7 @@ def test_a_command_that_ran_after_the_change_does_not_run_again(apply, tmp_path,
 
 
 @pytest.mark.parametrize("kind", ["watch", "listen"])
-def test_a_command_that_its_guard_keeps_runs_as_a_reaction(apply, tmp_path, kind):
+def test_a_guarded_command_runs_as_a_reaction(apply, tmp_path, kind):
     text = WATCH.replace("KIND", kind).replace("GUARD", ', onlyif: "false"')
     for value, count in (("one", 1), ("one", 1), ("two", 2)):
         apply(text, "-D", f"text={value}")
@@ -92,7 +92,7 @@ steps:
 
 
 @pytest.mark.parametrize("kind", ["watch", "listen"])
-def test_a_plan_says_what_a_reaction_would_do(eden, tmp_path, kind):
+def test_a_plan_describes_the_reaction(eden, tmp_path, kind):
     (tmp_path / "root/etc").mkdir(parents=True)
     (tmp_path / "root/done").write_text("")
     (tmp_path / "steps.yaml").write_text(

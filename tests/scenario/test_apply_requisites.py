@@ -121,7 +121,7 @@ def test_several_targets_of_one_kind(run_steps, kind, order):
     ({"onfail": "good", "onchanges": "moved"}, "skipped"),
     ({"require": "good", "watch": "moved"}, "changed"),
 ])
-def test_several_kinds_must_all_allow_it(run_steps, kinds, expected, order):
+def test_all_kinds_of_requisites_must_allow_it(run_steps, kinds, expected, order):
     steps = [{"name": "good", **OK}, {"name": "bad", **FAILED}, {"name": "moved", **CHANGED},
              {"name": "still", **OK},
              {"name": "dependent", **OK,
@@ -146,7 +146,7 @@ def test_a_prereq_that_fails_leaves_its_target_untouched(run_steps):
     assert by_name(report, "target")["changed"] is False
 
 
-def test_a_blocked_step_shows_no_change_that_its_check_saw(run_steps):
+def test_a_blocked_step_shows_no_change_from_its_check(run_steps):
     _, report = run_steps([
         {"name": "before", **FAILED, "prereq": [{"step": "target"}]},
         {"name": "target", "file.managed": [{"name": "/f"}, {"content": "x"}]},
@@ -191,7 +191,7 @@ def test_a_missing_target_is_refused_with_the_nearest_name(run_steps):
     assert "install vnstat" in report["problems"][0]["hint"]
 
 
-def test_two_runs_one_after_another_are_identical(run_steps):
+def test_two_sequential_runs_are_identical(run_steps):
     steps = [{"name": f"s{n}", **(CHANGED if n % 3 == 0 else OK),
               **({"require": [{"step": f"s{(n * 7) % n}"}]} if n % 5 == 4 else {})}
              for n in range(60)]
@@ -217,7 +217,7 @@ def test_a_plan_fires_onchanges_and_touches_nothing(run_steps):
 
 
 @pytest.mark.parametrize("parameter", ["x", "{{ 'x' }}"])
-def test_a_condition_that_cannot_be_evaluated_is_told_before_anything_is_touched(
+def test_a_condition_that_cannot_be_evaluated_is_reported_before_changes(
     eden, tmp_path, parameter
 ):
     (tmp_path / "root").mkdir()

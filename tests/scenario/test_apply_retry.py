@@ -14,7 +14,7 @@ CONDITIONS = [
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("key", ["when", "success"])
-def test_macros_are_asked_anew(eden, tmp_path, condition, key):
+def test_macros_are_evaluated_again(eden, tmp_path, condition, key):
     site = tmp_path / "site"
     for folder in ("jobs", "macros"):
         (site / folder).mkdir(parents=True)
@@ -71,6 +71,6 @@ steps:
     return peak
 
 
-def test_the_output_of_former_tries_takes_no_room(eden_path, tmp_path):
+def test_output_of_earlier_attempts_uses_no_memory(eden_path, tmp_path):
     few, many = (peak_of(eden_path, tmp_path, tries) for tries in (5, 60))
     assert many - few < 20_000

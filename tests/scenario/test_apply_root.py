@@ -15,7 +15,7 @@ def root(tmp_path):
     return tmp_path / "root"
 
 
-def test_a_node_is_what_its_own_root_says(eden, root):
+def test_a_node_gets_its_identity_from_its_root(eden, root):
     (root / "etc/eden/vars.d").mkdir(parents=True)
     (root / "etc/eden/node.yaml").write_text("name: image\n")
     (root / "etc/eden/vars.d/a.yaml").write_text("color: green\n")
@@ -44,17 +44,17 @@ def test_state_stays_in_the_root_where_a_link_leads_elsewhere(eden, root, made):
         assert eden("why", "one", "--root", root).returncode == 0
     else:
         assert done.returncode == 64
-        assert "/var in '" in done.stderr and "leads nowhere in it" in done.stderr
+        assert "/var in '" in done.stderr and "is a dangling symbolic link" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["/nowhere/sh", "../nowhere/sh"])
-def test_a_plan_says_which_program_a_root_lacks(eden, root, target):
+def test_a_plan_names_programs_missing_in_the_root(eden, root, target):
     (root.parent / "run.yaml").write_text("steps: [{name: x, cmd.run: {cmd: echo hi}}]")
     (root / "bin").mkdir()
     (root / "bin/sh").symlink_to(target)
     done = eden("plan", "run.yaml", "--root", root)
     assert done.returncode == 1
-    assert "there is no program '/bin/sh': it is a link to '" in done.stdout
+    assert "program '/bin/sh' not found: it is a symlink to '" in done.stdout
     assert "nowhere/sh', which does not exist" in done.stdout
     (root / "nowhere").mkdir()
     (root / "nowhere/sh").touch(0o755)

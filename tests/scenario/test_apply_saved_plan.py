@@ -26,12 +26,12 @@ def saved(eden, tmp_path):
     return lambda *options: eden("apply", "saved", *options)
 
 
-def test_a_plan_is_applied_with_what_it_was_made_with(saved, tmp_path):
+def test_a_plan_is_applied_with_its_original_options(saved, tmp_path):
     assert saved().returncode == 0
     assert (tmp_path / "root/note").read_text() == "one"
 
 
-def test_options_that_say_the_same_are_fine(saved, tmp_path):
+def test_options_equal_to_the_saved_ones_are_accepted(saved, tmp_path):
     done = saved("--root", "root", "--config-dir", "config", "-D", "text=one")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "root/note").exists()
@@ -51,11 +51,11 @@ def test_options_that_say_the_same_are_fine(saved, tmp_path):
         ("-D", "text=one", "-D", "more=1"),
     ],
 )
-def test_an_option_that_says_otherwise_is_refused(saved, tmp_path, options):
+def test_an_option_that_differs_from_the_saved_one_is_rejected(saved, tmp_path, options):
     (tmp_path / "other").mkdir()
     done = saved(*options)
     assert done.returncode == 64
-    assert "is not what the saved plan was made with" in done.stderr
+    assert "differs from the saved plan" in done.stderr
     assert not (tmp_path / "root/note").exists()
     assert list((tmp_path / "other").iterdir()) == []
 
@@ -72,7 +72,7 @@ def test_a_plan_is_refused_when_the_machine_has_moved(saved, tmp_path):
     assert (tmp_path / "root/note").read_text() == "somebody else's"
 
 
-def test_a_refusal_names_the_file_and_what_to_do(saved, tmp_path):
+def test_a_rejected_plan_names_the_file_and_the_remedy(saved, tmp_path):
     (tmp_path / "steps.yaml").write_text(STEPS + "# another line\n")
     told = saved().stderr
     assert "error[E0718]: the site has changed since the plan was made: steps.yaml" in told
@@ -105,7 +105,7 @@ def again(eden_path, tmp_path):
     return run
 
 
-def test_the_printed_line_makes_the_same_plan_again(eden, again, tmp_path):
+def test_the_printed_command_makes_the_same_plan_again(eden, again, tmp_path):
     site, root = tmp_path / "my site", tmp_path / "a root"
     (site / "jobs").mkdir(parents=True)
     root.mkdir()
@@ -119,13 +119,14 @@ def test_the_printed_line_makes_the_same_plan_again(eden, again, tmp_path):
     options = (
         "--root", "a root", "--state-dir", "state", "--config-dir", "config", "--node", "web1",
         "--label", "role=web", "-v", "vars.yaml", "-D", "text=it's $HOME; `id`", "--job", "web",
-        "--order", "justdoit",
+        "--order", "justdoit", "--workers", "3", "--max-wait", "90s",
     )  # fmt: skip
     first = eden("plan", "my site", *options, "--out", "the plan")
     assert first.returncode == 0, first.stderr
     (tmp_path / "vars.yaml").write_text("more: from a file, edited\n")
     told = eden("apply", "the plan")
     assert told.returncode == 5
+    assert "--workers=3 --max-wait=90000ms " in told.stderr
     done = again(told.stderr)
     assert done.returncode == 0, done.stderr
     assert eden("apply", "the plan").returncode == 0
@@ -145,7 +146,7 @@ def test_control_characters_survive_the_printed_line(eden, again, tmp_path):
     assert (tmp_path / "root/note").read_text() == "a\n\tb'\\c"
 
 
-def test_the_printed_line_holds_no_secret(eden, again, tmp_path):
+def test_the_printed_command_contains_no_secret(eden, again, tmp_path):
     (tmp_path / "site/jobs").mkdir(parents=True)
     (tmp_path / "site/variables").mkdir()
     (tmp_path / "root").mkdir()
@@ -166,7 +167,7 @@ def test_the_printed_line_holds_no_secret(eden, again, tmp_path):
     assert again(told, text=word).returncode == 0
     assert word not in (tmp_path / "saved").read_text()
     told = eden("apply", "saved")
-    assert told.returncode == 64 and "does not hold the secret 'text'" in told.stderr
+    assert told.returncode == 64 and "does not contain the secret 'text'" in told.stderr
     assert eden("apply", "saved", "-D", "text=another-one").returncode == 5
     assert eden("apply", "saved", "-D", f"text={word}").returncode == 0
     assert (tmp_path / "root/note").read_text() == word
@@ -184,7 +185,7 @@ def test_variables_that_cannot_be_read_again_are_not_for_saved_plans(eden, tmp_p
     assert not (tmp_path / "saved").exists()
 
 
-def test_other_variables_are_no_other_machine(eden, tmp_path):
+def test_other_variables_are_not_another_machine(eden, tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "steps.yaml").write_text(STEPS)
     (tmp_path / "vars.yaml").write_text("text: one")
@@ -199,7 +200,7 @@ def test_a_saved_plan_is_shown_again(eden, saved, tmp_path):
     (tmp_path / "steps.yaml").unlink()  # what is shown is what was planned
     done = eden("plan", "saved")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"saved plan of {tmp_path}/steps.yaml, made at 20")
+    assert done.stdout.startswith(f"saved plan of {tmp_path}/steps.yaml, created at 20")
     assert "change   steps#note  file.managed: created\n" in done.stdout
     assert "+one" in done.stdout
 
@@ -212,7 +213,7 @@ def test_a_plan_can_be_applied_from_elsewhere(eden, saved, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["apply", "plan"])
-def test_a_torn_plan_is_no_wrong_usage(eden, saved, tmp_path, command):
+def test_a_truncated_plan_is_not_a_usage_error(eden, saved, tmp_path, command):
     text = (tmp_path / "saved").read_text()
     (tmp_path / "saved").write_text(text[: len(text) // 2])
     done = eden(command, "saved")
@@ -220,7 +221,7 @@ def test_a_torn_plan_is_no_wrong_usage(eden, saved, tmp_path, command):
     assert "error[E0719]: saved: the saved plan is damaged" in done.stderr
 
 
-def test_a_plan_with_other_secrets_than_it_was_saved_with_is_damaged(eden, saved, tmp_path):
+def test_a_plan_with_other_secrets_is_reported_as_damaged(eden, saved, tmp_path):
     plan = json.loads((tmp_path / "saved").read_text())
     (tmp_path / "saved").write_text(json.dumps({**plan, "withheld": [3]}))
     done = eden("apply", "saved", "-D", "text=one")
@@ -235,11 +236,11 @@ def test_only_its_owner_reads_a_plan(saved, tmp_path):
 
 
 @pytest.mark.parametrize("owner, mode, reason", [
-    (12345, 0o600, "belongs to user 12345"),
-    (0, 0o620, "can be written by others than its owner"),
-    (0, 0o602, "can be written by others than its owner"),
+    (12345, 0o600, "is owned by user 12345"),
+    (0, 0o620, "is writable by users other than its owner"),
+    (0, 0o602, "is writable by users other than its owner"),
 ])
-def test_a_plan_that_others_may_have_written_is_refused(eden, saved, tmp_path, owner, mode, reason):
+def test_a_plan_writable_by_others_is_rejected(eden, saved, tmp_path, owner, mode, reason):
     plan = tmp_path / "saved"
     plan.chmod(mode)
     os.chown(plan, owner, -1)

@@ -67,7 +67,7 @@ def test_output_in_a_command_line_stays_one_command(eden, tmp_path, order, spell
         ("", ""),
     ],
 )
-def test_line_ends_at_the_end_are_dropped_and_the_raw_output_is_kept(
+def test_trailing_newlines_are_dropped_and_the_raw_output_is_kept(
     apply, written, tmp_path, printed, seen
 ):
     fields = ("StdOut", "stderr", "RawStdOut", "raw_stderr")
@@ -87,7 +87,7 @@ def test_instances_of_for_each_are_trimmed_one_by_one_and_together(apply, writte
     assert told == ["a\n\nb", ["a", "b"], "b", "a\n\nb\n\n"]
 
 
-def test_a_condition_sees_the_own_output_without_line_ends(apply, written):
+def test_a_condition_sees_its_own_output_without_trailing_newlines(apply, written):
     steps = apply({**said("4\n"), "conditions": {"success": {"condition": "step.StdOut == '4'"}}},
                   written("x"))  # fmt: skip
     assert steps["say"]["result"] == "changed"

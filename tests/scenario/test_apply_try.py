@@ -38,7 +38,7 @@ def leftovers():
     return set(pathlib.Path("/tmp").glob("eden-try-*"))
 
 
-def test_what_would_change_is_told_and_does_not(attempt, tmp_path):
+def test_changes_are_listed_and_not_made(attempt, tmp_path):
     file = tmp_path / "file"
     done = run(attempt([command("write", f"echo x > {file}")]))
     assert done.returncode == 0, done.stderr
@@ -46,7 +46,7 @@ def test_what_would_change_is_told_and_does_not(attempt, tmp_path):
     assert not file.exists()
 
 
-def test_what_eden_itself_writes_is_not_told(attempt, tmp_path):
+def test_files_of_eden_itself_are_not_listed(attempt, tmp_path):
     """By whatever path its folder is given; another with the same beginning is told."""
     words = attempt([command("write", "touch state-of-others")], "--state-dir", "state")
     words = [word for word in words if word != tmp_path / "state"]
@@ -68,7 +68,7 @@ def command_lines():
             yield path.read_bytes()
 
 
-def test_what_was_started_ends_with_it(attempt):
+def test_started_processes_end_with_it(attempt):
     marker = f"98765.{os.getpid()}"
     done = run(attempt([command("daemon", f"sleep {marker} > /dev/null 2>&1 &")]))
     assert done.returncode == 0, done.stderr
@@ -79,7 +79,7 @@ def test_what_was_started_ends_with_it(attempt):
 def is_pending(pid):
     """Whether a signal is still on its way: taken and passed on, the process waits again."""
     status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status") if ":\t" in line)
-    assert status["State"][0] not in "ZX", "it ended at once"
+    assert status["State"][0] not in "ZX", "it exited immediately"
     return status["State"][0] != "S" or int(status["ShdPnd"], 16) & 1 << (signal.SIGINT - 1)
 
 
@@ -107,8 +107,8 @@ def test_interrupted_it_stops_between_steps_and_leaves_nothing(attempt):
     assert leftovers() == before
 
 
-def test_without_the_rights_it_says_so(attempt):
+def test_missing_privileges_are_reported(attempt):
     without = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
     done = run([*without, *attempt([command("one", "true")])])
     assert (done.returncode, done.stdout) == (4, "")
-    assert "cannot try" in done.stderr and "Operation not permitted" in done.stderr
+    assert "cannot use --try" in done.stderr and "Operation not permitted" in done.stderr

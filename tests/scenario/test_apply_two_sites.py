@@ -41,7 +41,7 @@ def node(eden, tmp_path):
     return apply
 
 
-def test_another_site_leaves_what_is_owed(node):
+def test_another_site_does_not_touch_owed_actions(node):
     _, owed, _ = node("site.yaml", SITE, "apply", "-D", "text=one")
     assert [debt["step"] for debt in owed] == ["site#reader"]
     assert owed[0]["site"].endswith("/site.yaml")
@@ -54,7 +54,7 @@ def test_another_site_leaves_what_is_owed(node):
     assert owed == []
 
 
-def test_a_debt_ends_when_its_own_site_drops_the_step(node):
+def test_a_debt_ends_when_its_site_drops_the_step(node):
     node("site.yaml", SITE, "apply", "-D", "text=one")
     _, owed, stderr = node("site.yaml", HOTFIX)
     assert owed == []
@@ -68,7 +68,7 @@ def test_a_debt_ends_with_its_site(node, tmp_path):
     assert owed == []
 
 
-def test_another_site_leaves_drift_apart_from_intent(node):
+def test_another_site_does_not_affect_drift_detection(node):
     (node.root / "etc/open").write_text("")
     node("site.yaml", SITE, "apply", "-D", "text=one")
     node("hotfix.yaml", HOTFIX)

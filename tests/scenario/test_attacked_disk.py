@@ -14,7 +14,7 @@ from events import wait_until
 SOMEBODY = 12345
 
 
-def test_root_follows_no_link_of_another_user(cluster, eden, tmp_path):
+def test_root_does_not_follow_links_of_other_users(cluster, eden, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
     for name in ("server", "agent"):
@@ -49,7 +49,7 @@ steps:
 """
 
 
-def test_no_step_goes_where_a_link_of_another_user_leads(eden, tmp_path):
+def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
     """Files of a user in places of root, and files of root for everybody to read."""
     root = tmp_path / "root"
     for name in ("etc", "srv", "home/ann"):
@@ -82,7 +82,7 @@ def test_no_step_goes_where_a_link_of_another_user_leads(eden, tmp_path):
     assert (root / "home/ann/real/app.conf").read_text() == "x", done.stdout
 
 
-def test_no_step_gives_away_a_file_that_another_user_linked(eden, tmp_path):
+def test_no_step_changes_the_owner_of_a_linked_file(eden, tmp_path):
     """A user can put a further name of a file of root among their own, where the kernel lets them."""
     root = tmp_path / "root"
     for name in ("etc", "home/ann/app/deep", "srv/tree"):
@@ -114,7 +114,7 @@ steps:
         told = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name, file in (("tree", "/deep/planted"), ("modes", "/planted"), ("file", "/conf")):
             message = told[name]["error"]["message"]
-            assert f"{file}: this file of user 0 has further hard links" in message, (command, name)
+            assert f"{file}: this file of user 0 has other hard links" in message, (command, name)
         assert told["root"]["result"] == "changed"
     private = (root / "etc/private").stat()
     assert (private.st_uid, private.st_mode & 0o777) == (0, 0o600)
@@ -146,7 +146,7 @@ steps:
 """
 
 
-def test_no_step_copies_a_private_file_that_another_user_linked(eden, tmp_path):
+def test_no_step_copies_a_linked_private_file(eden, tmp_path):
     """What edits a file writes a new one, with all that was in the former, for its new owner."""
     root = tmp_path / "root"
     for name in ("etc", "home/ann/app"):
@@ -164,7 +164,7 @@ def test_no_step_copies_a_private_file_that_another_user_linked(eden, tmp_path):
         told = json.loads(eden(command, steps, *words).stdout)["steps"]
         assert len(told) == 7
         for step in told:
-            assert "has further hard links" in step["error"]["message"], (command, step)
+            assert "has other hard links" in step["error"]["message"], (command, step)
     for path in (root / "home/ann").rglob("*"):
         status = path.stat()
         assert path.is_dir() or (status.st_uid, status.st_mode & 0o777) == (0, 0o600), path
@@ -189,7 +189,7 @@ steps:
 """
 
 
-def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_there(eden, tmp_path):
+def test_files_in_shared_directories_do_not_belong_to_who_created_the_path_first(eden, tmp_path):
     """The owner of a script in /tmp could change it before root runs it."""
     root = tmp_path / "root"
     for name in ("etc", "tmp/folder", "home/ann"):
@@ -213,7 +213,7 @@ def test_who_was_first_in_a_directory_for_everybody_does_not_own_what_is_put_the
         told = json.loads(eden(command, steps, *words).stdout)["steps"]
         assert len(told) == 7
         for step in told:
-            assert f"belongs to user '{SOMEBODY}', who could change it" in step["error"]["message"]
+            assert f"is owned by user '{SOMEBODY}', who could change it" in step["error"]["message"]
     assert (root / "tmp/secret").read_text() == "secret"
     assert (root / "tmp/line").read_text() == "line"
     held = [open(root / "tmp" / name, "r+") for name in ("other", "same", "secret", "copy")]
@@ -244,7 +244,7 @@ def temporary_name(name):
     return f".eden-{number:016x}"
 
 
-def test_nobody_keeps_root_from_writing_by_taking_the_temporary_name(eden, tmp_path):
+def test_occupying_the_temporary_name_does_not_block_root(eden, tmp_path):
     root = tmp_path / "root"
     (root / "tmp").mkdir(parents=True)
     (root / "tmp").chmod(0o1777)
@@ -267,7 +267,7 @@ steps:
     assert len(os.listdir(root / "tmp")) == 5
 
 
-def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
+def test_one_damaged_byte_in_the_spool_does_not_disable_the_node(cluster):
     cluster.start()
     agent = join(cluster, "web1")
     agent.stop()
@@ -283,7 +283,7 @@ def test_one_damaged_byte_of_the_spool_takes_no_node_out(cluster):
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
     assert (state / "agent/spool/spool.damaged").exists()
     done = cluster.eden("doctor", *words, "-o", "json", check=False)
-    assert "a part of the spool was damaged" in done.stdout
+    assert "part of the spool was damaged" in done.stdout
 
 
 def key_of(pem):
@@ -309,7 +309,7 @@ def memory_of_core(pid):
                 yield memory.read(last - first)
 
 
-def test_no_core_dump_has_a_private_key(cluster):
+def test_core_dumps_contain_no_private_key(cluster):
     cluster.start()
     agent = join(cluster, "web1")
     server_files = cluster.state / "server"

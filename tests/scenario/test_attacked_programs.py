@@ -34,7 +34,7 @@ def make_site(folder, steps, **files):
     return folder / "site"
 
 
-def test_another_user_does_not_get_the_environment_of_root(eden, tmp_path):
+def test_other_users_do_not_inherit_the_environment_of_root(eden, tmp_path):
     """Tokens and passwords are often in there: for sops, for a cloud, for the API of a cluster."""
     site = make_site(tmp_path, f"""\
 - name: other
@@ -101,7 +101,7 @@ steps:
     assert sorted(os.listdir(tmp_path / "root/srv")) == ["small"]
 
 
-def test_no_command_of_root_starts_where_a_link_of_another_user_leads(eden, passable):
+def test_commands_of_root_do_not_start_behind_a_link_of_another_user(eden, passable):
     """Whatever a command does to the files around it, it would do to those of root."""
     private, theirs = passable / "private", passable / "theirs"
     (private / "deep").mkdir(parents=True)
@@ -155,7 +155,7 @@ def make_repository(folder):
     return git
 
 
-def test_git_of_root_does_not_work_where_another_user_exchanges_directories(eden, passable):
+def test_git_of_root_rejects_directories_that_others_can_replace(eden, passable):
     """Between two looks of git a clone of root can be another repository of root."""
     git = make_repository(passable / "repo")
     home, srv = passable / "home", passable / "srv"
@@ -192,8 +192,8 @@ def test_git_of_root_does_not_work_where_another_user_exchanges_directories(eden
         steps = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
         for name, place in (("new", home), ("old", home), ("theirs", srv / "theirs")):
             message = steps[name]["error"]["message"]
-            assert f"the directory '{place}' belongs to user '{SOMEBODY}'" in message
-            assert "with 'user' git runs as another user" in message
+            assert f"the directory '{place}' is owned by user '{SOMEBODY}'" in message
+            assert "set 'user' to run git as another user" in message
         for name in ("user", "root"):
             assert steps[name]["result"] == "changed", (command, steps[name])
     assert sorted(os.listdir(home)) == ["deep", "old"]
@@ -202,7 +202,7 @@ def test_git_of_root_does_not_work_where_another_user_exchanges_directories(eden
     assert (home / "deep/by_user").stat().st_uid == SOMEBODY
 
 
-def test_programs_of_root_take_no_settings_from_the_home_of_another_user(eden, passable):
+def test_programs_of_root_ignore_settings_in_homes_of_others(eden, passable):
     """'sudo -E' and others leave HOME as it was: programs read settings there, and run what these name."""
     make_repository(passable / "repo")
     make_repository(passable / "other")

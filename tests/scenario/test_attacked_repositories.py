@@ -104,12 +104,12 @@ def test_submodules_of_the_same_server_get_the_password(eden, tmp_path, servers)
     assert set(here.given) == {f"me:{TOKEN}"}
 
 
-def test_submodules_of_another_server_do_not_get_the_password(eden, tmp_path, servers):
+def test_submodules_on_another_server_do_not_get_the_password(eden, tmp_path, servers):
     here, there = servers
     step = clone(eden, tmp_path, repo=f"{here.url}/app.git", rev="other", submodules=True)
     assert there.given == [] and here.given
     assert step["result"] == "failed", step
-    assert "'password' is given to no other server than that of 'repo'" in step["error"]["message"]
+    assert "'password' is sent only to the server of 'repo'" in step["error"]["message"]
 
 
 def test_a_local_repository_does_not_choose_other_local_ones(eden, tmp_path, servers):

@@ -52,7 +52,7 @@ HANDED_OVER = [
 
 
 @pytest.mark.parametrize("text", HANDED_OVER)
-def test_a_broken_file_of_variables_shows_no_value_of_a_marked_name(eden, site, tmp_path, text):
+def test_a_broken_variables_file_shows_no_value_of_a_secret_name(eden, site, tmp_path, text):
     (tmp_path / "vars.yaml").write_text(text)
     for words in (["plan"], ["plan", "-o", "json"], ["apply"], ["vars", "list"]):
         given = [*words, site, "-v", "vars.yaml"]
@@ -61,7 +61,7 @@ def test_a_broken_file_of_variables_shows_no_value_of_a_marked_name(eden, site, 
     assert "vars.yaml:" in done.stderr, "where it is, is told"
 
 
-def test_what_is_no_secret_is_still_shown(eden, site, tmp_path):
+def test_values_that_are_not_secret_are_still_shown(eden, site, tmp_path):
     (tmp_path / "vars.yaml").write_text("pw: x\nother: @plain\n")
     done = eden("plan", site, "-v", "vars.yaml", "--state-dir", "state")
     assert "other: @plain" in done.stderr and 'quote the value: "@plain"' in done.stderr
@@ -101,7 +101,7 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("action", PRIVATE)
-def test_a_broken_private_file_shows_none_of_its_words(eden, tmp_path, action):
+def test_a_broken_private_file_shows_none_of_its_content(eden, tmp_path, action):
     (tmp_path / "root/etc").mkdir(parents=True)
     file = tmp_path / "root/etc/file"
     step = {"name": "a", action: {"name": "/etc/file", "path": "/b", "value": 1}}

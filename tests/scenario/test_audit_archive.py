@@ -74,18 +74,18 @@ def check_by_hand(path, first, last, previous):
     return previous
 
 
-def test_what_is_archived_is_a_file_and_the_log_goes_on_behind_it(filled):
+def test_archived_entries_are_in_a_file_and_the_log_continues(filled):
     cluster = filled(1500)
     first, second = cluster.folder / "a1.ndjson", cluster.folder / "a2.ndjson"
     said = archive(cluster, first, "--keep", "1200", "--reason", "it grows").stdout
-    assert "entries 1 to 300 are in" in said
+    assert "moved entries 1 to 300 to" in said
     assert os.stat(first).st_mode & 0o777 == 0o600
     last = check_by_hand(first, 1, 300, GENESIS)
     assert last in said
     assert not list(cluster.folder.glob("*.new"))
     told = verify(cluster)
-    assert "entries 1 to 300 are archived since 2" in told and "by user:root (uid 0)" in told
-    assert last in told and "the chain of 1202 entries is whole" in told
+    assert "entries 1 to 300 were archived on 2" in told and "by user:root (uid 0)" in told
+    assert last in told and "the chain of 1202 entries is intact" in told
     asked, done = entries(cluster)[-2:]
     assert [(each["verb"], each["kind"], each["name"], each["outcome"], each["reason"])
             for each in (asked, done)] == [("archive", "Audit", "300", outcome, "it grows")
@@ -96,15 +96,15 @@ def test_what_is_archived_is_a_file_and_the_log_goes_on_behind_it(filled):
     assert check_by_hand(second, 301, 502, last) == made["hash"]
     told = verify(cluster, second, first)
     assert told.index("a1.ndjson") < told.index("a2.ndjson")
-    assert "the log of the server goes on behind entry 502" in told
+    assert "the server's log continues after entry 502" in told
     elsewhere = cluster.eden("audit", "verify", first, "--run-dir", cluster.folder / "none")
-    assert "entries 1 to 300 of 'blue' are whole" in elsewhere.stdout
-    assert "was not looked at" in elsewhere.stderr
-    assert "an archive is missing: of 301 to 502" in verify(cluster, first, code=1)
-    assert "entries 1 to 300 are in none of them" in verify(cluster, second)
+    assert "entries 1 to 300 of 'blue' are intact" in elsewhere.stdout
+    assert "not checked against a server's log" in elsewhere.stderr
+    assert "the archive of entries 301 to 502 is missing" in verify(cluster, first, code=1)
+    assert "none of the files has entries 1 to 300" in verify(cluster, second)
 
 
-def test_what_is_archived_is_not_just_absent(filled):
+def test_archived_entries_are_not_merely_absent(filled):
     cluster = filled(1100)
     token = asking.ask(cluster, "GET", "/v1/audit?limit=1000")[1]["metadata"]["continue"]
     archive(cluster, cluster.folder / "a.ndjson")
@@ -125,21 +125,21 @@ def test_what_is_archived_is_not_just_absent(filled):
     assert cluster.call("audit", "tail", "-n", "5").stderr == ""
 
 
-def test_a_file_that_was_changed_is_told_before_one_that_is_missing(filled):
+def test_a_changed_file_is_reported_before_a_missing_one(filled):
     cluster = filled(1500)
     first, second = cluster.folder / "a1.ndjson", cluster.folder / "a2.ndjson"
     archive(cluster, first, "--keep", "1200")
     archive(cluster, second)
-    assert "an archive is missing" in verify(cluster, first, code=1)
+    assert "so the archive of entries" in verify(cluster, first, code=1)
     first.write_text(first.read_text().replace("10.0.0.7", "10.0.0.8", 1))
     said = verify(cluster, first, code=1)
     assert "line 2" in said and "was changed" in said
 
 
-def test_what_is_young_or_new_stays(filled):
+def test_recent_entries_are_not_archived(filled):
     cluster = filled(1300, days=6)
     made = archive(cluster, cluster.folder / "a.ndjson")
-    assert "nothing is to be archived" in made.stdout
+    assert "nothing to archive" in made.stdout
     assert not (cluster.folder / "a.ndjson").exists()
     status, told = drop(cluster, 300, entry(cluster, 300)["hash"])
     assert status == 409 and "entries of the last 7 days stay" in told["detail"]
@@ -158,7 +158,7 @@ def test_days_moments_and_ages_limit_it(filled):
     assert made["last"] == 101
     for before in ("2020-01-31", "30d"):
         made = archive(cluster, cluster.folder / "b", "--before", before)
-        assert "nothing is to be archived" in made.stdout
+        assert "nothing to archive" in made.stdout
     made = json.loads(archive(cluster, cluster.folder / "b", "--before", "8d", "-o", "json").stdout)
     assert made["first"] == 102 and made["last"] >= 400
     for words in (("x", "--before", "soon"), ("x", "--keep", "-1")):
@@ -179,7 +179,7 @@ def test_an_archive_of_another_log_drops_nothing(filled):
     assert [each["outcome"] for each in failed] == ["asked", "failed"] * 5
 
 
-def test_only_who_may_archive_does(filled):
+def test_archiving_requires_permission(filled):
     cluster = filled(1300)
     body = {"hash": entry(cluster, 300)["hash"]}
     for role in ("viewer", "operator"):
@@ -191,7 +191,7 @@ def test_only_who_may_archive_does(filled):
     status, told = bearer(cluster, "archivist", label="cyd")("POST", "/v1/audit/300/archive", body)
     assert status == 200 and told["dropped"] == 300
     assert told["archived"]["who"].startswith("token:")
-    assert "whole" in verify(cluster)
+    assert "intact" in verify(cluster)
 
 
 def test_a_file_that_was_changed_is_found_with_its_line(filled):
@@ -221,19 +221,19 @@ def test_a_file_that_was_changed_is_found_with_its_line(filled):
     verify(cluster, path)
 
 
-def test_what_is_there_is_never_replaced(filled):
+def test_existing_files_are_never_replaced(filled):
     cluster = filled(1300)
     path = cluster.folder / "mine"
     path.write_text("precious\n")
     done = archive(cluster, path, check=False)
-    assert done.returncode == 5 and "it is there already" in done.stderr
+    assert done.returncode == 5 and "the file exists and cannot be continued" in done.stderr
     assert path.read_text() == "precious\n" and state_of(cluster)["archived"] is None
     archive(cluster, cluster.folder / "a.ndjson")
     done = archive(cluster, cluster.folder / "a.ndjson", check=False)
-    assert done.returncode == 5 and "begins behind 300" in done.stderr
+    assert done.returncode == 5 and "starts after 300" in done.stderr
 
 
-def test_a_server_that_is_killed_while_it_drops_goes_on(filled):
+def test_a_server_killed_while_dropping_entries_continues(filled):
     cluster = filled(21000)
     path = cluster.folder / "a.ndjson"
     process = asking.start(cluster, "audit", "archive", "--to", path)
@@ -246,21 +246,21 @@ def test_a_server_that_is_killed_while_it_drops_goes_on(filled):
             break
     connection.close()
     _, err = process.communicate(timeout=daemons.LIMIT)
-    assert process.returncode != 0 and "is whole" in err
+    assert process.returncode != 0 and "is complete" in err
     cluster.start()
     left = state_of(cluster)["archived"]
     assert left["last"] % 500 == 0 and 0 < left["last"] < 20000
-    assert f"entries 1 to {left['last']} are archived" in verify(cluster)
-    assert f"has entries {left['last'] + 1} to 20000 too" in verify(cluster, path)
+    assert f"entries 1 to {left['last']} were archived" in verify(cluster)
+    assert f"still has entries {left['last'] + 1} to 20000" in verify(cluster, path)
     done = archive(cluster, path)
-    assert "is there already, and whole" in done.stderr and "entries 1 to 20000" in done.stdout
+    assert "already exists and is complete" in done.stderr and "entries 1 to 20000" in done.stdout
     assert state_of(cluster)["archived"]["last"] == 20000
     say(cluster, "more")
     archive(cluster, cluster.folder / "b.ndjson")
-    assert "goes on behind entry 2000" in verify(cluster, path, cluster.folder / "b.ndjson")
+    assert "continues after entry 2000" in verify(cluster, path, cluster.folder / "b.ndjson")
 
 
-def test_who_follows_is_told_what_was_archived_meanwhile(filled):
+def test_following_reports_entries_archived_meanwhile(filled):
     cluster = filled(1100)
     process = asking.start(cluster, "audit", "tail", "--follow", "-n", "1", "-o", "name")
     assert asking.next_line(process.stdout) == "1100\n"
@@ -275,7 +275,7 @@ def test_who_follows_is_told_what_was_archived_meanwhile(filled):
     assert "entries 1101 to 1300 are archived\n" in process.communicate()[1]
 
 
-def test_archives_may_overlap_when_they_are_of_one_log(filled):
+def test_archives_of_one_log_may_overlap(filled):
     cluster = filled(1500)
     whole, rest = cluster.folder / "whole", cluster.folder / "rest"
     archive(cluster, whole, "--keep", "1100")
@@ -287,14 +287,14 @@ def test_archives_may_overlap_when_they_are_of_one_log(filled):
     second = {**head, "first": 201, "previous": half["hash"]}
     (cluster.folder / "one").write_text("".join([json.dumps(first) + "\n", *lines[1:251]]))
     rest.write_text("".join([json.dumps(second) + "\n", *lines[201:]]))
-    assert "goes on behind entry 400" in verify(cluster, cluster.folder / "one", rest)
+    assert "continues after entry 400" in verify(cluster, cluster.folder / "one", rest)
     second["previous"] = head["hash"]
     rest.write_text("".join([json.dumps(second) + "\n", *lines[201:]]))
     assert "line 201: entry 200 has a different hash" in verify(cluster, cluster.folder / "one", rest,
                                                             code=1)
 
 
-def test_a_backup_keeps_where_the_log_begins(filled):
+def test_a_backup_preserves_where_the_log_begins(filled):
     cluster = filled(1300)
     archive(cluster, cluster.folder / "a.ndjson")
     kept = state_of(cluster)["archived"]
@@ -305,8 +305,8 @@ def test_a_backup_keeps_where_the_log_begins(filled):
     cluster.state = cluster.folder / "back"
     cluster.start()
     assert state_of(cluster)["archived"] == kept and kept["last"] == 300
-    assert "entries 1 to 300 are archived" in verify(cluster)
-    assert "goes on behind entry 300" in verify(cluster, cluster.folder / "a.ndjson")
+    assert "entries 1 to 300 were archived" in verify(cluster)
+    assert "continues after entry 300" in verify(cluster, cluster.folder / "a.ndjson")
 
 
 def test_of_a_backup_from_before_the_archive_the_entries_are_there_twice(filled):
@@ -319,6 +319,6 @@ def test_of_a_backup_from_before_the_archive_the_entries_are_there_twice(filled)
     cluster.state = cluster.folder / "back"
     cluster.start()
     assert state_of(cluster)["archived"] is None
-    assert "has entries 1 to 200 too" in verify(cluster, cluster.folder / "a.ndjson")
+    assert "still has entries 1 to 200" in verify(cluster, cluster.folder / "a.ndjson")
     archive(cluster, cluster.folder / "a.ndjson")
-    assert "goes on behind entry 200" in verify(cluster, cluster.folder / "a.ndjson")
+    assert "continues after entry 200" in verify(cluster, cluster.folder / "a.ndjson")

@@ -56,7 +56,18 @@ def fresh(cluster):
     other.close()
 
 
-def test_what_was_there_is_there_again(cluster, fresh):
+def test_a_backup_waits_no_longer_than_it_is_told(cluster, tmp_path):
+    os.kill(cluster.server.process.pid, signal.SIGSTOP)
+    try:
+        done = cluster.call("backup", "create", tmp_path / "b", "--timeout", "200ms", check=False)
+    finally:
+        os.kill(cluster.server.process.pid, signal.SIGCONT)
+    assert done.returncode == 124
+    assert "error[E0813]" in done.stderr and "'--timeout 2m' waits longer" in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+def test_everything_is_restored(cluster, fresh):
     for i in range(50):
         put(cluster, f"/t/{i}", VALUE + str(i))
     ask(cluster, "PATCH", "/v1/nodes/s1", {"metadata": {"labels": {"role": "server"}}})
@@ -98,7 +109,7 @@ def test_fields_of_a_newer_server_are_restored(cluster, fresh):
     assert json.loads(get(fresh, "/eden/nodes/s1"))["zone"] == {"name": "north"}
 
 
-def test_what_was_revoked_since_the_backup_is_warned_of(cluster, fresh):
+def test_a_warning_lists_revocations_since_the_backup(cluster, fresh):
     """A backup revives what was revoked after it; who restores it must know."""
     join = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
     api = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
@@ -116,13 +127,13 @@ def test_what_was_revoked_since_the_backup_is_warned_of(cluster, fresh):
     assert join in tokens  # as the warning says
     told = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
                         "--user", "root")
-    assert f"warning: the cluster is as it was at {made['time']}" in told.stderr
+    assert f"warning: the cluster was reset to {made['time']}" in told.stderr
     assert "(1 node, 1 join token, 1 API token, 0 user certificates)" in told.stderr
     for row in done["review"]:
         assert row["list"] in told.stderr and row["revoke"] in told.stderr
 
 
-def test_one_record_that_cannot_be_read_keeps_no_backup_from_being_restored(cluster, fresh):
+def test_an_unreadable_record_does_not_prevent_a_restore(cluster, fresh):
     put(cluster, "/eden/nodes/zz", "x")
     create(cluster, "blue.backup")
     cluster.server.stop()
@@ -149,7 +160,7 @@ def test_the_restored_server_has_keys_of_its_own_and_the_same_ca(cluster, fresh)
         assert os.stat(fresh.state / name).st_mode & 0o777 == 0o600
 
 
-def test_another_name_takes_the_place_of_the_old_server(cluster, fresh):
+def test_a_server_can_be_restored_under_another_name(cluster, fresh):
     create(cluster, "blue.backup")
     cluster.server.stop()
     done = restore(cluster, "blue.backup", fresh.state, "--name", "s2", "--address", "localhost",
@@ -162,7 +173,7 @@ def test_another_name_takes_the_place_of_the_old_server(cluster, fresh):
     assert settings["names"] == ["localhost"]
 
 
-def test_a_name_that_was_given_up_can_be_taken_again(cluster, fresh):
+def test_an_abandoned_name_can_be_used_again(cluster, fresh):
     """From s1 to s2 and back: what s1 was before is not believed, what it is now is."""
     create(cluster, "first")
     cluster.server.stop()
@@ -181,7 +192,7 @@ def test_a_name_that_was_given_up_can_be_taken_again(cluster, fresh):
         third.close()
 
 
-def test_the_name_of_another_node_is_not_taken(cluster, fresh):
+def test_the_name_of_another_node_is_rejected(cluster, fresh):
     join(cluster, "web1")
     create(cluster, "blue.backup")
     done = restore(cluster, "blue.backup", fresh.state, "--name", "web1", check=False)
@@ -189,7 +200,7 @@ def test_the_name_of_another_node_is_not_taken(cluster, fresh):
     restore(cluster, "blue.backup", fresh.state)
 
 
-def test_a_watch_is_told_that_the_store_is_another_one(cluster, fresh):
+def test_a_watch_detects_a_restored_store(cluster, fresh):
     """The same revisions mean something else now."""
     create(cluster, "blue.backup")
     store = json.loads((cluster.state / "server/server.json").read_text())["store"]
@@ -218,7 +229,7 @@ def show(cluster, name):
     return ask(cluster, "GET", f"/v1/nodes/{name}")[1]["status"]
 
 
-def test_nodes_come_back_to_the_restored_server(cluster, fresh):
+def test_nodes_return_to_the_restored_server(cluster, fresh):
     """With the certificates that they have, and nothing is done on them."""
     start_agent(cluster, "web1", join(cluster, "web1"))
     wait_until(lambda: show(cluster, "web1")["state"] == "alive" and show(cluster, "web1")["facts"],
@@ -269,7 +280,7 @@ def test_a_file_is_called_by_cluster_and_time(cluster):
     made = create(cluster)
     assert re.fullmatch(r"blue-\d{8}T\d{6}Z\.eden-backup", made["file"])
     text = cluster.call("backup", "create", "second").stdout
-    assert "It holds the key of the CA" in text
+    assert "The backup contains the key of the CA" in text
 
 
 def test_nothing_is_replaced(cluster):
@@ -278,14 +289,14 @@ def test_nothing_is_replaced(cluster):
     assert done.returncode == 5 and (cluster.folder / "taken").read_text() == "mine"
 
 
-def test_without_a_server_there_is_none(cluster):
+def test_a_backup_needs_a_running_server(cluster):
     cluster.server.stop()
     done = cluster.call("backup", "create", "x", check=False)
     assert done.returncode == 3
     assert os.listdir(cluster.folder).count("x") == 0
 
 
-def test_no_cluster_is_restored_over_another(cluster):
+def test_a_restore_does_not_replace_an_existing_cluster(cluster):
     create(cluster, "blue.backup")
     before = (cluster.state / "server/server.json").read_bytes()
     done = restore(cluster, "blue.backup", cluster.state, check=False)
@@ -325,7 +336,7 @@ def refused(cluster, data, *words):
     assert not [name for name in os.listdir(cluster.folder) if name.startswith("eden-verify")]
 
 
-def test_damage_is_told_with_its_place(cluster):
+def test_damage_is_reported_with_its_location(cluster):
     put(cluster, "/t", VALUE)
     made = create(cluster, "good")
     data = (cluster.folder / "good").read_bytes()
@@ -353,7 +364,7 @@ def test_damage_is_told_with_its_place(cluster):
     refused(cluster, data.replace(b"eden.backup/2 ", b"eden.backup/9 ", 1), "another format version")
 
 
-def test_a_manifest_that_lies_is_refused(cluster):
+def test_an_inconsistent_manifest_is_rejected(cluster):
     create(cluster, "good")
     manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
     sizes = [part["size"] for part in manifest["parts"]]
@@ -370,7 +381,7 @@ def test_a_manifest_that_lies_is_refused(cluster):
     refused(cluster, lie(parts=[]), "is missing")
     refused(cluster, lie(parts=manifest["parts"][::-1]), "wrong place")
     refused(cluster, lie(parts=[*manifest["parts"], manifest["parts"][-1]]), "twice")
-    refused(cluster, lie(more=1), "no such field")
+    refused(cluster, lie(more=1), "unknown field")
     for size in (-1, sizes[0] + 1, sizes[0] - 1, 1 << 62):
         parts = [{**manifest["parts"][0], "size": size}, *manifest["parts"][1:]]
         refused(cluster, lie(parts=parts), "server.json")
@@ -391,7 +402,7 @@ def replace_part(cluster, name, text):
     return with_manifest(manifest, out + (text if name == "store.dump" else rest))
 
 
-def test_parts_that_make_no_cluster_are_refused(cluster, eden_path):
+def test_parts_that_do_not_form_a_cluster_are_rejected(cluster, eden_path):
     create(cluster, "good")
     other = cluster.folder / "other"
     cluster.eden("init", "--cluster", "green", "--user", "root", "--state-dir", other)
@@ -441,7 +452,7 @@ def test_a_backup_of_the_earlier_format_is_restored(cluster, fresh):
     refused(cluster, data[:-9] + b"x" + data[-8:], "damaged: the part 'store.db'")
 
 
-def test_who_was_there_is_not_in_a_backup(cluster):
+def test_presence_is_not_in_a_backup(cluster):
     """Neither the sessions of nodes nor the leader come back with it: they are not there then."""
     start_agent(cluster, "web1", join(cluster, "web1"))
     wait_until(lambda: show(cluster, "web1")["state"] == "alive", "a session")
@@ -484,7 +495,7 @@ def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
     assert get(fresh, "/t/7") == VALUE
 
 
-def test_backups_of_a_busy_server_are_whole(cluster):
+def test_backups_of_a_busy_server_are_complete(cluster):
     """Somebody writes all the time; each backup is one revision."""
     writer = subprocess.Popen(
         ["sh", "-c", "i=0; while :; do i=$((i+1)); curl -s -o /dev/null --unix-socket "
@@ -499,7 +510,7 @@ def test_backups_of_a_busy_server_are_whole(cluster):
         writer.wait()
 
 
-def test_who_leaves_in_the_middle_leaves_nothing(cluster):
+def test_an_aborted_backup_leaves_nothing(cluster):
     """No file is made for a backup, and others are served meanwhile."""
     for i in range(40):
         put(cluster, f"/t/{i}", "x" * 200_000)
@@ -521,7 +532,7 @@ def test_who_leaves_in_the_middle_leaves_nothing(cluster):
     assert set(os.listdir(cluster.state / "server")) == files
 
 
-def test_what_a_killed_server_left_of_a_backup_goes(cluster):
+def test_leftovers_of_a_killed_backup_are_removed(cluster):
     (cluster.state / "server/backup-0123456789abcdef.new").write_text("half")
     cluster.server.kill()
     cluster.start()
@@ -530,5 +541,5 @@ def test_what_a_killed_server_left_of_a_backup_goes(cluster):
 
 @pytest.mark.parametrize("words", [["backup"], ["backup", "verify"], ["backup", "restore"],
                                    ["backup", "shred"], ["backup", "verify", "a", "b"]])
-def test_wrong_words_are_a_usage_error(eden, words):
+def test_wrong_arguments_are_a_usage_error(eden, words):
     assert eden(*words).returncode == 64

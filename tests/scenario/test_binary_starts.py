@@ -1,7 +1,7 @@
 """The binary starts, says what it is, and refuses nonsense with the usage exit code."""
 
 
-def test_help_goes_to_stdout(eden):
+def test_help_is_printed_to_stdout(eden):
     done = eden("help")
     assert done.returncode == 0
     assert "usage" in done.stdout.lower()

@@ -89,12 +89,12 @@ def test_garbage_lines_are_answered_and_the_next_is_not_harmed(eden):
     assert sum(answer.get("error") == "InvalidRequest" for answer in got[::2]) >= 13
 
 
-def test_blank_lines_are_skipped_and_the_last_may_lack_its_end(eden):
+def test_blank_lines_are_skipped_and_the_last_newline_is_optional(eden):
     done = eden("render", "--batch", input='\n  \n{"template": "a"}\r\n\n{"template": "b"}')
     assert answers(done) == [{"output": "a"}, {"output": "b"}]
 
 
-def test_a_line_beyond_the_limit_is_told_and_skipped(eden_path):
+def test_a_line_over_the_limit_is_reported_and_skipped(eden_path):
     """Written in pieces: nobody holds the whole line."""
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
@@ -115,7 +115,7 @@ def test_a_long_line_within_the_limit_is_read(eden):
     assert answers(eden("render", "--batch", input=lines({"template": text}))) == [{"output": text}]
 
 
-def test_an_answer_comes_before_the_next_question(eden_path):
+def test_each_response_precedes_the_next_request(eden_path):
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     try:
@@ -155,7 +155,7 @@ def test_limits_hold_for_every_line(eden):
     assert [answer.get("error") for answer in got] == ["LimitError", "LimitError", None]
 
 
-def test_undefined_is_as_in_jinja2_unless_told(eden):
+def test_undefined_behaves_as_in_jinja2_by_default(eden):
     request = lines({"template": "[{{ x }}]"})
     assert answers(eden("render", "--batch", input=request)) == [{"output": "[]"}]
     [answer] = answers(eden("render", "--batch", "--undefined", "strict", input=request))
@@ -163,5 +163,5 @@ def test_undefined_is_as_in_jinja2_unless_told(eden):
 
 
 @pytest.mark.parametrize("arguments", [["x.j2"], ["-v", "x.yaml"], ["-D", "a=1"]])
-def test_what_makes_no_sense_in_a_batch_is_a_usage_error(eden, arguments):
+def test_options_that_do_not_fit_a_batch_are_usage_errors(eden, arguments):
     assert eden("render", "--batch", *arguments, input="").returncode == 64

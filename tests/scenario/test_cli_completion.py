@@ -233,7 +233,7 @@ def test_fish_offers_the_same(fish, line, expected):
     assert expected.split()[-1] in fish(line)
 
 
-def test_fish_offers_commands_once_and_no_files(fish, eden):
+def test_fish_completes_commands_once_and_no_files(fish, eden):
     commands = [c["name"] for c in json.loads(eden("help", "-o", "json").stdout)["commands"]]
     assert sorted(fish("eden ")) == sorted(commands)
     assert fish("eden version ") == []
@@ -264,7 +264,7 @@ def test_bash_offers_the_options_of_the_verb(bash, eden):
     assert "--watch" in bash("eden nodes -o json list --")
 
 
-def test_bash_knows_the_position_behind_options(bash):
+def test_bash_completes_after_options(bash):
     assert bash("eden complete -- li") == ["line"]
     assert bash("eden vars --label role=web --output=json w") == ["why"]
     assert bash("eden help nodes appr") == ["approve"]

@@ -31,7 +31,7 @@ def test_yaml_output(eden):
     assert done.stdout == "a:\n  - 1\n  - 'yes'\nb:\n  - 0\n  - 1\n"
 
 
-def test_variables_can_be_asked(eden, tmp_path):
+def test_variables_can_be_evaluated(eden, tmp_path):
     (tmp_path / "v.yaml").write_text("nodes:\n- {name: a, up: true}\n- {name: b, up: false}\n")
     done = eden("eval", "nodes | selectattr('up') | map(attribute='name')", "-v", "v.yaml")
     assert done.stdout == '["a"]\n'
@@ -46,10 +46,10 @@ def test_undefined_is_an_error_unless_allowed(eden, expression):
 
 
 @pytest.mark.parametrize("expression", ["range", "[1, range]", "namespace(a=1)", "'a'.upper"])
-def test_what_has_no_form_in_json_is_an_error(eden, expression):
+def test_values_without_a_json_form_are_errors(eden, expression):
     done = eden("eval", expression)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "has no form in JSON or YAML" in done.stderr
+    assert "cannot be represented in JSON or YAML" in done.stderr
 
 
 def test_a_number_that_json_cannot_hold_is_an_error(eden):
@@ -59,14 +59,14 @@ def test_a_number_that_json_cannot_hold_is_an_error(eden):
 
 
 @pytest.mark.parametrize("expression", ["", " ", "1 +", "1 2", "{{ 1 }}", "(", "a b", "'x"])
-def test_a_syntax_error_is_told_with_its_place(eden, expression):
+def test_a_syntax_error_is_reported_with_its_location(eden, expression):
     done = eden("eval", expression)
     assert (done.returncode, done.stdout) == (1, "")
     assert "error[E0201]" in done.stderr
     assert "--> <argument>:1:" in done.stderr
 
 
-def test_problems_are_json_when_json_is_asked_for(eden):
+def test_problems_are_printed_as_json_on_request(eden):
     done = eden("eval", "a.b", "-D", "a:={}", "-o", "json")
     assert done.returncode == 1
     assert done.stderr == ""
@@ -84,7 +84,7 @@ def test_problems_are_json_when_json_is_asked_for(eden):
     "range(10**12) | list",
     pytest.param("(" * 50000 + "1" + ")" * 50000, id="brackets"),
 ])
-def test_hostile_expressions_end_in_an_error(eden, expression):
+def test_hostile_expressions_fail(eden, expression):
     done = eden("eval", expression, timeout=10)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error[E02")

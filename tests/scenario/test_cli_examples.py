@@ -222,7 +222,7 @@ def test_the_example_of_a_watch_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(lambda each: goes_on(each.values[0]), examples()))
-def test_the_example_of_a_list_that_goes_on_works(cluster, command):
+def test_the_example_of_a_watched_list_works(cluster, command):
     cluster.start()
     process = asking.start(cluster, *shlex.split(command)[1:])
     assert "NAME" in asking.next_line(process.stdout)
@@ -268,7 +268,7 @@ def test_the_example_works(eden_path, tmp_path, command, request):
             cluster_world.join(running, "web1")
         else:
             cluster_world.fill(running)
-        if command.startswith("eden roles delete"):
+        if command.startswith(("eden roles show", "eden roles delete")):
             running.call("roles", "create", "-f", tmp_path / "role.yaml")
         if "audit-2026.ndjson" in command:
             leave_an_archive(running, tmp_path)

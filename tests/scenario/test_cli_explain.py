@@ -60,7 +60,7 @@ def test_an_unknown_name_is_a_usage_error_with_a_suggestion(eden):
     done = eden("explain", "uper")
     assert done.returncode == 64
     assert done.stdout == ""
-    assert done.stderr.startswith("eden explain: nothing is called 'uper'; did you mean 'upper'?\n")
+    assert done.stderr.startswith("eden explain: 'uper' not found; did you mean 'upper'?\n")
 
 
 def test_without_a_name_everything_is_listed(eden):
@@ -78,7 +78,7 @@ def test_an_action_is_explained_from_its_row(eden):
     assert "example:\n    - name:" in text
 
 
-def test_a_module_stands_for_all_of_its_actions(eden):
+def test_a_module_name_explains_all_its_actions(eden):
     names = eden("explain", "test", "-o", "name").stdout.split()
     assert "test.ok" in names and "test.failed" in names
 
@@ -99,7 +99,7 @@ def test_keys_of_steps_are_explained_from_the_parser(eden):
         done = eden("explain", name)
         assert done.returncode == 0
         assert done.stdout.startswith(f"key of a step: {name}\n")
-    assert "Target ok, changed or blocked: this step is skipped." in eden("explain", "onfail").stdout
+    assert "If the target is ok, changed or blocked, this step is skipped." in eden("explain", "onfail").stdout
 
 
 def test_the_examples_of_keys_are_valid(eden, tmp_path):

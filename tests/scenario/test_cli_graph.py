@@ -42,13 +42,13 @@ def steps(tmp_path):
     return path
 
 
-def test_the_tree_tells_the_order_and_the_reasons(eden, steps):
+def test_the_tree_shows_order_and_reasons(eden, steps):
     result = eden("graph", steps)
     assert result.returncode == 0, result.stderr
     assert result.stdout == """\
    1 * steps#ask  [cmd.run]
    2   steps#folder  [file.directory]
-      check steps#write, for what has it as prereq
+      check steps#write, before steps that have it as prereq
    3 * steps#stop  [cmd.run]
        `- prereq     write
    4 * steps#write  [file.managed]
@@ -60,7 +60,7 @@ def test_the_tree_tells_the_order_and_the_reasons(eden, steps):
 """
 
 
-def test_verbose_tells_where_everything_is_written(eden, steps):
+def test_verbose_shows_all_locations(eden, steps):
     done = eden("graph", "steps.yaml", "--verbose")
     assert done.returncode == 0
     assert "steps#write  [file.managed]  steps.yaml:6" in done.stdout
@@ -91,7 +91,7 @@ def test_graphviz_gets_an_arrow_for_each_edge(eden, steps):
     assert result.stdout.count(" -> ") == 4
 
 
-def test_a_circle_is_an_error_with_the_way_and_the_place(eden, tmp_path):
+def test_a_cycle_is_an_error_with_its_path_and_location(eden, tmp_path):
     path = tmp_path / "steps.yaml"
     path.write_text("""\
 steps:
@@ -106,11 +106,11 @@ steps:
 """)
     result = eden("graph", path)
     assert result.returncode == 1
-    assert "error[E0403]: requisites form a circle: 'a' -require-> 'b' -watch-> 'a'" in result.stderr
+    assert "error[E0403]: circular requisites: 'a' -require-> 'b' -watch-> 'a'" in result.stderr
     assert f"{path}:5:" in result.stderr
 
 
-def test_a_site_without_steps_for_this_node_is_told(eden, tmp_path):
+def test_a_site_without_steps_for_this_node_is_reported(eden, tmp_path):
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "base.yaml").write_text("jobs:\n  'role=web':\n    - name: web\n")
     (tmp_path / "jobs" / "web.yaml").write_text("steps:\n- name: a\n  action: test.ok\n")

@@ -19,7 +19,7 @@ def test_the_overview_names_every_command_and_topic(eden):
         assert f"\n  {topic['name']} " in text
 
 
-def test_without_a_command_a_short_usage_goes_to_stderr(eden):
+def test_without_a_command_a_short_usage_is_printed_to_stderr(eden):
     done = eden()
     assert done.returncode == 64
     assert done.stdout == ""
@@ -57,7 +57,7 @@ def test_help_lines_fit_a_screen(eden):
                 assert len(line) <= 120, line
 
 
-def test_the_help_of_a_command_has_every_verb_and_says_whose_an_option_is(eden):
+def test_command_help_lists_verbs_and_their_options(eden):
     for command in with_verbs(eden):
         text = eden("help", command["name"]).stdout
         for verb in command["verbs"]:
@@ -71,7 +71,7 @@ def test_the_help_of_a_command_has_every_verb_and_says_whose_an_option_is(eden):
                 assert (option["name"] in verb["options"]) == has_it
 
 
-def test_the_help_of_a_verb_has_its_options_and_examples_and_no_others(eden):
+def test_verb_help_lists_only_its_options_and_examples(eden):
     for command in with_verbs(eden):
         for verb in command["verbs"]:
             done = eden("help", command["name"], verb["name"])

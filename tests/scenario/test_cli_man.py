@@ -39,7 +39,7 @@ def test_lint_would_notice(tmp_path):
     assert lint(page)
 
 
-def test_a_page_tells_what_help_tells(eden, tmp_path):
+def test_a_man_page_matches_the_help(eden, tmp_path):
     if shutil.which("mandoc") is None:
         pytest.fail("this test needs mandoc, which is not installed")
     for command in commands(eden):
@@ -66,17 +66,17 @@ def test_an_unknown_command_is_a_usage_error(eden):
     assert "did you mean 'render'?" in done.stderr
 
 
-def test_a_directory_and_a_command_do_not_go_together(eden):
+def test_a_directory_and_a_command_are_mutually_exclusive(eden):
     assert eden("man", "--dir", ".", "render").returncode == 64
 
 
-def test_a_missing_directory_is_told(eden):
+def test_a_missing_directory_is_reported(eden):
     done = eden("man", "--dir", "absent")
     assert done.returncode == 1
     assert done.stderr == "eden man: absent/eden.1: No such file or directory\n"
 
 
-def test_a_directory_of_somebody_else_is_denied(eden_path, tmp_path):
+def test_a_directory_of_another_user_is_denied(eden_path, tmp_path):
     if os.geteuid() != 0:
         pytest.fail("this test needs the rights of root, to become somebody else")
     tmp_path.chmod(0o755)
@@ -106,7 +106,7 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(eden_path, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_everything_is_installed_beside_the_program(eden_path, tmp_path):
+def test_everything_is_installed_next_to_the_program(eden_path, tmp_path):
     root = pathlib.Path(__file__).resolve().parents[2]
     subprocess.run(
         [root / "tools" / "install-manual", eden_path], check=True,

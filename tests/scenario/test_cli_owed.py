@@ -82,13 +82,13 @@ def test_a_change_without_its_reaction_is_owed(eden, state):
     ]
     done = eden("owed", "--state-dir", folder)
     assert done.stdout == (
-        "STEP       KIND   BECAUSE OF  SINCE                 STATE\n"
-        "web#nginx  watch  web#conf    2026-01-31T08:15:31Z  owed\n"
+        "STEP       KIND   CAUSE     SINCE                 STATE\n"
+        "web#nginx  watch  web#conf  2026-01-31T08:15:31Z  owed\n"
     )
-    assert done.stderr == "the next 'eden apply' pays them\n"
+    assert done.stderr == "the next 'eden apply' performs them\n"
 
 
-def test_a_paid_debt_is_gone(eden, state):
+def test_a_paid_debt_disappears(eden, state):
     assert owed(eden, state(begin(), ACT, DONE, PAID, END))["owed"] == []
 
 
@@ -97,7 +97,7 @@ def test_an_interrupted_change_is_owed(eden, state):
     assert [debt["step"] for debt in told["owed"]] == ["web#nginx"]
 
 
-def test_after_another_boot_reactions_of_the_open_run_are_owed_again(eden, state):
+def test_after_a_reboot_reactions_of_the_unfinished_run_are_owed_again(eden, state):
     """A power failure may have taken what they did with it."""
     told = owed(eden, state(begin(boot="another"), ACT, DONE, PAID))
     assert [debt["step"] for debt in told["owed"]] == ["web#nginx", "web#mail"]
@@ -110,7 +110,7 @@ def test_a_torn_tail_is_passed_over_and_left_alone(eden, state):
     assert (folder / "journal").read_bytes() == before
 
 
-def test_while_a_run_goes_on_a_change_is_told_as_being_made(eden, state):
+def test_a_change_in_progress_is_shown_during_a_run(eden, state):
     folder = state(begin(), ACT)
     with open(folder / "lock", "w") as lock:
         whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
@@ -118,10 +118,10 @@ def test_while_a_run_goes_on_a_change_is_told_as_being_made(eden, state):
         told = owed(eden, folder)
         assert told["running"] is True
         assert [debt["state"] for debt in told["owed"]] == ["possible"]
-        assert "being changed" in eden("owed", "--state-dir", folder).stdout
+        assert "in progress" in eden("owed", "--state-dir", folder).stdout
 
 
-def test_a_journal_that_is_no_file_is_an_error(eden, state):
+def test_a_journal_that_is_not_a_file_is_an_error(eden, state):
     folder = state()
     (folder / "journal").unlink()
     (folder / "journal").mkdir()

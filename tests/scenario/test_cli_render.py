@@ -21,7 +21,7 @@ def folder(tmp_path):
     return write
 
 
-def test_variables_come_from_files_and_definitions(eden, folder):
+def test_variables_are_read_from_files_and_definitions(eden, folder):
     folder({"t.j2": "{{ a }} {{ b }} {{ c + 1 }}\n", "v.yaml": "a: 1\nb: 2\n"})
     done = eden("render", "t.j2", "-v", "v.yaml", "-D", "b=two", "-D", "c:=41")
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 two 42\n", "")
@@ -58,13 +58,13 @@ def test_json_variables_are_read_by_name(eden, folder):
     assert eden("render", "t.j2", "-v", "v.json").stdout == "[1, None]"
 
 
-def test_the_template_may_come_from_standard_input(eden, folder):
+def test_the_template_can_be_read_from_standard_input(eden, folder):
     folder({"part.j2": "part"})
     done = eden("render", "-", "-D", "a=1", input="{{ a }} {% include 'part.j2' %}\n")
     assert (done.returncode, done.stdout) == (0, "1 part\n")
 
 
-def test_variables_may_come_from_standard_input(eden, folder):
+def test_variables_can_be_read_from_standard_input(eden, folder):
     folder({"t.j2": "{{ a }}"})
     assert eden("render", "t.j2", "-v", "-", input="a: 5\n").stdout == "5"
 
@@ -75,7 +75,7 @@ def test_standard_input_is_not_read_twice(eden):
     assert "can be read only once" in done.stderr
 
 
-def test_includes_are_found_beside_the_template_or_where_told(eden, folder):
+def test_includes_are_found_next_to_the_template_or_in_the_given_directory(eden, folder):
     folder({
         "site/main.j2": "{% include 'parts/a.j2' %}",
         "site/parts/a.j2": "{% include 'parts/b.j2' %}",
@@ -92,7 +92,7 @@ def test_nothing_outside_of_the_directory_is_included(eden, folder, tmp_path, na
     (tmp_path / "site" / "link.j2").symlink_to("../outside.j2")
     done = eden("render", "site/main.j2")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "leads out of the directory 'site'" in done.stderr
+    assert "leads outside the directory 'site'" in done.stderr
 
 
 def test_white_space_options(eden, folder):
@@ -125,7 +125,7 @@ def test_json_output_has_the_text_and_the_ranges_of_secrets(eden, folder):
     assert answer["output"].encode()[start:end] == b"hunter2"
 
 
-def test_text_output_shows_secrets_because_it_was_asked_for(eden, folder):
+def test_text_output_shows_secrets_on_request(eden, folder):
     folder({"t.j2": "{{ p }}\n", "v.yaml": "p: !secret hunter2\n"})
     assert eden("render", "t.j2", "-v", "v.yaml").stdout == "hunter2\n"
 
@@ -142,7 +142,7 @@ def test_nothing_is_printed_when_rendering_fails(eden, folder):
     (["--max-steps", "1K"], "{% for i in range(10000) %}{% endfor %}"),
     (["--max-memory", "64K"], "{{ (range(100000) | list) | length }}"),
 ])
-def test_limits_end_in_a_clear_error(eden, folder, options, template):
+def test_limits_cause_a_clear_error(eden, folder, options, template):
     folder({"t.j2": template})
     done = eden("render", "t.j2", *options)
     assert (done.returncode, done.stdout) == (1, "")
@@ -162,21 +162,21 @@ def test_a_template_has_a_limit_that_can_be_moved(eden, folder):
     folder({"t.j2": "{{ 1 }}{{ 2 }}{{ 3 }}"})
     done = eden("render", "t.j2", "--max-template", "10")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "error[E0002]: cannot read this: larger than 10 bytes\n  --> t.j2\n" in done.stderr
+    assert "error[E0002]: cannot read the file: larger than 10 bytes\n  --> t.j2\n" in done.stderr
     assert eden("render", "t.j2", "--max-template", "21").stdout == "123"
 
 
-def test_what_is_huge_or_endless_is_refused(eden, tmp_path):
+def test_huge_or_endless_input_is_rejected(eden, tmp_path):
     with open(tmp_path / "huge.yaml", "wb") as file:
         file.truncate(1 << 40)
     done = eden("render", "/dev/zero", "-v", "huge.yaml", "-v", "/dev/zero")
     assert done.returncode == 1
-    assert "error[E0002]: cannot read this: larger than 64 MiB\n  --> huge.yaml\n" in done.stderr
-    assert "error[E0002]: cannot read this: larger than 64 MiB\n  --> /dev/zero\n" in done.stderr
-    assert "error[E0002]: cannot read this: larger than 4 MiB\n  --> /dev/zero\n" in done.stderr
+    assert "error[E0002]: cannot read the file: larger than 64 MiB\n  --> huge.yaml\n" in done.stderr
+    assert "error[E0002]: cannot read the file: larger than 64 MiB\n  --> /dev/zero\n" in done.stderr
+    assert "error[E0002]: cannot read the file: larger than 4 MiB\n  --> /dev/zero\n" in done.stderr
 
 
-def test_any_bytes_are_text_or_an_error(eden, folder):
+def test_arbitrary_bytes_are_text_or_an_error(eden, folder):
     folder({"t.j2": b"a\xff\x00b"})
     done = eden("render", "t.j2", text=False)
     assert done.returncode in (0, 1)
@@ -188,7 +188,7 @@ def test_a_typed_definition_merges_into_a_map(eden, folder):
         "{'a': 1, 'b': {'x': 5, 'y': 2}}\n")
 
 
-def test_variables_that_look_like_booleans_are_hinted_at_once(eden, tmp_path):
+def test_hints_about_boolean_like_variables_appear_at_once(eden, tmp_path):
     (tmp_path / "v.yaml").write_text("debug: no\ncolor: yes\nmode: 0644\n")
     done = eden("render", "-", "-v", "v.yaml", input="{{ 1 if debug }}{{ mode }}")
     assert (done.returncode, done.stdout) == (0, "1644")

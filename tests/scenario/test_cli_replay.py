@@ -68,7 +68,7 @@ def test_a_run_is_decided_the_same_again(node, order):
     done = node.replay()
     assert done.returncode == 0, done.stdout
     # Each step once, the check of the prereq's target, and the reaction of what listens.
-    assert "11 decisions about 9 steps compared, all agree" in done.stdout
+    assert "compared 11 decisions about 9 steps, no differences" in done.stdout
 
 
 def test_steps_of_one_transaction_are_decided_together_again(node):
@@ -84,7 +84,7 @@ def test_steps_of_one_transaction_are_decided_together_again(node):
     assert "differs at decision 1" in node.replay(record).stdout
 
 
-def test_the_record_has_what_was_seen(node):
+def test_the_record_contains_the_events(node):
     node.apply(STEPS, "-D", "site=fra")
     record = node.record()
     assert record["format"] == "eden.record/1"
@@ -129,7 +129,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_what_was_changed_in_a_record_is_told(node, what):
+def test_tampered_records_are_detected(node, what):
     node.apply(STEPS)
     record = node.record()
     change, step = CHANGES[what]
@@ -140,7 +140,7 @@ def test_what_was_changed_in_a_record_is_told(node, what):
     assert "recorded" in done.stdout
 
 
-def test_both_sides_of_a_difference_are_told(node):
+def test_both_sides_of_a_difference_are_shown(node):
     node.apply(STEPS)
     record = node.record()
     turn_of(record, "broken").update(result="ok", saw=[])
@@ -151,7 +151,7 @@ def test_both_sides_of_a_difference_are_told(node):
             "decided now: run") in done.stdout
 
 
-def test_no_damage_to_a_record_is_more_than_a_message(node):
+def test_damaged_records_only_cause_a_message(node):
     node.apply(STEPS)
     text = json.dumps(node.record())
     start = text.index('"graph"')
@@ -211,7 +211,7 @@ def test_waits_and_tries_are_decided_again(node, what, order):
     assert replayed.returncode == 0, replayed.stdout
 
 
-def test_the_target_of_a_prereq_may_wait_until_the_time_is_up(node):
+def test_the_target_of_a_prereq_may_wait_until_max_wait(node):
     steps = [
         {"name": "before", "test.ok": [], "prereq": [{"step": "target"}]},
         {"name": "target", "test.changed": [], "conditions": {"when": {
@@ -223,7 +223,7 @@ def test_the_target_of_a_prereq_may_wait_until_the_time_is_up(node):
     assert node.replay().returncode == 0
 
 
-def test_a_step_with_success_still_reacts_to_what_it_listens_to(node):
+def test_a_step_with_success_still_reacts_to_its_listen_targets(node):
     steps = [
         {"name": "conf", "file.managed": [{"name": "/conf"}, {"content": "a"}]},
         {"name": "service", "test.ok": [], "listen": [{"step": "conf"}],
@@ -282,10 +282,10 @@ def test_json_for_other_programs(node, eden):
     assert answer["run"] == node.record()["run"]
 
 
-def test_what_is_no_record_is_told(eden, tmp_path):
+def test_other_files_are_reported_as_invalid_records(eden, tmp_path):
     missing = eden("replay", "--state-dir", tmp_path / "none")
     assert missing.returncode == 3
-    assert "error[E0720]: no run is recorded in" in missing.stderr
+    assert "error[E0720]: no run recorded in" in missing.stderr
     (tmp_path / "other.json").write_text('{"format": "eden.run/1"}')
     other = eden("replay", "other.json")
     assert other.returncode == 1

@@ -32,7 +32,7 @@ def apply(eden, tmp_path):
     return run
 
 
-def test_why_alone_tells_what_went_wrong_and_where_it_began(eden, apply):
+def test_why_without_arguments_shows_the_root_cause(eden, apply):
     apply(STEPS)
     done = eden("why", "--state-dir", "state")
     assert done.returncode == 0, done.stderr
@@ -43,7 +43,7 @@ def test_why_alone_tells_what_went_wrong_and_where_it_began(eden, apply):
     assert lines[3].startswith("  <- steps#first failed: exited with 3 (E0601)")
     assert lines[4].startswith("steps#third")
     assert lines[5].startswith("  <- steps#first failed")
-    assert lines[6] == "1 ok, 1 failed, 2 blocked; 'eden why STEP' tells more of one"
+    assert lines[6] == "1 ok, 1 failed, 2 blocked; see 'eden why STEP' for details"
 
 
 def test_why_alone_as_json(eden, apply):
@@ -54,7 +54,7 @@ def test_why_alone_as_json(eden, apply):
     assert why["steps"][2]["root"]["step"] == "steps#first"
 
 
-def test_why_alone_when_all_went_well(eden, apply):
+def test_why_without_arguments_if_all_succeeded(eden, apply):
     apply("steps: [{test.ok: }]")
     done = eden("why", "--state-dir", "state")
     assert done.stdout.endswith("\n1 ok\n")
@@ -91,10 +91,10 @@ def test_a_damaged_record_does_not_hide_the_others(eden, apply, tmp_path):
     assert done.stdout.endswith("1 ok\n")
 
 
-def test_no_run_at_all(eden, tmp_path):
+def test_without_any_run(eden, tmp_path):
     done = eden("runs", "--state-dir", "nowhere")
     assert done.returncode == 3
-    assert "no run is recorded in nowhere" in done.stderr
+    assert "no run recorded in nowhere" in done.stderr
 
 
 # --- Output of commands ----------------------------------------------------------------------
@@ -102,20 +102,20 @@ def test_no_run_at_all(eden, tmp_path):
 LONG = "steps:\n- name: long\n  cmd.run: [{cmd: 'seq 1000 1999 >&2; echo the reason >&2; exit 1'}]\n"
 
 
-def test_why_shows_the_end_of_what_a_command_wrote(eden, apply):
+def test_why_shows_the_end_of_command_output(eden, apply):
     apply(LONG)
     told = eden("why", "long", "--state-dir", "state").stdout
-    assert "  ... (its end; -o json has all of it)\n" in told
+    assert "  ... (last lines; -o json shows all)\n" in told
     assert "  1999\n  the reason\n" in told
     assert "  1000\n" not in told
 
 
-def test_apply_says_where_the_rest_of_the_output_is(apply):
+def test_apply_shows_where_the_full_output_is(apply):
     told = apply(LONG).stdout
-    assert "stderr: ... (its last lines; eden why 'steps#long' -o json has all)" in told
+    assert "stderr: ... (last lines; eden why 'steps#long' -o json shows all)" in told
 
 
-def test_why_says_where_the_record_is(eden, apply, tmp_path):
+def test_why_shows_where_the_record_is(eden, apply, tmp_path):
     apply("steps: [{name: a, test.ok: }]")
     [record] = (tmp_path / "state/runs").iterdir()
     assert eden("why", "a", "--state-dir", "state").stdout.endswith(f"\nrecord: state/runs/{record.name}\n")
@@ -153,9 +153,9 @@ def slow(request, eden_path, tmp_path):
 
 def test_ctrl_c_is_answered(slow):
     slow.send_signal(signal.SIGINT)
-    assert slow.stderr.readline() == "stopping after slow#slow; Ctrl-C again ends it\n"
+    assert slow.stderr.readline() == "stopping after slow#slow; press Ctrl-C again to kill it\n"
     slow.send_signal(signal.SIGINT)
-    assert slow.stderr.readline() == "ending slow#slow\n"
+    assert slow.stderr.readline() == "killing slow#slow\n"
     slow.communicate()
     assert slow.returncode == 130
 
@@ -172,7 +172,7 @@ def test_a_run_that_was_killed_is_named(slow, eden, tmp_path):
 # --- Progress --------------------------------------------------------------------------------
 
 
-def test_a_plan_does_not_say_that_it_changed_something(eden, tmp_path):
+def test_a_plan_does_not_claim_changes(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text("steps: [{name: a, test.changed: }]")
     done = eden("plan", "steps.yaml", *PLACES, "--progress", "plain")
     assert "would change steps#a" in done.stderr

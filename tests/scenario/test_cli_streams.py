@@ -16,7 +16,7 @@ def test_a_full_disk_is_a_failure(eden_path):
 
 
 @pytest.mark.parametrize("arguments", [["explain"], ["help", "-o", "json"], ["eval", "'x' * 10**7"]])
-def test_a_reader_that_went_away_is_a_failure(eden_path, arguments):
+def test_a_closed_reader_is_a_failure(eden_path, arguments):
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run([eden_path, *arguments], stdout=write_end, stderr=subprocess.PIPE, text=True)
@@ -25,7 +25,7 @@ def test_a_reader_that_went_away_is_a_failure(eden_path, arguments):
     assert done.stderr == "eden: standard output: cannot write: Broken pipe\n"
 
 
-def test_a_batch_ends_when_nobody_reads_its_answers(eden_path):
+def test_a_batch_stops_if_its_output_is_closed(eden_path):
     read_end, write_end = os.pipe()
     os.close(read_end)
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
@@ -52,7 +52,7 @@ def test_a_failed_command_keeps_its_exit_code_on_a_full_disk(eden_path):
     assert done.returncode == 64
 
 
-def test_an_interrupt_ends_with_130(eden_path):
+def test_an_interrupt_exits_with_130(eden_path):
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     # Its answer shows that it is up.
@@ -113,7 +113,7 @@ def stderr_of(eden_path, env, terminal, *options):
     ({"NO_COLOR": "1"}, False, ["--color", "always"], True),
     ({"TERM": "xterm"}, True, ["--color=never"], False),
 ])
-def test_colors_are_for_terminals_unless_told(eden_path, env, terminal, options, colored):
+def test_colors_are_used_on_terminals_by_default(eden_path, env, terminal, options, colored):
     text = stderr_of(eden_path, env, terminal, *options)
     assert b"E0204" in text
     assert (b"\x1b[" in text) == colored

@@ -3,13 +3,13 @@
 import json
 
 
-def test_good_files_are_counted(eden, tmp_path):
+def test_valid_files_are_counted(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("a: 1\n")
     (tmp_path / "b.json").write_text("[]\n")
-    assert eden("validate", "a.yaml").stdout == "1 file ok (1 as data: no 'steps' in it)\n"
+    assert eden("validate", "a.yaml").stdout == "1 file ok (1 as data: without 'steps')\n"
     done = eden("validate", "a.yaml", "b.json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2 files ok (2 as data: no 'steps' in it)\n"
+    assert done.stdout == "2 files ok (2 as data: without 'steps')\n"
     (tmp_path / "c.yaml").write_text("steps: [{name: a, test.ok: {}}]\n")
     done = eden("validate", "c.yaml")
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 file ok\n", "")
@@ -25,13 +25,13 @@ def test_a_directory_is_searched(eden, tmp_path):
     assert eden("validate", "site/").stdout == "3 files ok\n"
 
 
-def test_what_is_skipped_is_told(eden, tmp_path):
+def test_skipped_files_are_reported(eden, tmp_path):
     (tmp_path / "site").mkdir()
     for name in ("a.yaml", "notes.txt", "README"):
         (tmp_path / "site" / name).write_text("")
     done = eden("validate", "site")
     assert (done.returncode, done.stdout) == (0, "1 file ok\n")
-    assert done.stderr == ("2 files skipped, neither YAML, JSON nor template by name: "
+    assert done.stderr == ("skipped 2 files that are neither YAML, JSON nor templates by name: "
                            "site/README, site/notes.txt\n")
     for i in range(10):
         (tmp_path / "site" / f"{i}.bin").write_text("")
@@ -45,7 +45,7 @@ def test_templates_are_compiled(eden, tmp_path):
         (tmp_path / name).write_text(good)
         done = eden("validate", name)
         if name == "b.sls":
-            assert done.returncode == 1 and "this is a file of Salt states" in done.stderr
+            assert done.returncode == 1 and "this is a Salt state file" in done.stderr
             assert "below 'steps:'" in done.stderr and done.stderr.count("error[") == 1
         else:
             assert done.stdout == "1 file ok\n"
@@ -56,7 +56,7 @@ def test_templates_are_compiled(eden, tmp_path):
         assert f"--> {name}:3:8" in done.stderr
 
 
-def test_problems_of_a_file_stand_in_the_order_of_their_lines(eden, tmp_path):
+def test_problems_of_a_file_are_sorted_by_line(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("a: 1\na: 2\nb:\n  c: 1\n  c: 2\nd: !x 1\n")
     (tmp_path / "b.yaml").write_text("a: {b: 1, b: 2}\na: 1\n")
     report = json.loads(eden("validate", "b.yaml", "a.yaml", "-o", "json").stdout)
@@ -66,7 +66,7 @@ def test_problems_of_a_file_stand_in_the_order_of_their_lines(eden, tmp_path):
     assert text.index("a.yaml:2:1") < text.index("a.yaml:5:3") < text.index("a.yaml:6:4")
 
 
-def test_the_problems_of_all_files_are_told_at_once(eden, tmp_path):
+def test_problems_of_all_files_are_reported_at_once(eden, tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "a.yaml").write_text("a: {{ x }}\n")
     (tmp_path / "site" / "b.yaml").write_text("a: 1\na: 2\nb: 1\nb: 2\n")
@@ -101,7 +101,7 @@ def test_hints_do_not_fail_the_check(eden, tmp_path):
     assert "hint[E0132]" in done.stderr
 
 
-def test_nothing_to_check_is_no_success(eden, tmp_path):
+def test_nothing_to_check_is_a_failure(eden, tmp_path):
     (tmp_path / "empty").mkdir()
     done = eden("validate", "empty")
     assert (done.returncode, done.stdout) == (3, "")

@@ -39,7 +39,7 @@ def vars_of(eden, site):
     return run
 
 
-def test_get_prints_text_as_it_is_and_the_rest_as_yaml(vars_of):
+def test_get_prints_strings_verbatim_and_other_values_as_yaml(vars_of):
     assert vars_of("get", "motd", "site").stdout == "hello\n"
     assert vars_of("get", "url", "site").stdout == "http://{{ as it is }}:80\n"
     assert vars_of("get", "net", "site").stdout == "port: 80\nmtu: 1500\n"
@@ -47,7 +47,7 @@ def test_get_prints_text_as_it_is_and_the_rest_as_yaml(vars_of):
     assert json.loads(vars_of("get", "net", "site", "-o", "json").stdout) == {"port": 80, "mtu": 1500}
 
 
-def test_a_site_is_looked_for_in_the_current_folder(eden, site):
+def test_the_default_site_is_the_current_directory(eden, site):
     assert eden("vars", "get", "net.mtu", cwd=site / "site").stdout == "1500\n"
 
 
@@ -67,10 +67,10 @@ def test_why_names_every_layer_and_the_winner(vars_of):
     assert done.stdout.splitlines() == [
         "net.port = 9",
         "",
-        "FROM                          SAYS              BECAUSE OF",
-        "site/variables/common.yaml:2  80    overridden  site/variables/base.yaml:3",
-        "site/variables/web.yaml:1     8080  overridden  site/variables/base.yaml:5",
-        "-D net                        9     wins        -",
+        "FROM                          VALUE              SELECTED BY",
+        "site/variables/common.yaml:2  80     overridden  site/variables/base.yaml:3",
+        "site/variables/web.yaml:1     8080   overridden  site/variables/base.yaml:5",
+        "-D net                        9      wins        -",
     ]
 
 
@@ -106,7 +106,7 @@ def test_an_unknown_variable_has_a_hint(vars_of):
     assert "did you mean 'port'?" in done.stderr
 
 
-def test_circles_are_problems_with_places(vars_of, site):
+def test_cycles_are_problems_with_locations(vars_of, site):
     (site / "site/variables/web.yaml").write_text("a: '{{ vars.b }}'\nb: '{{ vars.a }}'\n")
     done = vars_of("list", "site", "--label", "role=web", "-o", "json")
     assert done.returncode == 1
@@ -116,7 +116,7 @@ def test_circles_are_problems_with_places(vars_of, site):
     ]
 
 
-def test_a_missing_file_is_told_where_it_is_named(vars_of, site):
+def test_a_missing_file_is_reported_where_it_is_named(vars_of, site):
     (site / "site/variables/web.yaml").unlink()
     done = vars_of("list", "site", "--label", "role=web")
     assert done.returncode == 1
@@ -124,11 +124,11 @@ def test_a_missing_file_is_told_where_it_is_named(vars_of, site):
 
 
 @pytest.mark.parametrize("args", [["get"], ["list", "a", "b"], ["drop", "x"], []])
-def test_wrong_words_are_usage_errors(vars_of, args):
+def test_wrong_arguments_are_usage_errors(vars_of, args):
     assert vars_of(*args).returncode == 64
 
 
-def test_a_plan_tells_of_variables_and_steps_together(eden, site):
+def test_a_plan_reports_variables_and_steps_together(eden, site):
     (site / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
     (site / "site/jobs/one.yaml").write_text("steps: [{name: x, test.oj: []}]\n")
     (site / "site/variables/web.yaml").write_text("never_used: '{{ vars.absent }}'\n")
@@ -138,7 +138,7 @@ def test_a_plan_tells_of_variables_and_steps_together(eden, site):
     assert sorted(p["code"] for p in json.loads(done.stdout)["problems"]) == ["E0204", "E0305"]
 
 
-def test_a_missing_file_of_variables_is_not_told_again_by_its_users(eden, site):
+def test_a_missing_variables_file_is_reported_once(eden, site):
     (site / "site/jobs/base.yaml").write_text("jobs: {'*': [{name: one}]}\n")
     (site / "site/jobs/one.yaml").write_text(
         "steps: [{name: x, forEach: '{{ vars.hosts }}', test.ok: []}]\n"
@@ -149,12 +149,12 @@ def test_a_missing_file_of_variables_is_not_told_again_by_its_users(eden, site):
     assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["E0301"]
 
 
-def test_a_path_behind_define_is_told_the_form_that_works(eden, tmp_path):
+def test_a_path_given_to_define_suggests_the_correct_form(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text("steps: [{test.ok: }]")
     for given in ("limits.conns:=7", "limits.conns=7"):
         done = eden("plan", "steps.yaml", "-D", given)
         assert done.returncode == 64
-        assert """not 'limits.conns'; maps merge, so write -D 'limits:={"conns": ...}'""" in done.stderr
+        assert """not 'limits.conns'; maps are merged, so use -D 'limits:={"conns": ...}'""" in done.stderr
 
 
 @pytest.fixture
@@ -172,11 +172,11 @@ def layered(tmp_path):
         (tmp_path / "layered" / name).write_text(text)
 
 
-def test_a_variable_of_other_nodes_is_told_with_its_selector(eden, layered):
+def test_a_variable_of_other_nodes_is_reported_with_its_selector(eden, layered):
     for verb in ("get", "why"):
         done = eden("vars", verb, "domains", "layered", "--config-dir", "none")
         assert done.returncode == 1
-        assert "variables/mail.yaml has it, for nodes with 'role=mail'" in done.stderr
+        assert "variables/mail.yaml defines it, for nodes with 'role=mail'" in done.stderr
 
 
 def test_the_list_names_every_layer_of_a_merged_map_at_its_key(eden, layered):

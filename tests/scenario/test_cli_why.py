@@ -79,7 +79,7 @@ def test_the_chain_leads_to_the_root_cause(applied):
     assert lines[start + 3].endswith("jobs/web.yaml:16")
 
 
-def test_conditions_tell_what_they_said(applied):
+def test_conditions_show_their_results(applied):
     told = json.loads(applied("elsewhere", "-o", "json").stdout)
     assert told["result"] == "skipped"
     condition, = told["conditions"]
@@ -94,7 +94,7 @@ def test_conditions_tell_what_they_said(applied):
     assert "order web#reload: changed  (condition: reload)" in text
 
 
-def test_parameters_tell_where_they_are_from(applied):
+def test_parameters_show_their_origin(applied):
     told = json.loads(applied("conf[a]", "-o", "json").stdout)
     params = {param["name"]: param for param in told["parameters"]}
     assert params["name"]["value"] == "/etc/web.conf"
@@ -118,7 +118,7 @@ def test_the_commands_it_names_work(applied, eden):
         assert f"variables/common.yaml:{line}" in done.stdout, done.stdout + done.stderr
 
 
-def test_what_changed_is_shown(applied):
+def test_changes_are_shown(applied):
     told = applied("conf[a]").stdout
     assert "web#conf[a] changed: it was never applied here before" in told
     assert "  +site fra, port 80 of a\n" in told
@@ -131,7 +131,7 @@ def test_what_changed_is_shown(applied):
 def test_drift_is_the_cause_of_the_second_change(applied, tmp_path):
     (tmp_path / "root/etc/web.conf").write_text("somebody was here\n")
     applied.apply()
-    assert "the machine was not as the last run left it" in applied("conf[a]").stdout
+    assert "the machine had changed since the last run" in applied("conf[a]").stdout
     runs = sorted(path.stem for path in (tmp_path / "state/runs").iterdir())
     first = applied("conf[a]", "--run", min(runs))
     assert f"run {min(runs)} on" in first.stdout
@@ -156,12 +156,12 @@ def test_a_name_that_is_not_there_is_guessed(applied):
 def test_a_name_in_two_jobs_needs_its_id(applied):
     done = applied("same")
     assert done.returncode == 3
-    assert "'same' is not the name of one step" in done.stderr
+    assert "'same' matches more than one step" in done.stderr
     assert "'web#same', 'db#same'" in done.stderr
     assert applied("db#same").returncode == 0
 
 
-def test_what_a_step_manages_leads_to_the_step(eden, tmp_path):
+def test_a_resource_leads_to_its_step(eden, tmp_path):
     (tmp_path / "s.yaml").write_text(
         "steps: [{name: config, file.managed: {name: /etc/app, content: x}}, {name: homes, "
         "file.directory: {name: '/home/{{ item }}'}, forEach: [ann, ben]}]"
@@ -169,27 +169,27 @@ def test_what_a_step_manages_leads_to_the_step(eden, tmp_path):
     (tmp_path / "root").mkdir()
     assert eden("apply", "s.yaml", "--root", "root").returncode == 0
     done = eden("why", "/etc/app", "--root", "root")
-    assert done.returncode == 3 and "write 's#config'" in done.stderr
+    assert done.returncode == 3 and "use 's#config'" in done.stderr
     assert eden("why", "s#config", "--root", "root").returncode == 0
     done = eden("why", "homes", "--root", "root")
-    assert "write 's#homes[ann]', 's#homes[ben]'" in done.stderr
+    assert "use 's#homes[ann]', 's#homes[ben]'" in done.stderr
 
 
-def test_without_a_record_it_says_so(eden, tmp_path):
+def test_a_missing_record_is_reported(eden, tmp_path):
     done = eden("why", "greet", "--state-dir", tmp_path / "state")
     assert done.returncode == 3
-    assert "error[E0720]: no run is recorded in" in done.stderr
+    assert "error[E0720]: no run recorded in" in done.stderr
     told = eden("why", "greet", "--state-dir", tmp_path / "state", "-o", "json")
     assert json.loads(told.stdout)["problems"][0]["code"] == "E0720"
 
 
-def test_a_run_that_is_not_there_is_told(applied):
+def test_an_unknown_run_is_reported(applied):
     done = applied("conf[a]", "--run", "1999")
     assert done.returncode == 3
     assert "no run '1999' is recorded" in done.stderr
 
 
-def test_a_requisite_that_the_target_wrote_has_its_place(eden, tmp_path):
+def test_a_requisite_written_on_the_target_has_its_location(eden, tmp_path):
     (tmp_path / "steps.yaml").write_text(
         "steps:\n- name: k\n  test.ok:\n  require_in: [{step: d}]\n- name: d\n  test.ok:\n"
     )

@@ -35,7 +35,7 @@ def told(cluster, *args):
 
 # --- tokens ---------------------------------------------------------------------------------------
 
-def test_a_token_comes_as_a_whole_line_to_join_with(running):
+def test_a_token_is_printed_as_a_complete_join_command(running):
     done = running.call("tokens", "create")
     token, server, pin = JOIN_LINE.fullmatch(done.stdout).groups()
     assert server == f"127.0.0.1:{running.api_port}"
@@ -59,14 +59,14 @@ def test_a_token_has_the_life_uses_and_label_that_were_wished(running):
 
 
 @pytest.mark.parametrize("wish", [("--uses", "0"), ("--uses", "many"), ("--ttl", "soon")])
-def test_a_token_that_makes_no_sense_is_refused(running, wish):
+def test_an_invalid_token_is_rejected(running, wish):
     done = running.call("tokens", "create", *wish, check=False)
     assert done.returncode in (1, 64)
     assert done.stderr != "" and done.stdout == ""
-    assert "there is no token" in running.call("tokens", "list").stderr
+    assert "there are no tokens" in running.call("tokens", "list").stderr
 
 
-def test_revoked_tokens_are_gone_and_one_wrong_name_stops_nothing(running):
+def test_revoked_tokens_disappear_and_a_wrong_name_does_not_stop_the_rest(running):
     first, second = (told(running, "tokens", "create")["status"]["secret"] for _ in range(2))
     done = running.call("tokens", "revoke", first, "aaaaaaaa", second.split(".")[0], check=False)
     assert done.returncode == 1
@@ -77,15 +77,15 @@ def test_revoked_tokens_are_gone_and_one_wrong_name_stops_nothing(running):
 
 # --- nodes ----------------------------------------------------------------------------------------
 
-def test_nodes_are_listed_with_who_is_silent_who_sent_no_facts_and_who_asks(filled):
+def test_nodes_are_listed_with_silent_factless_and_pending_ones(filled):
     text = filled.call("nodes", "list").stdout
     rows = {line.split()[0]: line for line in text.splitlines() if line and "," not in line}
     assert "silent" in rows["web1"] and "yes" in rows["web1"]
     assert "silent" in rows["web2"] and "never sent" in rows["web2"]
     assert "2027-01-15T08:00:00Z" in rows["web2"]
     assert "asks" in rows["db1"]
-    assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 ask to join: "
-                         "'eden nodes show db1' tells how to let it in\n")
+    assert text.endswith("\n3 nodes, 3 silent, 2 without facts; 2 machines request to join: "
+                         "'eden nodes show db1' shows how to approve it\n")
     assert filled.call("nodes", "list", "-o", "name").stdout.split() == [
         "s1", "web1", "web2", "db1", "db2"]
     wide = filled.call("nodes", "list", "-o", "wide").stdout
@@ -107,7 +107,7 @@ def test_a_node_is_shown_with_all_about_it(filled):
     text = filled.call("nodes", "show", "web1").stdout
     assert re.search(r"^NODE +web1$", text, re.M)
     assert "'eden facts --node web1' shows them" in text
-    assert "silent, since when is not known" in text
+    assert "silent, since unknown time" in text
     text = filled.call("nodes", "show", "db1").stdout
     assert f"eden nodes approve db1 --key {WAITING_KEY}" in text
     assert told(filled, "nodes", "show", "web1")["status"]["facts"] is True
@@ -124,7 +124,7 @@ def test_nodes_are_selected_by_names_and_labels(filled):
 def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
     done = filled.call("nodes", "list", "-l", "role=web adn os=debian", check=False)
     assert done.returncode == 64
-    assert done.stderr == """error[E0501]: 'adn' is where 'and' or 'or' is expected
+    assert done.stderr == """error[E0501]: expected 'and' or 'or' instead of 'adn'
   --> --selector:1:10
 1 | role=web adn os=debian
   |          ^^^ did you mean 'and'?
@@ -137,18 +137,18 @@ def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
     done = filled.call("nodes", "list", "--watch", "-l", "role in (a)", check=False)
     assert done.returncode == 64 and "write '(role=a)'" in done.stderr
     done = filled.call("api", "GET", "/v1/nodes?selector=role%3D%3Dweb", check=False)
-    assert "'selector': column 5: a label and its value" in json.loads(done.stdout)["detail"]
+    assert "'selector': column 5: a label is compared with a single '='" in json.loads(done.stdout)["detail"]
     done = filled.call("api", "GET", "/v1/nodes?watch=ndjson&selector=role%3D%3Dweb", check=False)
-    assert "'selector': column 5: a label and its value" in json.loads(done.stdout)["detail"]
+    assert "'selector': column 5: a label is compared with a single '='" in json.loads(done.stdout)["detail"]
 
 
-def test_selecting_nothing_is_no_success(filled):
+def test_selecting_nothing_is_a_failure(filled):
     done = filled.call("nodes", "list", "-l", "role", check=False)
     assert done.returncode == 3 and done.stdout == ""
-    assert "nothing has the name 'role'; for a label of that name write 'role=VALUE'" in done.stderr
+    assert "no object is named 'role'; for a label of this name use 'role=VALUE'" in done.stderr
     done = filled.call("nodes", "list", "-l", "role=nobody", "-o", "json", check=False)
     assert done.returncode == 3 and json.loads(done.stdout)["items"] == []
-    assert done.stderr == "nothing is selected by 'role=nobody'\n"
+    assert done.stderr == "nothing matches 'role=nobody'\n"
 
 
 def test_parts_of_objects_are_printed_by_their_paths(filled):
@@ -161,7 +161,7 @@ def test_parts_of_objects_are_printed_by_their_paths(filled):
     assert done.returncode == 64 and "at character" in done.stderr
 
 
-def test_a_path_that_makes_no_sense_is_told_before_anything_is_done(filled):
+def test_an_invalid_path_is_rejected_before_anything_is_done(filled):
     before = filled.call("tokens", "list", "-o", "name").stdout
     done = filled.call("tokens", "create", "-o", "jsonpath={.status.secret", check=False)
     assert (done.returncode, done.stdout) == (64, "")
@@ -181,7 +181,7 @@ def test_a_wrong_verb_is_answered_with_the_one_that_is_meant(eden, given, meant)
     assert done.returncode == 64 and f"did you mean '{meant}'?" in done.stderr
 
 
-def test_kinds_are_asked_with_the_same_words(filled):
+def test_all_kinds_have_the_same_verbs(filled):
     assert filled.call("node", "list", "-o", "name").stdout == filled.call("nodes", "-o", "name").stdout
     filled.call("config", "set", "title=Blue")
     assert filled.call("config", "show").stdout == filled.call("config", "get").stdout
@@ -223,7 +223,7 @@ spec:
 """
 
 
-def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
+def test_errors_in_a_file_are_shown_there(filled, tmp_path):
     (tmp_path / "bad.yaml").write_text(BAD_ROLES)
     (tmp_path / "good.yaml").write_text("metadata: {name: good}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n")
     (tmp_path / "third.json").write_text('{"spec": {"rules": [{"verbs": ["get"], "kinds": ["Nod"]}]}}')
@@ -233,17 +233,17 @@ def test_what_is_wrong_in_a_file_is_shown_there(filled, tmp_path):
     places = re.findall(r"^error\[E0850\]: (.*)\n  --> .*/(.*)$", done.stderr, re.M)
     assert places == [
         ("unknown verb 'aprove'", "bad.yaml:4:18"),
-        ("'adn' is where 'and' or 'or' is expected", "bad.yaml:6:24"),
-        ("there is no such field", "bad.yaml:7:5"),
-        ("/spec/rules/1/verbs: is missing", "bad.yaml:7:5"),
-        ("/spec/rules: is missing", "bad.yaml:11:1"),
-        ("there is no such field", "bad.yaml:12:3"),
+        ("expected 'and' or 'or' instead of 'adn'", "bad.yaml:6:24"),
+        ("unknown field", "bad.yaml:7:5"),
+        ("/spec/rules/1/verbs: is required", "bad.yaml:7:5"),
+        ("/spec/rules: is required", "bad.yaml:11:1"),
+        ("unknown field", "bad.yaml:12:3"),
         ("/metadata/name: a role name consists of 1 to 63 lowercase letters and digits, with '-' between them",
          "third.json:1:1"),
         ("unknown kind 'Nod'", "third.json:1:50"),
     ]
     assert "6 |     selector: role=web adn os=debian\n  |                        ^^^ did you mean 'and'?" in done.stderr
-    assert done.stderr.endswith("nothing is made\n")
+    assert done.stderr.endswith("nothing was created\n")
     assert filled.call("roles", "show", "good", check=False).returncode == 1
 
 
@@ -252,15 +252,15 @@ def write_roles(place, *names):
     place.write_text("---\n".join(f"metadata: {{name: {name}}}\n{rules}" for name in names))
 
 
-def test_what_a_role_cannot_be_called_is_known_before_one_is_made(filled, tmp_path):
+def test_invalid_role_names_are_rejected_early(filled, tmp_path):
     write_roles(tmp_path / "roles.yaml", "one", "admin")
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
-    assert done.returncode == 1 and done.stdout == "" and done.stderr.endswith("nothing is made\n")
+    assert done.returncode == 1 and done.stdout == "" and done.stderr.endswith("nothing was created\n")
     assert "error[E0850]: the role 'admin' is built in\n" in done.stderr
     assert "roles.yaml:4:18\n4 | metadata: {name: admin}\n  |                  ^^^^^\n" in done.stderr
 
 
-def test_what_the_server_refuses_is_shown_in_the_file(filled, tmp_path):
+def test_errors_of_the_server_are_shown_in_the_file(filled, tmp_path):
     write_roles(tmp_path / "roles.yaml", "one", "one", "two")
     done = filled.call("roles", "create", "-f", tmp_path / "roles.yaml", check=False)
     assert done.returncode == 5 and done.stdout == "one is made\ntwo is made\n"
@@ -275,10 +275,10 @@ def test_what_the_server_refuses_is_shown_in_the_file(filled, tmp_path):
     assert done.returncode != 0 and done.stdout == ""
 
 
-def test_each_refusal_has_a_code_of_its_own_and_what_to_do(filled):
+def test_each_error_has_its_own_code_and_remedy(filled):
     done = filled.call("nodes", "show", "wbe1", check=False)
     assert done.returncode == 1 and done.stderr.startswith("error[E0853]: ")
-    assert "'eden nodes list' shows which there are" in done.stderr
+    assert "'eden nodes list' lists them" in done.stderr
     done = filled.call("config", "set", "color=pink", "-o", "json", check=False)
     problem = json.loads(done.stdout)["problems"][0]
     assert done.returncode == 1 and problem["code"] == "E0850"
@@ -292,7 +292,7 @@ def test_each_refusal_has_a_code_of_its_own_and_what_to_do(filled):
 
 # --- roles and settings ----------------------------------------------------------------------------
 
-def test_roles_are_made_listed_shown_and_deleted(running):
+def test_roles_are_created_listed_shown_and_deleted(running):
     (running.folder / "role.yaml").write_text(
         "metadata: {name: web-operator}\n"
         "spec: {rules: [{verbs: [get, list], kinds: [Node], selector: role=web}]}\n")
@@ -307,14 +307,14 @@ def test_roles_are_made_listed_shown_and_deleted(running):
     assert running.call("roles", "create", check=False).returncode == 64
 
 
-def test_a_role_is_changed_by_what_was_shown_of_it(running):
+def test_the_output_of_show_can_be_edited_and_applied(running):
     file = running.folder / "role.yaml"
     file.write_text("metadata: {name: web}\nspec: {rules: [{verbs: [get], kinds: [Node]}]}\n")
     for _ in range(2):  # there is none, and there is one
-        assert running.call("roles", "apply", "-f", file).stdout == "web is as given\n"
+        assert running.call("roles", "apply", "-f", file).stdout == "web is applied\n"
     shown = running.call("roles", "show", "web").stdout
     file.write_text(shown.replace("get", "list"))
-    assert running.call("roles", "apply", "-f", file).stdout == "web is as given\n"
+    assert running.call("roles", "apply", "-f", file).stdout == "web is applied\n"
     rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
     assert rules[0]["verbs"] == ["list"]
     file.write_text(shown.replace("get", "watch"))  # of what somebody has changed meanwhile
@@ -325,12 +325,12 @@ def test_a_role_is_changed_by_what_was_shown_of_it(running):
     assert wrong.returncode == 1 and f"{file}:3:" in wrong.stderr
     file.write_text("spec: {rules: []}\n")
     assert running.call("roles", "apply", "-f", file, check=False).returncode == 1
-    assert "roles apply: --file FILE is missing" in running.call("roles", "apply", check=False).stderr
+    assert "roles apply: --file FILE is required" in running.call("roles", "apply", check=False).stderr
     rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
     assert rules[0]["verbs"] == ["list"]
 
 
-def test_what_is_set_for_the_cluster_is_shown_and_unset(running):
+def test_settings_of_the_cluster_are_shown_and_unset(running):
     assert "nothing is set; 'eden config set title=" in running.call("config").stderr
     assert running.call("config", "set", "title=Production", "color=red").stdout == (
         "cluster: title=Production, color=red\n")
@@ -342,7 +342,7 @@ def test_what_is_set_for_the_cluster_is_shown_and_unset(running):
     assert running.call("config", "delete", "cluster").stdout == "cluster is deleted\n"
 
 
-def test_a_misspelled_node_is_told_with_a_near_one(filled):
+def test_a_misspelled_node_gets_a_suggestion(filled):
     done = filled.call("nodes", "show", "wbe1", check=False)
     assert done.returncode == 1
     assert "node 'wbe1' not found; did you mean 'web1'?" in done.stderr
@@ -360,7 +360,7 @@ def test_labels_are_set_and_unset_all_or_none(filled):
         assert filled.call("nodes", "label", "web1", *words, check=False).returncode == 64
 
 
-def test_a_machine_is_approved_by_the_key_that_asks(filled):
+def test_a_machine_is_approved_by_its_key(filled):
     done = filled.call("nodes", "approve", "db1", "--key", "sha256:0000000000000000", check=False)
     assert done.returncode == 5
     assert f"approved with key {WAITING_KEY}" in filled.call(
@@ -373,7 +373,7 @@ def test_a_machine_is_approved_by_the_key_that_asks(filled):
     assert filled.call("nodes", "approve", "web1", check=False).returncode == 5
 
 
-def test_who_asks_is_rejected_and_a_node_removed(filled):
+def test_a_pending_machine_is_rejected_and_a_node_removed(filled):
     assert filled.call("nodes", "remove", "db1", check=False).returncode == 5
     filled.call("nodes", "reject", "db1", "db2")
     filled.call("nodes", "remove", "web1", "web2")
@@ -401,7 +401,7 @@ def test_several_nodes_are_labeled_by_names_patterns_and_selectors(filled):
     assert labels_of(filled) == labels
 
 
-def test_a_failure_of_some_is_told_by_the_worst(filled):
+def test_a_partial_failure_has_the_worst_exit_code(filled):
     done = filled.call("nodes", "label", "web1", "nosuch", "web2", "x=y", check=False)
     assert done.returncode == 1 and "error[E0853]" in done.stderr
     assert done.stdout == "web1: x=y\nweb2: role=web, x=y\n"
@@ -436,11 +436,11 @@ def test_several_nodes_make_one_document(filled):
 
 
 @pytest.mark.parametrize("words, hint", [
-    (["facts", "--node", "nosuch"], "= 'eden nodes list' shows which there are\n"),
-    (["get", "/nosuch"], "= 'eden get / --prefix' shows which there are\n"),
-    (["roles", "show", "nosuch"], "= 'eden roles list' shows which there are\n"),
+    (["facts", "--node", "nosuch"], "= 'eden nodes list' lists them\n"),
+    (["get", "/nosuch"], "= 'eden get / --prefix' lists them\n"),
+    (["roles", "show", "nosuch"], "= 'eden roles list' lists them\n"),
 ])
-def test_what_is_not_there_is_told_with_what_shows_what_is(filled, words, hint):
+def test_not_found_suggests_the_list_command(filled, words, hint):
     done = filled.call(*words, check=False)
     assert done.returncode == 1 and hint in done.stderr
     shows = hint.split("'")[1].split()[1:]
@@ -455,7 +455,7 @@ def test_one_node_is_its_answer_alone(filled):
     assert filled.call("nodes", "reject", "db1", "db2", "-o", "name").stdout == "db1\ndb2\n"
 
 
-def test_problems_of_several_stay_visible_beside_yaml_and_parts(filled):
+def test_problems_of_several_objects_stay_visible_with_yaml_and_jsonpath(filled):
     done = filled.call("nodes", "label", "web1", "nosuch", "x=y", "-o", "yaml", check=False)
     answers = yaml.safe_load(done.stdout)
     assert done.returncode == 1 and "error[E0853]" in done.stderr
@@ -482,14 +482,14 @@ def test_several_tokens_and_roles_make_one_document(running):
     assert [one["name"] for one in items] == ["one", "two"]
 
 
-def test_no_server_for_several_is_told_once(cluster):
+def test_a_missing_server_is_reported_once(cluster):
     done = cluster.call("nodes", "ping", "web1", "web2", "-o", "json", check=False)
     assert done.returncode == 3 and len(json.loads(done.stdout)["problems"]) == 1
     done = cluster.call("nodes", "ping", "web1", "web2", check=False)
     assert done.returncode == 3 and done.stderr.count("error[E0810]") == 1
 
 
-def test_nodes_that_nobody_named_are_removed_only_when_that_is_meant(filled):
+def test_removing_all_nodes_requires_confirmation(filled):
     done = filled.call("nodes", "remove", "web*", check=False)
     assert done.returncode == 64 and done.stderr.startswith("removes 2 nodes: web1, web2\n")
     assert "--yes" in done.stderr and set(labels_of(filled)) == {"s1", "web1", "web2", "db1", "db2"}
@@ -500,7 +500,7 @@ def test_nodes_that_nobody_named_are_removed_only_when_that_is_meant(filled):
     assert set(labels_of(filled)) == {"s1", "web1"}
 
 
-def test_removing_by_a_pattern_is_asked_at_the_terminal(filled):
+def test_removing_by_a_pattern_asks_on_a_terminal(filled):
     terminal = open_terminal(["bash", "--norc", "--noprofile", "-i"], path_with_eden(filled), filled.folder, "true")
     try:
         for answer, left in (("n", {"s1", "web1", "web2", "db1", "db2"}), ("y", {"s1", "db1", "db2"})):
@@ -513,12 +513,12 @@ def test_removing_by_a_pattern_is_asked_at_the_terminal(filled):
         terminal.close()
 
 
-def test_who_is_to_type_a_value_is_told(running):
+def test_a_prompt_is_shown_before_a_value_is_typed(running):
     terminal = open_terminal(["bash", "--norc", "--noprofile", "-i"], path_with_eden(running),
                              running.folder, "true")
     try:
         terminal.send("command eden put /a; echo en''ded $?\n")
-        terminal.wait_for(rb"type the value; Ctrl-D")
+        terminal.wait_for(rb"type the value, then Ctrl-D")
         terminal.send("x\x04\x04")
         assert terminal.wait_for(rb"ended (\d)")[1] == b"0"
         assert running.call("get", "/a").stdout == "x\n"
@@ -527,7 +527,7 @@ def test_who_is_to_type_a_value_is_told(running):
         terminal.close()
 
 
-def test_what_was_done_is_in_the_log_of_the_server(filled):
+def test_actions_are_in_the_log_of_the_server(filled):
     filled.call("nodes", "label", "web1", "role=web")
     filled.call("nodes", "remove", "web1")
     filled.server.wait_for_log("verb=update kind=Node name=web1")
@@ -543,7 +543,7 @@ def test_a_server_does_not_shut_itself_out(filled):
 
 # --- facts ----------------------------------------------------------------------------------------
 
-def test_facts_of_a_node_look_as_those_of_this_machine(filled):
+def test_facts_of_a_node_look_like_those_of_this_machine(filled):
     assert filled.call("facts", "--node", "web1", "os", "memory.total").stdout.splitlines() == [
         "FACT          VALUE", "os            Debian", "memory.total  1024"]
     assert told(filled, "facts", "--node", "web1") == {
@@ -552,7 +552,7 @@ def test_facts_of_a_node_look_as_those_of_this_machine(filled):
     assert filled.call("facts", "--node", "web1", "--root", "/", check=False).returncode == 64
 
 
-def test_a_node_that_never_sent_facts_is_told(filled):
+def test_a_node_without_facts_is_reported(filled):
     for node, text in (("web2", "never sent facts"), ("db1", "has not been approved yet")):
         done = filled.call("facts", "--node", node, check=False)
         assert done.returncode == 1
@@ -563,7 +563,7 @@ def test_a_node_that_never_sent_facts_is_told(filled):
 
 def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     agent = join(running, "web1")
-    assert re.fullmatch(r"web1 answers after .* ms; its clock says \S+Z\n",
+    assert re.fullmatch(r"web1 responded after .* ms; its clock is \S+Z\n",
                         running.call("nodes", "ping", "web1").stdout)
     ping = told(running, "nodes", "ping", "web1")
     assert ping["round_trip_ms"] < 10000 and abs(ping["clock_ahead_ms"]) < 10000
@@ -587,14 +587,14 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     assert "2 nodes, 2 silent, 1 without facts" in running.call("nodes", "list").stdout
 
 
-def test_who_is_no_node_cannot_be_asked(filled):
+def test_a_machine_that_is_not_a_node_cannot_be_pinged(filled):
     for name, code in (("db1", 5), ("web2", 3), ("nobody", 1)):
         assert filled.call("nodes", "ping", name, check=False).returncode == code, name
 
 
 # --- keys -----------------------------------------------------------------------------------------
 
-def test_a_value_comes_back_to_the_byte(running):
+def test_a_value_survives_a_round_trip(running):
     value = bytes(range(256)) * 40
     subprocess.run([running.eden_path, "put", "/test/b", "-", "--run-dir", running.run],
                    input=value, check=True, capture_output=True)
@@ -604,7 +604,7 @@ def test_a_value_comes_back_to_the_byte(running):
     assert "value_base64" in told(running, "get", "/test/b")
 
 
-def test_a_text_comes_back_with_one_line_end(running):
+def test_text_is_printed_with_one_newline(running):
     running.call("put", "/test/a b&c", "grüße")
     assert running.call("get", "/test/a b&c").stdout == "grüße\n"
     assert told(running, "get", "/test/a b&c")["version"] == 1
@@ -621,7 +621,7 @@ def test_more_keys_than_fit_into_one_page_are_all_there(running):
     assert "no key starts with '/page/'" in running.call("get", "/page/", "--prefix").stderr
 
 
-def test_what_is_not_there_is_an_error(running):
+def test_a_missing_key_is_an_error(running):
     for words in (("get", "/nothing"), ("delete", "/nothing")):
         done = running.call(*words, check=False)
         assert done.returncode == 1
@@ -649,24 +649,24 @@ def test_keys_of_the_cluster_itself_are_not_changed_by_mistake(running):
         assert "cannot be changed directly" in done.stderr
 
 
-def test_a_server_that_does_not_run_is_told_with_what_starts_it(cluster):
+def test_a_stopped_server_is_reported_with_the_start_command(cluster):
     done = cluster.call("nodes", "list", check=False)
     assert done.returncode == 3
     assert "error[E0810]" in done.stderr
-    assert "this machine is a server: 'systemctl start eden'" in done.stderr
+    assert "this machine is a server: start it with 'systemctl start eden'" in done.stderr
     done = cluster.call("tokens", "create", "-o", "json", check=False)
     assert done.returncode == 3
     assert json.loads(done.stdout)["problems"][0]["code"] == "E0810"
     assert done.stderr == ""
 
 
-def test_on_a_machine_without_a_cluster_it_says_how_to_get_one(eden, tmp_path):
+def test_without_a_cluster_it_explains_how_to_create_one(eden, tmp_path):
     done = eden("nodes", "list", "--run-dir", tmp_path, "--state-dir", tmp_path)
     assert done.returncode == 3
-    assert "'eden serve' starts one" in done.stderr
+    assert "'eden serve' to start one" in done.stderr
 
 
-def test_who_may_not_ask_is_told(filled):
+def test_permission_errors_are_reported(filled):
     if os.geteuid() != 0:
         pytest.fail("only root can ask as somebody else")
     for folder in [filled.folder, *filled.folder.parents][:3]:
@@ -718,7 +718,7 @@ def complete(cluster, *words):
     return done.stdout
 
 
-def test_names_are_kept_for_a_moment_and_renewed_behind_it(filled):
+def test_completed_names_are_cached_and_refreshed_in_the_background(filled):
     cache = filled.folder / ".cache/eden"
     assert complete(filled, "node", "--refresh") == ""
     file, = (name for name in cache.iterdir() if name.name.startswith("names-node-")
@@ -742,7 +742,7 @@ def test_names_are_kept_for_a_moment_and_renewed_behind_it(filled):
     assert complete(filled, "node") == ""
 
 
-def test_names_that_are_no_words_are_not_offered(filled):
+def test_names_that_need_quoting_are_not_completed(filled):
     record = json.loads(filled.call("get", "/eden/internal/joining/db1").stdout)
     plant(filled, "/eden/internal/joining/$(touch x)", {**record, "name": "$(touch x)"})
     complete(filled, "node", "--refresh")
@@ -820,7 +820,7 @@ def test_keys_and_values_do_not_control_the_terminal(running):
     assert json.loads(running.call("get", key, "-o", "json").stdout)["value"] == value
 
 
-def test_json_does_not_control_the_terminal_and_says_the_same(running):
+def test_json_contains_no_terminal_escapes_and_the_same_data(running):
     """U+009B begins a command of a terminal as ESC [ does, and is no control character of JSON."""
     key, value = "/t/a", "\x9b2J\x7f\u202eone\U000e0001\x1b]0;title\x07 ä €\n"
     running.call("put", key, value)

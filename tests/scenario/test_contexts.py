@@ -9,7 +9,7 @@ from front import TOKEN, told
 @pytest.mark.parametrize("words", [
     ("context", "use", "prd"), ("context", "remove", "prd"), ("logout", "prd"), ("logout",),
     ("logout", "local"), ("context", "remove", "local"), ("context", "show", "prd")])
-def test_a_wrong_name_leaves_nothing_behind(eden, tmp_path, words):
+def test_a_wrong_name_leaves_no_traces(eden, tmp_path, words):
     (tmp_path / "home").mkdir()
     done = eden(*words, env={"HOME": str(tmp_path / "home")})
     assert done.returncode == 64
@@ -47,7 +47,7 @@ def test_a_context_that_is_not_there_is_a_wrong_command_line(logged_in):
     assert "EDEN_CONTEXT" in done.stderr
 
 
-def test_a_ca_that_cannot_be_read_is_no_pin(logged_in):
+def test_an_unreadable_ca_does_not_count_as_a_pin(logged_in):
     kept = json.loads(logged_in.file.read_text())
     kept["contexts"]["prod"]["ca"] = "gone.pem"
     logged_in.file.write_text(json.dumps(kept))
@@ -63,12 +63,12 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
     front.statuses = dict.fromkeys(front.says, status)
     done = logged_in("nodes", "show", "s1")
     assert done.returncode == 1 and "error[E0812]" in done.stderr
-    assert f"not eden, but something between, with status {status}" in done.stderr
+    assert f"not from an eden server but from something in between, with status {status}" in done.stderr
     assert "Blocked by the proxy" in done.stderr and "eden login" not in done.stderr
     kept = logged_in.file.read_text()
     done = logged_in("login", "--token-file", "-", input=TOKEN)
-    assert done.returncode == 1 and "cannot check whether the token is valid" in done.stderr
-    assert "is there a proxy between" in done.stderr and "does not take" not in done.stderr
+    assert done.returncode == 1 and "cannot verify the token" in done.stderr
+    assert "is there a proxy in between" in done.stderr and "rejected the token" not in done.stderr
     assert logged_in.file.read_text() == kept
     assert logged_in("api", "GET", "/v1/nodes/s1").returncode == 1
 
@@ -81,7 +81,7 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
     (["pki", "revoke", "0" * 32], "/v1/pki/revoke"),
     (["pki", "rotate", "--status"], "/v1/pki"),
 ])
-def test_who_may_not_is_not_told_to_log_in_again(logged_in, front, words, target):
+def test_permission_errors_do_not_suggest_to_log_in_again(logged_in, front, words, target):
     front.says[target] = {"code": "denied", "detail": "you may not"}
     front.statuses[target] = 403
     done = logged_in(*words)
@@ -102,7 +102,7 @@ def test_a_run_directory_means_the_socket_in_it(logged_in, front):
     assert front.requests == []
 
 
-def test_contexts_that_others_may_read_are_refused(logged_in):
+def test_contexts_readable_by_others_are_rejected(logged_in):
     logged_in.file.chmod(0o644)
     done = logged_in("nodes", "list")
     assert done.returncode == 4
@@ -116,10 +116,10 @@ def test_contexts_that_others_may_read_are_refused(logged_in):
     ('{"format":"eden.contexts/1","contexts":{"a":{"server":"https://x","tokne":"y"}}}',
      "did you mean 'token'"),
     ('{"format":"eden.contexts/1","contexts":{"a":{"server":"http://x"}}}', "https"),
-    ('{"format":"eden.contexts/1","contexts":{"a":{}}}', "server: is missing"),
+    ('{"format":"eden.contexts/1","contexts":{"a":{}}}', "server: is required"),
     ('{"format":"eden.contexts/1","current":"b","contexts":{}}', "current"),
 ])
-def test_contexts_that_make_no_sense_are_told(home, text, says):
+def test_invalid_contexts_are_reported(home, text, says):
     home.file.parent.mkdir(parents=True)
     home.file.write_text(text)
     home.file.chmod(0o600)

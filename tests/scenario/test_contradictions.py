@@ -74,6 +74,66 @@ CONTRADICTIONS = {
     "names of hosts": ("host.entry name: db, address: 192.0.2.1",
                        "host.entry name: db, address: 192.0.2.2", "IPv4 address"),
     "the time zone": ("timezone.set name: Etc/UTC", "timezone.set name: Europe/Berlin", "zone"),
+    "a file in a directory that is absent": ("file.managed name: /d/e/f", "file.absent name: /d",
+                                             "step 'web#a' requires it as a directory"),
+    "a directory that is absent, and a file in it": ("file.absent name: /d", "file.managed name: /d/e/f",
+                                                     "path '/d' is required as a directory here"),
+    "a file above a file": ("file.managed name: /d", "file.managed name: /d/f", "path '/d' is required"),
+    "a file above a directory": ("file.directory name: /d/e", "file.managed name: /d",
+                                 "cannot be 'file' here"),
+    "a file above a link": ("file.managed name: /d", "file.symlink name: /d/l, target: x", "is required"),
+    "a file above a clone": ("file.managed name: /d", "git.cloned name: /d/c, repo: /r", "is required"),
+    "a file above an archive": ("file.copy name: /d, source: /x",
+                                "archive.extracted name: /d/c, source: /r.tar", "is required"),
+    "a file above an edit": ("file.managed name: /d", "ini.option name: /d/f, option: o, value: 1",
+                             "is required"),
+    "a mount on what is absent": ("mount.mounted name: /m, device: tmpfs, type: tmpfs",
+                                  "file.absent name: /m", "cannot be 'absent' here"),
+    "an owner who is absent": ("file.managed name: /f, owner: app", "user.absent name: app",
+                               "user 'app' cannot be 'absent' here"),
+    "a group that is absent": ("group.absent name: app", "file.directory name: /d, group: app",
+                               "group 'app' is required here"),
+    "a job of a user who is absent": ("user.absent name: app",
+                                      "cron.present name: j, cmd: x, user: app", "is required here"),
+    "a copy of what is managed": ("file.managed name: /f, content: x", "file.copy name: /f, source: /g",
+                                  "origin of its content"),
+    "what is managed as a copy": ("file.copy name: /f, source: /g", "file.managed name: /f, content: t",
+                                  "origin of its content"),
+    "two copies": ("file.copy name: /f, source: /g", "file.copy name: /f, source: /h", "file to copy"),
+    "a download of a copy": ("file.copy name: /f, source: /g",
+                             "http.download name: /f, url: 'https://x/', pin: true",
+                             "origin of its content"),
+    "the file of a unit": ("service.unit name: a, content: x",
+                           "file.managed name: /etc/systemd/system/a.service, content: y",
+                           "origin of its content"),
+    "the file of a unit that is absent": ("file.absent name: /etc/systemd/system/a.service",
+                                          "service.unit name: a, content: x", "'file'"),
+    "the file of a job of cron": ("cron.present name: j, cmd: x",
+                                  "file.managed name: /etc/cron.d/j, content: y",
+                                  "origin of its content"),
+    "the file of the name": ("hostname.set name: a", "file.managed name: /etc/hostname, content: b",
+                             "origin of its content"),
+    "a path of JSON in two spellings": ("json.value name: /f, path: a.b, value: 1",
+                                        "json.value name: /f, path: /a/b, value: 2", "value"),
+    "a path of YAML in two spellings": ("yaml.value name: /f, path: [a, b], value: 1",
+                                        "yaml.value name: /f, path: a.b, value: 2", "value"),
+    "a value that is absent": ("json.value name: /f, path: a.b, value: 1",
+                               "json.value name: /f, path: /a/b, state: absent", "state"),
+    "patterns that find each other's line": ("file.line name: /f, match: '^a=', line: a=1",
+                                             "file.line name: /f, match: '^a *=', line: a=2",
+                                             "undo each other's change"),
+    "a pattern that finds a line": ("file.line name: /f, line: a=1",
+                                    "file.line name: /f, match: '^a=', line: a=2",
+                                    "undo each other's change"),
+    "a line that is absent": ("file.line name: /f, line: a", "file.line name: /f, line: a, state: absent",
+                              "state"),
+    "lines that are absent": ("file.line name: /f, line: a=1",
+                              "file.line name: /f, match: '^a', state: absent", "undo each other's change"),
+    "a block that is absent": ("file.block name: /f, content: a", "file.block name: /f, state: absent",
+                               "cannot have a different"),
+    "the mode of an edit": ("file.managed name: /f, mode: '0644'",
+                            "file.line name: /f, line: x, mode: '0600'", "mode"),
+    "a slash at the end": ("file.managed name: /d/, content: x", "file.directory name: /d", "'directory'"),
     "the name of the machine": ("hostname.set name: a", "hostname.set name: b", "name"),
 }  # fmt: skip
 
@@ -103,6 +163,26 @@ AGREEING = {
                           "ini.option name: /f, section: s, option: b, value: 2, create: true"),
     "a file that is only made": ("file.managed name: /f, content: x, replace: false",
                                  "file.managed name: /f, content: y"),
+    "a file and its directory": ("file.directory name: /d", "file.managed name: /d/f, content: x"),
+    "a file behind a link": ("file.symlink name: /l, target: /etc", "file.managed name: /l/f, content: x"),
+    "a file that is absent beside another": ("file.absent name: /d", "file.managed name: /dd/f, content: x"),
+    "absence below absence": ("file.absent name: /d/e", "file.absent name: /d"),
+    "a file and absence below its directory": ("file.managed name: /d/f, content: x",
+                                               "file.absent name: /d/g"),
+    "the same copy twice": ("file.copy name: /f, source: /etc/passwd",
+                            "file.copy name: /f, source: /etc/passwd"),
+    "a copy and a line in it": ("file.copy name: /f, source: /etc/passwd", "file.line name: /f, line: x"),
+    "a copy and its mode": ("file.copy name: /f, source: /etc/passwd", "file.managed name: /f, mode: '0600'"),
+    "other paths of JSON": ("json.value name: /f, path: a.b, value: 1, create: true",
+                            "json.value name: /f, path: 'a.c', value: 2, create: true"),
+    "a key with a dot": ("json.value name: /f, path: [a.b], value: 1, create: true",
+                         "json.value name: /f, path: a.b, value: 2, create: true"),
+    "patterns that do not find each other": (
+        "file.line name: /f, match: '^a=', line: a=1, create: true",
+        "file.line name: /f, match: '^b=', line: b=2, create: true"),
+    "a line that goes and one that comes": (
+        "file.line name: /f, match: '^old', state: absent, create: true",
+        "file.line name: /f, line: new, create: true"),
     "names and numbers": ("file.managed name: /f, owner: root", "file.managed name: /f, owner: 0"),
     "addresses of both families": ("host.entry name: db, address: 192.0.2.1",
                                    "host.entry name: db, address: '2001:db8::1'"),
@@ -118,7 +198,7 @@ def test_two_steps_that_can_both_be_met_are_fine(told, name):
 @pytest.mark.parametrize(
     "how", ["onfail: [{step: c}]", "onchanges: [{step: c}]", "conditions: {when: {condition: 1 > 2}}"]
 )
-def test_steps_that_may_be_alternatives_are_not_compared(told, how):
+def test_possible_alternatives_are_not_compared(told, how):
     code, out = told(
         "- {name: c, test.ok: {}}\n- {name: a, file.managed: {name: /f, content: x}}\n"
         f"- {{name: b, file.managed: {{name: /f, content: y}}, {how}}}\n"
@@ -133,16 +213,16 @@ TEMPLATES = (
 
 
 @pytest.mark.parametrize("verb", ["plan", "apply"])
-def test_what_templates_come_to_is_compared_when_it_is_known(told, verb):
+def test_template_results_are_compared_when_known(told, verb):
     code, out = told(TEMPLATES.replace("TWO", "2"), verb, templates__t="{{ x }}")
     assert code == 1
     a, b = out["steps"]
     assert (a["result"], b["result"]) == ("changed", "failed")
     assert b["error"]["code"] == "E0407" and b["error"]["line"] == 3
-    assert "cannot have another content here than in step 'web#a'" in b["error"]["message"]
+    assert "cannot have a different content here than in step 'web#a'" in b["error"]["message"]
 
 
-def test_templates_that_come_to_the_same_are_fine(told):
+def test_templates_with_equal_results_are_fine(told):
     assert told(TEMPLATES.replace("TWO", "1"), templates__t="{{ x }}")[0] == 0
 
 
@@ -172,3 +252,26 @@ def test_jobs_for_different_nodes_are_not_compared_without_a_node(eden, tmp_path
     ).replace("- {name: a", "steps:\n- {name: a", 1))  # fmt: skip
     done = eden("validate", "site")
     assert done.returncode == 1 and "E0407" in done.stderr
+
+
+def test_contradictions_are_told_beside_other_mistakes(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text(
+        "steps:\n"
+        "- {name: a, file.managed: {name: /f, content: x}}\n"
+        "- {name: b, file.managed: {name: /f, content: y}}\n"
+        "- {name: c, cron.present: {name: j, cmd: x, minute: 61}}\n"
+        "- {name: d, cmd.run: {cmd: x}, require: [{step: nobody}]}\n"
+    )
+    done = eden("validate", "steps.yaml", "-o", "json")
+    found = sorted((p["code"], p["line"]) for p in json.loads(done.stdout)["problems"])
+    assert found == [("E0308", 4), ("E0401", 5), ("E0407", 3)]
+
+
+def test_steps_whose_alternative_is_misspelled_are_not_compared(eden, tmp_path):
+    (tmp_path / "steps.yaml").write_text(
+        "steps:\n"
+        "- {name: a, file.managed: {name: /f, content: x}}\n"
+        "- {name: b, file.managed: {name: /f, content: y}, onfail: [{step: nobody}]}\n"
+    )
+    done = eden("validate", "steps.yaml", "-o", "json")
+    assert [p["code"] for p in json.loads(done.stdout)["problems"]] == ["E0401"]

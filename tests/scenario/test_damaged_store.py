@@ -103,7 +103,7 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     refused(cluster, "the store is damaged and read-only")
     assert get(cluster, "/t/kept") == "yes"  # what is there is read
     listed = cluster.call("nodes")
-    assert "s1" in listed.stdout and "this may be out of date since" in listed.stderr
+    assert "s1" in listed.stdout and "data may be out of date since" in listed.stderr
     assert repair(cluster, "--accept-loss", check=False).returncode == 5  # it runs
     assert cluster.server.stop() == 0
     cluster.start()  # not forgotten
@@ -153,7 +153,7 @@ def test_a_log_that_was_cut_in_half_is_noticed_and_the_loss_accepted(cluster):
     assert json.loads(cluster.call("get", "/t/new", "-o", "json").stdout)["revision"] > revision
 
 
-def test_nodes_come_back_to_a_store_whose_loss_was_accepted(cluster):
+def test_nodes_return_to_a_store_whose_loss_was_accepted(cluster):
     cluster.start()
     join(cluster, "web1")
     lose_writes(cluster)
@@ -214,7 +214,7 @@ def test_records_of_trust_are_not_changed_as_keys(cluster, key):
         assert done.returncode == 4 and "cannot be changed directly" in done.stderr, done.stderr
 
 
-def test_junk_for_the_revocations_lets_nobody_in_and_is_repaired(cluster):
+def test_junk_in_the_revocations_admits_nobody_and_is_repaired(cluster):
     cluster.start()
     agent = join(cluster, "web1")
     join(cluster, "web2")
@@ -232,8 +232,8 @@ def test_junk_for_the_revocations_lets_nobody_in_and_is_repaired(cluster):
     bad = check_of(cluster)["bad"]
     assert [record["key"] for record in bad] == [REVOCATIONS]
     said = repair(cluster, REVOCATIONS).stdout
-    assert "repaired: it has the value of revision" in said
-    saved = next(line.split()[-1] for line in said.splitlines() if "saved as" in line)
+    assert "repaired: restored the value of revision" in said
+    saved = next(line.split()[-1] for line in said.splitlines() if "saved its value as" in line)
     assert open(saved).read() == "junk"
     assert check_of(cluster)["bad"] == []
     assert repair(cluster, REVOCATIONS, check=False).returncode == 5  # it can be read
@@ -264,7 +264,7 @@ def test_junk_for_the_rotation_stops_rotations_only_and_is_repaired(cluster):
     assert not (cluster.state / "server/ca-next.pem").exists()
     cluster.server.stop()
     assert [record["key"] for record in check_of(cluster)["bad"]] == [ROTATION]
-    assert "repaired: it has the value of revision" in repair(cluster, ROTATION).stdout
+    assert "repaired: restored the value of revision" in repair(cluster, ROTATION).stdout
     cluster.start()
     assert cluster.call("get", ROTATION).stdout == good
     assert doctor(cluster)["rotation"]["state"] == "ok"
@@ -272,7 +272,7 @@ def test_junk_for_the_rotation_stops_rotations_only_and_is_repaired(cluster):
     assert state_of_rotation(cluster) != "steady"
 
 
-def test_junk_for_a_rotation_under_way_keeps_the_server_from_choosing_a_ca(cluster):
+def test_junk_in_an_ongoing_rotation_prevents_choosing_a_ca(cluster):
     cluster.start()
     agent = join(cluster, "web1")
     agent.stop()
@@ -288,7 +288,7 @@ def test_junk_for_a_rotation_under_way_keeps_the_server_from_choosing_a_ca(clust
     assert state_of_rotation(cluster) == "distribute"
 
 
-def test_a_record_without_a_good_value_is_deleted_when_asked_for(cluster):
+def test_a_record_without_a_valid_value_is_deleted_on_request(cluster):
     cluster.start()
     made = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
     key = f"/eden/internal/token/{made}"

@@ -153,7 +153,7 @@ def left():
     return {path.name for path in pathlib.Path("/tmp").glob("eden-dev-*")}
 
 
-def test_five_nodes_have_told_their_facts_when_it_is_ready(start):
+def test_five_nodes_have_sent_facts_when_it_is_ready(start):
     dev = start("--nodes", 5)
     names = [f"node{i}" for i in range(1, 6)]
     assert [node["name"] for node in dev.card["nodes"]] == names
@@ -251,7 +251,7 @@ def test_a_node_sees_files_of_the_machine_as_they_are_now(start, for_all, projec
     assert dev.inside("node1", file, prefix=prefix) == "two\n"
 
 
-def test_a_program_that_runs_in_a_node_sees_what_is_saved_meanwhile(start, project):
+def test_a_program_in_a_node_sees_files_saved_meanwhile(start, project):
     dev = start("--nodes", 1)
     file = project / "file"
     waits = f"cat {file}; until [ $(cat {file}) = saved ]; do sleep 0.05; done; echo seen"
@@ -268,7 +268,7 @@ def test_a_program_that_runs_in_a_node_sees_what_is_saved_meanwhile(start, proje
         running.wait()
 
 
-def test_what_a_node_changed_stays_its_own(start, project):
+def test_changes_in_a_node_stay_in_it(start, project):
     dev = start("--nodes", 2)
     file = project / "file"
     dev.inside("node1", "sh", "-c", f"echo mine > {file}")
@@ -335,7 +335,7 @@ def test_a_service_runs_in_a_node_that_has_booted_systemd(booted, project):
     assert "systemd" in inside("cat", "/proc/1/comm")
 
 
-def test_a_node_has_settings_of_the_network_and_none_of_the_machine(start):
+def test_a_node_has_its_own_network_settings_only(start):
     setting = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
     before = setting.read_text()
     other = "0" if before.strip() == "1" else "1"
@@ -360,7 +360,7 @@ def test_a_node_that_has_booted_sees_neither_devices_nor_sockets_of_the_machine(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_systemd_and_its_services_are_gone_with_the_cluster(start, booted, project, number):
+def test_systemd_and_its_services_end_with_the_cluster(start, booted, project, number):
     before = machine()
     booted.inside("node2", booted.eden_path, "apply", project / "service.yaml", "--progress", "none")
     assert booted.groups()
@@ -374,7 +374,7 @@ def test_a_systemd_and_its_services_are_gone_with_the_cluster(start, booted, pro
     assert machine() == before
 
 
-def test_systemd_takes_root_and_it_says_so(for_all):
+def test_systemd_requires_root_and_reports_it(for_all):
     done = subprocess.run([*as_nobody(), for_all, "dev", "--systemd", "--port", "0"],
                           capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT,
                           env=environment())
@@ -396,7 +396,7 @@ def test_a_node_sees_its_own_processes_and_network_only(start):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_all_of_it_is_gone_when_it_was_asked_to_end(start, number):
+def test_nothing_is_left_after_it_is_stopped(start, number):
     dev = start("--nodes", 2)
     dev.process.send_signal(number)
     assert dev.process.wait(LIMIT) == 0
@@ -404,12 +404,12 @@ def test_all_of_it_is_gone_when_it_was_asked_to_end(start, number):
     assert not os.path.exists(dev.card["directory"])
 
 
-def test_ctrl_c_on_a_terminal_ends_it(eden_path):
+def test_ctrl_c_on_a_terminal_stops_it(eden_path):
     process, terminal = pty.fork()
     if process == 0:
         os.execve(eden_path, [eden_path, "dev", "--nodes", "2", "--port", "0"], environment())
     said = b""
-    while b"Ctrl-C ends it" not in said:
+    while b"Press Ctrl-C to stop" not in said:
         assert select.select([terminal], [], [], LIMIT)[0], said
         said += os.read(terminal, 65536)
     folder = re.search(rb"/tmp/eden-dev-\w+", said)[0]
@@ -421,7 +421,7 @@ def test_ctrl_c_on_a_terminal_ends_it(eden_path):
     _, status = os.waitpid(process, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 0, said
-    assert b"stopped, and everything removed" in said
+    assert b"stopped; everything is removed" in said
     assert not os.path.exists(folder)
 
 
@@ -434,11 +434,11 @@ def folder_of(process):
     return None
 
 
-def test_it_can_be_ended_while_it_starts(eden_path):
+def test_it_can_be_stopped_while_starting(eden_path):
     process = subprocess.Popen([eden_path, "dev", "--port", "0"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=environment())
-    assert "runs the server" in process.stderr.readline()
+    assert "is running the server" in process.stderr.readline()
     folder = folder_of(process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=LIMIT)
@@ -446,10 +446,10 @@ def test_it_can_be_ended_while_it_starts(eden_path):
     assert not folder.exists()
 
 
-def test_a_node_that_ends_is_told_and_the_others_go_on(start):
+def test_a_node_that_exits_is_reported_and_others_continue(start):
     dev = start("--nodes", 2)
     os.kill(dev.card["nodes"][1]["process"], signal.SIGKILL)
-    assert dev.process.stderr.readline() == "node2 has ended, the others go on\n"
+    assert dev.process.stderr.readline() == "node2 has exited; the other nodes keep running\n"
     assert dev.ask("nodes", "ping", "node1")
 
 
@@ -463,7 +463,7 @@ def test_killed_it_leaves_a_folder_that_the_next_one_removes(start):
     assert os.path.exists(other.card["directory"])
 
 
-def test_it_ends_with_the_process_that_keeps_the_nodes(start):
+def test_it_stops_with_the_process_that_runs_the_nodes(start):
     dev = start("--nodes", 2)
     os.kill(parent_of(dev.card["nodes"][0]["process"]), signal.SIGKILL)
     assert dev.process.wait(LIMIT) == 3
@@ -471,7 +471,7 @@ def test_it_ends_with_the_process_that_keeps_the_nodes(start):
     assert not os.path.exists(dev.card["directory"])
 
 
-def test_two_clusters_know_nothing_of_each_other(start):
+def test_two_clusters_are_isolated(start):
     one, other = start("--nodes", 2), start("--nodes", 1)
     assert one.card["api"] != other.card["api"]
     assert one.card["ca_pin"] != other.card["ca_pin"]
@@ -512,19 +512,19 @@ def test_a_node_is_entered_from_a_chroot(eden_path, tmp_path):
     assert done.stdout.startswith("node1\n/mnt/work\neden "), done.stdout
 
 
-def test_a_command_ends_it_with_its_own_exit_code(eden_path):
+def test_it_exits_with_the_exit_code_of_a_command(eden_path):
     done = subprocess.run(
         [eden_path, "dev", "--nodes", "1", "--port", "0", "--", "sh", "-c",
          f'{eden_path} nodes list -o name; test -d "$EDEN_DEV" || exit 8; '
          f"{eden_path} dev --in node1 -- sh -c 'hostname; echo \"<$EDEN_RUN_DIR>\"'; exit 7"],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment())
     assert (done.returncode, done.stdout) == (7, "node1\nnode1\n<>\n"), done.stderr
-    assert "node1 runs the server" in done.stderr
+    assert "node1 is running the server" in done.stderr
 
 
 @pytest.mark.parametrize("how", ["{} &", "setsid {} &", "(trap '' TERM HUP; {}) &",
                                  "setsid sh -c '{} & exit 0'; {} &"])
-def test_what_a_command_leaves_behind_is_gone_too(eden_path, tmp_path, how):
+def test_leftovers_of_a_command_are_removed(eden_path, tmp_path, how):
     mark = f"echo $$ >> {tmp_path}/left; sleep 1000"
     script = tmp_path / "leave"
     script.write_text(f"#!/bin/sh\n{mark}\n")
@@ -576,20 +576,20 @@ def deaf_process(said):
     return pathlib.Path("/proc", re.search(rb"it goes (\d+)", said)[1].decode())
 
 
-def test_a_command_that_goes_on_after_ctrl_c_is_told_and_the_next_one_kills_it(eden_path):
+def test_a_command_that_ignores_ctrl_c_is_reported_and_killed_by_the_next(eden_path):
     typed = Typed(eden_path, *DEAF)
     typed.wait_for(b"it goes ")
     typed.wait_for(b"\n")
     os.write(typed.terminal, b"\x03")
     typed.wait_for(b"waiting for 'sh' (process ")
-    typed.wait_for(b"another Ctrl-C does that now")
+    typed.wait_for(b"or by another Ctrl-C")
     assert deaf_process(typed.said).exists()
     os.write(typed.terminal, b"\x03")
     assert typed.end() == 130, typed.said
-    assert b"stopped, and everything removed" in typed.said and not deaf_process(typed.said).exists()
+    assert b"stopped; everything is removed" in typed.said and not deaf_process(typed.said).exists()
 
 
-def test_a_command_that_does_not_end_is_killed_after_a_while(eden_path):
+def test_a_command_that_does_not_exit_is_killed_after_a_while(eden_path):
     process = subprocess.Popen([eden_path, "dev", "--nodes", "1", "--port", "0", "--", *DEAF],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=environment())
@@ -600,7 +600,7 @@ def test_a_command_that_does_not_end_is_killed_after_a_while(eden_path):
     assert b"it is killed in 9 s" in told and not deaf_process(said).exists()
 
 
-def test_ctrl_c_is_for_a_command_that_reads_key_by_key(eden_path):
+def test_ctrl_c_goes_to_a_command_in_raw_mode(eden_path):
     typed = Typed(eden_path, "sh", "-c",
                   "trap 'echo heard' INT; stty -icanon; echo it goes; "
                   "until read word; do :; done; [ $word = end ] && exit 7")
@@ -613,7 +613,7 @@ def test_ctrl_c_is_for_a_command_that_reads_key_by_key(eden_path):
     assert typed.end() == 7, typed.said
 
 
-def test_a_command_that_is_none_is_told(eden_path):
+def test_an_unknown_command_is_reported(eden_path):
     code, said = refused(eden_path, "--nodes", 1, "--port", 0, "--", "no-such-program")
     assert code == 1
     assert "no-such-program" in said
@@ -631,7 +631,7 @@ def test_without_the_rights_of_root_it_works_too(start, for_all):
     assert not os.path.exists(dev.card["directory"])
 
 
-def test_where_users_have_no_namespaces_it_says_what_to_do(for_all):
+def test_without_user_namespaces_it_shows_a_remedy(for_all):
     """In a user namespace where there may be no other, as a user who is not root there."""
     if os.geteuid() != 0:
         pytest.fail("needs the rights of root, to take namespaces from a user")
@@ -666,7 +666,7 @@ def test_where_users_have_no_namespaces_it_says_what_to_do(for_all):
     assert "run it as root" in said and "user.max_user_namespaces" in said
 
 
-def test_overlays_that_the_kernel_refuses_are_told(start):
+def test_overlays_rejected_by_the_kernel_are_reported(start):
     """They can lie over each other twice: in a cluster in a cluster there is no third."""
     dev = start("--nodes", 1)
     words = ("dev", "--nodes", "1", "--port", "0", "--")
@@ -676,10 +676,10 @@ def test_overlays_that_the_kernel_refuses_are_told(start):
          "true"],
         capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment())
     assert done.returncode != 0
-    assert "an overlay of / cannot be made" in done.stderr, done.stderr
+    assert "cannot mount an overlay on /" in done.stderr, done.stderr
 
 
-def test_a_port_that_is_taken_is_told(eden_path):
+def test_a_port_in_use_is_reported(eden_path):
     before = left()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -702,12 +702,12 @@ def test_a_wrong_command_line_starts_nothing(eden_path, words):
     assert words[0] in said
 
 
-def test_a_node_that_is_not_there_is_told(start):
+def test_an_unknown_node_is_reported(start):
     dev = start("--nodes", 1)
     code, said = refused(dev.eden_path, "--directory", dev.card["directory"], "--in", "node7", "--",
                          "true")
     assert code == 1
-    assert "there is no node 'node7'; the only one is node1" in said
+    assert "node 'node7' not found; the only node is node1" in said
 
 
 def examples():

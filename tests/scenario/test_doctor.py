@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -60,13 +61,13 @@ def start_agent(cluster, state, run):
     return daemon
 
 
-def test_on_a_machine_of_no_cluster_that_is_all_it_says(eden, tmp_path):
+def test_a_machine_without_a_cluster_gets_only_that_finding(eden, tmp_path):
     done = eden("doctor", "--state-dir", tmp_path / "none", "--run-dir", tmp_path / "run")
     assert done.returncode == 0
-    assert "it belongs to none" in done.stdout and "'eden join' makes it a node" in done.stdout
+    assert "this machine does not belong to a cluster" in done.stdout and "'eden join' makes it a node" in done.stdout
 
 
-def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden, tmp_path):
+def test_the_server_of_a_run_directory_is_checked_from_elsewhere(cluster, eden, tmp_path):
     for words, env in ((("--run-dir", cluster.run), {}), ((), {"EDEN_RUN_DIR": str(cluster.run)})):
         done = eden("doctor", "-o", "json", "--state-dir", tmp_path / "none", *words, env=env)
         assert done.returncode == 0, done.stdout
@@ -81,7 +82,7 @@ def test_the_server_of_a_run_directory_is_looked_at_from_elsewhere(cluster, eden
     assert states(checks, "failed") == {"server"}
 
 
-def test_where_all_is_well_it_says_so(cluster, node):
+def test_a_healthy_machine_is_reported_as_such(cluster, node):
     start_agent(cluster, *node)
     wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")
     checks = look(cluster, *node)
@@ -104,22 +105,32 @@ def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
     wait_until(lambda: look(cluster, *node)["session"]["state"] == "failed", "no session")
     checks = look(cluster, *node)
     assert states(checks, "failed") == {"session", "reach"}
-    assert "tries: " in checks["session"]["text"]
+    assert "attempts: " in checks["session"]["text"]
     checks = look(cluster)
     assert states(checks, "failed") == {"agent", "server", "reach"}
     assert checks["store"]["state"] == "ok" and checks["ports"]["text"] == "all are free"
     assert checks["silent"]["state"] == "skipped"
 
 
-def test_a_port_that_somebody_else_has_is_found(cluster):
+def test_a_server_that_hangs_is_said_to_hang(cluster):
+    os.kill(cluster.server.process.pid, signal.SIGSTOP)
+    try:
+        checks = look(cluster)
+    finally:
+        os.kill(cluster.server.process.pid, signal.SIGCONT)
+    assert "it runs, but does not answer" in checks["server"]["text"]
+    assert checks["ports"] == checks["ports"] | {"state": "skipped", "text": "the server is unreachable"}
+
+
+def test_a_port_used_by_another_process_is_found(cluster):
     cluster.server.stop()
     with socket.create_server(("127.0.0.1", cluster.rpc_port)):
         checks = look(cluster)
     assert checks["ports"]["state"] == "failed"
-    assert "is taken by another program" in checks["ports"]["text"]
+    assert "is in use by another program" in checks["ports"]["text"]
 
 
-def test_directories_that_others_may_read_are_found(cluster, node):
+def test_directories_readable_by_others_are_found(cluster, node):
     os.chmod(cluster.state / "server", 0o755)
     os.chmod(node[0] / "agent", 0o750)
     assert "server-files" in states(look(cluster), "failed")
@@ -138,7 +149,7 @@ def test_a_damaged_store_is_found(cluster):
     assert checks["store"]["state"] == "failed" and "damaged" in checks["store"]["text"]
 
 
-def test_looking_changes_nothing(cluster):
+def test_checking_changes_nothing(cluster):
     cluster.server.stop()
 
     def all_files():
@@ -177,7 +188,7 @@ def test_a_foreign_ca_is_found(cluster, node):
     assert "agent-trust" in states(look(cluster, *node), "failed")
 
 
-def test_a_server_whose_name_leads_nowhere_is_found(cluster, node):
+def test_an_unresolvable_server_name_is_found(cluster, node):
     path = node[0] / "agent/node.json"
     known = json.loads(path.read_text())
     known["servers"][0].update(rpc="nowhere.invalid:1337", api="nowhere.invalid:1338")
@@ -192,7 +203,7 @@ def test_files_that_cannot_be_read_are_found(cluster, node):
     assert "server-files" in states(look(cluster), "failed")
 
 
-def test_who_waits_is_told(cluster):
+def test_waiting_machines_are_reported(cluster):
     cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
                    cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
                    cluster.folder / "db1")
@@ -204,7 +215,7 @@ def test_who_waits_is_told(cluster):
 def test_refused_joins_and_leases_are_counted(cluster):
     """By a token that this server has not created."""
     checks = look(cluster)
-    assert checks["joins"]["text"].startswith("0 refused, 0 over the limits")
+    assert checks["joins"]["text"].startswith("0 rejected, 0 over the limits")
     assert checks["leases"]["state"] == "ok" and "of 80000 in use" in checks["leases"]["text"]
     done = cluster.eden("join", "--server", f"127.0.0.1:{cluster.api_port}", "--ca-pin",
                         cluster.founded["ca_pin"], "--name", "db1", "--state-dir",
@@ -213,15 +224,15 @@ def test_refused_joins_and_leases_are_counted(cluster):
     assert done.returncode == 4, done.stderr
     checks = look(cluster)
     assert checks["joins"]["state"] == "ok"
-    assert checks["joins"]["text"].startswith("1 refused, 0 over the limits")
+    assert checks["joins"]["text"].startswith("1 rejected, 0 over the limits")
 
 
-def test_people_are_told_what_to_do(cluster):
+def test_findings_include_a_remedy(cluster):
     cluster.server.stop()
     done = cluster.eden("doctor", "--state-dir", cluster.state, "--run-dir", cluster.run,
                         check=False)
     assert done.returncode == 1
-    assert "to do: 'systemctl start eden', or 'eden serve'" in done.stdout
+    assert "fix:   'systemctl start eden' or 'eden serve'" in done.stdout
     assert "failed, " in done.stdout and "silent" not in done.stdout
     for line in done.stdout.splitlines():
         if "see:" in line:
@@ -233,7 +244,7 @@ SUCCESS = re.compile(r"\b(is|(?<!that )are|works?|fits?|runs?|holds?|answers?|ca
                      r"|correct|trusted|up|free(?! space)|ok|well)\b")  # fmt: skip
 
 
-def test_the_title_of_a_check_claims_no_success(cluster):
+def test_titles_of_checks_do_not_claim_success(cluster):
     cluster.server.stop()
     checks = look(cluster)
     assert len(checks) > 25 and states(checks, "failed")
@@ -241,38 +252,38 @@ def test_the_title_of_a_check_claims_no_success(cluster):
     assert {name: title for name, title in titles.items() if SUCCESS.search(title)} == {}
     shown = cluster.eden("doctor", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
     for name in states(checks, "failed"):
-        assert f"\n{name}: {titles[name]}\n  to do: " in shown.stdout
+        assert f"\n{name}: {titles[name]}\n  fix:   " in shown.stdout
 
 
-def test_a_key_that_others_can_read_is_told_as_such(cluster, node):
+def test_a_key_readable_by_others_is_reported_as_such(cluster, node):
     os.chmod(node[0] / "agent/node.pem", 0o644)
     os.chmod(cluster.state / "server/node.pem", 0o640)
     check = look(cluster, *node)["agent-key"]
-    assert check["state"] == "failed" and "others than its owner can read it" in check["text"]
+    assert check["state"] == "failed" and "readable by users other than its owner" in check["text"]
     assert "chmod 600" in check["fix"] and "leave" not in check["fix"]
     assert "chmod 600" in look(cluster)["server-certificates"]["fix"]
 
 
-def test_a_certificate_of_the_api_that_is_lost_is_made_anew(cluster):
+def test_a_lost_api_certificate_is_created_again(cluster):
     cluster.server.stop()
     (cluster.state / "server/serving.pem").unlink()
     check = look(cluster)["server-certificates"]
-    assert check["state"] == "failed" and "a server that is started makes another" in check["fix"]
+    assert check["state"] == "failed" and "the server creates a new one" in check["fix"]
     cluster.start()
     assert look(cluster)["server-certificates"]["state"] == "ok"
 
 
-def test_an_address_of_another_machine_is_told_as_such(cluster):
+def test_an_address_of_another_machine_is_reported_as_such(cluster):
     cluster.server.stop()
     path = cluster.state / "server/server.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "rpc": "192.0.2.1:1337"}))
     check = look(cluster)["ports"]
     assert check["state"] == "failed"
-    assert check["text"] == "192.0.2.1:1337 is no address of this machine"
+    assert check["text"] == "192.0.2.1:1337 is not an address of this machine"
     assert "0.0.0.0:1337" in check["fix"]
 
 
-def test_a_server_that_is_not_asked_is_told_with_the_reason(cluster, node):
+def test_a_server_that_is_not_queried_is_reported_with_the_reason(cluster, node):
     (node[0] / "agent/ca.pem").unlink()
     text = look(cluster, *node)["reach"]["text"]
     assert "cannot be verified without ca.pem" in text and not text.endswith(":")
@@ -280,7 +291,7 @@ def test_a_server_that_is_not_asked_is_told_with_the_reason(cluster, node):
 
 @pytest.mark.parametrize("field", ["rpc", "api"])
 @pytest.mark.parametrize("port", ["1337x", "70000", "-1", ""])
-def test_a_port_that_is_none_is_told_with_its_place(cluster, field, port):
+def test_an_invalid_port_is_reported_with_its_location(cluster, field, port):
     """By the server as by the doctor, whether or not a server runs that was started before."""
     path = cluster.state / "server/server.json"
     settings = json.loads(path.read_text())
@@ -299,9 +310,9 @@ def test_a_port_that_is_none_is_told_with_its_place(cluster, field, port):
     assert told in look(cluster)["server"]["text"]
 
 
-def test_a_port_that_is_any_is_told(cluster):
+def test_port_zero_is_reported(cluster):
     cluster.server.stop()
     path = cluster.state / "server/server.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "rpc": "127.0.0.1:0"}))
     check = look(cluster)["ports"]
-    assert check["state"] == "failed" and "127.0.0.1:0 in server.json is no port" in check["text"]
+    assert check["state"] == "failed" and "127.0.0.1:0 in server.json has no fixed port" in check["text"]

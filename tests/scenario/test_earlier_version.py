@@ -98,7 +98,7 @@ def test_records_are_moved_when_the_server_starts(lived_in):
     assert "/eden/internal/access-token/aaaaaaaa" not in keys_below(cluster, "/eden/internal/")
 
 
-def test_a_server_that_is_killed_meanwhile_loses_nothing(cluster):
+def test_a_server_killed_during_the_migration_loses_nothing(cluster):
     cluster.start()
     for number in range(400):
         body = json.dumps({"spec": {"description": f"rack {number}"}})

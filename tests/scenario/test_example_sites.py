@@ -43,7 +43,7 @@ def test_every_site_is_tried():
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_a_site_has_no_problems_and_no_hints(eden, site):
+def test_example_sites_have_no_problems_and_no_hints(eden, site):
     done = eden("validate", EXAMPLES / site)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -66,7 +66,7 @@ def test_a_plan_touches_nothing_and_a_second_apply_does_nothing(run, tmp_path, s
 
 
 @pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
-def test_the_shop_ends_the_same_in_every_order(run, tmp_path, order):
+def test_the_shop_reaches_the_same_state_in_every_order(run, tmp_path, order):
     run("apply", "shop", ["role=web"], "--order", order)
     root = tmp_path / "root"
     files = {str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir()}
@@ -80,7 +80,7 @@ def test_the_shop_ends_the_same_in_every_order(run, tmp_path, order):
     assert (root / "etc/web/database").stat().st_mode & 0o777 == 0o600
 
 
-def test_requisites_of_the_shop_do_what_they_say(run, tmp_path):
+def test_requisites_of_the_shop_behave_as_documented(run, tmp_path):
     run("apply", "shop", ["role=web"])
     site = tmp_path / "root/etc/web/sites/tea.conf"
     right = site.read_text()

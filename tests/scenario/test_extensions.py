@@ -152,22 +152,22 @@ def folder_of_a_group(site):
 
 
 UNTRUSTED = {
-    unsigned: "is not signed",
+    unsigned: "not signed",
     tampered: "content or name have changed",
     moved: "content or name have changed",
     signed_by_a_stranger: "this node does not trust",
     key_taken_away: "this node does not trust",
     key_of_another_under_its_id: "content or name have changed",
-    signature_of_garbage: "not one of 'eden modules sign'",
-    open_key: "others may write it",
-    open_key_folder: "others may write it",
-    key_of_a_group: "others may write it",
-    folder_of_a_group: "others may write it",
+    signature_of_garbage: "not made by 'eden modules sign'",
+    open_key: "other users can write to it",
+    open_key_folder: "other users can write to it",
+    key_of_a_group: "other users can write to it",
+    folder_of_a_group: "other users can write to it",
 }
 
 
 @pytest.mark.parametrize("spoil", UNTRUSTED, ids=lambda spoil: spoil.__name__)
-def test_what_is_not_vouched_for_does_not_run(site, spoil):
+def test_unsigned_modules_do_not_run(site, spoil):
     site.probe()
     site.sign("probe")
     site.steps(ACT)
@@ -178,7 +178,7 @@ def test_what_is_not_vouched_for_does_not_run(site, spoil):
     for command in ("plan", "apply"):
         done = site.eden(command)
         assert done.returncode == 1
-        assert "error[E0324]: the module 'probe' cannot be used: " in done.stderr
+        assert "error[E0324]: module 'probe' cannot be used: " in done.stderr
         assert UNTRUSTED[spoil] in done.stderr
         assert "steps.yaml:1:" in done.stderr
     done = site.run("validate", site.site / "steps.yaml", "--config-dir", site.etc)
@@ -192,17 +192,17 @@ def test_what_is_not_vouched_for_does_not_run(site, spoil):
     assert not site.mark.exists()
 
 
-def test_one_that_no_step_uses_is_only_warned_about(site):
+def test_an_unused_module_causes_only_a_warning(site):
     site.probe()
     site.steps({"name": "fine", "test.ok": None})
     done = site.eden("apply")
     assert done.returncode == 0
-    assert "warning[E0324]: the module 'probe' cannot be used: modules/probe is not signed" in done.stderr
+    assert "warning[E0324]: module 'probe' cannot be used: modules/probe is not signed" in done.stderr
     done = site.run("validate", site.site / "steps.yaml", "--config-dir", site.etc)
     assert (done.returncode, "warning[E0324]" in done.stderr) == (0, True)
 
 
-def test_keys_that_lie_in_the_root_are_not_those_of_the_machine(site):
+def test_keys_in_the_root_are_not_keys_of_the_machine(site):
     """The module runs on this machine, whatever it works on."""
     site.probe()
     site.sign("probe")
@@ -213,7 +213,7 @@ def test_keys_that_lie_in_the_root_are_not_those_of_the_machine(site):
     assert not site.mark.exists()
 
 
-def test_exactly_what_was_verified_runs_though_the_file_changes(site):
+def test_the_verified_bytes_run_even_if_the_file_changes(site):
     evil = f"#!/bin/sh\\ntouch {site.path}/evil\\necho '{{\"changed\": false}}'\\n"
     site.probe(body=f"printf \"{evil}\" > {site.site}/modules/probe\n"
                     "echo '{\"changed\": true, \"comment\": \"as signed\"}'")
@@ -225,7 +225,7 @@ def test_exactly_what_was_verified_runs_though_the_file_changes(site):
     assert not (site.path / "evil").exists()
 
 
-def test_a_saved_plan_is_for_the_modules_that_it_was_made_with(site):
+def test_a_saved_plan_requires_the_same_modules(site):
     site.probe(body="echo '{\"changed\": true}'")
     site.sign("probe")
     site.steps(ACT)
@@ -241,38 +241,38 @@ def test_a_saved_plan_is_for_the_modules_that_it_was_made_with(site):
 
 WRONG = {
     "floods": ("head -c 1G /dev/zero | tr '\\0' x; touch {path}/finished",
-               "wrote more than 4 MiB and was ended"),
+               "wrote more than 4 MiB and was killed"),
     "floods-errors": ("head -c 1G /dev/zero | tr '\\0' x >&2; touch {path}/finished",
-                      "wrote more than 4 MiB and was ended"),
-    "floods-progress": ("yes '{{\"progress\": \"on and on\"}}'", "wrote more than 4 MiB and was ended"),
-    "hangs": ("sleep 1000 & echo $! > {path}/pid; wait", "took longer than 1 s and was ended"),
-    "ignores-the-end": ("trap '' TERM; while :; do sleep 1000; done", "took longer than 1 s"),
-    "crashes": ("echo going down >&2; kill -SEGV $$", "was ended by SIGSEGV: going down"),
+                      "wrote more than 4 MiB and was killed"),
+    "floods-progress": ("yes '{{\"progress\": \"on and on\"}}'", "wrote more than 4 MiB and was killed"),
+    "hangs": ("sleep 1000 & echo $! > {path}/pid; wait", "timed out after 1 s and was killed"),
+    "ignores-the-end": ("trap '' TERM; while :; do sleep 1000; done", "timed out after 1 s"),
+    "crashes": ("echo going down >&2; kill -SEGV $$", "was killed by SIGSEGV: going down"),
     "exits": ("echo first >&2; echo last words >&2; exit 3", "exited with 3: first | last words"),
     "answers-and-exits": ("echo '{{\"changed\": false}}'; exit 1", "exited with 1"),
-    "says-nothing": ("", "it gave no answer"),
-    "garbage": ("echo hello; echo there", "its answer is no JSON: line 1"),
-    "binary": ("head -c 5000 /dev/urandom", "its answer"),
-    "half": ("printf '{{\"changed\": tr'", "its answer is no JSON"),
+    "says-nothing": ("", "it did not respond"),
+    "garbage": ("echo hello; echo there", "its response is not JSON: line 1"),
+    "binary": ("head -c 5000 /dev/urandom", "its response"),
+    "half": ("printf '{{\"changed\": tr'", "its response is not JSON"),
     "a-list": ("echo '[1]'", "must be an object"),
     "answers-twice": ("echo '{{\"changed\": false}}'; echo '{{\"changed\": true}}'",
-                      "it wrote more behind its answer"),
+                      "it wrote data after its response"),
     "progress-after": ("echo '{{\"changed\": false}}'; echo '{{\"progress\": \"x\"}}'",
-                       "it wrote more behind its answer"),
+                       "it wrote data after its response"),
     "misspells": ("echo '{{\"chagned\": false}}'", "unknown key 'chagned'; did you mean 'changed'?"),
-    "lacks": ("echo '{{\"comment\": \"x\"}}'", "its answer lacks 'changed'"),
-    "deep": ("head -c 10000 /dev/zero | tr '\\0' '['", "its answer is no JSON"),
-    "wrong-kind": ("echo '{{\"changed\": \"yes\"}}'", "'changed' of its answer must be true or false"),
+    "lacks": ("echo '{{\"comment\": \"x\"}}'", "its response lacks 'changed'"),
+    "deep": ("head -c 10000 /dev/zero | tr '\\0' '['", "its response is not JSON"),
+    "wrong-kind": ("echo '{{\"changed\": \"yes\"}}'", "'changed' of its response must be true or false"),
     "fails": ("printf %s '{{\"failed\": \"the disk is\\nfull\"}}'", "the disk is | full"),
 }
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_module_that_goes_wrong_fails_its_step_only(site, kind):
+def test_a_failing_module_fails_only_its_step(site, kind):
     body, reason = WRONG[kind]
     site.probe(body=body.format(path=site.path))
     site.sign("probe")
-    site.steps({**ACT, "runOptions": {"timeout": "1s" if "took" in reason else "1m"}},
+    site.steps({**ACT, "runOptions": {"timeout": "1s" if "timed out" in reason else "1m"}},
                {"name": "dependent", "test.ok": None, "require": [{"step": "act"}]},
                {"name": "other", "file.managed": [{"name": "/etc/other"}, {"content": "x"}]})
     steps = site.result("apply", timeout=120)
@@ -284,7 +284,7 @@ def test_a_module_that_goes_wrong_fails_its_step_only(site, kind):
         assert not os.path.exists(f"/proc/{(site.path / 'pid').read_text().strip()}/fd/0")
 
 
-def test_who_dies_while_changing_things_counts_as_having_changed_them(site):
+def test_a_module_that_dies_while_applying_counts_as_changed(site):
     site.probe(body="""case $request in
 *'"op":"check"'*) echo '{"changed": true}' ;;
 *) kill -KILL $$ ;;
@@ -294,28 +294,28 @@ esac""")
                      "onchanges": [{"step": "act"}]})
     act = site.result("apply")["act"]
     assert (act["result"], act["changed"]) == ("failed", True)
-    assert "was ended by SIGKILL" in act["error"]["message"]
+    assert "was killed by SIGKILL" in act["error"]["message"]
 
 
 BAD_DESCRIPTIONS = {
-    "not-json": ("hello", "its answer is no JSON"),
+    "not-json": ("hello", "its response is not JSON"),
     "no-format": ({"help": "x", "actions": {}}, '"format": "eden.module/1"'),
     "no-actions": ({"format": "eden.module/1", "help": "x"}, "'actions' must be an object"),
     "unknown-key": ({**describe(), "helpp": "x"}, "unknown key 'helpp'; did you mean 'help'?"),
     "unknown-kind": (describe(params={"a": {"kind": "text", "help": "x"}}), "'kind' must be one of"),
     "many-params": (describe(params={f"p{i}": {"kind": "any", "help": "x"} for i in range(10000)}),
-                    "has 10000 parameters; 32 are allowed"),
+                    "has 10000 parameters, the maximum is 32"),
     "many-actions": ({**describe(), "actions": {f"a{i}": {"help": "x"} for i in range(1000)}},
-                     "it has 1000 actions; 64 are allowed"),
+                     "it has 1000 actions, the maximum is 64"),
     "twice": ('{"format": "eden.module/1", "help": "x", "actions": {"a": {"help": "x"}, '
-              '"a": {"help": "x"}}}', "its answer is no JSON"),
-    "requisite": (describe(params={"require": {"kind": "any", "help": "x"}}), "like a requisite"),
-    "bad-name": (describe(params={"A b": {"kind": "any", "help": "x"}}), "a name is made of"),
+              '"a": {"help": "x"}}}', "its response is not JSON"),
+    "requisite": (describe(params={"require": {"kind": "any", "help": "x"}}), "the name of a requisite"),
+    "bad-name": (describe(params={"A b": {"kind": "any", "help": "x"}}), "a name can contain only"),
     "bad-fallback": (describe(params={"a": {"kind": "int", "help": "x", "fallback": "many"}}),
                      "'fallback'"),
     "bad-choices": (describe(params={"a": {"kind": "string", "help": "x", "choices": ["a|b"]}}),
                     "'choices' must be"),
-    "bad-id": (describe(id_param="nobody"), "'id_param' names no parameter"),
+    "bad-id": (describe(id_param="nobody"), "'id_param' is not one of its parameters"),
     "bad-does": (describe(does=["apply"]), "'does' must be"),
     "bad-timeout": (describe(timeout="soon"), "'timeout'"),
     "no-help": (describe(help=""), "'help' must be"),
@@ -323,7 +323,7 @@ BAD_DESCRIPTIONS = {
 
 
 @pytest.mark.parametrize("kind", BAD_DESCRIPTIONS)
-def test_a_description_that_is_wrong_is_told_before_anything_runs(site, kind):
+def test_an_invalid_description_is_reported_before_anything_runs(site, kind):
     description, reason = BAD_DESCRIPTIONS[kind]
     text = description if isinstance(description, str) else json.dumps(description)
     (site.site / "modules/probe").write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
@@ -331,12 +331,12 @@ def test_a_description_that_is_wrong_is_told_before_anything_runs(site, kind):
     site.steps({"name": "first", "file.managed": [{"name": "/etc/x"}, {"content": "x"}]}, ACT)
     done = site.eden("apply")
     assert done.returncode == 1
-    assert "error[E0324]: the module 'probe' cannot be used: modules/probe" in done.stderr
+    assert "error[E0324]: module 'probe' cannot be used: modules/probe" in done.stderr
     assert reason in done.stderr
     assert not (site.root / "etc/x").exists()
 
 
-def test_a_module_that_is_no_program_is_told(site):
+def test_a_module_that_is_not_a_program_is_reported(site):
     (site.site / "modules/probe").write_bytes(b"\x7fELF nothing")
     site.sign("probe")
     site.steps(ACT)
@@ -373,7 +373,7 @@ echo '{{"changed": false, "state": "seen"}}'""")
     assert {int(fd) for fd in (site.path / "fds").read_text().split()} <= {0, 1, 2, 3, 10, 11}  # the last two: its shell's own
 
 
-def test_what_check_found_reaches_apply_and_files_are_kept_before(site):
+def test_results_of_check_reach_apply_and_files_are_saved_before(site):
     (site.root / "etc/x").write_text("before")
     site.probe(body=f"""case $request in
 *'"op":"check"'*) echo '{{"progress": "looking"}}'
@@ -422,7 +422,7 @@ esac""")
     assert json.loads(out)["result"] == "changed"
 
 
-def test_it_reacts_to_what_it_watches_and_answers_as_a_macro(site):
+def test_modules_react_to_watched_changes_and_work_as_macros(site):
     site.probe(description=describe(does=["check", "apply", "react", "query"]),
                body=f"""case $request in
 *'"op":"check"'*) echo '{{"changed": false}}' ;;
@@ -439,16 +439,16 @@ esac""")
     assert (site.path / "reacted").exists()
 
 
-def test_another_root_is_only_for_those_that_say_so(site):
+def test_another_root_requires_support_by_the_module(site):
     site.probe(description=describe(roots=False))
     site.sign("probe")
     site.steps(ACT)
     site.mark.unlink(missing_ok=True)
     message = site.result("plan")["act"]["error"]["message"]
-    assert f"modules/probe needs the running machine, not the root '{site.root}'" in message
+    assert f"modules/probe requires the running system and cannot be used below the root '{site.root}'" in message
 
 
-def test_secrets_reach_it_and_are_not_told(site):
+def test_secrets_reach_the_module_and_are_not_shown(site):
     secret = "hunter2000"
     site.probe(body="""case $request in *hunter2000*) ;; *) exit 9 ;; esac
 case $request in
@@ -482,14 +482,14 @@ def test_keys_are_private_and_never_overwritten(site):
     assert site.run("modules", "keygen", key).returncode == 1
     (site.path / "key.pub").unlink()
     done = site.run("modules", "keygen", key)
-    assert done.returncode == 1 and "is there already" in done.stderr
+    assert done.returncode == 1 and "already exists" in done.stderr
     assert key.read_text() == before
 
 
 @pytest.mark.parametrize("name, reason", [
-    ("Probe", "a module is called like its file"), ("pro.be", "a module is called like its file"),
-    ("file", "there is a built-in module of that name")])
-def test_what_could_not_be_used_is_not_signed(site, name, reason):
+    ("Probe", "the file name of a module"), ("pro.be", "the file name of a module"),
+    ("file", "there is a built-in module of this name")])
+def test_unusable_modules_are_not_signed(site, name, reason):
     (site.site / "modules" / name).write_text("#!/bin/sh\n")
     done = site.run("modules", "sign", "--key", site.path / "key", site.site / "modules" / name)
     assert done.returncode == 1 and reason in done.stderr
@@ -498,7 +498,7 @@ def test_what_could_not_be_used_is_not_signed(site, name, reason):
 def test_a_public_key_does_not_sign(site):
     site.probe()
     done = site.run("modules", "sign", "--key", site.path / "key.pub", site.site / "modules/probe")
-    assert done.returncode == 1 and "is no private key" in done.stderr
+    assert done.returncode == 1 and "is not a private key" in done.stderr
 
 
 def test_modules_are_listed_and_explained(site):
@@ -517,7 +517,7 @@ def test_modules_are_listed_and_explained(site):
     assert done.returncode == 0 and json.loads(done.stdout)["modules"][0]["usable"]
 
 
-def test_a_job_checked_alone_knows_the_modules_of_its_site(site):
+def test_a_single_job_is_checked_with_the_modules_of_its_site(site):
     site.probe()
     site.sign("probe")
     (site.site / "jobs").mkdir()
@@ -568,7 +568,7 @@ def keeps_contract(site, path, after):
     assert files(site.root) == after
 
 
-def test_modules_in_python_and_shell_keep_the_contract(example):
+def test_modules_in_python_and_shell_fulfill_the_contract(example):
     inventory = '{\n  "rack": "unknown",\n  "services": [\n    "web",\n    "db"\n  ]\n}\n'
     made = {"etc/owner": "platform team\n", "etc/inventory.json": inventory,
             "etc/motd": "Rack unknown\n"}
@@ -582,7 +582,7 @@ def test_modules_in_python_and_shell_keep_the_contract(example):
 @pytest.mark.parametrize("step", [{"note.present": [{"name": "/out/x"}, {"text": "x"}]},
                                   {"inventory.record": [{"file": "/out/x"}, {"values": {"a": 1}}]}],
                          ids=["shell", "python"])
-def test_no_link_leads_them_out_of_the_root(example, step):
+def test_no_link_leads_modules_out_of_the_root(example, step):
     outside = example.path / "outside"
     outside.mkdir()
     (example.root / "out").symlink_to(outside)

@@ -32,7 +32,7 @@ def watch(logged_in, front, eden_path):
     front.events.put(None)
 
 
-def test_a_list_goes_on_with_its_changes(watch, front):
+def test_a_list_is_followed_by_its_changes(watch, front):
     process, events = watch("-l", "role=web")
     for each in (event("added", "web1"), event("added", "web2", "silent"), {}, event("synced")):
         events.put(each)
@@ -46,7 +46,7 @@ def test_a_list_goes_on_with_its_changes(watch, front):
     assert front.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
     # When it ends, it is asked for again, and all is shown anew.
     events.put(None)
-    assert "trying again" in process.stderr.readline()
+    assert "retrying" in process.stderr.readline()
     for each in (event("added", "web2"), event("synced")):
         events.put(each)
     assert process.stdout.readline().startswith("NAME")
@@ -62,27 +62,27 @@ def started_watch(watch, *words):
     return process, events
 
 
-def test_a_watch_tells_once_what_is_wrong_and_when_it_is_back(watch, front):
+def test_a_watch_reports_once_that_the_server_is_down_and_back(watch, front):
     process, events = started_watch(watch)
     front.close()
     events.put(None)
-    assert process.stderr.readline() == "the server has ended the watch; trying again\n"
+    assert process.stderr.readline() == "the server closed the watch; retrying\n"
     line = process.stderr.readline()
-    assert line.startswith(f"the watch has ended: {front.url} (context 'prod'): "), line
-    assert "refused" in line and line.endswith("; trying again\n"), line
+    assert line.startswith(f"the watch was interrupted: {front.url} (context 'prod'): "), line
+    assert "refused" in line and line.endswith("; retrying\n"), line
     again = Front(front.cluster, port=front.port)
     try:
         again.events = events
         for each in (event("added", "web2"), event("synced")):
             events.put(each)
-        assert re.fullmatch(r"the watch goes on after \d+ seconds?\n", process.stderr.readline())
+        assert re.fullmatch(r"the watch resumed after \d+ seconds?\n", process.stderr.readline())
         assert process.stdout.readline().startswith("NAME")
         assert process.stdout.readline().split()[0] == "web2"
     finally:
         again.close()
 
 
-def test_a_watch_ends_when_the_token_is_taken_back(watch, front):
+def test_a_watch_ends_when_the_token_is_revoked(watch, front):
     process, events = started_watch(watch)
     front.token = "eden_4l2ygazs_" + "z" * 32
     events.put(None)
@@ -103,11 +103,11 @@ def test_a_watch_ends_at_a_server_with_another_ca(watch, front, other_cluster):
     assert fake.requests == []
 
 
-def test_a_watch_stays_with_its_server_when_another_context_is_used(watch, logged_in, front):
+def test_a_watch_stays_with_its_server_if_the_context_changes(watch, logged_in, front):
     process, events = started_watch(watch)
     assert logged_in("context", "use", "local").returncode == 0
     events.put(None)
-    assert "trying again" in process.stderr.readline()
+    assert "retrying" in process.stderr.readline()
     for each in (event("added", "web2"), event("synced")):
         events.put(each)
     assert process.stdout.readline().startswith("NAME")
@@ -132,7 +132,7 @@ def test_a_watch_of_keys_stays_with_its_server_too(logged_in, front, eden_path):
         process.communicate()
 
 
-def test_a_watch_of_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
+def test_a_watch_on_a_socket_ends_at_another_cluster(front, eden_path, other_cluster):
     process = subprocess.Popen(
         [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=daemons.environment())
@@ -143,13 +143,13 @@ def test_a_watch_of_a_socket_ends_at_another_cluster(front, eden_path, other_clu
         other_cluster.start()
         _, err = process.communicate(timeout=daemons.LIMIT)
         assert process.returncode == 5, err
-        assert "of cluster 'red' now, it was of 'blue'" in err
+        assert "belongs to cluster 'red', before it was 'blue'" in err
     finally:
         process.kill()
         process.communicate()
 
 
-def test_a_watch_tells_programs_everything(watch):
+def test_a_watch_gives_programs_everything(watch):
     process, events = watch("-o", "json")
     told_now = [event("added", "web1"), event("synced"), event("changed", "web1", "silent")]
     for each in told_now:
@@ -161,12 +161,12 @@ def test_a_watch_tells_programs_everything(watch):
 def test_a_watch_in_a_form_that_it_has_not_is_wrong_usage(logged_in, front, form):
     done = logged_in("nodes", "list", "--watch", "-o", form)
     assert (done.returncode, done.stdout) == (64, "")
-    assert "--watch prints tables, names or JSON" in done.stderr
+    assert "--watch supports only -o table, name and json" in done.stderr
     assert [target for _, target, _ in front.requests] == ["/v1/health", "/v1/session"]  # the login
 
 
 @pytest.mark.parametrize("words", [["nodes", "list", "--watch"], ["audit", "tail", "--follow"]])
-def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
+def test_unprintable_data_is_reported_once_and_not_as_the_servers_words(
         logged_in, front, eden_path, words):
     front.cluster.call("nodes", "label", "s1", "rack=7")  # something that is audited
     with open("/dev/full", "w") as full:
@@ -177,15 +177,15 @@ def test_what_cannot_be_printed_is_told_once_and_not_as_the_words_of_the_server(
     assert done.stderr == "eden: standard output: cannot write: No space left on device\n"
 
 
-def test_an_answer_that_is_no_watch_ends_it(watch):
+def test_a_response_that_is_not_a_watch_ends_it(watch):
     process, events = watch()
     events.put({"metadata": {"kind": "NodeList"}, "items": []})
     out, err = process.communicate(timeout=daemons.LIMIT)
     assert process.returncode == 1
-    assert "is no watch" in err
+    assert "is not a watch" in err
 
 
-def test_a_real_server_tells_of_its_nodes(logged_in, front, eden_path):
+def test_a_real_server_reports_its_nodes(logged_in, front, eden_path):
     process = subprocess.Popen(
         [eden_path, "nodes", "list", "--watch", "--run-dir", front.cluster.run],
         stdout=subprocess.PIPE, text=True, env=daemons.environment())

@@ -33,7 +33,7 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         (FILE + "  tags: [a]\n", "--job"),
         (FILE + "  become: true\n", "as the user who runs eden"),
         (FILE + "  ignore_errors: true\n", "require this one"),
-        (FILE + "  changed_when: false\n", "keep it from running"),
+        (FILE + "  changed_when: false\n", "prevent it from running"),
         (FILE + "  retries: 3\n", "runOptions: {retry:"),
         (FILE + "  delay: 3\n", "runOptions: {retry:"),
         ("- file.directory: [{name: /srv}, {dir_mode: '0755'}]\n", "write 'mode'"),
@@ -41,7 +41,7 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- shell: ls\n", "write 'cmd.run'"),
         ("- lineinfile: {path: a}\n", "write 'file.line'"),
         ("- cmd.run: [{cmd: ls}, {runas: web}]\n", "write 'user'"),
-        ("- cmd.run: [{name: ls}]\n", "'name' only names it: write 'cmd: ...'"),
+        ("- cmd.run: [{name: ls}]\n", "'name' is only a name: write 'cmd: ...'"),
         ("- cmd.run: ls\n", "write '{cmd: ls}'"),
         ("- pkg.installed: nginx\n", "write '{name: nginx}'"),
         ("- cron: {name: a, job: b}\n", "write 'cron.present'"),
@@ -59,20 +59,20 @@ FILE = "- name: x\n  file.managed:\n    - name: /etc/motd\n"
         ("- user.present: [{name: a}, {append: true}]\n", "groups are only added"),
         ("- mount.mounted: [{name: /a}, {opts: ro}]\n", "write 'options'"),
         ("- pkgrepo.managed: [{name: a}, {key_url: b}]\n", "write 'key_file'"),
-        ("- pkgrepo.managed: [{name: a}, {file: b}]\n", "'name' names its file"),
+        ("- pkgrepo.managed: [{name: a}, {file: b}]\n", "the file is named after 'name'"),
         (FILE + "    - source: salt://a\n", "the path below files/"),
         (FILE + "    - template: jinja\n", "instead of under 'source'"),
         ("- archive.extracted: [{name: /a}, {source: 'https://a/b'}]\n",
-         "download it with 'http.download' in a step before"),
+         "download it with 'http.download' in an earlier step"),
         ("- archive.extracted: [{name: /a}, {source: 'ftp://a/b'}]\n", "'cmd.run' with curl"),
     ],
 )
-def test_a_word_of_others_is_answered_with_ours(eden, tmp_path, step, hint):
+def test_foreign_terms_get_our_terms_as_a_hint(eden, tmp_path, step, hint):
     assert hint in told(eden, tmp_path, step)
 
 
 @pytest.mark.parametrize("action", ["file.append", "file.appnd"])
-def test_nobody_is_led_to_removing_files(eden, tmp_path, action):
+def test_hints_never_lead_to_removing_files(eden, tmp_path, action):
     assert "absent'?" not in told(eden, tmp_path, f"- {action}: [{{name: /etc/hosts}}]\n")
 
 
@@ -81,10 +81,10 @@ def test_a_dry_run_is_a_plan(eden, tmp_path, words):
     (tmp_path / "steps.yaml").write_text("steps: [{test.ok: }]\n")
     done = eden("apply", "steps.yaml", *words)
     assert done.returncode == 64
-    assert "'eden plan' does that" in done.stderr
+    assert "use 'eden plan'" in done.stderr
 
 
-def test_a_parameter_that_lacks_its_s_is_nearer_than_a_foreign_word(eden, tmp_path):
+def test_a_missing_plural_s_is_nearer_than_a_foreign_term(eden, tmp_path):
     (tmp_path / "a.yaml").write_text("steps: [{name: a, pkgrepo.managed: {name: x, uri: y}}]")
     assert "did you mean 'uris'?" in eden("validate", "a.yaml").stderr
 
@@ -97,12 +97,12 @@ STATES = "nginx:\n  pkg.installed: []\n"
 @pytest.mark.parametrize(
     "text, hint",
     [
-        (PLAYBOOK, "let a step 'ansible.playbook' run it"),
+        (PLAYBOOK, "run it unchanged with a step 'ansible.playbook'"),
         (TASKS, "put them below 'steps:'"),
         (STATES, "write '- name: ID'"),
     ],
 )
-def test_a_whole_file_of_others_is_known_for_what_it_is(eden, tmp_path, text, hint):
+def test_foreign_files_are_recognized(eden, tmp_path, text, hint):
     (tmp_path / "a.yml").write_text(text)
     checked = eden("validate", "a.yml")
     assert checked.returncode == 1 and hint in checked.stderr
@@ -124,6 +124,6 @@ def test_steps_are_steps_by_either_ending(eden, tmp_path):
     "word, ours",
     [("lineinfile", "file.line"), ("reboot", "machine.reboot"), ("ssh_auth.present", "ssh.auth")],
 )
-def test_words_of_others_are_explained(eden, word, ours):
+def test_foreign_terms_are_explained(eden, word, ours):
     done = eden("explain", word)
     assert done.returncode == 64 and ours in done.stderr

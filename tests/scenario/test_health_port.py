@@ -43,7 +43,7 @@ def test_it_is_off_unless_it_is_set(cluster):
     assert listening_ports(server.process) == {cluster.rpc_port, cluster.api_port}
 
 
-def test_health_is_told_without_tls(healthy):
+def test_health_is_served_without_tls(healthy):
     cluster, port = healthy
     assert listening_ports(cluster.server.process) == {cluster.rpc_port, cluster.api_port, port}
     status, body = curl(port, "/healthz")
@@ -59,7 +59,7 @@ def test_health_is_told_without_tls(healthy):
     assert 'eden_connections_accepted_total{listener="health"}' in told
 
 
-def test_no_address_of_the_api_is_there(healthy, eden_path):
+def test_api_endpoints_are_not_served(healthy, eden_path):
     _, port = healthy
     for method, address, _ in routes(eden_path):
         words = ["--head"] if method == "HEAD" else ["-X", method]
@@ -86,12 +86,12 @@ def test_credentials_and_other_names_are_refused(healthy):
     assert curl(port, "/healthz", "-d", "x")[0] == 413
 
 
-def test_a_server_that_is_going_to_stop_says_so_there(cluster):
+def test_a_draining_server_says_so_there(cluster):
     port = free_port()
     set_health(cluster, f"127.0.0.1:{port}")
     server = cluster.start("--drain", "1m")
     server.process.terminate()
-    server.wait_for_log("the server is going to stop")
+    server.wait_for_log("shutting down")
     status, body = curl(port, "/readyz")
     assert (status, json.loads(body)["problems"]) == (503, [{"what": "server", "why": "stopping"}])
     assert curl(port, "/healthz")[0] == 200
@@ -101,7 +101,7 @@ def test_a_server_that_is_going_to_stop_says_so_there(cluster):
 
 @pytest.mark.parametrize("address", ["8080", ":8080", "*:8080", "127.0.0.1", "0.0.0.0",
                                      "localhost:8080", "/run/eden/health.sock"])
-def test_an_address_must_be_written_in_full(cluster, address, eden_path, tmp_path):
+def test_an_address_must_be_complete(cluster, address, eden_path, tmp_path):
     """Nothing that is left out becomes all addresses of the machine."""
     why = f"'{address}' is not an IP address with a port (example: 127.0.0.1:8080)"
     set_health(cluster, address)
@@ -113,7 +113,7 @@ def test_an_address_must_be_written_in_full(cluster, address, eden_path, tmp_pat
     assert done.returncode != 0 and "--health" in done.stderr and why in done.stderr
 
 
-def test_init_sets_it_and_doctor_looks_at_it(eden_path, tmp_path, cluster):
+def test_init_configures_it_and_doctor_checks_it(eden_path, tmp_path, cluster):
     port = free_port()
     done = subprocess.run(
         [eden_path, "init", "--user", "root", "--health", f"127.0.0.1:{port}", "-o", "json",
@@ -131,7 +131,7 @@ def test_init_sets_it_and_doctor_looks_at_it(eden_path, tmp_path, cluster):
     assert curl(port, "/healthz")[0] == 200
 
 
-def test_a_port_that_is_taken_is_named(cluster):
+def test_a_port_in_use_is_named(cluster):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -53,13 +53,13 @@ RENDERED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_ends_in_a_limit_error(eden, name):
+def test_hits_a_limit(eden, name):
     done = eden("render", "-", input=REFUSED[name])
     assert done.returncode == 1, done.stderr[-500:]
     assert "error[E0213]" in done.stderr
 
 
 @pytest.mark.parametrize("name", RENDERED)
-def test_takes_time_in_proportion(eden, name):
+def test_time_is_linear(eden, name):
     done = eden("render", "-", input=RENDERED[name])
     assert done.returncode == 0, done.stderr[-500:]

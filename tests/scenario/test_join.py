@@ -41,7 +41,7 @@ def end(process):
     return process.returncode, out, messages
 
 
-def test_the_line_that_tokens_create_prints_makes_a_node(running, web):
+def test_the_line_printed_by_tokens_create_joins_a_node(running, web):
     """As a shell runs it. The token is not among the arguments, which other users can read."""
     line = running.call("tokens", "create").stdout.strip()
     before, _, command = line.partition(" eden join ")
@@ -58,7 +58,7 @@ def test_the_line_that_tokens_create_prints_makes_a_node(running, web):
     assert (web.state / "agent/node.pem").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_server_of_another_ca_gets_no_token(running, web):
+def test_a_server_with_another_ca_gets_no_token(running, web):
     token = agents.make_token(running)["token"]
     done = web.join("--token", token, "--ca-pin", "sha256:" + "ab" * 32, check=False)
     assert done.returncode == 4
@@ -68,7 +68,7 @@ def test_a_server_of_another_ca_gets_no_token(running, web):
     assert [token["status"]["uses"] for token in listed] == [0]
 
 
-def test_a_token_is_good_for_as_many_machines_as_it_says(running, web):
+def test_a_token_works_for_its_number_of_machines(running, web):
     token = agents.make_token(running)["token"]
     words = ("--token", token, "--ca-pin", running.founded["ca_pin"])
     web.join(*words)
@@ -89,7 +89,7 @@ def test_an_expired_token_is_refused(running, web):
     assert "expired" in done.stderr
 
 
-def test_a_token_that_was_taken_back_is_refused(running, web):
+def test_a_revoked_token_is_rejected(running, web):
     made = agents.make_token(running)
     running.call("tokens", "revoke", made["id"])
     done = web.join("--token", made["token"], "--ca-pin", running.founded["ca_pin"], check=False)
@@ -126,7 +126,7 @@ def test_a_key_that_is_not_approved_does_not_get_in(running, web):
     assert names(running) == ["s1"]
 
 
-def test_nobody_approves_it_in_time(running, web):
+def test_an_approval_that_does_not_arrive_in_time(running, web):
     done = web.join("--ca-pin", running.founded["ca_pin"], "--max-wait", "1s", "-o", "json",
                     check=False)
     assert done.returncode == 124
@@ -134,7 +134,7 @@ def test_nobody_approves_it_in_time(running, web):
     assert "this machine was not approved" in problem["message"]
 
 
-def test_a_join_that_was_killed_goes_on_with_its_key(running, web):
+def test_a_killed_join_continues_with_its_key(running, web):
     approve = []
     for _ in range(2):
         process = start_join(web, "--ca-pin", running.founded["ca_pin"])
@@ -149,7 +149,7 @@ def test_a_join_that_was_killed_goes_on_with_its_key(running, web):
 
 @pytest.mark.parametrize("file", ["joining/key.pem", "joining/wish.json", "node.pem", "ca.pem",
                                   "node.json"])
-def test_a_join_that_is_killed_at_any_file_is_made_good_by_the_next(running, web, file):
+def test_a_join_killed_at_any_file_is_completed_by_the_next(running, web, file):
     token = agents.make_token(running)["token"]
     words = ("--ca-pin", running.founded["ca_pin"], "--token", token)
     process = start_join(web, *words)
@@ -171,7 +171,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(cluster):
     token = agents.make_token(cluster)["token"]
     cluster.server.stop()
     process = start_join(web, "--ca-pin", cluster.founded["ca_pin"], "--token", token)
-    assert "no server yet" in process.stderr.readline()
+    assert "no server reached yet" in process.stderr.readline()
     cluster.start()
     code, _, _ = end(process)
     assert code == 0
@@ -184,7 +184,7 @@ def test_a_node_does_not_join_twice(running, web):
     assert "'eden leave' removes it" in done.stderr
 
 
-def test_a_name_that_is_taken_is_refused(running, web):
+def test_a_taken_name_is_rejected(running, web):
     done = agents.Machine(running, "s1", web.state, web.run).join(
         "--ca-pin", running.founded["ca_pin"], "--token", agents.make_token(running)["token"],
         check=False)

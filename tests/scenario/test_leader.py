@@ -51,7 +51,7 @@ def test_a_server_leads_again_after_a_stop_and_after_a_kill(cluster):
     assert term(cluster) > second
 
 
-def test_a_server_that_stops_leaves_no_leader_behind(cluster):
+def test_a_stopped_server_leaves_no_leader_behind(cluster):
     server = cluster.start()
     lead(server)
     assert server.stop() == 0

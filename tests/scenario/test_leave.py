@@ -32,7 +32,7 @@ def test_a_node_that_leaves_is_removed_by_the_server(cluster, web):
     assert agents.node(cluster, "web1") is None
     cluster.server.wait_for_log("node left")
     assert files(web) == ["joining", "lock", "spool"]
-    web.wait_status(lambda status: status["node"] is None, "that it is no node")
+    web.wait_status(lambda status: status["node"] is None, "that it is not a node")
     web.join_with_token()
     web.wait_status(lambda status: status["node"] == "web1"
                     and status["session"]["state"] == "live", "that it is one again")
@@ -46,7 +46,7 @@ def test_without_a_server_only_force_leaves(cluster, web):
     refused = leave(web, check=False)
     assert refused.returncode == 3
     assert "E0832" in refused.stderr and "no session" in refused.stderr
-    assert "'eden leave --force' forgets the cluster here" in refused.stderr
+    assert "'eden leave --force' deletes its data" in refused.stderr
     done = json.loads(leave(web, "--force", "-o", "json").stdout)
     assert done == {"format": "eden.left/1", "cluster": "blue", "node": "web1", "told": False}
     assert "node.json" not in files(web)
@@ -70,9 +70,9 @@ def test_a_server_does_not_leave(cluster):
     assert "is a server of cluster 'blue'" in done.stderr
 
 
-def test_who_is_no_node_has_nothing_to_leave(cluster):
+def test_a_machine_that_is_not_a_node_cannot_leave(cluster):
     machine = agents.Machine(cluster, "web1")
     machine.start()
     done = leave(machine, check=False)
     assert done.returncode == 3
-    assert "is no node" in done.stderr
+    assert "is not a node" in done.stderr

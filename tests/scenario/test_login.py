@@ -22,11 +22,11 @@ from front import TOKEN, Front, told
 
 # --- login ----------------------------------------------------------------------------------------
 
-def test_logging_in_keeps_a_context_for_its_owner_alone(home, front):
+def test_login_stores_a_private_context(home, front):
     done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (f"logged in to {front.url} as 'ann' until 2030-01-01T00:00:00Z\n"
-                           "context 'prod' is the current one\n")
+                           "switched to context 'prod'\n")
     assert stat.S_IMODE(home.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(home.file.parent.stat().st_mode) == 0o700
     kept = json.loads(home.file.read_text())
@@ -38,7 +38,7 @@ def test_logging_in_keeps_a_context_for_its_owner_alone(home, front):
     assert sorted(os.listdir(home.file.parent)) == ["contexts.json", "contexts.lock"]
 
 
-def test_of_many_that_log_in_at_once_none_is_lost(eden_path, home, front):
+def test_concurrent_logins_lose_nothing(eden_path, home, front):
     names = [f"c{number}" for number in range(8)]
     started = [subprocess.Popen(
         [eden_path, "login", front.url, "--name", name, "--ca-pin", home.pin], stdin=subprocess.DEVNULL,
@@ -51,7 +51,7 @@ def test_of_many_that_log_in_at_once_none_is_lost(eden_path, home, front):
     assert sorted(json.loads(home.file.read_text())["contexts"]) == names
 
 
-def test_settings_are_where_xdg_says(home, front, tmp_path):
+def test_settings_follow_xdg(home, front, tmp_path):
     done = home("login", front.url, "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN, "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")})
     assert done.returncode == 0, done.stderr
@@ -71,7 +71,7 @@ def test_a_wrong_pin_sends_no_token(home, front):
     assert not home.file.exists()
 
 
-def test_a_ca_that_was_exchanged_is_told_with_both_pins(logged_in, front, other_cluster):
+def test_a_rotated_ca_is_reported_with_both_pins(logged_in, front, other_cluster):
     fake = Front(front.cluster, shows=other_cluster)
     try:
         kept = json.loads(logged_in.file.read_text())
@@ -88,7 +88,7 @@ def test_a_ca_that_was_exchanged_is_told_with_both_pins(logged_in, front, other_
         fake.close()
 
 
-def test_a_name_that_the_certificate_has_not_is_told_with_those_that_it_has(home, front):
+def test_a_name_missing_in_the_certificate_is_reported_with_its_names(home, front):
     listener = socket.create_server(("127.0.0.2", 0))
     port = listener.getsockname()[1]
 
@@ -111,7 +111,7 @@ def test_a_name_that_the_certificate_has_not_is_told_with_those_that_it_has(home
     assert "'eden pki renew --serving'" in done.stderr
 
 
-def test_what_speaks_no_tls_is_told(home, front):
+def test_a_server_without_tls_is_reported(home, front):
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -130,7 +130,7 @@ def test_what_speaks_no_tls_is_told(home, front):
     assert "does not support TLS" in done.stderr and "port" in done.stderr
 
 
-def test_a_token_to_join_with_is_told_apart(home, front):
+def test_a_join_token_is_recognized(home, front):
     made = json.loads(front.cluster.call("tokens", "create", "-o", "json").stdout)["status"]
     done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": made["secret"]})
     assert done.returncode == 64
@@ -138,7 +138,7 @@ def test_a_token_to_join_with_is_told_apart(home, front):
     assert made["secret"] not in done.stderr
 
 
-def test_what_takes_the_place_of_a_context_is_told(logged_in, front):
+def test_a_replaced_context_is_reported(logged_in, front):
     again = logged_in("login", "--name", "prod", env={"EDEN_TOKEN": TOKEN})
     assert (again.returncode, again.stderr) == (0, "")
     assert "  the same server, CA, user and roles\n" in again.stdout
@@ -152,11 +152,11 @@ def test_what_takes_the_place_of_a_context_is_told(logged_in, front):
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         f"logged in to {other.url} as 'bob' (admin, viewer) until 2030-01-01T00:00:00Z\n"
-        "context 'prod' is the current one\n"
-        "it takes the place of what context 'prod' was:\n"
+        "switched to context 'prod'\n"
+        "replaces the previous context 'prod':\n"
         f"  server  {front.url} -> {other.url}\n"
         "  user    ann -> bob\n"
-        "  roles   not known -> admin, viewer\n")
+        "  roles   unknown -> admin, viewer\n")
     assert "'eden tokens revoke 4l2ygazs'" in done.stderr
     shown = told(logged_in, "context", "show")
     assert (shown["user"], shown["roles"]) == ("bob", ["admin", "viewer"])
@@ -166,16 +166,16 @@ def test_what_takes_the_place_of_a_context_is_told(logged_in, front):
                                  "roles": ["admin", "viewer"]}
 
 
-def test_a_wrong_token_is_not_kept(home, front):
+def test_a_wrong_token_is_not_stored(home, front):
     done = home("login", front.url, "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": "eden_4l2ygazs_" + "m" * 32})
     assert done.returncode == 4
-    assert "the server does not take the token: the token has expired\n" in done.stderr
+    assert "the server rejected the token: the token has expired\n" in done.stderr
     assert "'eden tokens create --role ROLE'" in done.stderr
     assert not home.file.exists()
 
 
-def test_who_is_refused_is_not_told_to_be_root(eden_path, home, front):
+def test_rejected_callers_are_not_told_to_use_root(eden_path, home, front):
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         shutil.copy(eden_path, place)
@@ -190,14 +190,14 @@ def test_who_is_refused_is_not_told_to_be_root(eden_path, home, front):
     assert "root" not in done.stderr
 
 
-def test_what_is_no_token_is_not_sent(home, front):
+def test_invalid_tokens_are_not_sent(home, front):
     done = home("login", front.url, "--ca-pin", home.pin, env={"EDEN_TOKEN": "hunter2"})
     assert done.returncode == 64
     assert "hunter2" not in done.stderr
     assert not any("authorization" in fields for _, _, fields in front.requests)
 
 
-def test_the_ca_may_come_as_a_file(home, front, tmp_path):
+def test_the_ca_can_be_a_file(home, front, tmp_path):
     ca = (front.cluster.state / "agent/ca.pem").read_text()
     (tmp_path / "ca.pem").write_text(ca)
     done = home("login", front.url, "--ca", tmp_path / "ca.pem", env={"EDEN_TOKEN": TOKEN})
@@ -205,7 +205,7 @@ def test_the_ca_may_come_as_a_file(home, front, tmp_path):
     assert home("nodes", "list", "-o", "name").stdout == "s1\n"
 
 
-def test_without_a_pin_and_nobody_to_ask_it_is_refused(home, front):
+def test_without_a_pin_and_a_terminal_login_is_rejected(home, front):
     done = home("login", front.url, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 64
     assert "--ca-pin" in done.stderr
@@ -218,32 +218,32 @@ def test_plain_http_is_refused(home, front):
     assert "https" in done.stderr
 
 
-def test_a_token_in_the_command_line_is_no_option(home, front):
+def test_a_token_on_the_command_line_is_not_an_option(home, front):
     done = home("login", front.url, "--ca-pin", home.pin, "--token", TOKEN)
     assert done.returncode == 64
     assert "--token-file" in done.stderr
 
 
-def test_nobody_there_is_exit_code_3(home, front):
+def test_an_unreachable_server_is_exit_code_3(home, front):
     port = front.port
     front.close()
     done = home("login", f"127.0.0.1:{port}", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
     assert f"https://127.0.0.1:{port}" in done.stderr
-    assert "refused" in done.stderr and f"firewalls let port {port} through" in done.stderr
+    assert "refused" in done.stderr and f"firewalls allow port {port}" in done.stderr
 
 
-def test_a_name_that_nobody_has_is_exit_code_3(logged_in):
+def test_an_unknown_host_is_exit_code_3(logged_in):
     context = json.loads(logged_in.file.read_text())
     context["contexts"]["prod"]["server"] = "https://no-such-host.invalid:4444"
     context["contexts"]["prod"].pop("servers", None)
     logged_in.file.write_text(json.dumps(context))
     done = logged_in("nodes", "list")
     assert done.returncode == 3 and "error[E0810]" in done.stderr
-    assert "host name not found" in done.stderr and "is the name right?" in done.stderr
+    assert "host name not found" in done.stderr and "check the name" in done.stderr
     done = logged_in("login", "no-such-host.invalid:4444", "--ca-pin", logged_in.pin,
                      env={"EDEN_TOKEN": TOKEN})
-    assert done.returncode == 3 and "is the name right?" in done.stderr
+    assert done.returncode == 3 and "check the name" in done.stderr
 
 
 class Typist:
@@ -294,7 +294,7 @@ def test_at_a_terminal_the_pin_is_shown_and_the_token_is_not(typist, home):
     assert json.loads(home.file.read_text())["contexts"]["prod"]["token"] == TOKEN
 
 
-def test_who_does_not_confirm_the_pin_is_not_logged_in(typist, home, front):
+def test_an_unconfirmed_pin_does_not_log_in(typist, home, front):
     typist.wait_for("[y/N] ")
     typist.type("\n")
     assert typist.end() == 4
@@ -333,14 +333,14 @@ def test_the_rest_of_a_token_that_is_too_long_is_not_left_to_the_shell(eden_path
                     {**daemons.environment(), "HOME": str(home.file.parents[2])})
     typist.wait_for("Token: ")
     typist.type("s" * 1000 + "\n")
-    typist.wait_for("an answer longer than")
+    typist.wait_for("the answer is longer than")
     typist.type("nothing\n")
     typist.end()
     assert "left: nothing\r\n" in typist.seen
     assert not home.file.exists()
 
 
-def test_a_server_that_nobody_vouches_for_cannot_forge_the_question(eden_path, home, front):
+def test_an_unverified_server_cannot_forge_the_prompt(eden_path, home, front):
     front.says["/v1/health"] = {"cluster": "blue', whose CA has the pin\n  sha256:" + "0" * 64 +
                                 "\n\x1b[8m"}
     typist = Typist([eden_path, "login", front.url, "--name", "prod"],
@@ -351,18 +351,18 @@ def test_a_server_that_nobody_vouches_for_cannot_forge_the_question(eden_path, h
     assert not home.file.exists()
 
 
-def test_what_a_server_says_is_text_and_nothing_else(home, front):
+def test_server_messages_are_escaped(home, front):
     front.session = {"format": "eden.session/1", "name": "ann'\n\x1b[2Jbob"}
     done = home("login", front.url, "--name", "prod", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.stdout == (f"logged in to {front.url} as 'ann'\\n\\x1b[2Jbob'\n"
-                           "context 'prod' is the current one\n")
+                           "switched to context 'prod'\n")
     front.says["/v1/nodes/s1"] = {"metadata": {"name": "s1\x1b[2J\ns2"}}
     assert home("nodes", "show", "s1", "-o", "name").stdout == "s1\\x1b[2J\\ns2\n"
     front.says["/v1/nodes/s1/ping"] = {"round_trip_ms": 1, "node_time": "12:00\x1b[2J\ns2"}
-    assert home("nodes", "ping", "s1").stdout.endswith("its clock says 12:00\\x1b[2J\\ns2\n")
+    assert home("nodes", "ping", "s1").stdout.endswith("its clock is 12:00\\x1b[2J\\ns2\n")
 
 
-def test_what_was_kept_while_somebody_types_stays(typist, home, front):
+def test_contexts_stored_during_a_prompt_survive(typist, home, front):
     typist.wait_for("[y/N] ")
     typist.type("y\n")
     typist.wait_for("Token: ")
@@ -376,7 +376,7 @@ def test_what_was_kept_while_somebody_types_stays(typist, home, front):
     assert kept["current"] == "prod"
 
 
-def test_a_name_is_needed_before_a_certificate_is_made(home, front):
+def test_a_name_is_required_before_a_certificate_is_created(home, front):
     front.says["/v1/health"] = {}
     done = home("login", front.url, "--certificate", "--ca-pin", home.pin, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 64
@@ -384,13 +384,13 @@ def test_a_name_is_needed_before_a_certificate_is_made(home, front):
     assert all(method == "GET" for method, _, _ in front.requests)
 
 
-def test_why_a_server_does_not_tell_the_name_of_its_cluster_is_told(home, front):
+def test_a_missing_cluster_name_is_reported_with_the_reason(home, front):
     front.says["/v1/health"] = {"code": "unavailable", "detail": "the store is away"}
     front.statuses["/v1/health"] = 503
     words = ("login", front.url, "--ca", str(front.cluster.state / "agent/ca.pem"))
     done = home(*words, env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 3
-    assert "how its cluster is called: the store is away\n" in done.stderr
+    assert "the name of its cluster: the store is away\n" in done.stderr
     assert not home.file.exists()
     done = home(*words, "--name", "prod", env={"EDEN_TOKEN": TOKEN})
     assert (done.returncode, done.stderr) == (0, "")
@@ -421,7 +421,7 @@ def test_logging_out_is_of_the_context_of_the_environment(logged_in, front):
                      env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 0, done.stderr
     done = logged_in("logout", env={"EDEN_CONTEXT": "prod"})
-    assert done.stdout == "context 'prod' has no token any more\n"
+    assert done.stdout == "removed from context 'prod': token\n"
     kept = json.loads(logged_in.file.read_text())["contexts"]
     assert ("token" in kept["prod"], kept["other"]["token"]) == (False, TOKEN)
 
@@ -458,7 +458,7 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
     for name in ("state ", "state-disk", "agent", "server-files", "disk", "ports"):
         assert not re.search(rf"^{name}", table, re.MULTILINE), table
     done = home("doctor", "--context", "nobody")
-    assert done.returncode == 64 and "there is no context 'nobody'" in done.stderr
+    assert done.returncode == 64 and "context 'nobody' not found" in done.stderr
     for check in json.loads(home("doctor", "-o", "json", "--context", "local", "--state-dir",
                                  tmp_path / "none").stdout)["checks"]:
         if check["name"] == "context-server":
@@ -472,7 +472,7 @@ def other_settings(home):
     return other
 
 
-def test_a_certificate_takes_the_place_of_a_token(home, front):
+def test_a_certificate_replaces_a_token(home, front):
     cluster = front.cluster
     made = make_token(cluster, "admin")
     done = home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file",
@@ -487,8 +487,8 @@ def test_a_certificate_takes_the_place_of_a_token(home, front):
     assert told(home, "context", "show")["credential"] == "certificate"
     done = home("logout", env={"XDG_CONFIG_HOME": str(other_settings(home))})
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "context 'blue' has no certificate any more\n"
-    line = re.search(r"stays good until (\S+), .*'eden (pki revoke [0-9a-f]+)'", done.stderr)
+    assert done.stdout == "removed from context 'blue': certificate\n"
+    line = re.search(r"stays valid until (\S+) for .*'eden (pki revoke [0-9a-f]+)'", done.stderr)
     assert line, done.stderr
     assert line[1] == kept["expires"]
     serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
@@ -498,7 +498,7 @@ def test_a_certificate_takes_the_place_of_a_token(home, front):
     assert home("nodes", "list").returncode == 4
 
 
-def test_a_certificate_is_made_with_the_token_that_is_kept(home, front):
+def test_a_certificate_is_created_with_the_stored_token(home, front):
     cluster = front.cluster
     made = make_token(cluster, "admin")
     server = f"127.0.0.1:{cluster.api_port}"
@@ -506,7 +506,7 @@ def test_a_certificate_is_made_with_the_token_that_is_kept(home, front):
     assert done.returncode == 0, done.stderr
     done = home("login", "--certificate")
     assert done.returncode == 0, done.stderr
-    assert "taking the token of context 'blue'\n" in done.stderr
+    assert "using the token of context 'blue'\n" in done.stderr
     assert "token" not in json.loads(home.file.read_text())["contexts"]["blue"]
     serial = next(c["metadata"]["name"] for c in told(home, "api", "GET", "/v1/certificates")["items"]
                   if c["status"]["usage"] == "user")
@@ -515,10 +515,10 @@ def test_a_certificate_is_made_with_the_token_that_is_kept(home, front):
     user, = told(home, "pki", "list")["users"]
     assert (user["name"], user["serial"], user["roles"]) == (listed[1], serial, ["admin"])
     done = home("login", "--certificate")  # no token any more
-    assert done.returncode == 64 and "needs a token" in done.stderr
+    assert done.returncode == 64 and "a token is required" in done.stderr
 
 
-def test_the_token_that_is_kept_is_for_its_own_server_and_ca(home, front, other_cluster):
+def test_the_stored_token_is_used_only_for_its_server_and_ca(home, front, other_cluster):
     made = make_token(front.cluster, "admin")
     server = f"127.0.0.1:{front.cluster.api_port}"
     assert home("login", server, "--name", "prod", "--ca-pin", made["ca_pin"], "--token-file", "-",
@@ -526,22 +526,22 @@ def test_the_token_that_is_kept_is_for_its_own_server_and_ca(home, front, other_
     other_ca = other_cluster.state / "agent/ca.pem"
     for words in ((front.url, "--ca-pin", home.pin), (server, "--ca", other_ca)):
         done = home("login", *words, "--name", "prod", "--certificate")
-        assert done.returncode == 64 and "needs a token" in done.stderr
-        assert "taking the token" not in done.stderr
+        assert done.returncode == 64 and "a token is required" in done.stderr
+        assert "using the token" not in done.stderr
     assert not any("authorization" in fields for _, _, fields in front.requests)
 
 
-def test_the_port_for_nodes_is_told(home, front):
+def test_the_node_port_is_recognized(home, front):
     done = home("login", f"127.0.0.1:{front.cluster.rpc_port}", "--name", "prod", "--ca-pin", home.pin,
                 env={"EDEN_TOKEN": TOKEN})
     assert done.returncode == 4
-    assert "that is the port for nodes, 1337" in done.stderr
-    assert "the API is on another one, 1338" in done.stderr
+    assert "this is the port for nodes, 1337" in done.stderr
+    assert "the API has a different one, 1338" in done.stderr
     assert "pin" not in done.stderr
     assert not home.file.exists()
 
 
-def test_a_role_and_a_revoked_token_are_told_by_exit_code_4(home, front):
+def test_a_role_and_a_revoked_token_are_exit_code_4(home, front):
     cluster = front.cluster
     made = make_token(cluster, "viewer")
     home("login", f"127.0.0.1:{cluster.api_port}", "--ca-pin", made["ca_pin"], "--token-file", "-",

@@ -67,7 +67,7 @@ def test_every_file_has_a_row(machine):
 
 
 @pytest.mark.parametrize("name", AGENT + SERVER + UNNEEDED)
-def test_what_can_be_made_anew_is(machine, name):
+def test_recoverable_files_are_created_again(machine, name):
     (machine.state / name).unlink()
     start(machine)
     check_well(machine)
@@ -78,7 +78,7 @@ def test_what_can_be_made_anew_is(machine, name):
     check_well(machine)
 
 
-def test_all_that_can_be_made_anew_are_at_once(machine):
+def test_all_recoverable_files_are_created_at_once(machine):
     for name in AGENT + SERVER + UNNEEDED:
         if name != "agent/enrolment":  # by which the node stays the same
             (machine.state / name).unlink()
@@ -87,7 +87,7 @@ def test_all_that_can_be_made_anew_are_at_once(machine):
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_what_cannot_be_made_anew_is_told(machine, name):
+def test_unrecoverable_files_are_reported(machine, name):
     cluster = machine.cluster
     path = machine.state / name
     kept = path.read_bytes()
@@ -104,8 +104,8 @@ def test_what_cannot_be_made_anew_is_told(machine, name):
     # by doctor, with nothing to do that is refused,
     checks = {check["name"]: check for check in doctor(machine)}
     assert any(what in check["text"] for check in checks.values())
-    assert checks["server"]["fix"].startswith("what its words say")
-    assert "put a copy" in checks["server-files"].get("fix", "put a copy")
+    assert checks["server"]["fix"].startswith("fix the reported error")
+    assert "from a copy" in checks["server-files"].get("fix", "from a copy")
     # and whoever asks is not sent elsewhere.
     done = cluster.call("nodes", "list", check=False)
     assert done.returncode == 3 and "this machine is a server" in done.stderr
@@ -155,7 +155,7 @@ def test_a_server_that_runs_writes_its_files_again(machine):
     check_well(machine)
 
 
-def test_an_agent_that_loses_its_files_goes_on(machine):
+def test_an_agent_that_loses_its_files_continues(machine):
     """The state of its node is seen to be gone at once; the others when it starts again."""
     start(machine)
     machine.wait_live()
@@ -171,7 +171,7 @@ def test_an_agent_that_loses_its_files_goes_on(machine):
 
 
 @pytest.mark.parametrize("name", ["ca.pem", "node.pem", "node.json"])
-def test_a_node_that_is_no_server_says_what_to_do(cluster, name):
+def test_a_node_without_the_server_role_shows_a_remedy(cluster, name):
     cluster.start()
     node = agents.Machine(cluster, "web1")
     node.join_with_token()
@@ -192,7 +192,7 @@ def test_a_node_that_is_no_server_says_what_to_do(cluster, name):
 
 
 @pytest.mark.parametrize("name", ["server/node.pem", "server/serving.pem"])
-def test_a_key_that_is_damaged_is_told(machine, name):
+def test_a_damaged_key_is_reported(machine, name):
     path = machine.state / name
     text = path.read_text()
     path.write_text(text[text.index("-----BEGIN CERTIFICATE"):])

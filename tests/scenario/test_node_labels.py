@@ -86,20 +86,20 @@ def test_the_command_line_wins_over_the_cluster_and_that_over_the_file(web, site
     assert jobs(web, site) == ("web1", ["web"]), "the file still has what the cluster does not"
 
 
-def test_another_name_leaves_the_labels_of_this_node_out(web, site):
+def test_labels_of_this_node_do_not_apply_to_another_name(web, site):
     label(web, "role=web")
     assert jobs(web, site, "--node", "web1") == ("web1", ["web"])
     assert run(web, site, "--node", "web2", check=False).returncode == 3
 
 
-def test_the_last_known_labels_count_while_the_agent_is_down(web, site):
+def test_the_last_known_labels_apply_while_the_agent_is_down(web, site):
     label(web, "role=web")
     web.agent.kill()
     web.cluster.server.kill()
     assert jobs(web, site) == ("web1", ["web"])
 
 
-def test_labels_are_gone_with_the_membership(web, site):
+def test_labels_end_with_the_membership(web, site):
     label(web, "role=web")
     web.cluster.eden("leave", "--state-dir", web.state, "--run-dir", web.run)
     done = run(web, site, check=False)
@@ -122,7 +122,7 @@ def test_a_damaged_record_is_an_error_and_the_agent_replaces_it(web, site):
     assert jobs(web, site) == ("web1", ["web"])
 
 
-def test_a_user_who_may_not_read_the_record_is_told_so(web, site, tmp_path):
+def test_a_user_without_access_to_the_record_is_warned(web, site, tmp_path):
     assert os.geteuid() == 0, "this test needs root, to become another user"
     label(web, "role=web")
     for folder in (tmp_path, *list(tmp_path.parents)[:-2], web.state.parent, web.state):

@@ -52,7 +52,7 @@ def block(process):
     return dict(lines)
 
 
-def test_lines_tell_what_is_and_what_happens(cluster, watch):
+def test_a_watch_prints_the_list_then_changes(cluster, watch):
     process = watch("/v1/nodes?watch=ndjson")
     first = json.loads(next_line(process.stdout))
     assert (first["type"], first["object"]["metadata"]["name"]) == ("added", "s1")
@@ -65,7 +65,7 @@ def test_lines_tell_what_is_and_what_happens(cluster, watch):
 
 @pytest.mark.parametrize("kind", ["nodes", "roles", "config", "certificates", "facts"])
 @pytest.mark.parametrize("name", ["nobody", "No.Body", "n" * 300])
-def test_nothing_is_told_of_a_name_that_nothing_has(watch, kind, name):
+def test_an_unknown_name_gets_no_events(watch, kind, name):
     process = watch(f"/v1/{kind}/{name}?watch=ndjson")
     assert json.loads(next_line(process.stdout))["type"] == "synced"
 
@@ -114,7 +114,7 @@ def told_of(process):
     return event["type"], event.get("object", {}).get("metadata", {}).get("name")
 
 
-def test_roles_limit_what_is_told(cluster, watch):
+def test_roles_limit_the_events(cluster, watch):
     put_role(cluster, "role=web")
     put_title(cluster, "a", "web", "1")
     put_title(cluster, "b", "db", "1")
@@ -141,7 +141,7 @@ def test_roles_limit_what_is_told(cluster, watch):
         assert one.wait() != 0
 
 
-def test_one_token_cannot_take_the_places_of_others(cluster, watch, viewer):
+def test_one_token_cannot_use_up_all_streams(cluster, watch, viewer):
     """HTTP/2 has them all on a few connections."""
     limit, share = 1024, 64
     crowd = [watch(f"/v1/nodes?watch=ndjson&selector=s1%20or%20x[1-{share}]",
@@ -187,7 +187,7 @@ def next_block(process):
     return told
 
 
-def test_certificates_are_told_whoever_has_them(cluster, watch):
+def test_certificates_are_reported_for_all_holders(cluster, watch):
     """Those of the server are in no key of the store, those of nodes in their records."""
     process = watch("/v1/certificates?watch=ndjson")
     there = {}
@@ -222,7 +222,7 @@ def test_certificates_are_told_whoever_has_them(cluster, watch):
     assert next_block(process)["event"] == "resync"
 
 
-def test_the_audit_log_is_told_entry_by_entry(cluster, watch):
+def test_the_audit_log_is_streamed_entry_by_entry(cluster, watch):
     operator = json.loads(cluster.call("tokens", "create", "--role", "operator", "-o",
                                        "json").stdout)["status"]["secret"]
     process = watch("/v1/audit?watch=sse", bearer=operator)

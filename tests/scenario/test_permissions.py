@@ -111,7 +111,7 @@ def test_every_address_is_closed_to_an_expired_token(running, eden_path):
             assert "expired" in told["detail"]
 
 
-def test_secrets_are_nowhere_but_with_who_has_them(running):
+def test_secrets_are_stored_only_by_their_holders(running):
     token = make_token(running, "admin")
     join = json.loads(running.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
     status, _, answer = ask(running, "POST", "/v1/session", json.dumps({"token": token}))
@@ -161,7 +161,7 @@ def test_every_address_with_every_kind_of_caller(running, eden_path):
                 assert f"'{verb}' on {kind}; you have: {role}" in told["detail"]
 
 
-def test_a_large_value_is_for_who_may_write_it(running):
+def test_large_values_require_write_permission(running):
     """On the public port as by the Unix socket; of others its body is not even read."""
     body = json.dumps({"value": "x" * 1000000})
     admin, viewer = (bearer(make_token(running, role)) for role in ("admin", "viewer"))
@@ -185,7 +185,7 @@ def watches(eden_path):
             yield re.sub(r"{\w+}", "1", path) + "?watch=ndjson", row["tags"][0]
 
 
-def test_every_kind_is_watched_by_who_may(running, eden_path):
+def test_every_kind_can_be_watched_with_permission(running, eden_path):
     tokens = {role: make_token(running, role) for role in ("viewer", "operator", "admin")}
     rules = {role: rules_of(running, role) for role in tokens}
     put_role = {"spec": {"rules": [{"verbs": ["get", "list"], "kinds": ["*"]}]}}
@@ -292,7 +292,7 @@ def test_failed_authentications_are_logged_without_the_token(running):
                 if each in log]
 
 
-def test_failed_authentications_do_not_fill_the_log_nor_hide_others(running):
+def test_failed_authentications_do_not_flood_the_log_or_hide_others(running):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -317,7 +317,7 @@ def test_failed_authentications_do_not_fill_the_log_nor_hide_others(running):
     assert len(lines) + sum(int(re.search(r"suppressed=(\d+)", each)[1]) for each in lines) == 1001
 
 
-def test_nobody_gives_away_what_they_do_not_have(running):
+def test_nobody_can_grant_more_than_they_have(running):
     token = bearer(make_token(running, "operator"))
     wish = {"spec": {"purpose": "access", "roles": ["viewer"]}}
     assert ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)[0] == 201
@@ -327,7 +327,7 @@ def test_nobody_gives_away_what_they_do_not_have(running):
     assert "which you may not do yourself" in told["detail"]
 
 
-def test_a_role_that_somebody_has_stays(running):
+def test_a_role_in_use_cannot_be_deleted(running):
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
     assert ask_local(running, "PUT", "/v1/roles/web", role)[0] in (200, 201)
     token = make_token(running, "web")
@@ -343,7 +343,7 @@ def entries(cluster):
     return [one["value"] for one in told["values"]]
 
 
-def test_anybody_can_check_the_audit_log(running):
+def test_anyone_with_permission_can_verify_the_audit_log(running):
     """What stands in docs/permissions.md about its hashes, with nothing of eden."""
     token = make_token(running, "viewer")
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
@@ -369,7 +369,7 @@ def test_anybody_can_check_the_audit_log(running):
     assert json.loads(head["value"])["hash"] == previous
 
 
-def test_nobody_has_a_role_that_was_deleted_meanwhile(running):
+def test_a_role_deleted_meanwhile_is_not_granted(running):
     rules = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Config"]}]}})
     outcomes = set()
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -389,7 +389,7 @@ def test_nobody_has_a_role_that_was_deleted_meanwhile(running):
     assert {status for outcome in outcomes for status in outcome} <= {200, 201, 400, 409}
 
 
-def test_who_may_not_list_facts_learns_none_by_selecting_nodes(running):
+def test_selecting_nodes_does_not_leak_facts(running):
     """Nor does who may list those of some nodes only: a selector would tell of the others."""
     for name, facts in (("nodes-only", []), ("some-facts", [{"verbs": ["list"], "kinds": ["Facts"],
                                                              "selector": "role=web"}])):

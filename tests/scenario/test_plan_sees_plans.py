@@ -48,7 +48,7 @@ STEPS = {
 """,
     "a removed directory": """
 - {name: one, file.absent: {name: /etc}}
-- {name: two, file.managed: {name: /etc/ini, content: "new\\n"}}
+- {name: two, file.managed: {name: /etc/ini, content: "new\\n"}, onchanges: [{step: one}]}
 """,
     "a link in place of nothing": """
 - {name: one, file.symlink: {name: /etc/link, target: ini}}
@@ -71,13 +71,13 @@ STEPS = {
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_a_plan_says_what_the_run_does(both, steps):
+def test_a_plan_matches_the_run(both, steps):
     plan, apply = both("steps:" + STEPS[steps])
     assert plan == apply
     assert plan["one"][0] == "changed"
 
 
-def test_a_command_that_would_be_kept_is_kept_in_the_plan(both, tmp_path):
+def test_a_guarded_command_is_guarded_in_the_plan(both, tmp_path):
     (tmp_path / "root/bin").mkdir()
     (tmp_path / "root/bin/sh").touch(0o755)
     plan, _ = both(

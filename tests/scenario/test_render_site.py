@@ -37,7 +37,7 @@ def render(eden, *words):
 
 
 @pytest.mark.parametrize("name", ["motd.j2", "site/templates/motd.j2"])
-def test_a_template_sees_what_the_node_sees(eden, site, name):
+def test_a_template_sees_the_variables_of_the_node(eden, site, name):
     done = render(eden, "--node", "web1", "--label", "role=web", name)
     assert done.stdout == "welcome to web1 6.1 {'role': 'web'}\n", done.stderr
     done = render(eden, "--node", "db1", name)
@@ -46,12 +46,12 @@ def test_a_template_sees_what_the_node_sees(eden, site, name):
     assert json.loads(done.stdout)["output"] == "hi 6.1 {}\n"
 
 
-def test_another_file_may_include_templates_of_the_site(eden, site, tmp_path):
+def test_another_file_can_include_templates_of_the_site(eden, site, tmp_path):
     (tmp_path / "mine.j2").write_text("{% include 'parts/greeting.j2' %}!\n")
     assert render(eden, "mine.j2").stdout == "hello!\n"
 
 
-def test_what_is_wrong_is_told_with_its_place(eden, site):
+def test_errors_have_a_location(eden, site):
     done = render(eden, "broken.j2")
     assert done.returncode == 1 and "--> site/templates/broken.j2:2:" in done.stderr, done.stderr
     done = render(eden, "late.j2")
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_told_with_its_place(eden, site):
     assert render(eden, "absent.j2").returncode == 1
     assert render(eden, "motd.j2", "--trim-blocks").returncode == 64
     done = eden("render", "--node", "web1", "motd.j2")
-    assert done.returncode == 64 and "for --site" in done.stderr
+    assert done.returncode == 64 and "require --site" in done.stderr
 
 
 PLAIN = "\n    \n- a\n    \n\n    \n- b\n    \n\n"
@@ -71,7 +71,7 @@ def test_a_path_within_the_site_is_answered_with_the_right_one(eden, site):
     (site / "files/x.j2").write_text("{{ vars.greeting }}")
     done = render(eden, "templates/motd.j2")
     assert done.returncode == 1
-    assert "by their name below templates/: write 'motd.j2'" in done.stderr
+    assert "relative to templates/: write 'motd.j2'" in done.stderr
     assert render(eden, "motd.j2").returncode == 0
     done = render(eden, "files/x.j2")
     assert done.returncode == 1 and "write 'site/files/x.j2'" in done.stderr
@@ -79,7 +79,7 @@ def test_a_path_within_the_site_is_answered_with_the_right_one(eden, site):
     assert "write" not in render(eden, "nowhere.j2").stderr
 
 
-def test_a_site_says_how_blocks_are_read(eden, site, tmp_path):
+def test_a_site_configures_block_trimming(eden, site, tmp_path):
     def applied():
         done = eden("apply", "site", "--root", "root", "--state-dir", "state", "--config-dir", "etc")
         assert done.returncode == 0, done.stdout
@@ -92,7 +92,7 @@ def test_a_site_says_how_blocks_are_read(eden, site, tmp_path):
     assert applied() == render(eden, "loop.j2").stdout == TRIMMED["trim_blocks"]
 
 
-def test_text_in_documents_is_read_as_ever(eden, site, tmp_path):
+def test_strings_in_documents_are_not_affected(eden, site, tmp_path):
     (site / "config.yaml").write_text("templates: {trim_blocks: true, lstrip_blocks: true}")
     (site / "jobs/j.yaml").write_text(json.dumps({"steps": [
         {"name": "x", "file.managed": {"name": "/out", "content": LOOP}}]}))  # fmt: skip

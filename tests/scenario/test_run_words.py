@@ -48,7 +48,7 @@ def test_a_file_that_was_refused_is_not_called_created(world, tmp_path):
     assert step["reason"] is None
 
 
-def test_a_file_that_was_made_before_its_condition_failed_is_created(world):
+def test_a_file_created_before_its_condition_failed_is_created(world):
     done = world(
         "apply",
         "- name: f\n  file.managed: [{name: /f}]\n"
@@ -77,38 +77,38 @@ def give_shell(tmp_path):
     "action, reason",
     [
         ("file.line: [{name: /a}, {line: x}]", "/a: No such file or directory"),
-        ("file.copy: [{name: /a}, {source: /b}]", "there is no file '/b' on the machine"),
-        ("file.managed: [{name: /a}, {owner: nosuchuser}]", "there is no user 'nosuchuser'"),
-        ("file.managed: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
+        ("file.copy: [{name: /a}, {source: /b}]", "no file '/b' on the machine"),
+        ("file.managed: [{name: /a}, {owner: nosuchuser}]", "user 'nosuchuser' not found"),
+        ("file.managed: [{name: /d/a}, {parents: false}]", "directory '/d' does not exist"),
         ("file.managed: [{name: /file/a}]", "/file is a file, not a directory"),
-        ("file.managed: [{name: /nowhere/a}]", "/nowhere is a link to no directory"),
-        ("file.directory: [{name: /nowhere/a/b}]", "/nowhere is a link to no directory"),
-        ("file.symlink: [{name: /d/a}, {target: x}, {parents: false}]", "there is no directory '/d'"),
+        ("file.managed: [{name: /nowhere/a}]", "/nowhere is a symlink that does not lead to a directory"),
+        ("file.directory: [{name: /nowhere/a/b}]", "/nowhere is a symlink that does not lead to a directory"),
+        ("file.symlink: [{name: /d/a}, {target: x}, {parents: false}]", "directory '/d' does not exist"),
         ("file.symlink: [{name: /file/a}, {target: x}]", "/file is a file, not a directory"),
-        ("file.symlink: [{name: /a}, {target: ''}]", "a link cannot lead to ''"),
-        ("file.symlink: [{name: /}, {target: x}, {force: true}]", "'/' cannot be a link"),
-        ('file.symlink: [{name: /a}, {target: "{{ \'a\' * 5000 }}"}]', "has 5000 bytes, more than 4095"),
+        ("file.symlink: [{name: /a}, {target: ''}]", "'' is not a valid target of a symbolic link"),
+        ("file.symlink: [{name: /}, {target: x}, {force: true}]", "'/' cannot be a symbolic link"),
+        ('file.symlink: [{name: /a}, {target: "{{ \'a\' * 5000 }}"}]', "has 5000 bytes; the maximum is 4095"),
         ("file.managed: [{name: /a}, {content: x}, {validate: test -s %s}]",
-         "validate: there is no program '/bin/sh'"),
+         "validate: program '/bin/sh' not found"),
         ("cmd.run: [{cmd: ['', x]}]", "the name of the program is empty"),
-        ("cmd.script: [{content: '#!'}]", "(#!) names no program"),
+        ("cmd.script: [{content: '#!'}]", "(#!) does not name a program"),
         ("archive.extracted: [{name: /file/x}, {source: /a.tar}]", "/file is a file, not a directory"),
         ("file.managed: [{name: /a}, {content: x}, {validate: /no/such -f %s}]",
-         "validate: there is no program '/no/such'"),
-        ("file.directory: [{name: /d/a}, {parents: false}]", "there is no directory '/d'"),
-        ("file.directory: [{name: /a}, {group: nosuchgroup}]", "there is no group 'nosuchgroup'"),
-        ("cmd.run: [{cmd: ls}, {user: nosuchuser}]", "there is no user 'nosuchuser'"),
-        ("cmd.run: [{cmd: ls}, {cwd: /nosuch}]", "there is no directory '/nosuch'"),
+         "validate: program '/no/such' not found"),
+        ("file.directory: [{name: /d/a}, {parents: false}]", "directory '/d' does not exist"),
+        ("file.directory: [{name: /a}, {group: nosuchgroup}]", "group 'nosuchgroup' not found"),
+        ("cmd.run: [{cmd: ls}, {user: nosuchuser}]", "user 'nosuchuser' not found"),
+        ("cmd.run: [{cmd: ls}, {cwd: /nosuch}]", "directory '/nosuch' does not exist"),
         ("cmd.run: [{cmd: ls}, {cwd: /file}]", "/file is a file, not a directory"),
-        ("cmd.run: [{cmd: ls}, {cwd: /nowhere}]", "there is no directory '/nowhere'"),
-        ("cmd.run: [{cmd: ls}]", "there is no program '/bin/sh'"),
-        ("cmd.run: [{cmd: [ls]}]", "there is no program 'ls' in PATH"),
+        ("cmd.run: [{cmd: ls}, {cwd: /nowhere}]", "directory '/nowhere' does not exist"),
+        ("cmd.run: [{cmd: ls}]", "program '/bin/sh' not found"),
+        ("cmd.run: [{cmd: [ls]}]", "program 'ls' not found in PATH"),
         ("cmd.run: [{cmd: [/file]}]", "'/file' is not executable (mode 0644)"),
         ("cmd.run: [{cmd: [/folder]}]", "'/folder' is a directory, not a program"),
-        ("cmd.script: [{content: '#!/nosuch/python'}]", "there is no program '/nosuch/python'"),
+        ("cmd.script: [{content: '#!/nosuch/python'}]", "program '/nosuch/python' not found"),
     ],
 )
-def test_a_plan_says_what_is_missing(world, tmp_path, action, reason):
+def test_a_plan_names_what_is_missing(world, tmp_path, action, reason):
     (tmp_path / "root/file").write_text("")
     (tmp_path / "root/folder").mkdir()
     (tmp_path / "root/nowhere").symlink_to("gone")
@@ -123,7 +123,7 @@ def test_a_file_cannot_be_a_directory(world, tmp_path):
     (tmp_path / "root/file").write_text("")
     done = world("apply", "- name: s\n  file.managed: [{name: /file/a}]\n")
     assert done.returncode == 1
-    assert "/file is there and is not a directory" in done.stdout
+    assert "/file exists and is not a directory" in done.stdout
 
 
 def test_a_plan_shows_the_command(world, tmp_path):
@@ -140,7 +140,7 @@ def test_a_plan_does_not_show_a_secret_command(world, tmp_path):
         "plan", "- name: c\n  cmd.run: [{cmd: 'login {{ vars.password }}'}]\n", "-v", "vars.yaml"
     )
     assert "horse" not in done.stdout
-    assert "cmd.run: (not shown: it holds a secret)" in done.stdout
+    assert "cmd.run: (not shown: it contains a secret)" in done.stdout
 
 
 # --- Guards ----------------------------------------------------------------------------------
@@ -163,18 +163,18 @@ def test_a_guard_that_cannot_run_fails_a_plan_too(world):
     assert "program 'nosuchguard' may be provided by step 'steps#b'" in done.stdout
 
 
-def test_a_program_that_is_not_there_does_not_keep_its_installation(world):
+def test_a_missing_program_does_not_prevent_its_installation(world):
     done = live(world, "apply", "- name: c\n  cmd.run: [{cmd: 'true'}, {unless: nosuchtool --version}]\n")
     assert done.returncode == 0
     assert "1 changed" in done.stdout
 
 
-def test_why_tells_which_guard_kept_a_command(eden, world):
+def test_why_shows_which_guard_stopped_a_command(eden, world):
     live(world, "apply", "- name: c\n  cmd.run: [{cmd: 'true'}, {onlyif: exit 3}]\n")
-    assert "is ok: kept from running by 'onlyif', which ended with 3" in why(eden, "c")
+    assert "is ok: not run because of 'onlyif', which exited with 3" in why(eden, "c")
 
 
-def test_the_place_of_an_error_is_the_parameter_that_failed(world):
+def test_an_error_points_to_the_failed_parameter(world):
     """Also where the message does not quote it, and of a plan as of an apply."""
     steps = "- name: c\n  cmd.run:\n    - cmd: 'exit 3'\n    - stdin: x\n"
     assert "--> steps.yaml:4:12\n" in live(world, "apply", steps).stdout
@@ -184,18 +184,18 @@ def test_the_place_of_an_error_is_the_parameter_that_failed(world):
         assert "error[E0601]" in done.stdout and "--> steps.yaml:5:15\n" in done.stdout, done.stdout
 
 
-def test_a_macro_that_fails_says_why(world):
+def test_a_failed_macro_shows_the_reason(world):
     """The root has no package manager to ask."""
     done = world("apply", "- file.managed: {name: /a, content: \"{{ macros['pkg.uptodate']() }}\"}\n")
     assert done.returncode == 1
-    assert "macro 'pkg.uptodate': there is no package manager" in done.stdout, done.stdout
+    assert "macro 'pkg.uptodate': no package manager found" in done.stdout, done.stdout
 
 
 # --- Conditions and retries ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["no", "False", "off"])
-def test_a_condition_that_gives_the_text_no_in_a_run_fails(world, text):
+def test_a_condition_that_evaluates_to_the_text_no_fails(world, text):
     """Text counts as true; what the output of a step comes to is known in the run only."""
     steps = (
         f"- name: ask\n  cmd.run: [{{cmd: echo {text}}}]\n"
@@ -209,7 +209,7 @@ def test_a_condition_that_gives_the_text_no_in_a_run_fails(world, text):
     assert live(world, "apply", steps.replace("StdOut", "StdOut == 'yes'")).returncode == 0
 
 
-def test_a_failure_that_is_retried_says_so_and_the_last_one_does_not(world, eden, tmp_path):
+def test_a_retried_failure_says_so_and_the_last_one_does_not(world, eden, tmp_path):
     steps = (
         "- name: c\n  cmd.run: [{cmd: exit 3}]\n"
         "  runOptions: {retry: {interval: 1ms, limit: 2}}\n"
@@ -232,7 +232,7 @@ def test_a_plan_shows_the_mode_of_a_new_file(world):
     assert "mode: 0604" in done.stdout
 
 
-def test_recursive_modes_are_told_with_the_old_ones(world, tmp_path):
+def test_recursive_mode_changes_show_the_old_modes(world, tmp_path):
     folder = tmp_path / "root/d"
     folder.mkdir()
     (folder / "f").write_text("")
@@ -247,7 +247,7 @@ def test_recursive_modes_are_told_with_the_old_ones(world, tmp_path):
 # --- Templates and debts ---------------------------------------------------------------------
 
 
-def test_an_imported_macro_is_told_of_its_context(world, tmp_path):
+def test_an_imported_macro_explains_its_context(world, tmp_path):
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates/lib.j2").write_text("{% macro name() %}{{ vars.name }}{% endmacro %}")
     (tmp_path / "templates/a.j2").write_text("{% import 'lib.j2' as lib %}{{ lib.name() }}")
@@ -267,12 +267,12 @@ def test_several_causes_of_one_debt_are_one_line(world, tmp_path):
     world("apply", steps)
     done = world("plan", None)
     [line] = [line for line in done.stdout.splitlines() if line.startswith("owed")]
-    assert line.startswith("owed     steps#reload: did not react to the change of steps#a, steps#b, steps#c yet")
+    assert line.startswith("owed     steps#reload: has not reacted to the change of steps#a, steps#b, steps#c yet")
     done = world("apply", steps.replace("test.step: [{result: failed}]", "test.ok:"), "--verbose")
-    assert "reacted to a change of an earlier run, which it owed" in done.stdout
+    assert "reacted to a change of an earlier run (owed)" in done.stdout
 
 
-def test_a_check_that_failed_speaks_of_no_change(world, tmp_path):
+def test_a_failed_check_reports_no_change(world, tmp_path):
     steps = f"- name: g\n  git.cloned: {{name: {tmp_path}/g, repo: {tmp_path}/nothing}}\n"
     done = live(world, "apply", steps)
     assert done.returncode == 1 and "failed   steps#g  git.cloned\n" in done.stdout, done.stdout
@@ -303,11 +303,11 @@ def people(world, tmp_path):
         ("group.absent: {name: old}", "group: old -> none"),
     ],
 )
-def test_numbers_lists_and_removals_are_told(people, step, told):
+def test_numbers_lists_and_removals_are_described(people, step, told):
     assert f"    {told}\n" in people("plan", f"- name: s\n  {step}\n").stdout
 
 
-def test_a_value_that_the_diff_shows_is_not_told_again(world, tmp_path):
+def test_a_value_in_the_diff_is_not_repeated(world, tmp_path):
     (tmp_path / "root/a.json").write_text('{"a": 1}\n')
     done = world("plan", "- json.value: {name: /a.json, path: a, value: 2}\n")
     assert '+{"a": 2}' in done.stdout

@@ -309,7 +309,7 @@ def test_the_canary_itself_is_found(eden, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_way_out_shows_a_secret(eden, eden_path, tmp_path, form):
+def test_no_output_shows_a_secret(eden, eden_path, tmp_path, form):
     canary = Canary(eden, eden_path, tmp_path, LIVE, FORMS[form])
     canary.trust_module()
     walk(canary)
@@ -367,7 +367,7 @@ def test_the_end_of_a_secret_key_is_not_shown(eden, eden_path, tmp_path):
         assert KEY[-8:] not in record.read_text()
 
 
-def test_what_a_plain_value_has_of_a_secret_is_in_no_record(eden, eden_path, tmp_path):
+def test_secret_parts_of_a_plain_value_are_in_no_record(eden, eden_path, tmp_path):
     """A list, a variable and the name of the machine that are not marked themselves."""
     canary = Canary(eden, eden_path, tmp_path, {
         "listed": {"cmd.run": {"cmd": ["echo", "c4n4ry-hunter2"]}},

@@ -20,14 +20,14 @@ def ask(cluster, target, method="GET", body=None):
     return json.loads(done.stdout)
 
 
-def test_a_founded_cluster_serves_until_it_is_asked_to_stop(cluster):
+def test_a_new_cluster_serves_until_stopped(cluster):
     server = cluster.start()
     assert [node["metadata"]["name"] for node in ask(cluster, "/v1/nodes")["items"]] == ["s1"]
     assert server.stop() == 0
     assert not (cluster.run / "server/api.sock").exists()
 
 
-def test_what_was_acknowledged_is_there_after_a_kill(cluster):
+def test_acknowledged_writes_survive_a_kill(cluster):
     server = cluster.start()
     for number in range(20):
         ask(cluster, f"/v1/store?key=/test/{number}", "PUT", '{"value": "kept"}')
@@ -45,17 +45,17 @@ def test_there_is_one_server_for_a_store(cluster):
     assert "E0821" in second.stderr
 
 
-def test_without_a_cluster_it_says_how_to_found_one(eden, tmp_path):
+def test_without_a_cluster_it_explains_how_to_create_one(eden, tmp_path):
     done = eden("serve", "--state-dir", tmp_path / "none", "--run-dir", tmp_path / "run")
     assert done.returncode != 0
-    assert "'eden init' founds one" in done.stderr
+    assert "create one with 'eden init'" in done.stderr
 
 
-def test_what_starts_a_founded_cluster_is_said_as_it_is_to_be_typed(eden, tmp_path):
+def test_the_start_command_is_printed_as_it_must_be_typed(eden, tmp_path):
     """The unit would look elsewhere."""
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "root")
-    assert f"Next: 'eden agent --state-dir {tmp_path}/state' starts it" in done.stdout, done
-    assert f"'eden tokens create --state-dir {tmp_path}/state' prints" in done.stdout, done
+    assert f"Next: start it with 'eden agent --state-dir {tmp_path}/state'" in done.stdout, done
+    assert f"'eden tokens create --state-dir {tmp_path}/state' then prints" in done.stdout, done
     assert "systemctl" not in done.stdout
 
 
@@ -67,7 +67,7 @@ def test_a_second_cluster_is_not_founded_over_the_first(cluster):
     assert (cluster.state / "server/ca.pem").read_bytes() == before
 
 
-def test_a_user_that_is_not_there_is_told_with_the_way_out(eden, tmp_path):
+def test_an_unknown_user_is_reported_with_a_remedy(eden, tmp_path):
     if os.geteuid() != 0:
         pytest.fail("only root can found a cluster for another user")
     done = eden("init", "--state-dir", tmp_path / "state", "--user", "nobody-at-all")
@@ -91,7 +91,7 @@ def passable():
         yield pathlib.Path(path)
 
 
-def test_started_by_root_it_is_another_user_without_capabilities(eden_path, passable):
+def test_started_by_root_it_runs_as_another_user_without_capabilities(eden_path, passable):
     if os.geteuid() != 0:
         pytest.fail("only root can start it as another user")
     folder = passable
@@ -118,7 +118,7 @@ def test_started_by_root_it_is_another_user_without_capabilities(eden_path, pass
         server.end()
 
 
-def test_it_ends_with_the_process_that_started_it(cluster):
+def test_it_stops_with_the_process_that_started_it(cluster):
     script = ('import os, subprocess, sys; '
               'p = subprocess.Popen(sys.argv[1:] + ["--with", str(os.getpid())]); '
               'sys.stdin.read()')
@@ -127,18 +127,18 @@ def test_it_ends_with_the_process_that_started_it(cluster):
          cluster.state, "--run-dir", cluster.run], stdin=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=daemons.environment())
     for line in starter.stderr:
-        if "the server listens" in line:
+        if "listening" in line:
             break
     starter.kill()
     # The pipe ends when the last process that has it is gone: the server.
     rest = starter.stderr.read()
     starter.wait()
-    assert "the server stops" in rest
+    assert "stopping" in rest
     starter.stdin.close()
     starter.stderr.close()
 
 
-def test_a_port_in_use_is_told(cluster):
+def test_a_port_in_use_is_reported(cluster):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = json.loads((cluster.state / "server/server.json").read_text())
         settings["rpc"] = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -149,14 +149,14 @@ def test_a_port_in_use_is_told(cluster):
     assert "in use" in done.stderr
 
 
-def test_what_operators_change_is_in_the_log_with_who_did_it(cluster):
+def test_changes_by_operators_are_logged_with_the_caller(cluster):
     cluster.start()
     cluster.call("tokens", "create")
     line = cluster.server.wait_for_log("request completed")
     assert "verb=create kind=Token" in line and f"(uid {os.getuid()})" in line
 
 
-def test_a_field_that_nobody_knows_is_named_with_its_place(cluster):
+def test_an_unknown_field_is_named_with_its_location(cluster):
     path = cluster.state / "server/server.json"
     settings = json.loads(path.read_text())
     settings["conections_per_address"] = 5
@@ -164,5 +164,5 @@ def test_a_field_that_nobody_knows_is_named_with_its_place(cluster):
     done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
     assert done.returncode != 0
     line = path.read_text().splitlines().index('  "conections_per_address": 5') + 1
-    assert f"{cluster.state}/server: server.json: line {line}: 'conections_per_address': there " \
-           "is no such field; did you mean 'connections_per_address'?" in done.stderr
+    assert f"{cluster.state}/server: server.json: line {line}: 'conections_per_address': " \
+           "unknown field; did you mean 'connections_per_address'?" in done.stderr

@@ -49,7 +49,7 @@ def node(eden, tmp_path):
     return Node()
 
 
-def test_a_copy_of_a_site_tells_drift_from_intent(node, tmp_path):
+def test_a_copy_of_a_site_distinguishes_drift_from_intent(node, tmp_path):
     first = node.site("a/shop")
     node.run("apply", first)
     shutil.copytree(first, tmp_path / "b/shop")
@@ -74,7 +74,7 @@ def test_the_folder_names_a_site_also_from_inside(node, tmp_path):
     assert node.cause(place) == "drift"
 
 
-def test_what_a_site_owes_moves_with_it(node, tmp_path):
+def test_owed_actions_move_with_the_site(node, tmp_path):
     first = node.site("a/shop")
     owed = node.run("apply", first)["owed"]
     assert [debt["step"] for debt in owed] == ["web#reader"]
@@ -84,14 +84,14 @@ def test_what_a_site_owes_moves_with_it(node, tmp_path):
     assert "E0711" in done["stderr"]
 
 
-def test_a_site_of_another_name_leaves_what_is_owed(node, tmp_path):
+def test_a_site_with_another_name_does_not_touch_owed_actions(node, tmp_path):
     node.run("apply", node.site("a/shop"))
     other = node.site("b/other", job="steps: [{name: note, file.managed: {name: /etc/note}}]\n")
     assert [debt["step"] for debt in node.run("apply", other)["owed"]] == ["web#reader"]
 
 
 @pytest.mark.parametrize("name", ["'../up'", "a b", "-x", "''", "[shop]", "x" * 64, "{{ x }}"])
-def test_a_wrong_name_is_told_at_its_place(eden, node, tmp_path, name):
+def test_an_invalid_name_is_reported_at_its_location(eden, node, tmp_path, name):
     place = node.site("shop")
     (place / "config.yaml").write_text(f"name: \"{name}\"\n" if "{{" in name else f"name: {name}\n")
     done = eden("validate", place, "-o", "json")

@@ -71,7 +71,7 @@ def is_member(cluster):
     return ask(cluster, "/v1/nodes/web1")[1]["status"]["joined"] is not None
 
 
-def test_a_machine_that_knows_nothing_joins_over_ssh(cluster, machine):
+def test_a_machine_without_prior_knowledge_joins_over_ssh(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     joiner = start_join(cluster, machine)
@@ -104,7 +104,7 @@ def test_commands_do_all_of_it(cluster, machine):
     assert "this machine is node 'web1' of cluster 'blue'" in joiner.process.stdout.read()
 
 
-def test_a_server_without_privileges_asks_over_ssh(unprivileged, machine):
+def test_an_unprivileged_server_connects_over_ssh(unprivileged, machine):
     unprivileged.start()
     trust_server(unprivileged, machine)
     joiner = start_join(unprivileged, machine)
@@ -115,7 +115,7 @@ def test_a_server_without_privileges_asks_over_ssh(unprivileged, machine):
     assert key.stat().st_uid == (unprivileged.state / "server").stat().st_uid != 0
 
 
-def test_a_file_of_known_hosts_will_do(cluster, machine):
+def test_a_known_hosts_file_is_accepted(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -131,7 +131,7 @@ def test_a_file_of_known_hosts_will_do(cluster, machine):
     assert f"has no key of [127.0.0.1]:{machine.port}" in done.stderr
 
 
-def test_a_key_that_is_taken_as_it_was_shown_is_printed(cluster, machine):
+def test_an_accepted_host_key_is_printed(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -149,7 +149,7 @@ def test_a_key_that_is_taken_as_it_was_shown_is_printed(cluster, machine):
     ["--ssh", "web1", "--accept-new-host-key", "--known-hosts", "x"],
     ["--ssh", "web1", "--accept-new-host-key", "--key", "00000000"],
 ])
-def test_what_cannot_be_asked_is_a_usage_error(eden, tmp_path, options):
+def test_invalid_combinations_are_usage_errors(eden, tmp_path, options):
     done = eden("nodes", "approve", "web1", *options, "--run-dir", tmp_path, "--state-dir", tmp_path)
     assert done.returncode == 64
     assert "usage" in done.stderr or "eden help nodes" in done.stderr
@@ -181,7 +181,7 @@ def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_pa
     assert not (machine.state / "agent/joining/trusted.pem").exists()
 
 
-def test_a_host_key_of_another_kind_is_refused(cluster, machine):
+def test_a_host_key_of_another_type_is_rejected(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -193,7 +193,7 @@ def test_a_host_key_of_another_kind_is_refused(cluster, machine):
     assert "of another type" in done["detail"]
 
 
-def test_a_new_host_key_is_accepted_when_that_is_said_and_told(cluster, machine):
+def test_a_new_host_key_is_accepted_on_request_and_printed(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     joiner = start_join(cluster, machine)
@@ -204,7 +204,7 @@ def test_a_new_host_key_is_accepted_when_that_is_said_and_told(cluster, machine)
     assert joiner.process.wait(timeout=30) == 0
 
 
-def test_a_machine_that_does_not_let_the_server_in_is_told(cluster, machine):
+def test_a_machine_that_denies_the_server_is_reported(cluster, machine):
     cluster.start()
     start_join(cluster, machine)
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
@@ -212,7 +212,7 @@ def test_a_machine_that_does_not_let_the_server_in_is_told(cluster, machine):
     assert "authorized_keys" in done["detail"]
 
 
-def test_a_machine_without_eden_is_told(cluster, machine):
+def test_a_machine_without_eden_is_reported(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -222,7 +222,7 @@ def test_a_machine_without_eden_is_told(cluster, machine):
     assert "eden not found on 127.0.0.1" in done["detail"]
 
 
-def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp_path):
+def test_another_machine_that_requests_the_name_is_not_admitted(cluster, machine, tmp_path):
     cluster.start()
     trust_server(cluster, machine)
     # Another machine asks for the same name, with a key of its own.
@@ -242,7 +242,7 @@ def test_somebody_else_who_asks_for_the_name_is_not_let_in(cluster, machine, tmp
     assert not (tmp_path / "intruder/agent/node.json").exists()
 
 
-def test_a_machine_that_was_told_of_another_ca_refuses(cluster, machine):
+def test_a_machine_with_another_ca_pin_refuses(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
@@ -257,7 +257,7 @@ def test_a_machine_that_was_told_of_another_ca_refuses(cluster, machine):
     assert not (machine.state / "agent/joining/trusted.pem").exists()
 
 
-def test_a_machine_that_is_not_there_is_told(cluster, machine):
+def test_an_unreachable_machine_is_reported(cluster, machine):
     cluster.start()
     start_join(cluster, machine)
     machine.end()
@@ -266,7 +266,7 @@ def test_a_machine_that_is_not_there_is_told(cluster, machine):
     assert "refused" in done["detail"]
 
 
-def test_nobody_joins_by_a_claim_alone(cluster, machine):
+def test_a_claim_alone_does_not_admit_a_machine(cluster, machine):
     cluster.start()
     joiner = start_join(cluster, machine)
     key = ask(cluster, "/v1/nodes/web1")[1]["status"]["asking"][0]["key"]

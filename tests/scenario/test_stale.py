@@ -105,7 +105,7 @@ def check_stale(cluster, known):
     status, health, _ = look(cluster, "/v1/health")
     assert status == 503 and not health["healthy"] and health["stale_since"] == since
     done = cluster.call("nodes")
-    assert f"{WARNING}; this may be out of date since {since}" in done.stderr
+    assert f"{WARNING}; data may be out of date since {since}" in done.stderr
     assert done.stderr.count(WARNING) == 1 and "web1" in done.stdout
 
 
@@ -142,7 +142,7 @@ def test_a_disk_that_hangs(cluster, disk):
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
     assert done.returncode == 3 and "the store has been unavailable since" in done.stderr
     # The session lasts: the node is asked through it, and has not come again.
-    assert "answer" in cluster.call("nodes", "ping", "web1").stdout
+    assert "responded" in cluster.call("nodes", "ping", "web1").stdout
     assert not any("session ended" in line or "lost" in line for line in web1.log), web1.log
     # Who is revoked stays out.
     web2.stop()

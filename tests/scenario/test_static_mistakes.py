@@ -18,13 +18,34 @@ MISTAKES = {
     "half a key": (f"ssh.authorized_key: {{user: a, key: '{KEY[:40]}'}}", "key"),
     "a private key": (
         "ssh.authorized_key: {user: a, key: '-----BEGIN OPENSSH PRIVATE KEY----- x'}", "key"),
+    "an address of a host": ("host.entry: {name: db, address: 192.0.2.300}", "address"),
+    "a name of a host": ("host.entry: {address: 192.0.2.3, name: 'a b'}", "name"),
+    "an alias of a host": ("host.entry: {name: db, address: 192.0.2.3, aliases: ['a/b']}", "aliases"),
+    "a port": ("net.wait_for: {port: 70000}", "port"),
+    "a port of a known host": (f"ssh.known_host: {{name: h, key: '{KEY[:80]}', port: 0}}", "port"),
+    "a number of a group": ("group.present: {name: a, gid: -1}", "gid"),
+    "a name of a group": ("group.present: {name: 'a b'}", "name"),
+    "a number of a user": ("user.present: {name: a, uid: 4294967296}", "uid"),
+    "a name of the machine": ("hostname.set: {name: web_1}", "name"),
+    "a limit": ("limits.present: {domain: a, type: soft, item: nofile, value: many}", "value"),
+    "a locale": ("locale.present: {name: 'de DE'}", "name"),
+    "a setting": ("sysctl.present: {value: 1, name: vm..swappiness}", "name"),
+    "a module of the kernel": ("kmod.loaded: {name: 'a b'}", "name"),
+    "a time zone": ("timezone.set: {name: /Europe/Berlin}", "name"),
+    "an address of a download": (
+        f"http.download: {{name: /f, digest: 'sha256:{64 * '0'}', url: ftp://x/}}", "url"),
+    "a digest": ("http.download: {name: /f, url: 'https://x/', digest: 'md5:0'}", "digest"),
+    "a line": ("file.line: {name: /f, line: \"a\\nb\"}", "line"),
+    "a pattern": ("file.line: {name: /f, line: a, match: '('}", "match"),
+    "a path of JSON": ("json.value: {name: /f, value: 1, path: a..b}", "path"),
+    "a size of swap": ("swap.on: {name: /swap, size: 0}", "size"),
     "a broken key of a host": ("ssh.known_host: {name: h, key: ssh-rsa AAAA}", "key"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", ["validate", "apply"])
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_at_load(eden, tmp_path, verb, name):
+def test_mistakes_are_reported_at_load(eden, tmp_path, verb, name):
     step, param = MISTAKES[name]
     text = f"steps:\n- name: one\n  {step}\n"
     (tmp_path / "steps.yaml").write_text(text)
@@ -35,7 +56,7 @@ def test_a_mistake_is_told_at_load(eden, tmp_path, verb, name):
     (problem,) = json.loads(done.stdout)["problems"]
     assert problem["code"] == "E0308"
     assert problem["line"] == 3
-    assert text.splitlines()[2][: problem["column"] - 1].rstrip("'").endswith(f"{param}: ")
+    assert text.splitlines()[2][: problem["column"] - 1].rstrip("'\"").endswith(f"{param}: ")
     assert "hunter2" not in problem["message"]
     assert list((tmp_path / "root").iterdir()) == []
 
@@ -49,9 +70,34 @@ def test_a_mistake_is_told_at_load(eden, tmp_path, verb, name):
         f"ssh.authorized_key: {{user: a, key: '{KEY}'}}",
         f"ssh.authorized_key: {{user: a, key: {KEY.split()[1]}, type: ssh-ed25519}}",
         "user.present: {name: a, password: '{{ vars.hash }}'}",
+        "host.entry: {name: db, address: '{{ vars.address }}'}",
+        "host.entry: {name: db, state: absent}",
+        "file.line: {name: /f, line: '{{ vars.line }}'}",
+        "ini.option: {name: /f, option: o, value: '{{ vars.value }}'}",
+        "json.value: {name: /f, path: a, value: '{{ vars.value }}'}",
+        "service.ensure: {name: '{{ vars.unit }}', state: started}",
+        "net.wait_for: {port: '{{ vars.port }}'}",
     ],
 )
-def test_what_is_right_or_not_known_passes(eden, tmp_path, step):
+def test_correct_or_unknown_values_pass(eden, tmp_path, step):
     (tmp_path / "steps.yaml").write_text(f"steps:\n- name: one\n  {step}\n")
     done = eden("validate", "steps.yaml")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "step, told",
+    [
+        ("ini.option: {name: /f, option: o}", "'value' is required"),
+        ("host.entry: {name: db}", "'address' is required"),
+        ("file.line: {name: /f}", "'line' is required"),
+        ("service.ensure: {name: a, state: started, masked: true}", "a masked unit cannot be started"),
+        ("net.wait_for: {port: 80, state: closed, status: 200}", "'status' requires 'state: open'"),
+        ("firewall.rules: {table: inet a, rules: [{accept: {port: 70000}}]}", "70000"),
+    ],
+)
+def test_what_parameters_lack_together_is_told_at_the_action(eden, tmp_path, step, told):
+    (tmp_path / "steps.yaml").write_text(f"steps:\n- name: one\n  {step}\n")
+    done = eden("validate", "steps.yaml", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "E0308" and told in problem["message"], problem

@@ -48,7 +48,7 @@ def repeat(stranger, body, times):
     return seen
 
 
-def test_a_stranger_takes_no_leases(running, stranger):
+def test_a_stranger_cannot_use_up_leases(running, stranger):
     """One request sent 3,000 times: before, each of them took a lease for a day."""
     leases = metric(running, "eden_store_leases")[""]
     revision = metric(running, "eden_store_revision")[""]
@@ -72,7 +72,7 @@ def test_a_stranger_takes_no_leases(running, stranger):
     web.wait_live()
 
 
-def test_made_up_names_do_not_lock_out_who_joins_by_hand(running, stranger):
+def test_invented_names_do_not_block_manual_joins(running, stranger):
     web = Stranger(running, running.folder / "web1")
     assert web.ask("web1")[0] == 202
     statuses = [stranger.ask(f"n{number}")[0] for number in range(120)]
@@ -101,24 +101,24 @@ def test_another_key_does_not_cancel_an_approval(running, stranger):
     assert (status, answer["result"]) == (200, "admitted")
 
 
-def test_who_approves_says_which_of_two_keys(running, stranger):
+def test_approving_requires_the_key_if_there_are_two(running, stranger):
     web = Stranger(running, running.folder / "web1")
     web.ask("web1")
     stranger.ask("web1")
     done = running.call("nodes", "approve", "web1", check=False)
     assert done.returncode != 0
-    assert "2 machines ask to join as 'web1'" in done.stderr
+    assert "2 machines request to join as 'web1'" in done.stderr
     assert web.pin in done.stderr and stranger.pin in done.stderr
     done = running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 8], check=False)
     assert "at least its first 16 digits" in done.stderr
     done = running.call("nodes", "approve", "web1", "--address", "192.0.2.7", check=False)
-    assert "no machine asks to join as 'web1' from 192.0.2.7" in done.stderr
+    assert "no machine requests to join as 'web1' from 192.0.2.7" in done.stderr
     running.call("nodes", "approve", "web1", "--key", web.pin[:7 + 16])
     assert web.ask("web1")[0] == 200
     assert stranger.ask("web1")[0] == 202
 
 
-def test_a_whole_key_is_approved_before_it_asks(running, stranger):
+def test_a_full_key_can_be_approved_before_the_request(running, stranger):
     running.call("nodes", "approve", "web1", "--key", stranger.pin)
     status, answer = stranger.ask("web1")
     assert (status, answer["result"]) == (200, "admitted")
@@ -190,7 +190,7 @@ def test_a_token_does_not_stay_in_the_command_line(running):
         process = running.daemon("join", "--server", "127.0.0.1:1", "--ca-pin",
                                  running.founded["ca_pin"], "--name", "web1", "--state-dir",
                                  running.folder / "waits", *words, env=env)
-        process.wait_for_log("no server yet")
+        process.wait_for_log("no server reached yet")
         folder = pathlib.Path(f"/proc/{process.process.pid}")
         assert b"join" in (folder / "cmdline").read_bytes()
         assert token.encode() not in (folder / "cmdline").read_bytes()
@@ -198,7 +198,7 @@ def test_a_token_does_not_stay_in_the_command_line(running):
         process.kill()
 
 
-def test_a_token_file_that_others_can_read_is_refused(running):
+def test_a_token_file_readable_by_others_is_rejected(running):
     web = agents.Machine(running, "web1")
     file = running.folder / "token"
     file.write_text(agents.make_token(running)["token"])

@@ -35,12 +35,12 @@ BASE = {
 }
 
 
-def test_a_site_that_is_right_has_no_problems(eden, site):
+def test_a_valid_site_has_no_problems(eden, site):
     result = eden("validate", str(site(BASE)))
     assert (result.returncode, result.stdout, result.stderr) == (0, "2 files ok\n", "")
 
 
-def test_mistakes_of_several_documents_are_told_together(eden, site):
+def test_mistakes_in_several_documents_are_reported_together(eden, site):
     path = site(
         {
             "jobs/base.yaml": "jobs:\n  '*':\n    - name: wep\n    - name: web\n",
@@ -60,7 +60,7 @@ def test_mistakes_of_several_documents_are_told_together(eden, site):
             "jobs/web.yaml",
             3,
             3,
-            "add 'cmd: ...' (text for the shell, or a list of words that is run without one)",
+            "add 'cmd: ...' (string for a shell, or a list of arguments that runs without a shell)",
         ),
         ("E0306", "jobs/web.yaml", 4, 7, "did you mean 'cmd'?"),
         ("E0305", "jobs/web.yaml", 5, 3, "did you mean 'cmd.run'?"),
@@ -110,10 +110,15 @@ def test_hints_do_not_fail(eden, tmp_path):
         ("role=web && zone=x", "write 'and'"),
         ("role=web || zone=x", "write 'or'"),
         ("G@os:Debian", "write \"server.os == 'debian'\" for a fact"),
-        ("web[01", "this bracket is never closed"),
+        ("web[01", "unmatched bracket"),
+        ("all:!db", "write '!db'"),
+        ("web*:!db", "write 'web* and !db'"),
+        ("@web", "write 'role=web' if the label is 'role'"),
+        ("%web", "write 'role=web' if the label is 'role'"),
+        ("~web.*", "write a pattern with '*', '?' or '[abc]', as 'web*'"),
     ],
 )
-def test_selectors_of_others_are_told_how_to_write_them(eden, tmp_path, selector, hint):
+def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
     (tmp_path / "site/jobs").mkdir(parents=True)
     (tmp_path / "site/jobs/base.yaml").write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
     (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
@@ -123,7 +128,7 @@ def test_selectors_of_others_are_told_how_to_write_them(eden, tmp_path, selector
     assert hint in done.stderr
 
 
-def test_names_that_a_step_passes_to_its_template_are_known(eden, tmp_path):
+def test_names_passed_to_a_template_are_known(eden, tmp_path):
     """Other names of other tools are told; the same ones may come from `context`."""
     for path, text in {
         "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
@@ -136,3 +141,56 @@ def test_names_that_a_step_passes_to_its_template_are_known(eden, tmp_path):
     assert done.returncode == 1
     assert "'pillar' is undefined" in done.stderr and "write 'vars'" in done.stderr
     assert "grains" not in done.stderr.replace("{{ grains.id }}", "") and "whatever' is" not in done.stderr
+
+
+def test_macros_and_steps_that_do_not_exist_are_found_in_templates(eden, site):
+    path = site(
+        BASE
+        | {
+            "jobs/web.yaml": "steps:\n- name: greet\n  file.managed: [{name: /f}, {template: a.j2}]\n"
+            "- name: each\n  forEach: [1]\n  cmd.run: [{cmd: ls}]\n",
+            "macros/base.yaml": "macros: {'*': [{name: all}]}\n",
+            "macros/all.yaml": "count:\n  expression: 1 + 1\n",
+            "templates/a.j2": "{{ macros.nope }}\n{{ macros['cuont'] }}\n{{ steps.gret }}\n"
+            "{{ steps['web#gret'].changed }}\n{% include 'b.j2' %}\n",
+            "templates/b.j2": "{{ macros.count }} {{ macros['pkg.uptodate']() }} {{ steps.greet }}\n"
+            "{{ steps['web#greet'] }} {{ steps['each[1]'] }} {{ steps.none | default(1) }}\n"
+            "{% if macros.nobody is defined %}{{ macros.nobody }}{% endif %}\n",
+        }
+    )
+    found = problems(eden, path)
+    assert sorted(p[1:] for p in found) == [
+        ("templates/a.j2", 1, 11, None),
+        ("templates/a.j2", 2, 11, "did you mean 'count'?"),
+        ("templates/a.j2", 3, 10, "did you mean 'greet'?"),
+        ("templates/a.j2", 4, 10, "did you mean 'web#greet'?"),
+    ]
+
+
+def test_a_template_that_steps_give_macros_to_is_not_judged(eden, site):
+    path = site(
+        BASE
+        | {
+            "jobs/web.yaml": "steps:\n- name: greet\n  file.managed:\n    - name: /f\n    - template: a.j2\n"
+            "    - context: {steps: {a: 1}}\n",
+            "templates/a.j2": "{{ steps.a }}\n",
+        }
+    )
+    assert problems(eden, path) == []
+
+
+@pytest.mark.parametrize("folder, name", [("jobs", "base.yaml"), ("jobs", "./base.yaml"),
+                                          ("jobs/deep", "../base.yaml"), ("jobs/deep", "x.yaml"),
+                                          ("templates", "motd.txt")])  # fmt: skip
+def test_a_part_of_a_site_is_known_from_within_its_folder(eden, site, folder, name):
+    path = site(
+        {
+            "jobs/base.yaml": "jobs:\n  '*': [{name: wep}]\n",
+            "jobs/web.yaml": "steps: []\n",
+            "jobs/deep/x.yaml": "stepz: []\n",
+            "templates/motd.txt": "{{ a | uper }}\n",
+        }
+    )
+    done = eden("validate", name, "-o", "json", cwd=path / folder)
+    assert done.returncode == 1, done.stdout
+    assert len(json.loads(done.stdout)["problems"]) == 1

@@ -233,7 +233,7 @@ def test_shared_yaml_vectors(eden_path, capsys):
     check_yaml(eden_path, [case for case in cases if case["id"] not in known])
 
 
-def test_libyaml_deviates_where_the_table_says_so(capsys):
+def test_libyaml_deviates_where_the_table_lists_it(capsys):
     cases = {case["id"]: case for case in shared("yaml.json", capsys)}
     agree = [name for name in sorted(deviations()) if not libyaml_deviates(cases[name])]
     assert not agree, f"libyaml reads these as it should: {agree}"

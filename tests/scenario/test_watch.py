@@ -27,7 +27,7 @@ def end(process):
     return out, err
 
 
-def test_changes_are_told_as_they_happen(cluster):
+def test_changes_are_printed_as_they_happen(cluster):
     first = put(cluster, "/t/before", "x")
     process = watch(cluster, "/t/", "--prefix", "--from", first, "--previous")
     assert json.loads(next_line(process.stdout))["value"] == "x"
@@ -41,7 +41,7 @@ def test_changes_are_told_as_they_happen(cluster):
     end(process)
 
 
-def test_text_shows_what_cannot_be_seen(cluster):
+def test_invisible_characters_are_shown(cluster):
     revision = put(cluster, "/t/a", "one\nline\x1b[31m")
     process = start(cluster, "watch", "/t/a", "--from", revision)
     assert next_line(process.stdout) == f"{revision} put /t/a one\\nline\\x1b[31m\n"
@@ -52,7 +52,7 @@ def test_text_shows_what_cannot_be_seen(cluster):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_of_the_server_leaves_no_gap_and_nothing_twice(cluster, number):
+def test_a_server_restart_leaves_no_gap_and_no_duplicates(cluster, number):
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
     told, lines = [], []
 
@@ -76,11 +76,11 @@ def test_a_restart_of_the_server_leaves_no_gap_and_nothing_twice(cluster, number
     err = process.stderr.read()
     assert process.wait(60) == 130
     assert [line["revision"] for line in lines] == told
-    assert "the watch has ended: " in err or "the server has ended the watch" in err
-    assert "; trying again\n" in err and "the watch goes on after " in err
+    assert "the watch was interrupted: " in err or "the server closed the watch" in err
+    assert "; retrying\n" in err and "the watch resumed after " in err
 
 
-def test_what_was_written_while_it_was_away_comes_too(cluster):
+def test_changes_made_during_an_outage_are_printed(cluster):
     """The restarted server has news before the watcher is back."""
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
     put(cluster, "/t/a", "1")
@@ -94,13 +94,13 @@ def test_what_was_written_while_it_was_away_comes_too(cluster):
     end(process)
 
 
-def test_a_server_that_was_never_there_is_told(cluster):
+def test_an_unreachable_server_is_reported(cluster):
     cluster.server.stop()
     done = cluster.call("watch", "/t/a", check=False)
     assert done.returncode == 3 and "E0810" in done.stderr
 
 
-def test_changes_that_are_not_kept_are_told_as_that(cluster):
+def test_compacted_changes_are_reported_as_such(cluster):
     done = cluster.call("watch", "/t/a", "--from", "1000000", "-o", "json", check=False)
     assert done.returncode == 1
     line = json.loads(done.stdout.splitlines()[0])
@@ -108,13 +108,13 @@ def test_changes_that_are_not_kept_are_told_as_that(cluster):
     assert "E0870" in done.stdout
 
 
-def test_a_revision_that_is_to_come_is_not_called_an_old_one(cluster):
+def test_a_future_revision_is_not_reported_as_old(cluster):
     done = cluster.call("watch", "/t/", "--from", "1000000", check=False)
     assert done.returncode == 1
-    assert "there is no revision 1000000 yet" in done.stderr
+    assert "revision 1000000 does not exist yet" in done.stderr
 
 
-def test_a_reader_that_goes_away_ends_it(cluster):
+def test_a_closed_reader_ends_it(cluster):
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
     process.stdout.close()
     put(cluster, "/t/a", "1")
@@ -123,5 +123,5 @@ def test_a_reader_that_goes_away_ends_it(cluster):
 
 @pytest.mark.parametrize("words", [["watch"], ["watch", ""], ["watch", "a", "--from", "0"],
                                    ["watch", "a", "--from", "x"], ["watch", "a", "b"]])
-def test_wrong_words_are_a_usage_error(eden, words):
+def test_wrong_arguments_are_a_usage_error(eden, words):
     assert eden(*words).returncode == 64

@@ -29,7 +29,7 @@ DOCUMENTS = ["jobs/base", "jobs/j", "variables/base", "variables/v", "variables/
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_of_a_site_with_the_other_ending_is_told(eden, site, name):
+def test_a_yml_document_in_a_site_is_reported(eden, site, name):
     assert eden("plan", *OPTIONS, "--state-dir", "state").returncode == 0
     path = site / "site" / f"{name}.yaml"
     path.rename(path.with_suffix(".yml"))
@@ -47,11 +47,11 @@ def test_both_endings_of_a_document_are_an_error(eden, site, name):
     path.with_suffix(".yml").write_text(path.read_text())
     done = eden("plan", *OPTIONS)
     assert done.returncode == 1
-    assert f"there are both 'site/{name}.yaml' and 'site/{name}.yml'" in done.stderr, done.stderr
+    assert f"both 'site/{name}.yaml' and 'site/{name}.yml' exist" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("command", ["validate", "plan"])
-def test_a_single_file_may_have_a_neighbor_with_the_other_ending(eden, site, command):
+def test_a_single_file_may_have_a_yml_neighbor(eden, site, command):
     """It is no document of a site: the one that was named is meant."""
     (site / "loose.yaml").write_text("steps: [{name: a, test.ok: }]\n")
     (site / "loose.yml").write_text("steps: [{name: b, test.ok: }]\n")
@@ -61,13 +61,13 @@ def test_a_single_file_may_have_a_neighbor_with_the_other_ending(eden, site, com
         assert done.returncode == 0, done.stderr
 
 
-def test_validate_tells_of_a_file_that_is_never_read(eden, site):
+def test_validate_reports_files_that_are_never_read(eden, site):
     (site / "site/jobs/other.yml").write_text("steps: []")
     done = eden("validate", "site")
-    assert "'jobs/other.yml' is not read: files of a site end in '.yaml'" in done.stderr
+    assert "'jobs/other.yml' is ignored: file names of a site end with '.yaml'" in done.stderr
 
 
-def test_variables_of_the_host_may_have_either_ending(eden, site):
+def test_host_variables_may_have_either_extension(eden, site):
     assert eden("vars", "get", "color", *OPTIONS).stdout == "green\n"
     (site / "etc/vars.d/b.yaml").write_text("color: blue")
     assert eden("vars", "get", "color", *OPTIONS).stdout == "blue\n"
@@ -79,7 +79,7 @@ def test_variables_of_the_host_may_have_either_ending(eden, site):
     assert "both 'etc/vars.d/a.yaml' and 'etc/vars.d/a.yml'" in done.stderr
 
 
-def test_the_file_of_the_node_may_have_either_ending(eden, site):
+def test_the_node_file_may_have_either_extension(eden, site):
     (site / "etc/node.yml").write_text("name: web7")
     assert "plan on web7" in eden("plan", *OPTIONS, "--state-dir", "state").stdout
     (site / "etc/node.yaml").write_text("name: web7")

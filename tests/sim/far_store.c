@@ -658,7 +658,7 @@ void far_store_open(FarStore *far)
 void far_store_close(FarStore *far)
 {
     far->is_closed = true;
-    sure_close(&far->base);
+    confirmed_txns_close(&far->base);
     while (far->messages != NULL) {
         Message *message = far->messages;
         bool has_come = message->has_come;

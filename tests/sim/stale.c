@@ -350,7 +350,7 @@ static void write_something(Server *server)
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!state_takes_writes(server->at.state, &err)) {
+    if (!state_accepts_writes(server->at.state, &err)) {
         note(world, HAPPENED_REFUSED, server->index);
         return;
     }

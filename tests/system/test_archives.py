@@ -7,7 +7,7 @@ def left_over(host):
     return host.run("ls -A /opt").out.split()
 
 
-def test_full_disk_leaves_what_was_there(light):
+def test_full_disk_leaves_existing_files_unchanged(light):
     host = light(disk="8M")
     host.run("mkdir -p /srv/in && cd /srv/in && echo old > f && tar -cf /srv/a f")
     assert host.apply(STEPS).result == "changed"
@@ -18,7 +18,7 @@ def test_full_disk_leaves_what_was_there(light):
     assert left_over(host) == ["app"]
 
 
-def test_killed_run_is_made_good_by_the_next(light):
+def test_killed_run_is_completed_by_the_next(light):
     host = light()
     host.run("cd /tmp && mkdir in && for i in $(seq 2000); do echo $i > in/$i; done && "
              "tar -cJf /srv/a in")  # fmt: skip
@@ -46,7 +46,7 @@ def test_missing_program_is_named_with_its_package(light):
     assert left_over(host) == []
 
 
-def test_what_a_program_cannot_unpack_is_told_in_its_words(light):
+def test_unpack_errors_are_quoted(light):
     host = light()
     host.run("cd /tmp && head -c 100000 /dev/urandom > f && tar -cJf /srv/a f && "
              "truncate -s 50000 /srv/a")  # fmt: skip

@@ -100,7 +100,7 @@ def trio(systemd):
     return server, first, second
 
 
-def test_three_hosts_form_a_cluster_and_tell_their_facts(trio):
+def test_three_hosts_form_a_cluster_and_send_facts(trio):
     server, first, second = trio
     for host in trio:
         facts = wait_facts(server, host.name)
@@ -121,7 +121,7 @@ def test_three_hosts_form_a_cluster_and_tell_their_facts(trio):
     assert re.search(r"^CapEff:\t0+$", status, re.M) and re.search(r"^CapBnd:\t0+$", status, re.M)
 
 
-def test_a_server_that_is_killed_comes_back_and_nodes_go_on(trio):
+def test_a_killed_server_returns_and_nodes_continue(trio):
     server, first, second = trio
     server.eden("put", "/test/kept", "yes", check=True)
     for victim in ("serve", "agent"):
@@ -158,7 +158,7 @@ def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
     assert node(server, "web1")["metadata"]["labels"] == {}
 
 
-def test_the_ca_is_exchanged_while_all_stay_connected(trio):
+def test_the_ca_is_rotated_while_all_stay_connected(trio):
     server, first, second = trio
     before = ask(server, "pki", "list")
     since = {host.name: node(server, host.name)["status"]["since"] for host in trio}

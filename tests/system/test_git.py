@@ -105,7 +105,7 @@ def test_tag_and_other_branch(repository, client):
     assert content(client) == "feature"
 
 
-def test_commit_that_is_there_needs_no_network(repository, client):
+def test_available_commit_needs_no_network(repository, client):
     old = repository.git("rev-parse HEAD")
     repository.commit("two")
     repository.push()
@@ -147,7 +147,7 @@ def test_plain_files_over_http(repository, client):
     assert content(client) == "one"
 
 
-def test_other_address_is_taken_over(repository, client):
+def test_another_url_is_taken_over(repository, client):
     clone(client, repo=repository.plain)
     step = clone(client, repo=repository.address)
     assert step.result == "changed" and step.changes["repo"]["new"] == repository.address
@@ -155,7 +155,7 @@ def test_other_address_is_taken_over(repository, client):
     assert clone(client, repo=repository.address).result == "ok"
 
 
-def test_work_of_somebody_stays_unless_forced(repository, client):
+def test_local_changes_stay_unless_forced(repository, client):
     clone(client, repo=repository.address)
     client.write("/srv/app/untracked", "mine")
     assert clone(client, repo=repository.address).result == "ok"
@@ -168,13 +168,13 @@ def test_work_of_somebody_stays_unless_forced(repository, client):
     client.run(PREPARE.splitlines()[1])
     client.run("cd /srv/app && echo own > f && git commit -qam own")
     step = clone(client, repo=repository.address)
-    assert step.result == "failed" and "has commits of its own" in step.error.message
+    assert step.result == "failed" and "has local commits" in step.error.message
     assert clone(client, repo=repository.address, force=True).result == "changed"
     assert content(client) == "one" and client.read("/srv/app/untracked") == "mine"
     assert clone(client, repo=repository.address).result == "ok"
 
 
-def test_untracked_file_in_the_way_stays(repository, client):
+def test_conflicting_untracked_file_stays(repository, client):
     clone(client, repo=repository.address)
     client.write("/srv/app/new", "mine")
     repository.host.write("/root/work/new", "theirs")
@@ -185,16 +185,16 @@ def test_untracked_file_in_the_way_stays(repository, client):
     assert client.read("/srv/app/new") == "mine"
 
 
-def test_what_is_no_clone_is_left_alone(repository, client):
+def test_a_directory_that_is_not_a_clone_is_left_alone(repository, client):
     client.mkdir("/srv/app")
     assert clone(client, repo=repository.address).result == "changed"
     client.run("rm -rf /srv/app && mkdir /srv/app && echo mine > /srv/app/x")
     step = clone(client, repo=repository.address)
-    assert "/srv/app is there and is no clone" in step.error.message
+    assert "/srv/app exists and is not a clone" in step.error.message
     assert client.run("ls -A /srv/app").out == "x"
 
 
-def test_failures_are_told_in_gits_words_and_leave_nothing(repository, client):
+def test_git_errors_are_quoted_and_leave_nothing(repository, client):
     cases = {
         f"{repository.address}x": "repository not exported",
         f"git://{repository.host.address}:9/x": "unable to connect",
@@ -234,7 +234,7 @@ def test_hooks_and_foreign_environment_do_nothing(repository, client):
     assert content(client) == "one" and not client.exists("/tmp/pwned")
 
 
-def test_killed_clone_is_made_good(repository, client):
+def test_killed_clone_is_repaired(repository, client):
     client.write("/usr/local/bin/git", '#!/bin/sh\ncase "$*" in *fetch*) touch /tmp/reached; '
                  'exec sleep 1000;; esac\nexec /usr/bin/git "$@"\n', mode=0o755)  # fmt: skip
     client.write("/srv/steps.yaml",
@@ -323,12 +323,12 @@ def test_ssh_with_a_key_and_a_known_host(systemd, light):
     assert step.result == "failed" and "Permission denied" in step.error.message
 
 
-def test_plan_does_not_mind_what_earlier_steps_bring(light):
+def test_plan_accepts_requirements_provided_by_earlier_steps(light):
     host = light()
     host.run("rm /usr/bin/git")
     alone = {"name": "it", "git.cloned": {"name": "/srv/app", "repo": "https://git.example.net/x",
                                           "user": "nobody-yet"}}
-    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    bring = {"name": "bring", "cmd.run": {"cmd": "sh -c true"}, "order": "first"}
     step = host.plan([bring, alone]).steps["it"]
     assert step.result in ("changed", "unknown") and step.error is None
     assert host.plan([alone]).steps["it"].result == "failed"

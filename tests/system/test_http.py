@@ -120,7 +120,7 @@ def listed(host):
 
 
 @pytest.mark.parametrize("kind", ["sha256", "sha512"])
-def test_right_file_is_not_asked_for_again(server, client, kind):
+def test_correct_file_is_not_downloaded_again(server, client, kind):
     wanted = {"url": f"{server.plain}/x", "digest": digest(CONTENT, kind)}
     assert download(client, "plan", **wanted).result == "changed"
     assert listed(client) == [] and server.asked() == ""
@@ -147,17 +147,17 @@ def test_wrong_content_changes_nothing(server, client):
     for kind in ("sha256", "sha512"):
         step = download(client, url=f"{server.plain}/x", digest=digest(OTHER, kind))
         assert step.result == "failed" and not step.changed
-        for part in (f"wanted is {digest(OTHER, kind)}", f"found is {digest(CONTENT, kind)}", f"({len(CONTENT)} bytes"):
+        for part in (f"expected {digest(OTHER, kind)}", f"got {digest(CONTENT, kind)}", f"({len(CONTENT)} bytes"):
             assert part in step.error.message
     assert client.run("stat -c '%i %a %u %y %z' /srv/x").out == before and listed(client) == ["x"]
 
 
-def test_failures_are_told_and_leave_nothing(server, client):
+def test_failures_are_reported_and_leave_nothing(server, client):
     for path, told in {
         "/none": "returned error: 404",
         "/truncated": "transfer closed with",
         "/circle": "redirects followed",
-        "/nowhere": "the server answered 300",
+        "/nowhere": "the server responded with status 300",
         "/redirect?file:///etc/passwd": "Protocol \"file\"",
     }.items():
         step = download(client, url=server.plain + path, digest=digest(CONTENT))
@@ -169,7 +169,7 @@ def test_failures_are_told_and_leave_nothing(server, client):
     assert listed(client) == []
 
 
-def test_size_is_bounded_whether_it_is_told_or_not(server, client):
+def test_size_is_bounded_with_and_without_content_length(server, client):
     for path in ("/x", "/endless"):
         step = download(client, url=server.plain + path, digest=digest(CONTENT), max_size=len(CONTENT) - 1)
         assert step.result == "failed"
@@ -178,7 +178,7 @@ def test_size_is_bounded_whether_it_is_told_or_not(server, client):
     assert download(client, url=f"{server.plain}/x", digest=digest(CONTENT), max_size=len(CONTENT)).result == "changed"
 
 
-def test_full_disk_is_told_and_leaves_nothing(server, light):
+def test_full_disk_is_reported_and_leaves_nothing(server, light):
     client = light(name="small", disk="4M")
     client.write("/srv/x", "old")
     step = download(client, url=f"{server.plain}/endless", digest=digest(CONTENT))
@@ -186,9 +186,9 @@ def test_full_disk_is_told_and_leaves_nothing(server, light):
     assert client.read("/srv/x") == "old" and listed(client) == ["x"]
 
 
-def test_slow_server_is_given_up(server, client):
+def test_slow_server_times_out(server, client):
     step = download(client, url=f"{server.plain}/stuck", digest=digest(CONTENT), timeout="2s")
-    assert step.result == "failed" and "took longer than 2 s" in step.error.message
+    assert step.result == "failed" and "timed out after 2 s" in step.error.message
     assert listed(client) == []
 
 
@@ -203,7 +203,7 @@ def test_redirect_is_followed_but_never_out_of_encryption(server, client):
         assert download(client, url=url, **wanted).result == "changed"
 
 
-def test_only_the_given_authority_is_trusted(server, client):
+def test_only_the_given_ca_is_trusted(server, client):
     authority = server.encrypt()
     wanted = {"url": f"{server.encrypted}/x", "digest": digest(CONTENT)}
     step = download(client, **wanted)
@@ -247,7 +247,7 @@ def test_first_download_is_pinned(server, client):
     client.run(f"rm /srv/{pin}")
     assert download(client, **wanted).result == "changed"
     step = download(client, url=f"{server.plain}/x", pin=True)
-    assert step.result == "failed" and "'pin' needs an address with https" in step.error.message
+    assert step.result == "failed" and "'pin' requires an address with https" in step.error.message
 
 
 def test_pin_survives_the_cleaning_of_its_directory(server, client):
@@ -263,7 +263,7 @@ def test_pin_survives_the_cleaning_of_its_directory(server, client):
     assert client.apply(steps).result == "ok"
 
 
-def test_secrets_reach_the_server_and_nobody_else(server, client):
+def test_secrets_reach_only_the_server(server, client):
     # In the place of curl, something that looks around as any process can.
     client.write("/usr/local/bin/curl", "#!/bin/sh\ncat /proc/[0-9]*/cmdline > /tmp/seen\n"
                  "cat /proc/$$/environ >> /tmp/seen\nexec /usr/bin/curl \"$@\"\n", mode=0o755)  # fmt: skip
@@ -284,7 +284,7 @@ def test_secrets_reach_the_server_and_nobody_else(server, client):
     assert wrong.result == "failed" and "401" in wrong.error.message and "wrong@" not in wrong.error.message
 
 
-def test_headers_and_where_they_go(server, client, light):
+def test_headers_and_redirects(server, client, light):
     step = download(client, url=f"{server.plain}/header", digest=digest(CONTENT),
                     headers={"X-Token": 'a"b\\c', "X-Empty": ""})  # fmt: skip
     assert step.result == "changed", step.error
@@ -303,7 +303,7 @@ def test_headers_and_where_they_go(server, client, light):
 """).steps["it"]
 
     step = with_header("X-Token")
-    assert step.result == "failed" and "does not belong" in step.error.message
+    assert step.result == "failed" and "must not receive the secret" in step.error.message
     assert other.asked() == ""
     assert with_header("Authorization").result == "changed"
     assert "/x" in other.asked() and "the-token" not in other.asked()
@@ -317,7 +317,7 @@ def test_own_configuration_of_curl_is_not_read(server, client):
     assert not client.exists("/tmp/pwned")
 
 
-def test_killed_download_is_made_good(server, client):
+def test_killed_download_is_repeated(server, client):
     client.write("/srv/x", "old")
     client.write("/etc/steps.yaml", f"steps:\n- http.download: {{name: /srv/x, url: '{server.plain}/stuck', "
                  f"digest: '{digest(CONTENT)}'}}\n")  # fmt: skip
@@ -330,7 +330,7 @@ def test_killed_download_is_made_good(server, client):
     assert client.read("/srv/x") == CONTENT and listed(client) == ["x"]
 
 
-def test_root_is_where_it_goes(server, client):
+def test_root_is_respected(server, client):
     client.make_image("/srv/image")
     step = download(client, options=("--root", "/srv/image"), url=f"{server.plain}/x", digest=digest(CONTENT))
     assert step.result == "changed", step.error
@@ -340,28 +340,28 @@ def test_root_is_where_it_goes(server, client):
     assert step.result == "failed" and "package curl" in step.error.message
 
 
-def test_wrong_parameters_are_told_by_a_plan(client):
+def test_invalid_parameters_are_reported_by_a_plan(client):
     good = {"url": "https://h/x", "digest": digest("")}
     for params, told in (
-        ({"url": "https://h/x"}, "needs either 'digest'"),
-        ({**good, "pin": True}, "needs either 'digest'"),
+        ({"url": "https://h/x"}, "exactly one of 'digest'"),
+        ({**good, "pin": True}, "exactly one of 'digest'"),
         ({**good, "digest": "md5:1"}, "'digest' must be"),
         ({**good, "url": "file:///etc/shadow"}, "'url' must be"),
-        ({**good, "url": "https://me:pw@h/x"}, "as 'username' and 'password'"),
-        ({**good, "username": "me"}, "belong together"),
-        ({**good, "headers": {"@/etc/shadow": "x"}}, "'headers' maps"),
-        ({**good, "max_size": 0}, "'max_size' is at least 1"),
+        ({**good, "url": "https://me:pw@h/x"}, "use 'username' and 'password' instead"),
+        ({**good, "username": "me"}, "must be set together"),
+        ({**good, "headers": {"@/etc/shadow": "x"}}, "'headers' must map"),
+        ({**good, "max_size": 0}, "'max_size' must be at least 1"),
         ({**good, "name": "/srv"}, "is a directory, not a file"),
     ):
-        step = download(client, "plan", **params)
-        assert step.result == "failed" and told in step.error.message, step.error.message
+        done = client.plan([{"name": "it", "http.download": {"name": "/srv/x", **params}}])
+        assert done.exit != 0 and told in done.errors, done
 
 
-def test_plan_does_not_mind_what_earlier_steps_bring(light):
+def test_plan_accepts_requirements_provided_by_earlier_steps(light):
     host = light()
     host.run("rm /usr/bin/curl")
     wanted = {"url": "https://h/x", "digest": digest(""), "owner": "nobody-yet", "ca": "/etc/not-yet"}
-    bring = {"name": "bring", "cmd.run": {"cmd": "true"}, "order": "first"}
+    bring = {"name": "bring", "cmd.run": {"cmd": "sh -c true"}, "order": "first"}
     it = {"name": "it", "http.download": {"name": "/srv/x", **wanted}}
     assert host.plan([bring, it]).steps["it"].error is None
     assert download(host, "plan", **wanted).result == "failed"

@@ -1,7 +1,7 @@
 """Settings of the kernel that it does not take."""
 
 
-def test_value_that_the_kernel_refuses_is_not_kept(light):
+def test_value_rejected_by_the_kernel_is_not_saved(light):
     host = light("trixie")
     done = host.apply([{"name": "set", "sysctl.present": [
         {"name": "net.ipv4.ip_forward"}, {"value": "perhaps"}]}])  # fmt: skip
@@ -9,9 +9,9 @@ def test_value_that_the_kernel_refuses_is_not_kept(light):
     assert not host.exists("/etc/sysctl.d/90-eden.conf")
 
 
-def test_a_setting_that_is_misspelled_is_told_with_its_neighbor(light):
+def test_a_misspelled_setting_gets_a_suggestion(light):
     done = light("trixie").apply([{"name": "set", "sysctl.present": [
         {"name": "vm.swapiness"}, {"value": "10"}]}])  # fmt: skip
     assert done.exit == 1
     message = done.steps["set"].error.message
-    assert "no setting 'vm.swapiness'; its neighbor is called 'swappiness'" in message
+    assert "no parameter 'vm.swapiness'; did you mean 'swappiness'" in message

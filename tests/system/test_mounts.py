@@ -20,7 +20,7 @@ def disk(light):
 
 
 @pytest.mark.parametrize("name", ["/dev/vg/lv", "UUID=12-34", "/dev/disk/by-uuid/12-34"])
-def test_device_by_another_name_stays_mounted(disk, name):
+def test_device_with_another_name_stays_mounted(disk, name):
     """Unmounting it would fail here, and elsewhere take it from under whoever uses it."""
     steps = mounted(name="/srv/data", device=name, type="ext4")
     disk.run("mount $(readlink -f /dev/vg/lv) /srv/data && touch /srv/data/x")
@@ -33,13 +33,13 @@ def test_device_by_another_name_stays_mounted(disk, name):
     assert disk.run("grep -c ' /srv/data ' /proc/self/mountinfo").out == "1"
 
 
-def test_other_device_takes_the_place(disk):
+def test_another_device_replaces_it(disk):
     disk.run("mount -t tmpfs tmpfs /srv/data")
     assert disk.apply(mounted(name="/srv/data", device="/dev/vg/lv", type="ext4")).result == "changed"
     assert disk.run("findmnt -n -o FSTYPE /srv/data").out == "ext4"
 
 
-def test_place_behind_a_link_is_mounted_once(light):
+def test_mount_point_behind_a_link_is_mounted_once(light):
     host = light("trixie")
     host.run("mkdir /srv/real && ln -s real /srv/link")
     steps = mounted(name="/srv/link/x", device="tmpfs", type="tmpfs")
@@ -51,7 +51,7 @@ def test_place_behind_a_link_is_mounted_once(light):
     assert host.run("grep /srv/real/x /proc/self/mountinfo", check=False).out == ""
 
 
-def test_file_is_bound_to_a_place_that_is_made(light):
+def test_file_is_bind_mounted_to_a_new_mount_point(light):
     host = light("trixie")
     host.run("echo x > /srv/from")
     steps = mounted(name="/srv/to", device="/srv/from", type="none", options="bind", file=True)
@@ -63,7 +63,7 @@ def test_file_is_bound_to_a_place_that_is_made(light):
 @pytest.mark.parametrize("device, type, options", [
     ("/dev/nowhere", "ext4", "defaults"), ("tmpfs", "tmpfs", "size=nowhere")
 ])
-def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light, device, type, options):
+def test_failed_mounts_are_not_saved_for_the_next_boot(light, device, type, options):
     host = light("trixie")
     before = host.read("/etc/fstab")
     done = host.apply(mounted(name="/srv/x", device=device, type=type, options=options))
@@ -72,7 +72,7 @@ def test_what_cannot_be_mounted_is_not_kept_for_the_next_boot(light, device, typ
     assert host.read("/etc/fstab") == before
 
 
-def test_swap_file_of_a_killed_run_is_made_again(light):
+def test_swap_file_of_a_killed_run_is_created_again(light):
     """Below a root: swap itself is the machine's."""
     host = light("trixie")
     host.make_image("/srv/image")
@@ -107,7 +107,7 @@ def shared(light):
     {"name": "/home/bob/data", "device": "tmpfs", "type": "tmpfs"},
     {"name": "/home/bob/new/place", "device": "tmpfs", "type": "tmpfs"},
 ])  # fmt: skip
-def test_nothing_is_mounted_by_a_path_that_another_user_can_exchange(shared, params):
+def test_nothing_is_mounted_on_a_path_that_others_can_replace(shared, params):
     """Between a look at the path and mount(8), and at every start, it could lead to /etc."""
     before = shared.run("cat /proc/self/mountinfo; cat /etc/fstab").out
     done = shared.apply(mounted(**params))
@@ -116,7 +116,7 @@ def test_nothing_is_mounted_by_a_path_that_another_user_can_exchange(shared, par
     assert shared.run("cat /proc/self/mountinfo; cat /etc/fstab").out == before
 
 
-def test_nothing_is_unmounted_by_a_path_that_another_user_can_exchange(shared):
+def test_nothing_is_unmounted_on_a_path_that_others_can_replace(shared):
     shared.run("mount -t tmpfs tmpfs /home/bob/data")
     done = shared.apply([{"name": "gone", "mount.unmounted": [{"name": "/home/bob/data"}]}])
     assert done.result == "failed" and "bob" in done.steps["gone"].error.message
@@ -131,7 +131,7 @@ def test_directories_of_other_users_are_mounted_where_root_alone_decides(shared)
     assert shared.apply(steps).result == "ok"
 
 
-def test_what_is_in_a_directory_for_everybody_must_be_of_root(shared):
+def test_entries_in_shared_directories_must_belong_to_root(shared):
     shared.run("su bob -c 'mkdir /tmp/theirs'; mkdir /tmp/ours")
     theirs = mounted(name="/tmp/theirs", device="tmpfs", type="tmpfs", persist=False)
     assert "belongs to user 'bob'" in shared.apply(theirs).steps["mount"].error.message

@@ -39,7 +39,7 @@ def test_thirty_steps_are_one_transaction_with_a_result_each(host):
 
 
 @pytest.mark.parametrize("order", ["genius", "justdoit", "ansible"])
-def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
+def test_unavailable_packages_do_not_block_the_rest(light, order):
     """Unknown names and versions, dependencies that nobody has, conflicts, a script that fails."""
     host = ready(light("bookworm", repos=True))
     steps = [
@@ -51,9 +51,9 @@ def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
     done = host.apply(steps, "--order", order)
     assert done.exit == 1
     failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
-    assert failed.pop("lab-nothing") == "no source of packages has 'lab-nothing'"
+    assert failed.pop("lab-nothing") == "no repository has 'lab-nothing'"
     assert failed.pop("no such version") == (
-        "there is no version 7.* of 'lab-config'; offered: 2.0, 1.0"
+        "no version 7.* of 'lab-config' is available; offered: 2.0, 1.0"
     )
     assert "Depends: lab-nowhere but it is not installable" in failed.pop("lab-impossible")
     assert "the moon is in the wrong phase" in failed.pop("lab-broken")
@@ -65,13 +65,13 @@ def test_what_cannot_be_had_keeps_nobody_from_the_rest(light, order):
         assert status(host, name) == "installed"
 
 
-def test_nothing_is_removed_that_nobody_asked_to_remove(host):
+def test_nothing_is_removed_without_being_asked(host):
     assert host.apply(installed("lab-greets")).result == "changed"
     steps = installed("lab-alone")
     for order in ("ansible", "genius"):
         assert host.apply(steps, "--order", order).errors == (
             "'lab-alone' could not be installed: 'lab-greets', 'lab-hello' would be removed for it; "
-            "'allow_removals: true' lets that happen"
+            "set 'allow_removals: true' to allow that"
         )
     assert status(host, "lab-greets") == status(host, "lab-hello") == "installed"
     done = host.apply(installed("lab-alone", allow_removals=True)).steps["lab-alone"]
@@ -88,7 +88,7 @@ def test_plan_names_all_that_would_be_removed(host, purge):
     assert host.apply(steps).steps["lab-hello"].changes == gone
 
 
-def test_what_is_not_needed_any_more_is_in_nobodys_way(host):
+def test_unneeded_packages_do_not_interfere(host):
     """apt may be set up to remove that whenever it installs something."""
     host.write("/etc/apt/apt.conf.d/50remove", 'APT::Get::AutomaticRemove "true";\n')
     host.run("apt-get -qq -y install lab-hello && apt-mark auto lab-hello")
@@ -99,10 +99,10 @@ def test_misspelled_name_is_answered_with_the_right_one(host):
     planned = host.plan(installed("lab-helo")).steps["lab-helo"]
     assert "did you mean 'lab-hello'?" in planned.error.message
     error = host.apply(installed("lab-helo")).steps["lab-helo"].error.message
-    assert error == "no source of packages has 'lab-helo'; did you mean 'lab-hello'?"
+    assert error == "no repository has 'lab-helo'; did you mean 'lab-hello'?"
 
 
-def test_without_the_rights_it_says_so_at_once(light):
+def test_missing_privileges_are_reported_at_once(light):
     host = ready(light("bookworm", repos=True))
     path = host.put_site(installed("lab-hello"))
     done = host.run(["setpriv", "--reuid=1000", "--clear-groups", "eden", "apply", path, "-o",
@@ -112,7 +112,7 @@ def test_without_the_rights_it_says_so_at_once(light):
     assert "Permission denied" in failed["error"]["message"]
 
 
-def test_one_at_a_time_and_all_at_once_end_alike(light):
+def test_sequential_and_batched_installs_give_the_same_result(light):
     ends = []
     for order in ("ansible", "justdoit", "genius"):
         host = ready(light("bookworm", repos=True))
@@ -140,11 +140,11 @@ def test_version_is_chosen(light, wish, got):
     assert host.apply(steps).result == "ok"
 
 
-def test_older_version_comes_only_when_it_may(host):
+def test_downgrade_requires_permission(host):
     assert host.apply(installed("lab-hello")).result == "changed"
     done = host.apply(installed("lab-hello", version="1.0"))
-    assert done.errors == ("'lab-hello' is there in version 2.0, newer than 1.0; "
-                           "'allow_downgrade: true' lets it go back")  # fmt: skip
+    assert done.errors == ("'lab-hello' is installed in version 2.0, newer than 1.0; "
+                           "set 'allow_downgrade: true' to allow a downgrade")  # fmt: skip
     steps = installed("lab-hello", version="1.*", allow_downgrade=True)
     assert host.apply(steps).steps["lab-hello"].changes == {
         "lab-hello": {"old": "2.0", "new": "1.1"}
@@ -154,7 +154,7 @@ def test_older_version_comes_only_when_it_may(host):
     }
 
 
-def test_held_package_is_not_changed_until_it_is_let_go(host):
+def test_held_package_is_unchanged_until_released(host):
     assert host.apply(installed("lab-hello", version="1.0")).result == "changed"
     assert host.apply([step("held", "lab-hello")]).result == "changed"
     assert "'lab-hello' is held at version 1.0" in host.apply([step("latest", "lab-hello")]).errors
@@ -165,7 +165,7 @@ def test_held_package_is_not_changed_until_it_is_let_go(host):
     assert host.apply(letting_go).result == "changed"
 
 
-def test_everything_is_brought_up_to_date_and_a_macro_knows(host):
+def test_everything_is_upgraded_and_a_macro_sees_it(host):
     assert host.apply(installed("lab-hello", "lab-config", version="1.0")).result == "changed"
     site = """
 - name: tell
@@ -202,7 +202,7 @@ def test_requisites_find_packages_by_each_name(light):
     assert version(host, "lab-hello") == "1.1"
 
 
-def test_what_came_along_is_kept_once_somebody_wants_it(host):
+def test_automatically_installed_package_becomes_manual(host):
     host.run("apt-get -qq -y install lab-greets")
     assert "lab-hello" in host.run("apt-mark showauto").stdout
     planned = host.plan(installed("lab-hello")).steps["lab-hello"]
@@ -226,13 +226,13 @@ def test_changed_configuration_file_is_a_matter_of_policy(host, policy, stays):
     assert version(host, "lab-config") == "2.0"
 
 
-def test_debconf_does_not_ask(host):
+def test_debconf_does_not_prompt(host):
     done = host.apply(installed("lab-asks"), timeout=60)
     assert done.result == "changed"
     assert host.read("/etc/lab-asks.answer") == "blue\n"
 
 
-def test_failed_script_is_quoted_and_its_package_comes_once_it_works(host):
+def test_failed_script_is_quoted_and_its_package_is_installed_once_it_works(host):
     done = host.apply(installed("lab-broken"))
     failed = done.steps["lab-broken"]
     assert failed.error.message.endswith("lab-broken: the moon is in the wrong phase")
@@ -272,7 +272,7 @@ def source(name, server, folder, **params):
 
 
 @pytest.mark.parametrize("order", ["genius", "justdoit", "ansible"])
-def test_index_is_refreshed_once_however_many_ask(light, server, order):
+def test_index_is_refreshed_once_for_all_steps(light, server, order):
     host = light("bookworm")
     steps = [source("lab", server, "apt", trusted=True),
              *installed(*MANY[:10], "lab-hello", refresh=True)]  # fmt: skip
@@ -285,7 +285,7 @@ def test_index_is_refreshed_once_however_many_ask(light, server, order):
     assert refreshes(server) == 1
 
 
-def test_new_source_is_read_by_who_comes_after_it(light, server):
+def test_new_source_is_used_by_later_steps(light, server):
     host = light("bookworm")
     steps = [
         source("lab", server, "apt", trusted=True),
@@ -314,7 +314,7 @@ KEY = f"{repos.PLACE}/keys"
 
 @pytest.mark.parametrize("by", ["key", "key_file", "key_path"])
 @pytest.mark.parametrize("form", ["deb822", "oneline"])
-def test_signed_source_works_with_its_key_however_it_is_given(light, server, by, form):
+def test_signed_source_works_with_its_key_in_every_form(light, server, by, form):
     host = light("bookworm")
     armored = server.read(f"{KEY}/lab.asc")
     host.write("/srv/lab.asc", armored)
@@ -333,7 +333,7 @@ def test_signed_source_works_with_its_key_however_it_is_given(light, server, by,
 # --- Broken repositories -------------------------------------------------------------------------
 
 
-def test_wrong_signature_is_told_and_others_go_on(light, server):
+def test_wrong_signature_is_reported_and_others_continue(light, server):
     """A source that is signed by somebody else is not used; what is known already is."""
     host = light("bookworm")
     host.write("/srv/other.asc", server.read(f"{KEY}/other.asc"))
@@ -342,10 +342,10 @@ def test_wrong_signature_is_told_and_others_go_on(light, server):
     bad = source("bad", server, "apt-signed", key_path="/srv/other.asc")
     done = host.apply([bad, *installed("lab-config"), step("installed", "lab-asks", refresh=True)])
     assert done.steps["lab-config"].result == "changed"
-    assert "with an old index" in done.steps["lab-config"].reason
+    assert "using an outdated index" in done.steps["lab-config"].reason
     error = done.steps["lab-asks"].error.message
     assert "cannot refresh the package index" in error and "not signed" in error
-    assert re.search("the key [0-9A-F]{16} signs a source that does not have it", error)
+    assert re.search("the key [0-9A-F]{16}, which is not installed", error)
     # Put right, all of it works.
     host.write("/srv/other.asc", server.read(f"{KEY}/lab.asc"))
     assert host.apply([bad, step("installed", "lab-asks", refresh=True)]).result == "changed"
@@ -362,7 +362,7 @@ def test_wrong_signature_is_told_and_others_go_on(light, server):
     ],
     ids=["no-packages", "no-release", "wrong-packages", "no-deb", "wrong-deb"],
 )
-def test_broken_repository_is_told_and_the_next_run_recovers(light, server, breakage, told):
+def test_broken_repository_is_reported_and_the_next_run_recovers(light, server, breakage, told):
     folder = f"{repos.PLACE}/apt-signed"
     server.run(f"cp -a {folder} {folder}.whole; cd {folder}; {breakage}")
     host = light("bookworm")
@@ -379,14 +379,14 @@ def test_broken_repository_is_told_and_the_next_run_recovers(light, server, brea
     assert status(host, "lab-hello") == "installed"
 
 
-def test_unreachable_server_is_told(light):
+def test_unreachable_server_is_reported(light):
     host = light("bookworm")
     steps = [{"name": "far", "pkgrepo.managed": {
         "name": "far", "uris": "http://10.99.250.1/x", "suites": "./", "trusted": True}},
         *installed("lab-hello")]  # fmt: skip
     host.write("/etc/apt/apt.conf.d/impatient", 'Acquire::http::Timeout "1";\n')
     error = host.apply(steps).steps["lab-hello"].error.message
-    assert "no source of packages has 'lab-hello'" in error and "10.99.250.1" in error
+    assert "no repository has 'lab-hello'" in error and "10.99.250.1" in error
 
 
 def test_progress_is_one_line_each_for_many(light):

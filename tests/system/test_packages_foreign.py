@@ -56,19 +56,19 @@ def transactions(host, manager):
     return int(host.run(logs[manager]).out)
 
 
-def test_what_cannot_be_had_keeps_nobody_from_the_rest(host, manager):
+def test_unavailable_packages_do_not_block_the_rest(host, manager):
     steps = [*installed(manager, *MANY[:3], "lab-nothing", "lab-impossible", *MANY[3:6]),
              step(manager, "installed", "lab-hello", version="7")]  # fmt: skip
     done = host.apply(steps, "--order", "genius")
     failed = {step.name: step.error.message for step in done.listed if step.result == "failed"}
-    assert failed.pop("lab-nothing") == "no source of packages has 'lab-nothing'"
-    assert "there is no version 7 of 'lab-hello'; offered: 2.0-1" in failed.pop("lab-hello")
+    assert failed.pop("lab-nothing") == "no repository has 'lab-nothing'"
+    assert "no version 7 of 'lab-hello' is available; offered: 2.0-1" in failed.pop("lab-hello")
     assert "lab-nowhere" in failed.pop("lab-impossible")
     assert failed == {}
     assert all(is_there(host, manager, name) for name in MANY[:6])
 
 
-def test_packages_that_exclude_each_other_are_told(host, manager):
+def test_conflicting_packages_are_reported(host, manager):
     assert host.apply(installed(manager, "lab-hello")).result == "changed"
     error = host.apply(installed(manager, "lab-alone")).steps["lab-alone"].error.message
     assert "conflict" in error and "lab-hello" in error
@@ -77,7 +77,7 @@ def test_packages_that_exclude_each_other_are_told(host, manager):
     assert done.changes == {"lab-alone": {"new": "1.0-1"}, "lab-hello": {"old": "2.0-1"}}
 
 
-def test_failed_script_is_told_though_the_package_is_there(host, manager):
+def test_failed_script_is_reported_although_the_package_is_installed(host, manager):
     """rpm and pacman take it lightly; the step says so."""
     done = host.apply(installed(manager, "lab-broken")).steps["lab-broken"]
     assert done.result == "changed"
@@ -85,7 +85,7 @@ def test_failed_script_is_told_though_the_package_is_there(host, manager):
     assert "the moon is in the wrong phase" in done.reason
 
 
-def test_somebody_elses_lock_is_waited_for_and_named(host, manager):
+def test_foreign_lock_is_waited_for_and_named(host, manager):
     install = {"dnf": "dnf -y install lab-slow", "zypper": "zypper -n install lab-slow",
                "pacman": "pacman --noconfirm -S lab-slow"}[manager]  # fmt: skip
     by_hand = host.popen(f"exec {install}")
@@ -99,7 +99,7 @@ def test_somebody_elses_lock_is_waited_for_and_named(host, manager):
     assert by_hand.wait() == 0
 
 
-def test_killed_package_manager_is_no_obstacle_to_the_next_run(host, manager):
+def test_killed_package_manager_does_not_block_the_next_run(host, manager):
     steps = installed(manager, "lab-hello", "lab-slow")
     running = start_apply(host, steps, "--order", "genius")
     host.wait_for("test -e /run/lab-slow-waits")
@@ -114,7 +114,7 @@ def test_killed_package_manager_is_no_obstacle_to_the_next_run(host, manager):
     assert host.apply(steps).result == "ok"
 
 
-def test_full_disk_is_told(light, manager):
+def test_full_disk_is_reported(light, manager):
     host = light("foreign", repos=True, disk="40M")
     repos.use(host, manager)
     if manager == "pacman":  # as it is set up at home
@@ -156,7 +156,7 @@ def test_key_of_a_source_is_believed_by_zypper(light, given):
 
 
 @pytest.mark.parametrize("code", [102, 103, 107])
-def test_what_zypper_has_to_tell_is_no_failure(light, code):
+def test_informational_zypper_messages_are_not_failures(light, code):
     """That the machine should be started anew, for instance: it ends with a number of its own."""
     host = light("foreign", repos=True)
     repos.use(host, "zypper")
@@ -169,7 +169,7 @@ def test_what_zypper_has_to_tell_is_no_failure(light, code):
     assert done.changes == {"lab-hello": {"old": "1.0-1", "new": "2.0-1"}}
 
 
-def test_two_that_fail_alike_keep_nobody_from_the_rest(light):
+def test_two_equal_failures_do_not_block_the_rest(light):
     """pacman does not install over files of others."""
     host = light("foreign", repos=True)
     repos.use(host, "pacman")
@@ -181,7 +181,7 @@ def test_two_that_fail_alike_keep_nobody_from_the_rest(light):
 
 
 @pytest.mark.parametrize("manager", ["dnf", "zypper"])
-def test_rpm_is_asked_once_what_stands_for_a_package(host, manager):
+def test_rpm_resolves_names_once(host, manager):
     host.write("/usr/local/sbin/rpm", "#!/bin/sh\necho \"$@\" >> /run/asked\n"
                'exec /usr/bin/rpm "$@"\n', mode=0o755)  # fmt: skip
     assert host.apply(installed(manager, *MANY[:5]), "--order", "genius").result == "changed"

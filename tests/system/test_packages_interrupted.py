@@ -37,7 +37,7 @@ def ended(running):
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_somebody_elses_lock_is_waited_for_and_named(light, lock):
+def test_foreign_lock_is_waited_for_and_named(light, lock):
     host = ready(light("bookworm", repos=True))
     holder, pid = hold(host, lock)
     running = start_apply(host, installed("lab-hello"))
@@ -55,12 +55,12 @@ def test_wait_has_a_limit(host):
                   [{**installed("lab-hello")[0], "runOptions": {"timeout": "1s"}}]):  # fmt: skip
         error = host.apply(steps).steps["lab-hello"].error.message
         assert f"(process {pid}) holds /var/lib/dpkg/lock-frontend" in error, error
-        assert "'lock_timeout' says how long to wait" in error
+        assert "'lock_timeout' sets how long to wait" in error
     let_go(holder)
     assert host.apply(installed("lab-hello")).result == "changed"
 
 
-def test_what_another_package_manager_does_is_waited_for(host):
+def test_another_package_manager_is_waited_for(host):
     """apt-get by hand, in the middle of it: the step waits, and then finds its package there."""
     by_hand = host.popen("apt-get -y install lab-slow", stdout=subprocess.DEVNULL)
     host.wait_for("test -e /run/lab-slow-waits")
@@ -80,7 +80,7 @@ def test_plan_does_not_wait(host):
     let_go(holder)
 
 
-def test_step_that_is_satisfied_needs_no_lock(host):
+def test_satisfied_step_needs_no_lock(host):
     holder, _ = hold(host)
     assert host.apply(installed("dpkg")).result == "ok"
     let_go(holder)
@@ -124,7 +124,7 @@ def test_killed_eden_and_dpkg_are_repaired_by_the_next_run(host):
     assert host.apply(steps).result == "ok"
 
 
-def test_interrupted_dpkg_is_told_and_brought_to_an_end_first(host):
+def test_interrupted_dpkg_is_reported_and_repaired_first(host):
     """Whoever comes first repairs it, also when his own package is fine."""
     host.run("apt-get -qq -y install lab-hello")
     host.run("apt-get -qq -y install lab-broken", check=False)
@@ -142,16 +142,16 @@ def test_interrupted_dpkg_is_told_and_brought_to_an_end_first(host):
     assert unfinished(host) == ""
 
 
-def test_what_cannot_be_repaired_keeps_nobody_from_working(host):
+def test_irreparable_packages_do_not_block_the_rest(host):
     host.run("apt-get -qq -y install lab-broken", check=False)
     done = host.apply(installed("dpkg", "lab-hello"))
     assert done.exit == 0, done
-    told = "dpkg left 'lab-broken' half-configured, which could not be repaired"
+    told = "dpkg left 'lab-broken' half-configured, and repairing it failed"
     assert done.steps["dpkg"].reason == told
     assert status(host, "lab-broken") == "half-configured"
 
 
-def test_upgrade_of_everything_repairs_what_was_interrupted(host):
+def test_upgrading_everything_repairs_interrupted_packages(host):
     """apt itself refuses to tell what could be newer while a dependency is not there."""
     host.run("apt-get -qq -y install lab-hello=1.0")
     host.run("cd /tmp && apt-get -qq download lab-greets && dpkg --unpack lab-greets_*.deb")
@@ -182,7 +182,7 @@ def test_half_removed_package_is_removed(host):
 
 
 @pytest.mark.parametrize("root", ["bookworm", "trixie"])
-def test_full_disk_is_told_and_the_next_run_recovers(light, root):
+def test_full_disk_is_reported_and_the_next_run_recovers(light, root):
     host = ready(light(root, repos=True, disk="40M"))
     steps = installed("lab-large", "lab-hello")
     done = host.apply(steps, "--order", "genius")
@@ -195,7 +195,7 @@ def test_full_disk_is_told_and_the_next_run_recovers(light, root):
     assert unfinished(host) == ""
 
 
-def test_common_cause_is_not_tried_for_everybody(light):
+def test_common_cause_is_not_retried_for_each_package(light):
     """Ten that all fail for one reason: a few tries tell as much as ten."""
     host = ready(light("bookworm", repos=True))
     host.run("dpkg-divert --local --rename --add /usr/bin/dpkg-deb")
@@ -211,7 +211,7 @@ def test_common_cause_is_not_tried_for_everybody(light):
 # --- Stopping ------------------------------------------------------------------------------------
 
 
-def test_interrupt_lets_the_transaction_end(host):
+def test_interrupt_lets_the_transaction_finish(host):
     """Ctrl-C once: what runs is finished, what has not begun does not begin."""
     steps = [*installed("lab-slow"), *installed("lab-hello")]
     running = start_apply(host, steps)

@@ -1,7 +1,7 @@
 """Users and groups while others change them too."""
 
 
-def test_group_that_somebody_adds_meanwhile_stays(light):
+def test_group_added_meanwhile_stays(light):
     """As the script of a package would, between the look and the change."""
     host = light("trixie")
     host.run("useradd web; groupadd one; groupadd two; mv /usr/sbin/usermod /usr/sbin/usermod.real")
@@ -12,7 +12,7 @@ def test_group_that_somebody_adds_meanwhile_stays(light):
     assert set(host.run("id -nG web").out.split()) == {"web", "one", "two"}
 
 
-def test_user_who_shall_leave_other_groups_does(light):
+def test_user_is_removed_from_other_groups(light):
     host = light("bookworm")
     host.run("useradd web; groupadd one; groupadd two; gpasswd -a web two")
     steps = [{"name": "user", "user.present": [

@@ -29,49 +29,49 @@ def archive(path):
 OBSTACLES = {
     "owner of a file": (
         step("it", "file.managed", name="/srv/f", content="x", owner="app"),
-        "owner", "there is no user 'app'", USER),
+        "owner", "user 'app' not found", USER),
     "group of a file": (
         step("it", "file.managed", name="/srv/f", content="x", group="app"),
-        "group", "there is no group 'app'", GROUP),
+        "group", "group 'app' not found", GROUP),
     "owner of a directory": (
         step("it", "file.directory", name="/srv/d", owner="app"),
-        "owner", "there is no user 'app'", USER),
+        "owner", "user 'app' not found", USER),
     "owner that a command creates": (
         step("it", "file.managed", name="/srv/f", content="x", owner="app"),
-        "owner", "there is no user 'app'", command("useradd app")),
+        "owner", "user 'app' not found", command("useradd app")),
     "group of a user": (
         step("it", "user.present", name="web", group="app"),
-        "group", "there is no group 'app'", GROUP),
+        "group", "group 'app' not found", GROUP),
     "further groups of a user": (
         step("it", "user.present", name="web", groups=["app"]),
-        "groups", "there is no group 'app'", GROUP),
+        "groups", "group 'app' not found", GROUP),
     "shell of a user": (
         step("it", "user.present", name="web", shell="/opt/sh"),
-        "shell", "there is no shell '/opt/sh'",
+        "shell", "shell '/opt/sh' not found",
         step("maker", "file.copy", name="/opt/sh", source="/bin/dash")),
     "members of a group": (
         step("it", "group.present", name="web", members=["app"]),
-        "members", "there is no user 'app'", USER),
+        "members", "user 'app' not found", USER),
     "user of a cron job": (
         step("it", "cron.present", name="job", cmd="true", user="app"),
-        "user", "there is no user 'app'", USER),
+        "user", "user 'app' not found", USER),
     "user of an authorized key": (
         step("it", "ssh.authorized_key", key=KEY, user="app"),
-        "user", "there is no user 'app'", USER),
+        "user", "user 'app' not found", USER),
     "user of a command": (
         step("it", "cmd.run", cmd="true", user="app"),
-        "user", "there is no user 'app'", USER),
+        "user", "user 'app' not found", USER),
     "directory of a command": (
         step("it", "cmd.run", cmd="true", cwd="/srv/d"),
-        "cwd", "there is no directory '/srv/d'",
+        "cwd", "directory '/srv/d' does not exist",
         step("maker", "file.directory", name="/srv/d")),
     "program of a command": (
         step("it", "cmd.run", cmd="/opt/tool --all"),
-        "cmd", "there is no program '/opt/tool'",
+        "cmd", "program '/opt/tool' not found",
         step("maker", "file.managed", name="/opt/tool", content="#!/bin/sh\n", mode="0755")),
     "program of a list of words": (
         step("it", "cmd.run", cmd=["/opt/tool", "--all"]),
-        "cmd", "there is no program '/opt/tool'",
+        "cmd", "program '/opt/tool' not found",
         command("printf '#!/bin/sh\\n' > /opt/tool; chmod 755 /opt/tool")),
     "program that is not executable": (
         step("it", "cmd.run", cmd=["/etc/issue"]),
@@ -79,16 +79,16 @@ OBSTACLES = {
         command("printf '#!/bin/sh\\n' > /etc/issue; chmod 755 /etc/issue")),
     "program of PATH": (
         step("it", "cmd.run", cmd=["nosuchtool", "--all"]),
-        "cmd", "there is no program 'nosuchtool' in PATH",
+        "cmd", "program 'nosuchtool' not found in PATH",
         step("maker", "file.managed", name="/usr/local/bin/nosuchtool", content="#!/bin/sh\n",
              mode="0755")),
     "shell of a command": (
         step("it", "cmd.run", cmd="true", shell="/opt/sh"),
-        "shell", "there is no program '/opt/sh'",
+        "shell", "program '/opt/sh' not found",
         step("maker", "file.copy", name="/opt/sh", source="/bin/dash")),
     "file to copy": (
         step("it", "file.copy", name="/srv/f", source="/srv/g"),
-        "source", "there is no file '/srv/g' on the machine",
+        "source", "no file '/srv/g' on the machine",
         step("maker", "file.managed", name="/srv/g", content="x")),
     "file to edit": (
         step("it", "file.line", name="/srv/f", line="x", create=False),
@@ -96,7 +96,7 @@ OBSTACLES = {
         command("touch /srv/f")),
     "directory above a file": (
         step("it", "file.managed", name="/srv/d/f", content="x", parents=False),
-        "name", "there is no directory '/srv/d'",
+        "name", "directory '/srv/d' does not exist",
         step("maker", "file.directory", name="/srv/d")),
     "archive": (
         step("it", "archive.extracted", name="/srv/d", source="/srv/a.tar"),
@@ -108,21 +108,29 @@ OBSTACLES = {
     "device to mount": (
         step("it", "mount.mounted", name="/mnt/d", device="/srv/disk", type="none", options="bind",
              persist=False),
-        "device", "there is no device '/srv/disk'",
+        "device", "device '/srv/disk' not found",
         step("maker", "file.directory", name="/srv/disk")),
     "disk to mount": (
         step("it", "mount.mounted", name="/mnt/d", device="/dev/nonesuch", type="ext4"),
-        "device", "there is no device '/dev/nonesuch'", None),
+        "device", "device '/dev/nonesuch' not found", None),
     "file system to mount": (
         step("it", "mount.mounted", name="/mnt/d", device="UUID=0c1d0000-0000-4000-8000-000000000000",
              type="ext4"),
         "device", "UUID=0c1d0000-0000-4000-8000-000000000000", None),
+    "type of a file system": (
+        step("it", "mount.mounted", name="/mnt/d", device="tmpfs", type="tmpsf", persist=False),
+        "type", "no file system type 'tmpsf'", None),
+    "type of a file system of user space": (
+        step("it", "mount.mounted", name="/mnt/d", device="host:/x", type="labfs", persist=False),
+        "type", "no program 'mount.labfs'",
+        step("maker", "file.managed", name="/sbin/mount.labfs", mode="0755",
+             content="#!/bin/sh\nexec mount -t tmpfs tmpfs \"$2\"\n")),
     "setting of the kernel": (
         step("it", "sysctl.present", name="net.ipv4.no_such_key", value="1"),
-        "name", "no setting 'net.ipv4.no_such_key'", None),
+        "name", "no parameter 'net.ipv4.no_such_key'", None),
     "setting of the kernel that is read-only": (
         step("it", "sysctl.present", name="kernel.osrelease", value="1"),
-        "name", "the setting 'kernel.osrelease' is read-only", None),
+        "name", "the parameter 'kernel.osrelease' is read-only", None),
     "number of another user": (
         step("it", "user.present", name="web", uid=1),
         "uid", "uid 1 already belongs to user 'daemon'",
@@ -144,10 +152,10 @@ OBSTACLES = {
         "repo", "127.0.0.1", None),
     "package": (
         step("it", "pkg.installed", name="lab-nothing"),
-        "name", "no source of packages has 'lab-nothing'", None),
+        "name", "no repository has 'lab-nothing'", None),
     "version of a package": (
         step("it", "pkg.installed", name="lab-hello", version="9.*"),
-        "name", "there is no version 9.* of 'lab-hello'", None),
+        "name", "no version 9.* of 'lab-hello' is available", None),
     "package that another is in the way of": (
         step("it", "pkg.installed", name="lab-alone"),
         "name", "'lab-hello' would be removed for it",
@@ -159,6 +167,9 @@ OBSTACLES = {
         step("it", "pkg.held", name="lab-greets"),
         "name", "'lab-greets' is not installed",
         step("maker", "pkg.installed", name="lab-greets")),
+    "essential package": (
+        step("it", "pkg.removed", name="hostname"),
+        "name", "essential packages would be removed: 'hostname'", None),
     "program of a guard": (
         step("it", "cmd.run", cmd="true", onlyif="lab-greets"),
         "onlyif", "onlyif",
@@ -181,7 +192,7 @@ def prepare(host):
 
 
 @pytest.mark.parametrize("name", OBSTACLES)
-def test_a_plan_that_cannot_hold_says_so(still, name):
+def test_a_plan_that_cannot_succeed_fails(still, name):
     it, param, message, _ = OBSTACLES[name]
     done = still.plan([it])
     assert done.exit == 1, done
@@ -196,7 +207,7 @@ def test_a_plan_that_cannot_hold_says_so(still, name):
 
 
 @pytest.mark.parametrize("name", [name for name in OBSTACLES if OBSTACLES[name][3] is not None])
-def test_an_obstacle_that_an_earlier_step_removes_is_none(still, light, name):
+def test_an_obstacle_removed_by_an_earlier_step_does_not_count(still, light, name):
     it, _, _, maker = OBSTACLES[name]
     done = still.plan([maker, it])
     assert done.exit == 0, done
@@ -211,13 +222,140 @@ def test_an_obstacle_that_an_earlier_step_removes_is_none(still, light, name):
     assert done.steps["it"].result == "changed"
 
 
-def test_what_a_later_step_brings_helps_nobody(still):
+def package(name):
+    return step("maker", "pkg.installed", name=name)
+
+
+FILE = step("maker", "file.managed", name="/srv/made", content="x")
+
+# An earlier step that changes something, but cannot provide what the later one lacks.
+HOPELESS = {
+    "echo, a setting": (command("echo net.ipv4.no_such_key"), "setting of the kernel"),
+    "echo, a time zone": (command("echo Mars/Base"), "time zone"),
+    "echo, a type of file systems": (command("echo tmpsf"), "type of a file system"),
+    "echo, a user": (command("echo useradd app"), "owner of a file"),
+    "a quoted command, a user": (command("echo 'x; useradd app' \"&& useradd app\""), "owner of a file"),
+    "words, a user": (command(["echo", "useradd", "app"]), "owner of a file"),
+    "output that is dropped, a file": (command("echo x >/dev/null 2>&1"), "file to copy"),
+    "a test, a program": (command("test -e /x || echo no"), "program of PATH"),
+    "sleep and grep, a package": (command("sleep 0 && grep -c x /etc/hosts"), "package"),
+    "a comment, a user": (command("true # useradd app"), "owner of a file"),
+    "mkdir, a user": (command("mkdir -p /srv/x"), "owner of a file"),
+    "touch, a setting": (command("touch /srv/x"), "setting of the kernel"),
+    "cp, a module": (command("cp /etc/hostname /srv/x"), "module of the kernel"),
+    "a redirection, a group": (command("date > /srv/x"), "group of a user"),
+    "useradd, a setting": (command("useradd web"), "setting of the kernel"),
+    "useradd, a type of file systems": (command("useradd web"), "type of a file system"),
+    "modprobe, a user": (command("/sbin/modprobe x"), "owner of a file"),
+    "modprobe, a time zone": (command("modprobe x"), "time zone"),
+    "sysctl, a setting": (command("sysctl -w net.ipv4.no_such_key=1"), "setting of the kernel"),
+    "a package, a setting": (package("lab-greets"), "setting of the kernel"),
+    "a package, a time zone": (package("lab-greets"), "time zone"),
+    "a package, a disk": (package("lab-greets"), "disk to mount"),
+    "a command, an essential package": (command("useradd web"), "essential package"),
+    "a file, a type of file systems": (FILE, "type of a file system"),
+    "a file, a user": (FILE, "owner of a file"),
+    "a user, a setting": (USER, "setting of the kernel"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOPELESS)
+def test_a_step_that_cannot_provide_it_is_no_excuse(still, name):
+    maker, obstacle = HOPELESS[name]
+    it, _, message, _ = OBSTACLES[obstacle]
+    done = still.plan([maker, it])
+    assert done.steps["maker"].result == "changed", done
+    told = done.steps["it"]
+    assert told.result == "failed", told
+    assert message in told.error.message
+    assert done.exit == 1
+
+
+@pytest.mark.parametrize("path", ["/home/app/f", "/root/f", "/tmp/f", "/mnt/f", "/usr/local/lib/f"])
+def test_packages_do_not_provide_files_outside_their_directories(still, path):
+    it = step("it", "file.copy", name="/srv/f", source=path)
+    told = still.plan([package("lab-greets"), it]).steps["it"]
+    assert told.result == "failed" and f"no file '{path}'" in told.error.message
+
+
+# The same, but the earlier step may well provide it.
+HOPEFUL = {
+    "modprobe, a setting": (command("modprobe x"), "setting of the kernel"),
+    "modprobe, a type of file systems": (command("modprobe x"), "type of a file system"),
+    "a script, a setting": (step("maker", "cmd.script", content="true"), "setting of the kernel"),
+    "a script, a user": (command("sh /opt/setup"), "owner of a file"),
+    "another program, a setting": (command("ip link add x type dummy"), "setting of the kernel"),
+    "another shell, a user": (step("maker", "cmd.run", cmd="true", shell="/bin/perl"), "owner of a file"),
+    "an assignment, a user": (command("A=b useradd app"), "owner of a file"),
+    "behind echo, a user": (command("echo app; useradd app"), "owner of a file"),
+    "and echo, a user": (command("echo app && useradd app"), "owner of a file"),
+    "a pipe, a user": (command("echo app | xargs useradd"), "owner of a file"),
+    "a second line, a user": (command("echo app\nuseradd app"), "owner of a file"),
+    "backquotes, a user": (command("echo `useradd app`"), "owner of a file"),
+    "a substitution, a user": (command("echo \"$(useradd app)\""), "owner of a file"),
+    "a condition, a user": (command("if true; then useradd app; fi"), "owner of a file"),
+    "a variable, a user": (command("T=useradd; $T app"), "owner of a file"),
+    "a line in passwd, a user": (command("echo app:x:7:7:::/ >> /etc/passwd"), "owner of a file"),
+    "words, a user": (command(["useradd", "app"]), "owner of a file"),
+    "a redirection, a file": (command("date 2>/dev/null >/srv/g"), "file to copy"),
+    "tar, an archive": (command("tar -cf /srv/a.tar /etc/hostname"), "archive"),
+    "cp, a time zone": (command("cp -r /srv/zones/. /usr/share/zoneinfo"), "time zone"),
+    "an archive, a time zone": (command("unzip -d / /srv/zones.zip"), "time zone"),
+    "a package of zones, a time zone": (command("apt-get install tzdata"), "time zone"),
+    "a package, a user": (package("lab-greets"), "owner of a file"),
+    "a package, a group": (package("lab-greets"), "group of a file"),
+    "a package, a program": (package("lab-greets"), "program of PATH"),
+    "a package, a type of file systems": (package("lab-greets"), "type of a file system"),
+    "a package, a module": (package("lab-greets"), "module of the kernel"),
+    "mknod, a disk": (command("mknod /dev/nonesuch b 7 9"), "disk to mount"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOPEFUL)
+def test_a_step_that_may_provide_it_is_named(still, name):
+    maker, obstacle = HOPEFUL[name]
+    it = OBSTACLES[obstacle][0]
+    done = still.plan([maker, it])
+    told = done.steps["it"]
+    assert told.result in ("changed", "unknown"), told
+    assert "may be provided by step" in told.reason and "#maker'" in told.reason, told
+    assert done.exit == 0
+
+
+# A file where a later step needs a directory. The path is known late, so that only the plan can tell.
+BELOW = {
+    "a file": step("it", "file.managed", name="/srv/made/f", content="x"),
+    "a directory": step("it", "file.directory", name="/srv/made/d"),
+    "a link": step("it", "file.symlink", name="/srv/made/l", target="/etc/hostname"),
+    "a copy": step("it", "file.copy", name="/srv/made/f", source="/etc/hostname"),
+    "a line": step("it", "file.line", name="/srv/made/f", line="x", create=True),
+    "an option": step("it", "ini.option", name="/srv/made/f", option="o", value="x", create=True),
+    "a value": step("it", "json.value", name="/srv/made/f", path="a", value=1, create=True),
+    "a mount": step("it", "mount.mounted", name="/srv/made/m", device="tmpfs", type="tmpfs", persist=False),
+    "a clone": step("it", "git.cloned", name="/srv/made/c", repo="/srv/repository"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BELOW)
+def test_nothing_fits_below_a_path_that_becomes_a_file(still, name):
+    if not still.exists("/srv/repository"):
+        still.run("git init -q -b main /srv/repository && cd /srv/repository && git -c user.name=a "
+                  "-c user.email=a@example.com commit -q --allow-empty -m one")  # fmt: skip
+    maker = step("maker", "file.managed", name="/srv/made", content="x")
+    done = still.plan([maker, BELOW[name] | {"conditions": {"when": {"condition": "1 == 1"}}}])
+    told = done.steps["it"]
+    assert told.result == "failed", told
+    assert "path '/srv/made' is required as a directory" in told.error.message
+    assert done.exit == 1
+
+
+def test_a_later_step_does_not_help(still):
     it, _, message, _ = OBSTACLES["file to edit"]
     done = still.plan([it, command("touch /srv/f")])
     assert message in done.steps["it"].error.message
 
 
-def test_what_a_step_without_changes_could_bring_helps_nobody(still):
+def test_a_step_without_changes_does_not_help(still):
     it, _, message, _ = OBSTACLES["owner of a file"]
     kept = step("maker", "cmd.run", cmd="useradd app", creates="/etc/passwd")
     done = still.plan([kept, it])
@@ -225,7 +363,7 @@ def test_what_a_step_without_changes_could_bring_helps_nobody(still):
     assert message in done.steps["it"].error.message
 
 
-def test_a_source_that_is_added_may_have_the_package(still):
+def test_an_added_source_may_have_the_package(still):
     repo = step("maker", "pkgrepo.managed", name="more", uris=["file:/srv/more"], suites=["./"],
                 trusted=True)  # fmt: skip
     it = OBSTACLES["package"][0]
@@ -241,7 +379,7 @@ def test_a_step_that_reads_the_index_first_cannot_be_judged_by_the_old_one(still
     assert done.steps["it"].result == "unknown"
 
 
-def test_a_module_of_the_kernel_may_bring_a_setting(still):
+def test_a_kernel_module_may_provide_a_setting(still):
     it = OBSTACLES["setting of the kernel"][0]
     told = still.plan([command("modprobe x"), it]).steps["it"]
     assert told.result == "changed"
@@ -257,7 +395,7 @@ def test_the_last_step_that_brings_it_for_certain_is_named(still):
 
 
 @pytest.mark.parametrize("order", ["justdoit", "genius"])
-def test_every_order_knows_what_comes_before(still, order):
+def test_every_order_knows_the_earlier_steps(still, order):
     it = OBSTACLES["owner of a file"][0]
     done = still.plan([it, USER], "--order", order)
     assert done.exit == 0, done
@@ -267,7 +405,7 @@ def test_every_order_knows_what_comes_before(still, order):
 def test_a_unit_that_is_not_there_fails_a_plan(server):
     it = step("it", "service.ensure", name="no-such-thing", state="started")
     done = server.plan([it])
-    assert done.exit == 1 and "no unit 'no-such-thing.service'" in done.steps["it"].error.message
+    assert done.exit == 1 and "unit 'no-such-thing.service' not found" in done.steps["it"].error.message
     unit = step("maker", "file.managed", name="/etc/systemd/system/no-such-thing.service",
                 content="[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/true\n")  # fmt: skip
     told = server.plan([unit, it]).steps["it"]

@@ -101,7 +101,7 @@ JOINED = ("inside", "odd", "upper", "reversed", "hashed", "base64", "url", "json
           "macro", "marked", "file", "later", "private")  # fmt: skip
 
 
-def test_no_playbook_and_no_manifest_shows_a_secret(light):
+def test_playbooks_and_manifests_show_no_secret(light):
     forms = " ".join(FORMS[form].replace("\n", " ") for form in JOINED)
     tools = json.loads(json.dumps(TOOLS).replace("ALL", json.dumps(forms)[1:-1]))
     site = Site(light("machine"), tools, FORMS["inside"])
@@ -119,7 +119,7 @@ def test_no_playbook_and_no_manifest_shows_a_secret(light):
         assert SECRET in site.host.read(path)
 
 
-def test_no_step_of_a_package_shows_a_secret(light):
+def test_package_steps_show_no_secret(light):
     host = light("bookworm", repos=True)
     repos.use(host, "apt")
     host.run("apt-get -qqy install lab-hello")
@@ -139,7 +139,7 @@ def test_no_step_of_a_package_shows_a_secret(light):
     assert sum(step["result"] == "failed" for step in found.values()) >= len(PACKAGES)
 
 
-def test_no_parameter_of_any_action_shows_a_secret_on_a_machine(light):
+def test_no_action_parameter_shows_a_secret_on_a_machine(light):
     host = light("bookworm", repos=True)
     repos.use(host, "apt")
     steps = every_parameter(lambda *args, input=None: host.eden(*args, input=input))
@@ -157,7 +157,7 @@ exec /usr/bin/systemctl "$@"
 """
 
 
-def test_a_machine_that_cannot_be_restarted_shows_no_secret(systemd):
+def test_a_failed_reboot_shows_no_secret(systemd):
     host = systemd()
     host.write("/usr/local/sbin/systemctl", SYSTEMCTL, mode=0o755)
     host.write("/etc/eden/vars.d/x.yaml", VARS)

@@ -105,7 +105,7 @@ def test_stopped_service_is_not_started_by_a_change(server):
     assert log(server, name) == [] and log(server, quiet) == []
 
 
-def test_running_service_restarts_also_where_its_state_is_not_asked_for(server):
+def test_running_service_restarts_even_if_its_state_is_not_managed(server):
     name = fresh()
     put(server, name, counted(name))
     server.run(["systemctl", "start", name])
@@ -113,7 +113,7 @@ def test_running_service_restarts_also_where_its_state_is_not_asked_for(server):
     assert log(server, name) == ["start", "start"]
 
 
-def test_unit_file_changed_by_others_is_read_before_the_restart(server):
+def test_unit_file_changed_by_others_is_loaded_before_the_restart(server):
     """file.managed does not tell systemd; the reaction sees that it has to."""
     name = fresh()
     path = f"/etc/systemd/system/{name}.service"
@@ -133,7 +133,7 @@ def failing_in_between(name, version, fails):
     ]
 
 
-def test_restart_that_is_owed_comes_with_the_next_run(server):
+def test_owed_restart_happens_in_the_next_run(server):
     name = fresh()
     put(server, name, counted(name))
     server.run(["systemctl", "start", name])
@@ -148,7 +148,7 @@ def test_restart_that_is_owed_comes_with_the_next_run(server):
     assert done.result == "ok" and log(server, name) == ["start", "start"]
 
 
-def test_owed_restart_ends_when_somebody_else_restarted_the_unit(server):
+def test_owed_restart_ends_if_the_unit_was_restarted(server):
     name = fresh()
     put(server, name, counted(name))
     server.run(["systemctl", "start", name])
@@ -159,13 +159,13 @@ def test_owed_restart_ends_when_somebody_else_restarted_the_unit(server):
     assert planned.steps[name].result == "ok" and planned.owed == []
     done = server.apply(failing_in_between(name, "a", False))
     assert done.result == "ok" and done.owed == []
-    assert f"'{name}.service' was restarted since" in done.stderr
+    assert f"'{name}.service' has been restarted since" in done.stderr
     assert log(server, name) == ["start", "start"]
     done = server.apply(failing_in_between(name, "a", False))
     assert "restarted since" not in done.stderr
 
 
-def test_owed_restart_stands_when_the_unit_was_started_before_the_change(server):
+def test_owed_restart_remains_if_the_unit_was_started_before_the_change(server):
     name = fresh()
     put(server, name, counted(name))
     server.run(["systemctl", "start", name])
@@ -195,6 +195,6 @@ def test_restart_that_fails_fails_the_step_and_stays_owed(server):
     done = server.apply(steps)
     step = done.steps[name]
     assert step.result == "failed" and step.state == "failed"
-    assert "did not restart: it ended with exit code 5" in step.error.message
+    assert "did not restart: it exited with code 5" in step.error.message
     assert "bad setting" in step.error.message
     assert len(done.owed) == 1

@@ -11,7 +11,7 @@ def loaded_command(host, name):
     return show(host, name, "ExecStart")
 
 
-def test_unit_is_loaded_as_soon_as_it_is_written(server):
+def test_unit_is_loaded_when_written(server):
     name = fresh()
     assert server.apply([unit(name, text("/usr/bin/sleep 1000"))]).result == "changed"
     assert "sleep 1000" in loaded_command(server, name)
@@ -21,7 +21,7 @@ def test_unit_is_loaded_as_soon_as_it_is_written(server):
     assert server.apply([unit(name, text("/usr/bin/sleep 2000"))]).result == "ok"
 
 
-def test_drop_in_changes_a_part_and_goes_away_again(server):
+def test_drop_in_changes_a_part_and_is_removed_again(server):
     name = fresh()
     usual = server.run("ps -o ni= -p 1").out.strip()  # not 0 under 'nice make test'
     server.write(f"/usr/lib/systemd/system/{name}.service", text())
@@ -39,7 +39,7 @@ def test_drop_in_changes_a_part_and_goes_away_again(server):
     assert server.apply([gone]).result == "ok"
 
 
-def test_absent_unit_is_stopped_before_and_gone_after(server):
+def test_absent_unit_is_stopped_before_it_is_removed(server):
     name = fresh()
     server.apply([unit(name, text()), ensure(name, state="started", enabled=True)])
     steps = [
@@ -52,7 +52,7 @@ def test_absent_unit_is_stopped_before_and_gone_after(server):
     assert server.apply(steps).result == "ok"
 
 
-def test_plan_that_looks_twice_still_sees_what_goes(server):
+def test_plan_that_checks_twice_still_sees_removals(server):
     """For 'prereq' a plan asks once what would change, and then again in its turn."""
     name = fresh()
     put(server, name, text())
@@ -64,7 +64,7 @@ def test_plan_that_looks_twice_still_sees_what_goes(server):
 
 
 @pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
-def test_services_come_after_their_files_wherever_those_stand(server, order):
+def test_services_follow_their_files_in_any_file_order(server, order):
     name = fresh()
     done = server.apply([
         ensure(f"{name}@x", state="started"),
@@ -124,11 +124,11 @@ def test_unit_that_systemd_cannot_use_fails_its_step(server):
     steps = [unit(name, "[Service]\nType=simple\n")]
     for _ in range(2):
         done = server.apply(steps)
-        assert done.exit == 1 and f"systemd cannot use {name}.service" in done.errors
+        assert done.exit == 1 and f"systemd cannot load {name}.service" in done.errors
         assert "ExecStart" in done.errors
 
 
-def test_verify_keeps_a_wrong_unit_away(server):
+def test_verify_rejects_an_invalid_unit(server):
     name = fresh()
     done = server.apply([unit(name, "[Service]\nType=simple\n", verify=True)])
     assert done.exit == 1 and "systemd-analyze exited with 1" in done.errors
@@ -156,7 +156,7 @@ def test_changed_unit_that_was_not_loaded_is_found(server):
     assert server.apply(steps).result == "ok"
 
 
-def test_unit_that_overrides_another_and_was_not_loaded_is_found(server):
+def test_unloaded_unit_that_overrides_another_is_found(server):
     """systemd itself does not notice that a file appeared which comes first."""
     name = fresh()
     server.write(f"/usr/lib/systemd/system/{name}.service", text("/usr/bin/sleep 1000"))
@@ -181,7 +181,7 @@ def test_drop_in_that_was_not_loaded_is_found(server):
     assert server.apply(steps).result == "ok"
 
 
-def test_template_whose_instances_were_not_loaded_is_found(server):
+def test_template_with_unloaded_instances_is_found(server):
     name = fresh()
     server.apply([unit(f"{name}@", text("/usr/bin/sleep 1000")), ensure(f"{name}@a", state="started")])
     written_but_not_loaded(
@@ -204,7 +204,7 @@ def test_removed_unit_that_is_still_loaded_is_found(server):
 
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "alone"])
-def test_killed_at_any_moment_the_next_run_leaves_nothing_behind(systemd, storage_path, watched):
+def test_killed_at_any_moment_the_next_run_leaves_no_traces(systemd, storage_path, watched):
     """kill -9 at every system call that changes something: afterwards systemd has loaded what is
     on the disk, and a service that watches its unit runs with it."""
     host = systemd()

@@ -52,11 +52,11 @@ def test_links_of_a_user_lead_nowhere(light, trick):
     for state in ("present", "absent"):
         done = host.apply(authorized(user="web", key=KEY, state=state))
         assert done.steps["key"].result == "failed", (state, done)
-        assert "nothing is done there" in done.steps["key"].error.message
+        assert "refusing to use it" in done.steps["key"].error.message
     assert host.snapshot(without=("/var/lib/eden",)) == before
 
 
-def test_private_file_of_root_in_a_home_is_not_given_away(light):
+def test_private_file_of_root_in_a_home_keeps_its_owner(light):
     host = light("trixie")
     host.run("useradd -m web; install -d -o web ~web/.ssh; echo secret > ~web/.ssh/x; chmod 600 ~web/.ssh/x")
     host.run(["su", "web", "-c", "mv ~/.ssh/x ~/.ssh/authorized_keys"])
@@ -65,7 +65,7 @@ def test_private_file_of_root_in_a_home_is_not_given_away(light):
     assert host.run("stat -c %U ~web/.ssh/authorized_keys").out == "root"
 
 
-def test_private_folder_of_root_in_a_home_is_not_given_away(light):
+def test_private_directory_of_root_in_a_home_keeps_its_owner(light):
     """The user may call it as they like, in their own home."""
     host = light("trixie")
     host.run("useradd -m web; install -d -m 700 ~web/backup; echo secret > ~web/backup/x")

@@ -51,7 +51,7 @@ def test_bare_host_gets_a_running_service(host):
     assert results(repaired)[:2] == ["ok", "changed"] and repaired.steps[START].cause == "drift"
 
 
-def test_service_that_fails_tells_why_and_blocks_the_rest(host):
+def test_failed_service_shows_the_reason_and_blocks_the_rest(host):
     host.run("DEBIAN_FRONTEND=noninteractive apt-get -qq -y install vnstat")
     host.run("echo 'Fail yes' >> /etc/vnstat.conf; systemctl stop vnstat")
     done = host.apply(site())
@@ -60,7 +60,7 @@ def test_service_that_fails_tells_why_and_blocks_the_rest(host):
     step = done.steps[START]
     assert step.state == "failed"
     assert step.error.message == (
-        "vnstat.service did not start: it ended with exit code 1; its journal ends with: "
+        "vnstat.service did not start: it exited with code 1; its journal ends with: "
         'Error: the database "/var/lib/vnstat/vnstat.db" is not readable.'
     )
     assert "is not readable" in step.stderr
@@ -71,7 +71,7 @@ def test_service_that_fails_tells_why_and_blocks_the_rest(host):
 
 
 @pytest.mark.parametrize("order", ["ansible", "justdoit", "genius"])
-def test_service_comes_after_the_package_that_is_called_like_it(systemd, order):
+def test_service_follows_the_package_of_the_same_name(systemd, order):
     host = systemd(repos=True)
     repos.use(host, "apt")
     done = host.apply([

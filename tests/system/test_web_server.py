@@ -67,7 +67,7 @@ def test_a_bare_host_becomes_a_web_server_and_stays_one(systemd, release):
     assert host.apply(site).result == "ok"
 
 
-def test_orders_come_to_the_same(systemd):
+def test_orders_give_the_same_result(systemd):
     site = files_of_site()
     for order in ("justdoit", "genius"):
         host = systemd(repos=True)

@@ -123,7 +123,7 @@ static inline bool lossy_watch(Store *base, const StoreWatchSpec *spec, StoreWat
 static inline StoreStatus lossy_status(const Store *base, bool looks)
 {
     const Store *real = ((const LossyStore *)base)->real;
-    return looks ? store_look(real) : store_status(real);
+    return looks ? store_check_status(real) : store_status(real);
 }
 
 static inline void lossy_close(Store *base)
@@ -150,7 +150,7 @@ static inline Store *lossy_open(LossyStore *store, Loop *loop, Store *real, cons
     return &store->base;
 }
 
-/* One for which store_txn_sure() does not try again: what gets lost stays unknown at once, as it does in the
+/* One for which store_txn_confirmed() does not try again: what gets lost stays unknown at once, as it does in the
  * end for a store that cannot be asked for long. */
 static inline Store *lossy_open_once(LossyStore *store, Loop *loop, Store *real)
 {

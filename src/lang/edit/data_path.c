@@ -5,13 +5,13 @@
 static bool add_step(DataPath *path, Value key, bool guessed, Error *err)
 {
     if (path->len == DATA_PATH_MAX) {
-        return error_set(err, ERROR_LIMIT, "'path' has more than %d steps", DATA_PATH_MAX);
+        return error_set(err, ERROR_LIMIT, "'path' has more than %d segments", DATA_PATH_MAX);
     }
-    path->steps[path->len++] = (DataStep){ key, guessed };
+    path->steps[path->len++] = (DataSegment){ key, guessed };
     return true;
 }
 
-/* `~1` stands for '/' and `~0` for '~'. */
+/* Decodes `~1` to '/' and `~0` to '~'. */
 static bool unescape(Arena *arena, Str part, Str *out, Error *err)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -21,7 +21,7 @@ static bool unescape(Arena *arena, Str part, Str *out, Error *err)
         } else if (++i < part.len && (part.data[i] == '0' || part.data[i] == '1')) {
             buf_put_char(&text, part.data[i] == '0' ? '~' : '/');
         } else {
-            return error_set(err, ERROR_INVALID, "'path': in a JSON pointer '~' is written '~0'");
+            return error_set(err, ERROR_INVALID, "'path': write '~0' for '~' in a JSON pointer");
         }
     }
     *out = buf_str(&text);
@@ -55,8 +55,7 @@ static bool parse_dotted(Str rest, DataPath *path, Error *err)
         rest = more ? str_from_offset(rest, dot + 1) : rest;
         if (part.len == 0) {
             return error_set(err, ERROR_INVALID,
-                             "'path' has nothing between two dots or at an end; a list of keys can "
-                             "hold empty ones");
+                             "'path' has an empty segment; use a list of keys for empty keys");
         }
         if (!add_step(path, value_string(part), true, err)) {
             return false;
@@ -67,7 +66,7 @@ static bool parse_dotted(Str rest, DataPath *path, Error *err)
 
 bool data_path_parse(Arena *arena, Value given, DataPath *out, Error *err)
 {
-    *out = (DataPath){ .steps = ARENA_ARRAY(arena, DataStep, DATA_PATH_MAX) };
+    *out = (DataPath){ .steps = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX) };
     if (given.kind == VALUE_INT) {
         return add_step(out, given, true, err);
     }
@@ -78,12 +77,13 @@ bool data_path_parse(Arena *arena, Value given, DataPath *out, Error *err)
     }
     if (!value_is_sequence(given)) {
         return error_set(err, ERROR_INVALID,
-                         "'path' must be text such as 'server.port', or a list of keys");
+                         "'path' must be a string such as 'server.port', or a list of keys");
     }
     for (uint32_t i = 0; i < given.list->len; i++) {
         Value key = given.list->items[i];
         if (!value_is_string(key) && key.kind != VALUE_INT) {
-            return error_set(err, ERROR_INVALID, "a step of 'path' is a key or a number, not a %s",
+            return error_set(err, ERROR_INVALID,
+                             "a segment of 'path' must be a key or a number, not a %s",
                              value_kind_name(key.kind));
         }
         if (!add_step(out, key, false, err)) {
@@ -112,12 +112,12 @@ Str data_path_text(Arena *arena, const DataPath *path, uint32_t len)
     return len == 0 ? STR("the document") : buf_str(&out);
 }
 
-bool data_step_is_end(const DataStep *step)
+bool data_segment_is_end(const DataSegment *step)
 {
     return value_is_string(step->key) && str_eq(value_str(step->key), STR("-"));
 }
 
-bool data_step_index(const DataStep *step, uint32_t *out)
+bool data_segment_index(const DataSegment *step, uint32_t *out)
 {
     int64_t index = step->key.integer;
     if (value_is_string(step->key)) {

@@ -1,23 +1,24 @@
-/* Decides what to change, lets the format propose how, and reads the result again. */
+/* Decides what to change, lets the format propose how, and verifies the result by parsing it
+ * again. */
 #include "base/bug.h"
 #include "base/problems.h"
 #include "lang/edit/document_inner.h"
 
-typedef struct Editing {
+typedef struct Editor {
     const DocumentFormat *format;
-    Arena *out;       /* the caller's */
-    Arena arenas[2];  /* the text and values before and after a change */
-    uint32_t current; /* which of them `document` is in */
+    Arena *out;       /* of the caller */
+    Arena arenas[2];  /* text and values before and after a change */
+    uint32_t current; /* index of the one that `document` is in */
     Document document;
-    DataPath path; /* with room for more steps */
-} Editing;
+    DataPath path; /* with space for more segments */
+} Editor;
 
-static void editing_clear(Editing *editing)
+static void editor_clear(Editor *editor)
 {
-    arena_clear(&editing->arenas[0]);
-    arena_clear(&editing->arenas[1]);
+    arena_clear(&editor->arenas[0]);
+    arena_clear(&editor->arenas[1]);
 }
-DEFINE_AUTO_CLEAR(Editing, editing_clear)
+DEFINE_AUTO_CLEAR(Editor, editor_clear)
 
 bool document_refuse(Str name, const Problems *problems, Error *err)
 {
@@ -28,7 +29,7 @@ bool document_refuse(Str name, const Problems *problems, Error *err)
                              problem->line, problem->column, STR_ARG(problem->message));
         }
     }
-    return error_set(err, ERROR_INVALID, "%" STR_FMT " cannot be read", STR_ARG(name));
+    return error_set(err, ERROR_INVALID, "cannot parse %" STR_FMT, STR_ARG(name));
 }
 
 Str document_line_end(Str text)
@@ -51,10 +52,10 @@ typedef struct Change {
     Value key, value;
 } Change;
 
-static bool propose(const Editing *editing, const Change *change, unsigned way, Splices *out)
+static bool propose(const Editor *editor, const Change *change, unsigned way, Splices *out)
 {
-    const DocumentFormat *format = editing->format;
-    const Document *document = &editing->document;
+    const DocumentFormat *format = editor->format;
+    const Document *document = &editor->document;
     *out = (Splices){ .count = 0 };
     switch (change->kind) {
     case CHANGE_REPLACE: return format->replace(document, change->spot, change->value, way, out);
@@ -65,9 +66,9 @@ static bool propose(const Editing *editing, const Change *change, unsigned way, 
     BUG("change %d", change->kind);
 }
 
-static Value expect(const Editing *editing, const Change *change)
+static Value expect(const Editor *editor, const Change *change)
 {
-    Arena *arena = editing->document.arena;
+    Arena *arena = editor->document.arena;
     switch (change->kind) {
     case CHANGE_REPLACE: return tree_replace(arena, change->spot, change->value);
     case CHANGE_INSERT: return tree_insert(arena, change->spot, change->key, change->value);
@@ -76,7 +77,7 @@ static Value expect(const Editing *editing, const Change *change)
     BUG("change %d", change->kind);
 }
 
-/* A proposal for a text that the format does not see through may be nonsense. */
+/* A proposal for a layout that the format does not understand may be invalid. */
 static bool is_sound(const Splices *splices, Str text)
 {
     size_t at = 0;
@@ -104,157 +105,158 @@ static Str splice(Arena *arena, Str text, const Splices *splices)
     return buf_str(&out);
 }
 
-static bool refuse_change(Editing *editing, Error *err)
+static bool refuse_change(Editor *editor, Error *err)
 {
-    Document *document = &editing->document;
-    Str place = data_path_text(editing->out, &editing->path, editing->path.len);
+    Document *document = &editor->document;
+    Str place = data_path_text(editor->out, &editor->path, editor->path.len);
     return error_set(err, ERROR_CONFLICT,
-                     "%" STR_FMT ": '%" STR_FMT "' cannot be changed without touching other lines "
-                     "(an anchor, alias, tag or unusual layout is in the way): change it by hand",
+                     "%" STR_FMT ": cannot change '%" STR_FMT "' without touching other lines "
+                     "(because of an anchor, alias, tag or unusual layout); change it by hand",
                      STR_ARG(document->name), STR_ARG(place));
 }
 
-static bool perform(Editing *editing, const Change *change, Error *err)
+static bool perform(Editor *editor, const Change *change, Error *err)
 {
-    Value wanted = expect(editing, change);
+    Value wanted = expect(editor, change);
     Splices splices;
-    uint32_t next = 1 - editing->current;
-    for (unsigned way = 0; propose(editing, change, way, &splices); way++) {
-        Arena *arena = &editing->arenas[next];
+    uint32_t next = 1 - editor->current;
+    for (unsigned way = 0; propose(editor, change, way, &splices); way++) {
+        Arena *arena = &editor->arenas[next];
         arena_clear(arena);
-        if (!is_sound(&splices, editing->document.text)) {
+        if (!is_sound(&splices, editor->document.text)) {
             continue;
         }
         Error unread;
         Document after = { .arena = arena,
-                           .name = editing->document.name,
-                           .text = splice(arena, editing->document.text, &splices) };
-        if (editing->format->load(&after, &unread) && tree_same(after.root, wanted)) {
-            editing->document = after;
-            editing->current = next;
+                           .name = editor->document.name,
+                           .text = splice(arena, editor->document.text, &splices) };
+        if (editor->format->load(&after, &unread) && tree_same(after.root, wanted)) {
+            editor->document = after;
+            editor->current = next;
             return true;
         }
     }
-    return refuse_change(editing, err);
+    return refuse_change(editor, err);
 }
 
-/* --- From what is there to what is wanted --------------------------------------------------- */
+/* --- Computing changes ---------------------------------------------------------------------- */
 
-static bool reconcile(Editing *editing, Value wanted, Error *err);
+static bool reconcile(Editor *editor, Value wanted, Error *err);
 
-static bool look(Editing *editing, Spot *spot, Error *err)
+static bool lookup(Editor *editor, Spot *spot, Error *err)
 {
-    return tree_find(editing->document.arena, editing->document.root, &editing->path, spot, err);
+    return tree_find(editor->document.arena, editor->document.root, &editor->path, spot, err);
 }
 
-static void enter(Editing *editing, Value key)
+static void enter(Editor *editor, Value key)
 {
-    editing->path.steps[editing->path.len++] = (DataStep){ .key = key };
+    editor->path.steps[editor->path.len++] = (DataSegment){ .key = key };
 }
 
-static void leave(Editing *editing)
+static void leave(Editor *editor)
 {
-    editing->path.len--;
+    editor->path.len--;
 }
 
-/* `wanted` in new containers below `around`, which is empty or null; that one included. */
-static bool fill(Editing *editing, const Spot *spot, Value wanted, Value *out, Error *err)
+/* Wraps `wanted` in new containers below `around`, which is empty or null; includes `around`
+ * itself. */
+static bool fill(Editor *editor, const Spot *spot, Value wanted, Value *out, Error *err)
 {
     Value around = spot->chain[spot->depth];
-    const DataStep *step = &editing->path.steps[spot->depth];
+    const DataSegment *step = &editor->path.steps[spot->depth];
     if (around.kind != VALUE_MAP && !value_is_sequence(around)) {
-        return tree_wrap(editing->out, &editing->path, spot->depth, wanted, out, err);
+        return tree_wrap(editor->out, &editor->path, spot->depth, wanted, out, err);
     }
-    if (!tree_wrap(editing->out, &editing->path, spot->depth + 1, wanted, &wanted, err)) {
+    if (!tree_wrap(editor->out, &editor->path, spot->depth + 1, wanted, &wanted, err)) {
         return false;
     }
     if (around.kind == VALUE_MAP) {
-        Map *map = map_new(editing->out, 1);
-        map_set(editing->out, map, step->key, wanted);
+        Map *map = map_new(editor->out, 1);
+        map_set(editor->out, map, step->key, wanted);
         *out = value_map(map);
     } else {
-        List *list = list_new(editing->out, 1);
-        list_push(editing->out, list, wanted);
+        List *list = list_new(editor->out, 1);
+        list_push(editor->out, list, wanted);
         *out = value_list(list);
     }
     return true;
 }
 
-static bool insert(Editing *editing, const Spot *spot, Value wanted, Error *err)
+static bool insert(Editor *editor, const Spot *spot, Value wanted, Error *err)
 {
     Value around = spot->chain[spot->depth];
-    const DataStep *step = &editing->path.steps[spot->depth];
+    const DataSegment *step = &editor->path.steps[spot->depth];
     bool is_map = around.kind == VALUE_MAP;
     Change change = { .kind = CHANGE_INSERT, .spot = spot, .key = step->key };
-    if (editing->format->text_keys && is_map && step->key.kind == VALUE_INT) {
-        return error_set(err, ERROR_CONFLICT, "%s has text as keys: put %lld into quotes",
-                         editing->format->name, (long long)step->key.integer);
+    if (editor->format->text_keys && is_map && step->key.kind == VALUE_INT) {
+        return error_set(err, ERROR_CONFLICT, "keys in %s are strings; quote %lld",
+                         editor->format->name, (long long)step->key.integer);
     }
     bool empty = is_map                      ? around.map->len == 0
                  : value_is_sequence(around) ? around.list->len == 0
                                              : true;
     if (empty) {
         change.kind = CHANGE_REPLACE;
-        return fill(editing, spot, wanted, &change.value, err) && perform(editing, &change, err);
+        return fill(editor, spot, wanted, &change.value, err) && perform(editor, &change, err);
     }
-    return tree_wrap(editing->out, &editing->path, spot->depth + 1, wanted, &change.value, err) &&
-           perform(editing, &change, err);
+    return tree_wrap(editor->out, &editor->path, spot->depth + 1, wanted, &change.value, err) &&
+           perform(editor, &change, err);
 }
 
-static bool remove_here(Editing *editing, Error *err)
+static bool remove_here(Editor *editor, Error *err)
 {
     Spot spot;
-    if (!look(editing, &spot, err)) {
+    if (!lookup(editor, &spot, err)) {
         return false;
     }
-    BUG_IF(spot.depth != editing->path.len || spot.depth == 0);
+    BUG_IF(spot.depth != editor->path.len || spot.depth == 0);
     Value around = spot.chain[spot.depth - 1];
     uint32_t count = around.kind == VALUE_MAP ? around.map->len : around.list->len;
     Change change = { .kind = CHANGE_REMOVE, .spot = &spot };
     Spot outer = spot;
     if (count == 1) {
-        /* The last one leaves an empty container. */
+        /* Removing the last one leaves an empty container. */
         outer.depth--;
         change =
             (Change){ .kind = CHANGE_REPLACE,
                       .spot = &outer,
-                      .value = around.kind == VALUE_MAP ? value_map(map_new(editing->out, 0))
-                                                        : value_list(list_new(editing->out, 0)) };
+                      .value = around.kind == VALUE_MAP ? value_map(map_new(editor->out, 0))
+                                                        : value_list(list_new(editor->out, 0)) };
     }
-    return perform(editing, &change, err);
+    return perform(editor, &change, err);
 }
 
-static bool reconcile_map(Editing *editing, const Map *wanted, Error *err)
+static bool reconcile_map(Editor *editor, const Map *wanted, Error *err)
 {
     Spot spot;
     for (bool more = true; more;) {
         more = false;
-        if (!look(editing, &spot, err)) {
+        if (!lookup(editor, &spot, err)) {
             return false;
         }
         const Map *now = spot.chain[spot.depth].map;
         for (uint32_t i = 0; i < now->len && !more; i++) {
             if (map_find(wanted, now->entries[i].key) == NULL) {
-                enter(editing, value_copy(editing->out, now->entries[i].key));
-                if (!remove_here(editing, err)) {
+                enter(editor, value_copy(editor->out, now->entries[i].key));
+                if (!remove_here(editor, err)) {
                     return false;
                 }
-                leave(editing);
+                leave(editor);
                 more = true;
             }
         }
     }
     for (uint32_t i = 0; i < wanted->len; i++) {
-        enter(editing, wanted->entries[i].key);
-        if (!reconcile(editing, wanted->entries[i].value, err)) {
+        enter(editor, wanted->entries[i].key);
+        if (!reconcile(editor, wanted->entries[i].value, err)) {
             return false;
         }
-        leave(editing);
+        leave(editor);
     }
     return true;
 }
 
-static bool reconcile_list(Editing *editing, const List *now, const List *wanted, Error *err)
+static bool reconcile_list(Editor *editor, const List *now, const List *wanted, Error *err)
 {
     uint32_t first = 0;
     uint32_t surplus = now->len > wanted->len ? now->len - wanted->len : 0;
@@ -263,23 +265,24 @@ static bool reconcile_list(Editing *editing, const List *now, const List *wanted
         first++;
     }
     for (uint32_t i = 0; i < surplus; i++) {
-        enter(editing, value_int(first));
-        if (!remove_here(editing, err)) {
+        enter(editor, value_int(first));
+        if (!remove_here(editor, err)) {
             return false;
         }
-        leave(editing);
+        leave(editor);
     }
     for (uint32_t i = first; i < wanted->len; i++) {
-        enter(editing, value_int(i));
-        if (!reconcile(editing, wanted->items[i], err)) {
+        enter(editor, value_int(i));
+        if (!reconcile(editor, wanted->items[i], err)) {
             return false;
         }
-        leave(editing);
+        leave(editor);
     }
     return true;
 }
 
-/* How many changes lead from one to the other, up to the maximum; `common` counts what stays. */
+/* The number of changes from one to the other, up to the maximum; `common` counts what is
+ * unchanged. */
 static uint32_t count_changes(Value now, Value wanted, uint32_t *common)
 {
     uint32_t count = 0, kept = 0;
@@ -306,50 +309,50 @@ static uint32_t count_changes(Value now, Value wanted, uint32_t *common)
     return count;
 }
 
-/* Brings what is at the path to the wanted value by changes as small as can be. */
-static bool reconcile(Editing *editing, Value wanted, Error *err)
+/* Changes the value at the path to the wanted one by the smallest possible changes. */
+static bool reconcile(Editor *editor, Value wanted, Error *err)
 {
     Spot spot;
     uint32_t common;
-    if (!look(editing, &spot, err)) {
+    if (!lookup(editor, &spot, err)) {
         return false;
     }
-    if (spot.depth < editing->path.len) {
-        return insert(editing, &spot, wanted, err);
+    if (spot.depth < editor->path.len) {
+        return insert(editor, &spot, wanted, err);
     }
     Value now = spot.chain[spot.depth];
     if (tree_same(now, wanted)) {
         return true;
     }
     bool small = count_changes(now, wanted, &common) < DOCUMENT_EDITS_MAX && common > 0 &&
-                 editing->path.len < DATA_PATH_MAX;
+                 editor->path.len < DATA_PATH_MAX;
     if (small && wanted.kind == VALUE_MAP) {
-        return reconcile_map(editing, wanted.map, err);
+        return reconcile_map(editor, wanted.map, err);
     }
     if (small) {
-        return reconcile_list(editing, value_copy(editing->out, now).list, wanted.list, err);
+        return reconcile_list(editor, value_copy(editor->out, now).list, wanted.list, err);
     }
-    return perform(editing, &(Change){ .kind = CHANGE_REPLACE, .spot = &spot, .value = wanted },
+    return perform(editor, &(Change){ .kind = CHANGE_REPLACE, .spot = &spot, .value = wanted },
                    err);
 }
 
-/* --- Wishes --------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------- */
 
-static bool names_an_item(const DataPath *path)
+static bool is_item_path(const DataPath *path)
 {
-    return path->len > 0 && data_step_is_end(&path->steps[path->len - 1]);
+    return path->len > 0 && data_segment_is_end(&path->steps[path->len - 1]);
 }
 
-/* A path that ends with "-": one of the items, wherever it is. */
-static bool edit_items(Editing *editing, const DocumentWish *wish, Value wanted,
+/* A path that ends with "-": one of the items, at any index. */
+static bool edit_items(Editor *editor, const DocumentRequest *request, Value wanted,
                        DocumentChange *out, Error *err)
 {
     Spot spot;
-    uint32_t end = editing->path.len - 1;
+    uint32_t end = editor->path.len - 1;
     for (bool more = true; more;) {
         more = false;
-        if (!look(editing, &spot, err)) {
-            return wish->absent && err->kind == ERROR_CONFLICT;
+        if (!lookup(editor, &spot, err)) {
+            return request->absent && err->kind == ERROR_CONFLICT;
         }
         Value around = spot.chain[spot.depth];
         bool is_list = spot.depth == end && value_is_sequence(around);
@@ -361,75 +364,75 @@ static bool edit_items(Editing *editing, const DocumentWish *wish, Value wanted,
         if (found && value_is_missing(out->old)) {
             out->old = wanted;
         }
-        if (wish->absent && found) {
-            DataStep dash = editing->path.steps[end];
-            editing->path.steps[end] = (DataStep){ .key = value_int(at) };
-            if (!remove_here(editing, err)) {
+        if (request->absent && found) {
+            DataSegment dash = editor->path.steps[end];
+            editor->path.steps[end] = (DataSegment){ .key = value_int(at) };
+            if (!remove_here(editor, err)) {
                 return false;
             }
-            editing->path.steps[end] = dash;
+            editor->path.steps[end] = dash;
             more = true;
-        } else if (!wish->absent && !found) {
-            return insert(editing, &spot, wanted, err);
+        } else if (!request->absent && !found) {
+            return insert(editor, &spot, wanted, err);
         }
     }
     return true;
 }
 
-static bool edit_value(Editing *editing, const DocumentWish *wish, Value wanted,
+static bool edit_value(Editor *editor, const DocumentRequest *request, Value wanted,
                        DocumentChange *out, Error *err)
 {
     Spot spot;
-    if (!look(editing, &spot, err)) {
-        /* What is in the way of an absent value keeps it absent. */
-        return wish->absent && err->kind == ERROR_CONFLICT;
+    if (!lookup(editor, &spot, err)) {
+        /* If the path is blocked, the value is absent. */
+        return request->absent && err->kind == ERROR_CONFLICT;
     }
-    bool found = spot.depth == editing->path.len && !value_is_missing(spot.chain[spot.depth]);
+    bool found = spot.depth == editor->path.len && !value_is_missing(spot.chain[spot.depth]);
     if (found) {
-        out->old = value_copy(editing->out, spot.chain[spot.depth]);
+        out->old = value_copy(editor->out, spot.chain[spot.depth]);
     }
-    if (!wish->absent) {
-        return reconcile(editing, wanted, err);
+    if (!request->absent) {
+        return reconcile(editor, wanted, err);
     }
     if (found && value_is_sequence(spot.chain[spot.depth - 1])) {
         return error_set(err, ERROR_INVALID,
-                         "a place in a list cannot be absent, as the next item moves there; end "
-                         "'path' with '-' and give the item as 'value'");
+                         "cannot remove a list index, because the next item would move there; end "
+                         "'path' with '-' and pass the item as 'value'");
     }
-    return !found || remove_here(editing, err);
+    return !found || remove_here(editor, err);
 }
 
-bool document_wish_check(const DocumentWish *wish, Error *err)
+bool document_request_check(const DocumentRequest *request, Error *err)
 {
-    bool given = !value_is_missing(wish->value);
-    for (uint32_t i = 0; i + 1 < wish->path.len; i++) {
-        if (data_step_is_end(&wish->path.steps[i])) {
-            return error_set(err, ERROR_INVALID, "'path': '-' can only be the last step");
+    bool given = !value_is_missing(request->value);
+    for (uint32_t i = 0; i + 1 < request->path.len; i++) {
+        if (data_segment_is_end(&request->path.steps[i])) {
+            return error_set(err, ERROR_INVALID, "'path': '-' is only allowed as the last segment");
         }
     }
-    if (names_an_item(&wish->path) || !wish->absent) {
-        return given || error_set(err, ERROR_INVALID, "needs 'value'");
+    if (is_item_path(&request->path) || !request->absent) {
+        return given || error_set(err, ERROR_INVALID, "'value' is required");
     }
-    if (wish->path.len == 0) {
+    if (request->path.len == 0) {
         return error_set(err, ERROR_INVALID,
-                         "the whole document cannot be absent; file.absent "
-                         "removes files");
+                         "cannot remove the entire document; use file.absent to remove files");
     }
-    return !given || error_set(err, ERROR_INVALID,
-                               "'state: absent' takes no 'value', unless 'path' ends with '-'");
+    return !given ||
+           error_set(err, ERROR_INVALID,
+                     "'value' is not allowed with 'state: absent', unless 'path' ends with '-'");
 }
 
 bool document_edit(Arena *arena, const DocumentFormat *format, Str name, Str text,
-                   const DocumentWish *wish, DocumentChange *out, Error *err)
+                   const DocumentRequest *request, DocumentChange *out, Error *err)
 {
-    AUTO_CLEAR(Editing) editing = { .format = format, .out = arena };
-    Value wanted = wish->value;
-    arena_init(&editing.arenas[0], ARENA_UNLIMITED);
-    arena_init(&editing.arenas[1], ARENA_UNLIMITED);
-    editing.document = (Document){ .arena = &editing.arenas[0], .name = name, .text = text };
-    editing.path.steps = ARENA_ARRAY(arena, DataStep, DATA_PATH_MAX);
-    editing.path.len = wish->path.len;
-    memcpy(editing.path.steps, wish->path.steps, wish->path.len * sizeof(DataStep));
+    AUTO_CLEAR(Editor) editor = { .format = format, .out = arena };
+    Value wanted = request->value;
+    arena_init(&editor.arenas[0], ARENA_UNLIMITED);
+    arena_init(&editor.arenas[1], ARENA_UNLIMITED);
+    editor.document = (Document){ .arena = &editor.arenas[0], .name = name, .text = text };
+    editor.path.steps = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX);
+    editor.path.len = request->path.len;
+    memcpy(editor.path.steps, request->path.steps, request->path.len * sizeof(DataSegment));
     *out = (DocumentChange){ .text = text, .old = value_missing() };
     if (text.len > DOCUMENT_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes", STR_ARG(name),
@@ -438,13 +441,13 @@ bool document_edit(Arena *arena, const DocumentFormat *format, Str name, Str tex
     if (!value_is_missing(wanted) && !format->normalize(arena, wanted, &wanted, err)) {
         return error_wrap(err, "'value'");
     }
-    if (!format->load(&editing.document, err)) {
+    if (!format->load(&editor.document, err)) {
         return false;
     }
-    bool done = names_an_item(&wish->path) ? edit_items(&editing, wish, wanted, out, err)
-                                           : edit_value(&editing, wish, wanted, out, err);
-    if (done && editing.document.text.data != text.data) {
-        out->text = arena_copy(arena, editing.document.text);
+    bool done = is_item_path(&request->path) ? edit_items(&editor, request, wanted, out, err)
+                                             : edit_value(&editor, request, wanted, out, err);
+    if (done && editor.document.text.data != text.data) {
+        out->text = arena_copy(arena, editor.document.text);
     }
     return done;
 }

@@ -1,9 +1,9 @@
-/* One value in a JSON or YAML text.
+/* Edits a single value in a JSON or YAML document.
  *
- * The text is changed where the value stands: order, comments, indentation and quotes of the rest
- * stay. After each change the text is read again, and it must say what was asked for and nothing
- * else; so an edit that a layout, an anchor or an alias does not allow ends in ERROR_CONFLICT and
- * never in a wrong text. */
+ * The text is changed only where the value is: order, comments, indentation and quotes of
+ * everything else are preserved. After each change the text is parsed again, and must contain the
+ * requested change and nothing else; so an edit that is impossible because of the layout, an anchor
+ * or an alias fails with ERROR_CONFLICT and never produces a wrong document. */
 #pragma once
 
 #include "lang/edit/data_path.h"
@@ -11,25 +11,25 @@
 typedef struct DocumentFormat DocumentFormat;
 extern const DocumentFormat document_json, document_yaml;
 
-typedef struct DocumentWish {
-    DataPath path; /* that ends with "-": an item of a list, wherever it stands there */
+typedef struct DocumentRequest {
+    DataPath path; /* if it ends with "-": an item of a list, at any index */
     bool absent;
-    Value value; /* missing: none; with `absent` only for a path that ends with "-" */
-} DocumentWish;
+    Value value; /* missing: none; with `absent`, only for a path that ends with "-" */
+} DocumentRequest;
 
 typedef struct DocumentChange {
-    Str text;  /* the old one itself when nothing is to be done */
-    Value old; /* what stood there; missing: nothing did */
+    Str text;  /* the old text itself if there is nothing to do */
+    Value old; /* previous value; missing if there was none */
 } DocumentChange;
 
 enum {
     DOCUMENT_MAX = 16 << 20, /* bytes of a text */
-    DOCUMENT_EDITS_MAX = 64, /* a value with more differences is written anew */
+    DOCUMENT_EDITS_MAX = 64, /* a value with more differences is rewritten */
 };
 
-/* Fails with ERROR_INVALID when the wish makes no sense, whatever the text. */
-MUST_CHECK bool document_wish_check(const DocumentWish *wish, Error *err);
-/* `name` is what messages call the text. An empty text has no value yet. The wish is a
- * checked one. Fails with ERROR_INVALID when the text cannot be read, else see above. */
+/* Fails with ERROR_INVALID if the request is invalid for any text. */
+MUST_CHECK bool document_request_check(const DocumentRequest *request, Error *err);
+/* `name` identifies the text in messages. An empty text has no value yet. The request must have
+ * been checked. Fails with ERROR_INVALID if the text cannot be parsed; otherwise see above. */
 MUST_CHECK bool document_edit(Arena *arena, const DocumentFormat *format, Str name, Str text,
-                              const DocumentWish *wish, DocumentChange *out, Error *err);
+                              const DocumentRequest *request, DocumentChange *out, Error *err);

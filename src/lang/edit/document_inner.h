@@ -1,11 +1,11 @@
-/* What the formats behind document.h offer. Not for others. */
+/* Interface of the formats used by document.c. Private. */
 #pragma once
 
 #include "base/buf.h"
 #include "lang/edit/document.h"
 #include "lang/edit/tree.h"
 
-/* The bytes from `start` to `end` become `text`. */
+/* Replaces the bytes from `start` to `end` with `text`. */
 typedef struct Splice {
     size_t start, end;
     Str text;
@@ -15,33 +15,33 @@ enum {
     SPLICES_MAX = 4
 };
 
-/* In the order of the text, not overlapping. */
+/* In text order, not overlapping. */
 typedef struct Splices {
     Splice items[SPLICES_MAX];
     uint32_t count;
 } Splices;
 
 typedef struct Document {
-    Arena *arena; /* lives until the next change */
+    Arena *arena; /* valid until the next change */
     Str name;
     Str text;
     Value root; /* missing: the text is empty */
 } Document;
 
-/* Ways to change the text are numbered from 0 and tried in order; false: there is no such way. What
- * they propose need not be right: it is read again. */
+/* Variants of a change are numbered from 0 and tried in order; false: there are no more. A proposal
+ * may be wrong: the result is parsed and verified. */
 struct DocumentFormat {
     const char *name;
     bool text_keys; /* all keys are strings */
     bool (*load)(Document *document, Error *err);
-    /* A value as it is after it was written and read. */
+    /* The value after printing and parsing it. */
     bool (*normalize)(Arena *arena, Value value, Value *out, Error *err);
     bool (*replace)(const Document *document, const Spot *spot, Value value, unsigned way,
                     Splices *out);
-    /* Into the map or list at the spot, which is not empty, as its last. */
+    /* Appends to the map or list at the spot, which is not empty. */
     bool (*insert)(const Document *document, const Spot *spot, Value key, Value value, unsigned way,
                    Splices *out);
-    /* One of several. */
+    /* Removes one of several. */
     bool (*remove)(const Document *document, const Spot *spot, unsigned way, Splices *out);
 };
 
@@ -55,7 +55,7 @@ static inline size_t node_end(Value v)
     return (size_t)v.start + v.span;
 }
 
-/* "name:3:5: message", from the first problem. Always false. */
+/* Sets "name:3:5: message" from the first problem. Always returns false. */
 bool document_refuse(Str name, const Problems *problems, Error *err);
-/* "\r\n" when the first line ends so, else "\n". */
+/* "\r\n" if the first line ends with it, otherwise "\n". */
 Str document_line_end(Str text);

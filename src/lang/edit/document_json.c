@@ -1,4 +1,4 @@
-/* JSON texts: new parts are written as those beside them are. */
+/* JSON: new parts are formatted like their neighbors. */
 #include "base/bug.h"
 #include "base/problems.h"
 #include "lang/edit/document_inner.h"
@@ -6,13 +6,13 @@
 
 #define BOM STR("\xef\xbb\xbf")
 
-/* How the text is written. */
-typedef struct Look {
+/* The formatting of the text. */
+typedef struct Layout {
     Str line_end;
     Str unit;   /* one level of indentation */
     Str colon;  /* between a key and its value */
     bool lines; /* it has several lines */
-} Look;
+} Layout;
 
 static const JsonOptions read_options = {
     .limits = { .size = DOCUMENT_MAX * 2, .depth = 128, .nodes = 4000000 },
@@ -44,9 +44,9 @@ static bool json_normalize(Arena *arena, Value value, Value *out, Error *err)
            json_parse_text(arena, buf_str(&text), &read_options, out, err);
 }
 
-/* --- How it looks --------------------------------------------------------------------------- */
+/* --- Detecting the formatting --------------------------------------------------------------- */
 
-/* The first map with something in it, from `v` on inwards. */
+/* The first non-empty map in `v`, depth first. */
 static const Map *find_map(Value v)
 {
     if (v.kind == VALUE_MAP) {
@@ -86,27 +86,27 @@ static bool is_empty(Value v)
            (v.kind == VALUE_LIST && v.list->len == 0);
 }
 
-static Look look_at(const Document *document)
+static Layout detect_layout(const Document *document)
 {
     Str text = document->text;
-    Look look = { .line_end = document_line_end(text),
-                  .unit = first_indentation(text),
-                  .colon = STR(": "),
-                  .lines = true };
+    Layout layout = { .line_end = document_line_end(text),
+                      .unit = first_indentation(text),
+                      .colon = STR(": "),
+                      .lines = true };
     if (value_is_missing(document->root)) {
-        return look;
+        return layout;
     }
     Value root = document->root;
     const Map *map = find_map(root);
-    look.lines = has_lines(str_slice(text, root.start, node_end(root))) || is_empty(root);
+    layout.lines = has_lines(str_slice(text, root.start, node_end(root))) || is_empty(root);
     if (map != NULL) {
         Str colon = str_slice(text, node_end(map->entries[0].key), map->entries[0].value.start);
-        look.colon = has_lines(colon) ? look.colon : colon;
+        layout.colon = has_lines(colon) ? layout.colon : colon;
     }
-    return look;
+    return layout;
 }
 
-/* The blanks that the line at `at` starts with. */
+/* The leading whitespace of the line at `at`. */
 static Str indentation_at(Str text, size_t at)
 {
     size_t start = at, end;
@@ -118,14 +118,14 @@ static Str indentation_at(Str text, size_t at)
     return str_slice(text, start, end);
 }
 
-static bool is_spaced(const Look *look)
+static bool is_spaced(const Layout *layout)
 {
-    return str_ends(look->colon, STR(" "));
+    return str_ends(layout->colon, STR(" "));
 }
 
-/* --- Writing -------------------------------------------------------------------------------- */
+/* --- Printing ------------------------------------------------------------------------------- */
 
-static void put_value(Buf *out, const Look *look, Value v, Str indent);
+static void put_value(Buf *out, const Layout *layout, Value v, Str indent);
 
 static void put_scalar(Buf *out, Value v)
 {
@@ -133,44 +133,44 @@ static void put_scalar(Buf *out, Value v)
     BUG_IF(!json_print(out, v, NULL, &err)); /* it was normalized */
 }
 
-static void put_line(Buf *out, const Look *look, Str indent)
+static void put_line(Buf *out, const Layout *layout, Str indent)
 {
-    buf_put(out, look->line_end);
+    buf_put(out, layout->line_end);
     buf_put(out, indent);
 }
 
-static void put_items(Buf *out, const Look *look, Value v, Str indent)
+static void put_items(Buf *out, const Layout *layout, Value v, Str indent)
 {
     bool is_map = v.kind == VALUE_MAP;
     uint32_t count = is_map ? v.map->len : v.list->len;
-    Str inner = arena_join(out->arena, indent, look->unit, STR_EMPTY);
+    Str inner = arena_join(out->arena, indent, layout->unit, STR_EMPTY);
     for (uint32_t i = 0; i < count; i++) {
-        if (look->lines) {
+        if (layout->lines) {
             buf_put_c(out, i > 0 ? "," : "");
-            put_line(out, look, inner);
+            put_line(out, layout, inner);
         } else if (i > 0) {
-            buf_put_c(out, is_spaced(look) ? ", " : ",");
+            buf_put_c(out, is_spaced(layout) ? ", " : ",");
         }
         if (is_map) {
             put_scalar(out, v.map->entries[i].key);
-            buf_put(out, look->colon);
+            buf_put(out, layout->colon);
         }
-        put_value(out, look, is_map ? v.map->entries[i].value : v.list->items[i], inner);
+        put_value(out, layout, is_map ? v.map->entries[i].value : v.list->items[i], inner);
     }
-    if (look->lines && count > 0) {
-        put_line(out, look, indent);
+    if (layout->lines && count > 0) {
+        put_line(out, layout, indent);
     }
 }
 
-/* Values are not nested deeper than the reader allows. */
-static void put_value(Buf *out, const Look *look, Value v, Str indent)
+/* Values are not nested deeper than the parser allows. */
+static void put_value(Buf *out, const Layout *layout, Value v, Str indent)
 {
     if (v.kind != VALUE_MAP && !value_is_sequence(v)) {
         put_scalar(out, v);
         return;
     }
     buf_put_char(out, v.kind == VALUE_MAP ? '{' : '[');
-    put_items(out, look, v, indent);
+    put_items(out, layout, v, indent);
     buf_put_char(out, v.kind == VALUE_MAP ? '}' : ']');
 }
 
@@ -179,7 +179,7 @@ static void put_value(Buf *out, const Look *look, Value v, Str indent)
 static bool json_replace(const Document *document, const Spot *spot, Value value, unsigned way,
                          Splices *out)
 {
-    Look look = look_at(document);
+    Layout layout = detect_layout(document);
     Value old = spot->chain[spot->depth];
     Str text = document->text;
     Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
@@ -187,21 +187,21 @@ static bool json_replace(const Document *document, const Spot *spot, Value value
         return false;
     }
     if (value_is_missing(old)) {
-        put_value(&written, &look, value, STR_EMPTY);
-        buf_put(&written, look.line_end);
+        put_value(&written, &layout, value, STR_EMPTY);
+        buf_put(&written, layout.line_end);
         splices_add(out, str_starts(text, BOM) ? BOM.len : 0, text.len, buf_str(&written));
         return true;
     }
     if (spot->depth > 0) {
         Value around = spot->chain[spot->depth - 1];
-        look.lines = has_lines(str_slice(text, around.start, node_end(around)));
+        layout.lines = has_lines(str_slice(text, around.start, node_end(around)));
     }
-    put_value(&written, &look, value, indentation_at(text, old.start));
+    put_value(&written, &layout, value, indentation_at(text, old.start));
     splices_add(out, old.start, node_end(old), buf_str(&written));
     return true;
 }
 
-/* Where the entry or item starts and ends. */
+/* The range of the entry or item. */
 static void find_extent(Value around, uint32_t at, size_t *start, size_t *end)
 {
     if (around.kind == VALUE_MAP) {
@@ -221,7 +221,7 @@ static uint32_t count_of(Value around)
 static bool json_insert(const Document *document, const Spot *spot, Value key, Value value,
                         unsigned way, Splices *out)
 {
-    Look look = look_at(document);
+    Layout layout = detect_layout(document);
     Value around = spot->chain[spot->depth];
     Str text = document->text;
     uint32_t last = count_of(around) - 1;
@@ -232,7 +232,7 @@ static bool json_insert(const Document *document, const Spot *spot, Value key, V
     find_extent(around, last, &start, &end);
     Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
     buf_put_char(&written, ',');
-    /* As far from the comma as the last one is from what stands before it. */
+    /* The same distance to the comma as the last one has to what precedes it. */
     Str gap = str_slice(text, around.start + 1, start);
     if (last > 0) {
         find_extent(around, last - 1, &before_start, &before_end);
@@ -240,15 +240,15 @@ static bool json_insert(const Document *document, const Spot *spot, Value key, V
         size_t comma = str_find(gap, STR(","), 0);
         gap = str_from_offset(gap, comma + 1);
     } else if (!has_lines(gap)) {
-        gap = is_spaced(&look) ? STR(" ") : STR_EMPTY;
+        gap = is_spaced(&layout) ? STR(" ") : STR_EMPTY;
     }
     buf_put(&written, gap);
-    look.lines = has_lines(gap);
+    layout.lines = has_lines(gap);
     if (around.kind == VALUE_MAP) {
         put_scalar(&written, key);
-        buf_put(&written, look.colon);
+        buf_put(&written, layout.colon);
     }
-    put_value(&written, &look, value, indentation_at(text, start));
+    put_value(&written, &layout, value, indentation_at(text, start));
     splices_add(out, end, end, buf_str(&written));
     return true;
 }

@@ -1,9 +1,9 @@
-/* YAML texts: new parts are written as blocks or in brackets, as what is around them is.
+/* YAML: new parts are printed in block or flow style, like their surroundings.
  *
- * Values know where they stand, but for two: an alias has the place of what it stands for, and
- * what a merge key brought has the place it was brought from. So the text behind the key or dash is
- * looked at too. What comes out is read again by document.c, which is why odd layouts are not
- * treated here: they end in a refusal. */
+ * Values have their location, with two exceptions: an alias has the location of its anchor, and a
+ * merged value has the location it was merged from. So the text after the key or dash is checked
+ * too. document.c parses the result again, so unusual layouts are not handled here: they are
+ * rejected. */
 #include "base/bug.h"
 #include "base/problems.h"
 #include "lang/edit/document_inner.h"
@@ -36,7 +36,7 @@ static bool yaml_normalize(Arena *arena, Value value, Value *out, Error *err)
     return true;
 }
 
-/* --- Places in the text --------------------------------------------------------------------- */
+/* --- Scanning ------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -71,7 +71,7 @@ static size_t column_of(Str text, size_t at)
     return at - line_start(text, at);
 }
 
-/* Where the line starts that follows what ends at `end`; blank lines at its end do not count. */
+/* The start of the line after what ends at `end`; trailing blank lines are not included. */
 static size_t lines_end(Str text, size_t end)
 {
     while (end > 0 && ascii_is_space(text.data[end - 1])) {
@@ -88,7 +88,7 @@ static size_t skip_blanks(Str text, size_t at)
     return at;
 }
 
-/* Over blanks, line ends and comments. */
+/* Skips whitespace, line ends and comments. */
 static size_t skip_space(Str text, size_t at)
 {
     while (at < text.len) {
@@ -103,7 +103,7 @@ static size_t skip_space(Str text, size_t at)
     return at;
 }
 
-/* Behind an anchor, alias or tag. */
+/* Skips an anchor, alias or tag. */
 static size_t skip_name(Str text, size_t at)
 {
     while (at < text.len && !ascii_is_space(text.data[at]) &&
@@ -128,7 +128,7 @@ static bool is_in_brackets(Str text, Value v)
     return is_container(v) && text.data[v.start] == (v.kind == VALUE_MAP ? '{' : '[');
 }
 
-/* Whether the value at `depth` stands in brackets of any container around it. */
+/* Whether the value at `depth` is inside the brackets of any enclosing container. */
 static bool is_inside_brackets(Str text, const Spot *spot, uint32_t depth)
 {
     for (uint32_t i = 0; i < depth; i++) {
@@ -139,7 +139,7 @@ static bool is_inside_brackets(Str text, const Spot *spot, uint32_t depth)
     return false;
 }
 
-/* On lines of its own: a container without brackets, or text behind '|' or '>'. */
+/* On separate lines: a container without brackets, or text after '|' or '>'. */
 static bool is_block(Str text, Value v)
 {
     if (v.span == 0 || is_in_brackets(text, v)) {
@@ -153,16 +153,17 @@ static bool is_inside(Value around, Value v)
     return v.start >= around.start && node_end(v) <= node_end(around);
 }
 
-/* --- Slots: where a value hangs ------------------------------------------------------------- */
+/* --- Slots: the location of a value and its key --------------------------------------------- */
 
 typedef struct Slot {
-    size_t lead;       /* where its key, dash or, in a list with brackets, itself starts */
-    size_t point;      /* right behind the colon or dash */
-    size_t start, end; /* the value; both are `point` or what follows it when there is none */
-    bool alias;        /* instead of a value */
+    size_t lead;  /* start of its key or dash, or of the value in a flow list */
+    size_t point; /* directly after the colon or dash */
+    /* range of the value; if there is none, both are `point` or what follows it */
+    size_t start, end;
+    bool alias; /* instead of a value */
 } Slot;
 
-static void settle_value(Str text, Value v, Slot *slot)
+static void locate_value(Str text, Value v, Slot *slot)
 {
     size_t at = skip_space(text, slot->point);
     slot->alias = at < text.len && text.data[at] == '*';
@@ -184,7 +185,7 @@ static bool find_entry_slot(Str text, Value around, uint32_t at, Slot *slot)
     }
     slot->lead = entry->key.start;
     slot->point = colon + 1;
-    settle_value(text, entry->value, slot);
+    locate_value(text, entry->value, slot);
     return slot->start >= slot->point;
 }
 
@@ -202,7 +203,7 @@ static bool find_item_slot(Str text, Value around, uint32_t at, Slot *slot)
     }
     slot->lead = dash;
     slot->point = dash + 1;
-    settle_value(text, around.list->items[at], slot);
+    locate_value(text, around.list->items[at], slot);
     return slot->start >= slot->point;
 }
 
@@ -210,7 +211,7 @@ static bool find_bracketed_slot(Str text, Value around, uint32_t at, Slot *slot)
 {
     slot->point = around.start + 1;
     for (uint32_t i = 0;; i++) {
-        settle_value(text, around.list->items[i], slot);
+        locate_value(text, around.list->items[i], slot);
         if (slot->start < slot->point) {
             return false;
         }
@@ -243,10 +244,10 @@ static bool find_slot(const Document *document, const Spot *spot, Slot *slot)
                                         : find_item_slot(text, around, at, slot);
 }
 
-/* --- Writing -------------------------------------------------------------------------------- */
+/* --- Printing ------------------------------------------------------------------------------- */
 
-/* Goes on with the look of the text: the first map in a map, the first list in a map. */
-static void learn_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
+/* Detects the style of the text from the first map in a map and the first list in a map. */
+static void detect_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
 {
     bool is_map = v.kind == VALUE_MAP;
     uint32_t count = is_map ? v.map->len : value_is_sequence(v) ? v.list->len : 0;
@@ -265,12 +266,12 @@ static void learn_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
             *knows_lists = true;
             style->flush_lists = column == outer_column;
         }
-        learn_style(text, inner, style, knows_lists);
+        detect_style(text, inner, style, knows_lists);
     }
 }
 
-/* Printed text with `indent` more blanks before each line and the line ends of the document. */
-static Str set_in(const Document *document, Str printed, size_t indent)
+/* Indents printed text by `indent` more spaces, with the line ends of the document. */
+static Str indent_printed(const Document *document, Str printed, size_t indent)
 {
     Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
     Str end = document_line_end(document->text), line;
@@ -290,15 +291,15 @@ static Str print_block(const Document *document, Value v)
     YamlStyle style = { 0 };
     bool knows_lists = false;
     Error err;
-    learn_style(document->text, document->root, &style, &knows_lists);
+    detect_style(document->text, document->root, &style, &knows_lists);
     if (value_is_sequence(v)) {
-        style.indent = 2; /* what a dash and a blank take */
+        style.indent = 2; /* width of a dash and a space */
     }
     BUG_IF(!yaml_print(&out, v, &style, &err)); /* it was normalized */
     return buf_str(&out);
 }
 
-/* On one line, as it can stand between brackets; a container without its own. */
+/* On one line, for use between brackets; a container is printed without its own. */
 static Str print_bracketed(const Document *document, Value container)
 {
     Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
@@ -322,19 +323,19 @@ static Value map_of(Arena *arena, Value key, Value value)
     return value_map(map);
 }
 
-/* What stands behind the colon or dash: the rest of its line, and further lines. */
-static void print_behind(const Document *document, bool is_map, Value value, size_t indent,
-                         Str *head, Str *body)
+/* Prints what follows the colon or dash: the remainder of its line, and further lines. */
+static void print_after(const Document *document, bool is_map, Value value, size_t indent,
+                        Str *head, Str *body)
 {
     Arena *arena = document->arena;
     Str printed = print_block(document, is_map ? map_of(arena, value_string(STR("k")), value)
                                                : list_of(arena, value));
     size_t first = str_find(printed, STR("\n"), 0);
     *head = str_trim(str_slice(printed, is_map ? strlen("k:") : strlen("-"), first));
-    *body = set_in(document, str_from_offset(printed, first + 1), indent);
+    *body = indent_printed(document, str_from_offset(printed, first + 1), indent);
 }
 
-/* In the quotes of the one that it replaces; false when it cannot be. */
+/* In the quotes of the value it replaces; returns false if that is impossible. */
 static bool print_quoted(const Document *document, Value value, char quote, Str *out)
 {
     Buf text = buf_make_in(document->arena, BUF_UNLIMITED);
@@ -363,9 +364,9 @@ static bool print_quoted(const Document *document, Value value, char quote, Str 
 /* --- Replacing ------------------------------------------------------------------------------ */
 
 enum {
-    WAY_QUOTED, /* as the old one was quoted */
+    WAY_QUOTED, /* quoted like the old one */
     WAY_PLAIN,
-    WAY_WHOLE, /* without the anchor and tag of the old one */
+    WAY_WHOLE, /* without anchor and tag of the old one */
     WAYS,
 };
 
@@ -373,7 +374,7 @@ static bool replace_root(const Document *document, Value value, Splices *out)
 {
     Str text = document->text;
     Value root = document->root;
-    Str printed = set_in(document, print_block(document, value), 0);
+    Str printed = indent_printed(document, print_block(document, value), 0);
     if (root.span == 0) {
         bool open = text.len > 0 && text.data[text.len - 1] != '\n';
         Str end = open ? document_line_end(text) : STR_EMPTY;
@@ -386,7 +387,7 @@ static bool replace_root(const Document *document, Value value, Splices *out)
     return true;
 }
 
-/* One line in the place of what is one thing in the text. */
+/* Replaces a single token with a single line. */
 static void replace_inline(const Document *document, const Slot *slot, Str head, unsigned way,
                            Splices *out)
 {
@@ -396,7 +397,7 @@ static void replace_inline(const Document *document, const Slot *slot, Str head,
                 apart ? arena_join(document->arena, STR(" "), head, STR_EMPTY) : head);
 }
 
-/* Behind the anchor and tag that stand on the line behind the colon or dash. */
+/* Skips the anchor and tag on the line after the colon or dash. */
 static size_t skip_properties(Str text, size_t at)
 {
     size_t behind = at;
@@ -408,7 +409,7 @@ static size_t skip_properties(Str text, size_t at)
     return behind;
 }
 
-/* The part of the first line that goes: behind anchor and tag, up to a comment. */
+/* The part of the first line to replace: after anchor and tag, up to a comment. */
 static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_t *start,
                       size_t *end)
 {
@@ -429,7 +430,7 @@ static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_
     }
 }
 
-/* The rest of the first line, and the lines below it. */
+/* Replaces the remainder of the first line, and the lines below it. */
 static void replace_lines(const Document *document, const Slot *slot, Value old, Str head, Str body,
                           unsigned way, Splices *out)
 {
@@ -466,7 +467,7 @@ static bool yaml_replace(const Document *document, const Spot *spot, Value value
     Value around = spot->chain[spot->depth - 1], old = spot->chain[spot->depth];
     bool is_map = around.kind == VALUE_MAP;
     if (is_map && !is_inside(around, around.map->entries[spot->at[spot->depth - 1]].key)) {
-        /* A merge key brought it: a key of its own takes its place. */
+        /* The value comes from a merge key: add a key that overrides it. */
         Spot outer = *spot;
         outer.depth--;
         return yaml_insert(document, &outer, around.map->entries[spot->at[outer.depth]].key, value,
@@ -482,7 +483,7 @@ static bool yaml_replace(const Document *document, const Spot *spot, Value value
         head = quoted ? head : print_bracketed(document, list_of(arena, value));
         body = STR_EMPTY;
     } else {
-        print_behind(document, is_map, value, column_of(text, slot.lead), &head, &body);
+        print_after(document, is_map, value, column_of(text, slot.lead), &head, &body);
     }
     if (bracketed && !is_map) {
         slot.point = slot.lead;
@@ -529,10 +530,11 @@ static bool yaml_insert(const Document *document, const Spot *spot, Value key, V
     if (way > 1 || is_inside_brackets(text, spot, spot->depth)) {
         return false;
     }
-    /* Blank lines at the end of a text block may belong to it. */
+    /* Trailing blank lines of a block scalar may belong to it. */
     size_t end = way == 0 ? lines_end(text, node_end(around)) : node_end(around);
     end = end > 0 && text.data[end - 1] == '\n' ? end : next_line(text, end);
-    Str written = set_in(document, print_block(document, entry), column_of(text, around.start));
+    Str written =
+        indent_printed(document, print_block(document, entry), column_of(text, around.start));
     if (text.data[end - 1] != '\n') {
         written = arena_join(document->arena, document_line_end(text), written, STR_EMPTY);
     }
@@ -575,7 +577,7 @@ static bool yaml_remove(const Document *document, const Spot *spot, unsigned way
         splices_add(out, line_start(text, slot.lead), end, STR_EMPTY);
         return true;
     }
-    /* Behind a dash, which stays for the next one: on its line, unless a comment comes first. */
+    /* The dash stays for the next item: on its line, unless a comment comes first. */
     size_t next = skip_blanks(text, end);
     if (next < text.len && text.data[next] != '#' &&
         column_of(text, next) == column_of(text, slot.lead)) {

@@ -1,3 +1,11 @@
+/* Edits an INI file as a list of lines. Every line is classified once (section, option,
+ * continuation, other); edits mark lines as dropped, rewrite them or insert new ones, and all other
+ * lines are written back byte by byte.
+ *
+ * A new option goes after a comment that shows it as an example, otherwise after the last option of
+ * its section, and copies indentation and separator from its neighbor. If the file already
+ * satisfies the request, ini_edit() returns the input itself, which is how callers detect that
+ * nothing changed. */
 #include "lang/edit/ini.h"
 
 #include "base/buf.h"
@@ -7,17 +15,17 @@ typedef enum LineKind {
     LINE_OTHER, /* blank lines and comments */
     LINE_SECTION,
     LINE_OPTION,
-    LINE_MORE, /* belongs to the option before it */
+    LINE_CONTINUATION, /* belongs to the option before it */
 } LineKind;
 
 typedef struct Line {
-    Str text; /* without its end */
-    Str end;  /* "\n", "\r\n", or nothing for the last line */
+    Str text; /* without its line end */
+    Str end;  /* "\n", "\r\n", or empty for the last line */
     LineKind kind;
-    bool ours; /* in a section of the wished name */
+    bool ours; /* in a section with the requested name */
     bool drop;
     Str name;     /* of a section or option */
-    size_t value; /* of an option: where its value starts in `text`; with `has_value` */
+    size_t value; /* of an option: offset of its value in `text`; if `has_value` */
     bool has_value;
     size_t indent;
 } Line;
@@ -26,10 +34,10 @@ typedef VEC(Line) Lines;
 
 typedef struct Ini {
     Arena *arena;
-    const IniWish *wish;
+    const IniRequest *request;
     char separator;
     Lines lines;
-    Str mark; /* a byte order mark, or nothing */
+    Str mark; /* byte order mark, or empty */
     Str line_end;
     bool changed;
 } Ini;
@@ -46,9 +54,9 @@ static bool is_comment(Str trimmed)
     return trimmed.len > 0 && (trimmed.data[0] == '#' || trimmed.data[0] == ';');
 }
 
-/* --- Wishes --------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------- */
 
-/* Line ends too, but no tab. */
+/* Includes line ends, but not tabs. */
 static bool has_control(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -64,7 +72,7 @@ static bool is_trimmed(Str text)
     return str_trim(text).len == text.len;
 }
 
-/* The lines of a value, each trimmed; a line end behind the last one does not count. */
+/* The lines of a value, each trimmed; a final line end is ignored. */
 static bool next_value_line(Str *rest, Str *line)
 {
     if (!str_split_next(rest, '\n', line)) {
@@ -79,7 +87,7 @@ static Str value_text(Str value)
     return str_ends(value, STR("\n")) ? str_slice(value, 0, value.len - 1) : value;
 }
 
-/* Where a comment starts: at one of these characters, at the start or behind a blank. */
+/* The start of a comment: one of these characters, at the start or after whitespace. */
 static size_t find_comment(Str text, Str characters)
 {
     for (size_t i = 0; characters.len > 0 && i < text.len; i++) {
@@ -91,24 +99,24 @@ static size_t find_comment(Str text, Str characters)
     return STR_NOT_FOUND;
 }
 
-static bool check_value(const IniWish *wish, Error *err)
+static bool check_value(const IniRequest *request, Error *err)
 {
-    Str rest = value_text(wish->value), line;
+    Str rest = value_text(request->value), line;
     if (str_ends(rest, STR("\\"))) {
         return error_set(err, ERROR_INVALID,
-                         "'value' ends with a backslash: the next line would belong to it");
+                         "'value' ends with a backslash, which would continue it on the next line");
     }
     if (!is_trimmed(str_slice(rest, 0, str_find(rest, STR("\n"), 0)))) {
         return error_set(err, ERROR_INVALID,
-                         "'value' has blanks at an end, which readers of such files take away; "
-                         "put quotes into it if they know quotes");
+                         "'value' has leading or trailing whitespace, which most parsers of such "
+                         "files strip; add quotes if the parser supports them");
     }
-    if (find_comment(rest, wish->comments) != STR_NOT_FOUND) {
-        return error_set(err, ERROR_INVALID, "'value' has a comment in it");
+    if (find_comment(rest, request->comments) != STR_NOT_FOUND) {
+        return error_set(err, ERROR_INVALID, "'value' contains a comment");
     }
     for (bool first = true; next_value_line(&rest, &line); first = false) {
         if (has_control(line)) {
-            return error_set(err, ERROR_INVALID, "'value' has a control character in it");
+            return error_set(err, ERROR_INVALID, "'value' contains a control character");
         }
         if (!first && (line.len == 0 || is_comment(line))) {
             return error_set(err, ERROR_INVALID,
@@ -118,30 +126,31 @@ static bool check_value(const IniWish *wish, Error *err)
     return true;
 }
 
-bool ini_wish_check(const IniWish *wish, Error *err)
+bool ini_request_check(const IniRequest *request, Error *err)
 {
-    Str separator = str_trim(wish->separator), option = wish->option;
+    Str separator = str_trim(request->separator), option = request->option;
     if (!str_eq(separator, STR("=")) && !str_eq(separator, STR(":"))) {
         return error_set(err, ERROR_INVALID,
-                         "'separator' is '=' or ':', blanks around it are fine");
+                         "'separator' must be '=' or ':', optionally with spaces around it");
     }
-    if (has_control(wish->section) || !is_trimmed(wish->section)) {
-        return error_set(err, ERROR_INVALID, "'section' is one line without blanks at its ends");
+    if (has_control(request->section) || !is_trimmed(request->section)) {
+        return error_set(err, ERROR_INVALID,
+                         "'section' must be a single line without leading or trailing whitespace");
     }
     if (option.len == 0) {
-        return wish->section.len > 0 ||
-               error_set(err, ERROR_INVALID, "needs 'option', 'section' or both");
+        return request->section.len > 0 ||
+               error_set(err, ERROR_INVALID, "'option' or 'section' is required");
     }
     if (has_control(option) || !is_trimmed(option) || option.data[0] == '[' ||
         str_ends(option, STR("\\")) || str_starts(option, BOM) || is_comment(option) ||
         str_find(option, separator, 0) != STR_NOT_FOUND) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be the name of an option",
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a valid option name",
                          STR_ARG(option));
     }
-    return !wish->has_value || check_value(wish, err);
+    return !request->has_value || check_value(request, err);
 }
 
-/* --- Reading -------------------------------------------------------------------------------- */
+/* --- Parsing -------------------------------------------------------------------------------- */
 
 static bool read_section(Str trimmed, Str *name)
 {
@@ -174,8 +183,8 @@ static void read_option(const Ini *ini, Line *line)
     }
 }
 
-/* Whether a line goes on with the value of the option whose last line is `before`. */
-static bool is_more(const Line *option, const Line *before, const Line *line, Str trimmed)
+/* Whether a line continues the value of the option whose last line is `before`. */
+static bool is_continuation(const Line *option, const Line *before, const Line *line, Str trimmed)
 {
     if (option == NULL) {
         return false;
@@ -186,8 +195,8 @@ static bool is_more(const Line *option, const Line *before, const Line *line, St
 
 static void read_lines(Ini *ini, Str text)
 {
-    bool ours = ini->wish->section.len == 0;
-    uint32_t option = UINT32_MAX; /* whose value may go on */
+    bool ours = ini->request->section.len == 0;
+    uint32_t option = UINT32_MAX; /* whose value may continue */
     ini->line_end = STR("\n");
     while (text.len > 0) {
         const char *found = memchr(text.data, '\n', text.len);
@@ -207,13 +216,13 @@ static void read_lines(Ini *ini, Str text)
         Str trimmed = str_trim(line.text);
         const Line *above = option == UINT32_MAX ? NULL : &ini->lines.items[option];
         const Line *before = ini->lines.len == 0 ? NULL : &ini->lines.items[ini->lines.len - 1];
-        if (is_more(above, before, &line, trimmed)) {
-            line.kind = LINE_MORE;
+        if (is_continuation(above, before, &line, trimmed)) {
+            line.kind = LINE_CONTINUATION;
         } else if (trimmed.len == 0) {
             option = UINT32_MAX;
         } else if (read_section(trimmed, &line.name)) {
             line.kind = LINE_SECTION;
-            ours = str_eq(line.name, ini->wish->section);
+            ours = str_eq(line.name, ini->request->section);
             option = UINT32_MAX;
         } else if (!is_comment(trimmed)) {
             read_option(ini, &line);
@@ -224,12 +233,13 @@ static void read_lines(Ini *ini, Str text)
     }
 }
 
-/* --- Looking -------------------------------------------------------------------------------- */
+/* --- Searching ------------------------------------------------------------------------------ */
 
-/* Where a comment starts behind the value, with the blanks before it; or the end of the line. */
+/* The start of a comment after the value, including the whitespace before it; or the end of the
+ * line. */
 static size_t value_end(const Ini *ini, const Line *line)
 {
-    size_t comment = find_comment(str_from_offset(line->text, line->value), ini->wish->comments);
+    size_t comment = find_comment(str_from_offset(line->text, line->value), ini->request->comments);
     if (comment == STR_NOT_FOUND) {
         return line->text.len;
     }
@@ -240,22 +250,22 @@ static size_t value_end(const Ini *ini, const Line *line)
     return end;
 }
 
-static bool is_wished_option(const Ini *ini, const Line *line)
+static bool is_requested_option(const Ini *ini, const Line *line)
 {
-    return line->kind == LINE_OPTION && line->ours && str_eq(line->name, ini->wish->option);
+    return line->kind == LINE_OPTION && line->ours && str_eq(line->name, ini->request->option);
 }
 
-/* Whether the option in line `at` has the wished value. */
-static bool has_wished_value(const Ini *ini, uint32_t at)
+/* Whether the option in line `at` has the requested value. */
+static bool has_requested_value(const Ini *ini, uint32_t at)
 {
     const Line *line = &ini->lines.items[at];
-    if (ini->wish->bare || !line->has_value) {
-        return ini->wish->bare && !line->has_value;
+    if (ini->request->bare || !line->has_value) {
+        return ini->request->bare && !line->has_value;
     }
-    Str rest = value_text(ini->wish->value), wanted = STR_EMPTY;
+    Str rest = value_text(ini->request->value), wanted = STR_EMPTY;
     (void)next_value_line(&rest, &wanted);
     bool same = str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), wanted);
-    while (same && ++at < ini->lines.len && ini->lines.items[at].kind == LINE_MORE) {
+    while (same && ++at < ini->lines.len && ini->lines.items[at].kind == LINE_CONTINUATION) {
         same =
             next_value_line(&rest, &wanted) && str_eq(str_trim(ini->lines.items[at].text), wanted);
     }
@@ -274,17 +284,17 @@ static bool is_example(const Ini *ini, const Line *line)
     }
     const char *at = text.len == 0 ? NULL : memchr(text.data, ini->separator, text.len);
     return at != NULL &&
-           str_eq(str_trim(str_slice(text, 0, (size_t)(at - text.data))), ini->wish->option);
+           str_eq(str_trim(str_slice(text, 0, (size_t)(at - text.data))), ini->request->option);
 }
 
-/* --- Changing ------------------------------------------------------------------------------- */
+/* --- Editing -------------------------------------------------------------------------------- */
 
-/* The line behind the option in line `at`. */
+/* The line after the option in line `at`. */
 static uint32_t option_end(const Ini *ini, uint32_t at)
 {
     do {
         at++;
-    } while (at < ini->lines.len && ini->lines.items[at].kind == LINE_MORE);
+    } while (at < ini->lines.len && ini->lines.items[at].kind == LINE_CONTINUATION);
     return at;
 }
 
@@ -308,30 +318,31 @@ static void insert_line(Ini *ini, uint32_t at, LineKind kind, Str text)
     ini->changed = true;
 }
 
-/* The lines of the value that follow the first one, from `at` on. */
-static void insert_more(Ini *ini, uint32_t at, Str rest, Str indent)
+/* Inserts the lines of the value after the first one, at `at`. */
+static void insert_continuation(Ini *ini, uint32_t at, Str rest, Str indent)
 {
     Str line;
     while (next_value_line(&rest, &line)) {
-        insert_line(ini, at++, LINE_MORE, arena_join(ini->arena, indent, STR("    "), line));
+        insert_line(ini, at++, LINE_CONTINUATION,
+                    arena_join(ini->arena, indent, STR("    "), line));
     }
 }
 
-/* Puts the wished value into line `at`, whose name, indentation and separator stay. */
+/* Sets the requested value in line `at`; name, indentation and separator are preserved. */
 static void rewrite_option(Ini *ini, uint32_t at)
 {
     Line *line = &ini->lines.items[at];
     Str indent = str_slice(line->text, 0, line->indent);
-    Str rest = value_text(ini->wish->value), first = STR_EMPTY;
+    Str rest = value_text(ini->request->value), first = STR_EMPTY;
     Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
     for (uint32_t i = option_end(ini, at); i > at + 1; i--) {
         ini->lines.items[i - 1].drop = true;
     }
-    if (ini->wish->bare || !line->has_value) {
+    if (ini->request->bare || !line->has_value) {
         buf_put(&out, indent);
         buf_put(&out, line->name);
-        if (!ini->wish->bare) {
-            buf_put(&out, ini->wish->separator);
+        if (!ini->request->bare) {
+            buf_put(&out, ini->request->separator);
         }
     } else {
         Str before = str_slice(line->text, 0, line->value);
@@ -347,21 +358,21 @@ static void rewrite_option(Ini *ini, uint32_t at)
             out.len--;
         }
     }
-    buf_put(&out, ini->wish->bare ? STR_EMPTY : first);
-    if (line->has_value && !ini->wish->bare) {
+    buf_put(&out, ini->request->bare ? STR_EMPTY : first);
+    if (line->has_value && !ini->request->bare) {
         Str comment = str_from_offset(line->text, value_end(ini, line));
         buf_put_c(&out, comment.len > 0 && !is_blank(comment.data[0]) ? " " : "");
         buf_put(&out, comment);
     }
     line->text = buf_str(&out);
     ini->changed = true;
-    if (!ini->wish->bare) {
-        insert_more(ini, at + 1, rest, indent);
+    if (!ini->request->bare) {
+        insert_continuation(ini, at + 1, rest, indent);
     }
 }
 
-/* A new option as its neighbor is written: the nearest one in its section above `at`, or the first
- * of the text. */
+/* The option whose formatting a new one copies: the nearest one in its section above `at`, or the
+ * first of the text. */
 static const Line *find_neighbor(const Ini *ini, uint32_t at)
 {
     for (uint32_t i = at; i > 0 && ini->lines.items[i - 1].kind != LINE_SECTION; i--) {
@@ -377,8 +388,8 @@ static const Line *find_neighbor(const Ini *ini, uint32_t at)
     return NULL;
 }
 
-/* The blanks before an option that is to stand in line `at`: no more than what stands above, which
- * it would belong to else, and no less than what follows. */
+/* The indentation of a new option in line `at`: no more than the option above, because it would
+ * continue its value, and no less than what follows. */
 static Str indent_for(const Ini *ini, uint32_t at, Str indent)
 {
     for (uint32_t i = at; i > 0 && str_trim(ini->lines.items[i - 1].text).len > 0; i--) {
@@ -396,7 +407,7 @@ static Str indent_for(const Ini *ini, uint32_t at, Str indent)
     return starts && next->indent > indent.len ? str_slice(next->text, 0, next->indent) : indent;
 }
 
-/* The separator as it stands in a line, with one blank where it has some. */
+/* The separator of a line, with surrounding whitespace reduced to one space. */
 static Str separator_of(const Ini *ini, Str text)
 {
     const char *found = memchr(text.data, ini->separator, text.len);
@@ -408,10 +419,10 @@ static Str separator_of(const Ini *ini, Str text)
 
 static void insert_option(Ini *ini, uint32_t at)
 {
-    Str indent = STR_EMPTY, separator = ini->wish->separator;
+    Str indent = STR_EMPTY, separator = ini->request->separator;
     if (at > 0 && ini->lines.items[at - 1].kind != LINE_OTHER &&
         str_ends(ini->lines.items[at - 1].text, STR("\\"))) {
-        insert_line(ini, at++, LINE_MORE, STR_EMPTY);
+        insert_line(ini, at++, LINE_CONTINUATION, STR_EMPTY);
     }
     const Line *neighbor = find_neighbor(ini, at);
     if (neighbor != NULL) {
@@ -424,29 +435,29 @@ static void insert_option(Ini *ini, uint32_t at)
         separator = separator_of(ini, neighbor->text);
     }
     indent = indent_for(ini, at, indent);
-    Str rest = value_text(ini->wish->value), first = STR_EMPTY;
+    Str rest = value_text(ini->request->value), first = STR_EMPTY;
     (void)next_value_line(&rest, &first);
-    Str text = arena_join(ini->arena, indent, ini->wish->option, STR_EMPTY);
-    if (!ini->wish->bare) {
+    Str text = arena_join(ini->arena, indent, ini->request->option, STR_EMPTY);
+    if (!ini->request->bare) {
         text = arena_join(ini->arena, text, separator, first);
     }
     while (text.len > 0 && is_blank(text.data[text.len - 1])) {
         text.len--;
     }
     insert_line(ini, at, LINE_OPTION, text);
-    if (!ini->wish->bare) {
-        insert_more(ini, at + 1, rest, indent);
+    if (!ini->request->bare) {
+        insert_continuation(ini, at + 1, rest, indent);
     }
 }
 
-/* The last section of the wished name: `*first` is the line behind its header, `*end` the header
- * of the next one. */
+/* The last section with the requested name: `*first` is the line after its header, `*end` the
+ * header of the next one. */
 static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
 {
-    bool found = ini->wish->section.len == 0;
+    bool found = ini->request->section.len == 0;
     *first = 0;
     *end = found ? 0 : ini->lines.len;
-    for (uint32_t i = 0; i < ini->lines.len && ini->wish->section.len > 0; i++) {
+    for (uint32_t i = 0; i < ini->lines.len && ini->request->section.len > 0; i++) {
         if (ini->lines.items[i].kind == LINE_SECTION && ini->lines.items[i].ours) {
             *first = i + 1;
             found = true;
@@ -458,8 +469,8 @@ static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
     return found;
 }
 
-/* Behind a comment that shows the option, behind the last option, or behind the header; without
- * any of these, before the next header and the comments on it. `*apart` is set then. */
+/* After a comment that shows the option, after the last option, or after the header; if there is
+ * none of these, before the next header and its comments, and `*apart` is set. */
 static uint32_t find_place(const Ini *ini, uint32_t first, uint32_t end, bool *apart)
 {
     uint32_t place = UINT32_MAX;
@@ -469,17 +480,17 @@ static uint32_t find_place(const Ini *ini, uint32_t first, uint32_t end, bool *a
         if (is_example(ini, line)) {
             place = i + 1;
             example = true;
-        } else if (!example && (line->kind == LINE_OPTION || line->kind == LINE_MORE)) {
+        } else if (!example && (line->kind == LINE_OPTION || line->kind == LINE_CONTINUATION)) {
             place = i + 1;
         }
     }
-    /* A comment may stand between the lines of a value. */
+    /* A comment may be between the lines of a value. */
     for (uint32_t i = place; place != UINT32_MAX && i < end; i++) {
         const Line *line = &ini->lines.items[i];
-        if (line->kind != LINE_MORE && !is_comment(str_trim(line->text))) {
+        if (line->kind != LINE_CONTINUATION && !is_comment(str_trim(line->text))) {
             break;
         }
-        place = line->kind == LINE_MORE ? i + 1 : place;
+        place = line->kind == LINE_CONTINUATION ? i + 1 : place;
     }
     *apart = place == UINT32_MAX && first == 0;
     if (!*apart) {
@@ -499,7 +510,7 @@ static void append_section(Ini *ini)
         insert_line(ini, len++, LINE_OTHER, STR_EMPTY);
     }
     insert_line(ini, len, LINE_SECTION,
-                arena_join(ini->arena, STR("["), ini->wish->section, STR("]")));
+                arena_join(ini->arena, STR("["), ini->request->section, STR("]")));
 }
 
 static void add_option(Ini *ini)
@@ -522,12 +533,12 @@ static void ensure_option(Ini *ini)
 {
     uint32_t keep = UINT32_MAX, last = UINT32_MAX;
     for (uint32_t i = 0; i < ini->lines.len; i++) {
-        if (is_wished_option(ini, &ini->lines.items[i])) {
+        if (is_requested_option(ini, &ini->lines.items[i])) {
             last = i;
-            keep = has_wished_value(ini, i) ? i : keep;
+            keep = has_requested_value(ini, i) ? i : keep;
         }
     }
-    if (!ini->wish->exclusive && keep == UINT32_MAX && last != UINT32_MAX) {
+    if (!ini->request->exclusive && keep == UINT32_MAX && last != UINT32_MAX) {
         insert_option(ini, option_end(ini, last));
         return;
     }
@@ -536,8 +547,8 @@ static void ensure_option(Ini *ini)
         return;
     }
     uint32_t chosen = keep != UINT32_MAX ? keep : last;
-    for (uint32_t i = 0; ini->wish->exclusive && i < ini->lines.len; i++) {
-        if (i != chosen && is_wished_option(ini, &ini->lines.items[i])) {
+    for (uint32_t i = 0; ini->request->exclusive && i < ini->lines.len; i++) {
+        if (i != chosen && is_requested_option(ini, &ini->lines.items[i])) {
             drop_option(ini, i);
         }
     }
@@ -549,14 +560,14 @@ static void ensure_option(Ini *ini)
 static void remove_options(Ini *ini)
 {
     for (uint32_t i = 0; i < ini->lines.len; i++) {
-        if (is_wished_option(ini, &ini->lines.items[i]) &&
-            (!ini->wish->has_value || has_wished_value(ini, i))) {
+        if (is_requested_option(ini, &ini->lines.items[i]) &&
+            (!ini->request->has_value || has_requested_value(ini, i))) {
             drop_option(ini, i);
         }
     }
 }
 
-/* With all that is in it, but for comments that stand right before the next header. */
+/* Removes everything in it, except comments directly before the next header. */
 static void remove_sections(Ini *ini)
 {
     for (uint32_t i = 0; i < ini->lines.len; i++) {
@@ -585,7 +596,7 @@ static Str join_lines(const Ini *ini)
     buf_put(&out, ini->mark);
     for (uint32_t i = 0; i < ini->lines.len; i++) {
         if (!ini->lines.items[i].drop) {
-            /* What was a part of a name must not become the mark of the file. */
+            /* Part of a name must not become the byte order mark of the file. */
             if (out.len == 0 && str_starts(ini->lines.items[i].text, BOM)) {
                 buf_put(&out, ini->line_end);
             }
@@ -596,17 +607,17 @@ static Str join_lines(const Ini *ini)
     return buf_str(&out);
 }
 
-Str ini_edit(Arena *arena, Str text, const IniWish *wish)
+Str ini_edit(Arena *arena, Str text, const IniRequest *request)
 {
     Ini ini = { .arena = arena,
-                .wish = wish,
-                .separator = str_trim(wish->separator).data[0],
+                .request = request,
+                .separator = str_trim(request->separator).data[0],
                 .mark = str_starts(text, BOM) ? BOM : STR_EMPTY };
     uint32_t first, end;
     read_lines(&ini, str_from_offset(text, ini.mark.len));
-    if (wish->option.len > 0) {
-        (wish->absent ? remove_options : ensure_option)(&ini);
-    } else if (wish->absent) {
+    if (request->option.len > 0) {
+        (request->absent ? remove_options : ensure_option)(&ini);
+    } else if (request->absent) {
         remove_sections(&ini);
     } else if (!find_section(&ini, &first, &end)) {
         append_section(&ini);

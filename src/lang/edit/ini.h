@@ -1,30 +1,29 @@
-/* INI texts: sections of options, one to a line.
+/* INI files: sections of options, one per line.
  *
- * There is no standard; this is what most readers have in common. `[name]` starts a section, lines
+ * There is no standard; this is what most parsers have in common. `[name]` starts a section, lines
  * that start with '#' or ';' are comments. A line that is indented further than the option before
- * it, or follows a line that ends with a backslash, belongs to the value of that option. A section
- * or option may occur several times. Everything that is not asked for stays as it is, byte by
- * byte. */
+ * it, or follows a line that ends with a backslash, continues the value of that option. Sections
+ * and options may occur several times. Everything else is preserved byte by byte. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
 
-typedef struct IniWish {
-    Str section; /* empty: what stands before the first section */
+typedef struct IniRequest {
+    Str section; /* empty: the part before the first section */
     Str option;  /* empty: the section itself */
-    Str value;   /* several lines are indented below the first */
+    Str value;   /* further lines are indented below the first */
     bool has_value;
-    bool bare; /* the option stands there without separator and value */
+    bool bare; /* an option without separator and value */
     bool absent;
-    bool exclusive; /* it is the only one of its name in the section */
-    Str separator;  /* "=" or ":"; blanks around it count where the text shows none */
-    Str comments;   /* characters that start a comment behind a value and a blank; may be empty */
-} IniWish;
+    bool exclusive; /* it must be the only one of its name in the section */
+    Str separator;  /* "=" or ":"; its surrounding spaces apply if the text has no example */
+    Str comments;   /* characters that start a comment after a value and whitespace; may be empty */
+} IniRequest;
 
-/* Fails with ERROR_INVALID when no text could hold it. */
-MUST_CHECK bool ini_wish_check(const IniWish *wish, Error *err);
-/* The text as wished, which is `text` itself when nothing is to be done. The wish is a checked
- * one. */
-Str ini_edit(Arena *arena, Str text, const IniWish *wish);
+/* Fails with ERROR_INVALID if no text could contain it. */
+MUST_CHECK bool ini_request_check(const IniRequest *request, Error *err);
+/* The edited text, which is `text` itself if there is nothing to do. The request must have been
+ * checked. */
+Str ini_edit(Arena *arena, Str text, const IniRequest *request);

@@ -1,3 +1,6 @@
+/* Path lookup and copy-on-write changes for values. A Spot holds the chain of values from the root
+ * to a location; a change copies the containers on this chain and shares everything else, so the
+ * original stays valid. */
 #include "lang/edit/tree.h"
 
 #include <math.h>
@@ -5,9 +8,9 @@
 #include "base/buf.h"
 #include "base/bug.h"
 
-/* --- Finding -------------------------------------------------------------------------------- */
+/* --- Lookup --------------------------------------------------------------------------------- */
 
-static const MapEntry *find_entry(Arena *arena, const Map *map, const DataStep *step)
+static const MapEntry *find_entry(Arena *arena, const Map *map, const DataSegment *step)
 {
     const MapEntry *entry = map_find(map, step->key);
     uint32_t index;
@@ -17,7 +20,7 @@ static const MapEntry *find_entry(Arena *arena, const Map *map, const DataStep *
     if (step->key.kind == VALUE_INT) {
         return map_find_str(map, arena_format(arena, "%lld", (long long)step->key.integer));
     }
-    return data_step_index(step, &index) ? map_find(map, value_int(index)) : NULL;
+    return data_segment_index(step, &index) ? map_find(map, value_int(index)) : NULL;
 }
 
 static bool refuse(Arena *arena, const DataPath *path, uint32_t len, const char *what, Error *err)
@@ -25,20 +28,20 @@ static bool refuse(Arena *arena, const DataPath *path, uint32_t len, const char 
     Str place = data_path_text(arena, path, len);
     Str next = data_path_text(arena, &(DataPath){ path->steps + len, 1 }, 1);
     return error_set(err, ERROR_CONFLICT,
-                     "%s%" STR_FMT "%s is %s: there is no '%" STR_FMT "' in it", len > 0 ? "'" : "",
-                     STR_ARG(place), len > 0 ? "'" : "", what, STR_ARG(next));
+                     "%s%" STR_FMT "%s is %s, which cannot contain '%" STR_FMT "'",
+                     len > 0 ? "'" : "", STR_ARG(place), len > 0 ? "'" : "", what, STR_ARG(next));
 }
 
 static bool find_item(Arena *arena, const DataPath *path, Spot *spot, bool *found, Error *err)
 {
-    const DataStep *step = &path->steps[spot->depth];
+    const DataSegment *step = &path->steps[spot->depth];
     const List *list = spot->chain[spot->depth].list;
     uint32_t index;
     *found = false;
-    if (data_step_is_end(step)) {
+    if (data_segment_is_end(step)) {
         return true;
     }
-    if (!data_step_index(step, &index)) {
+    if (!data_segment_index(step, &index)) {
         return refuse(arena, path, spot->depth, "a list", err);
     }
     if (index > list->len) {
@@ -66,7 +69,7 @@ static bool find_next(Arena *arena, const DataPath *path, Spot *spot, bool *foun
         }
         return true;
     }
-    if (here.kind != VALUE_MAP || data_step_is_end(&path->steps[spot->depth])) {
+    if (here.kind != VALUE_MAP || data_segment_is_end(&path->steps[spot->depth])) {
         Str what = arena_format(arena, "%s %s", here.kind == VALUE_INT ? "an" : "a",
                                 value_kind_name(here.kind));
         return refuse(arena, path, spot->depth, arena_copy_c(arena, what), err);
@@ -95,27 +98,28 @@ bool tree_find(Arena *arena, Value root, const DataPath *path, Spot *out, Error 
     return true;
 }
 
-/* --- Making --------------------------------------------------------------------------------- */
+/* --- Creating ------------------------------------------------------------------------------- */
 
 bool tree_wrap(Arena *arena, const DataPath *path, uint32_t from, Value value, Value *out,
                Error *err)
 {
     for (uint32_t i = path->len; i > from; i--) {
-        const DataStep *step = &path->steps[i - 1];
+        const DataSegment *step = &path->steps[i - 1];
         uint32_t index;
-        bool is_place = data_step_index(step, &index);
+        bool is_place = data_segment_index(step, &index);
         if (is_place && step->guessed) {
             Str place = data_path_text(arena, path, i - 1);
             return error_set(err, ERROR_INVALID,
-                             "'path': %" STR_FMT " is not there, and '%u' may be a key or a place "
-                             "in a list; write a list of keys, with the number or with quotes",
+                             "'path': %" STR_FMT
+                             " does not exist, and '%u' may be a key or an index; "
+                             "write a list of keys, with the number or a quoted string",
                              STR_ARG(place), index);
         }
         if (is_place && index > 0) {
-            return error_set(err, ERROR_CONFLICT, "'path': a new list starts with 0, not %u",
+            return error_set(err, ERROR_CONFLICT, "'path': a new list starts at index 0, not %u",
                              index);
         }
-        if (is_place || data_step_is_end(step)) {
+        if (is_place || data_segment_is_end(step)) {
             List *list = list_new(arena, 1);
             list_push(arena, list, value);
             value = value_list(list);

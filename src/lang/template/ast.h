@@ -1,7 +1,7 @@
 /* The syntax tree between parser and compiler. Nodes live in the arena of one compilation.
  *
- * Sequences of nodes are linked through `next`. Every node knows the byte offset of the token
- * that it is reported at: the line that Jinja2 would name follows from it. */
+ * Sequences of nodes are linked through `next`. Every node has the byte offset of the token it is
+ * reported at, which determines the line that Jinja2 would report. */
 #pragma once
 
 #include "lang/value.h"
@@ -41,7 +41,7 @@ typedef enum NodeKind {
     NODE_INCLUDE,      /* left: template, with_context, ignore_missing */
     NODE_IMPORT,       /* left: template, name: target, with_context */
     NODE_FROM_IMPORT,  /* left: template, items: NODE_ALIAS, with_context */
-    NODE_ALIAS,        /* name, alias (equal to name when none was given) */
+    NODE_ALIAS,        /* name, alias (same as name if none was given) */
     NODE_ASSIGN,       /* target, left */
     NODE_ASSIGN_BLOCK, /* target, left: filter chain or NULL, body */
     NODE_EXTENDS,      /* left */
@@ -78,11 +78,12 @@ typedef enum Operator {
 typedef struct Node Node;
 
 enum {
-    /* Levels of an expression's tree and links of an elif chain, so that a walk may recurse. */
+    /* Limit on the height of an expression tree and the length of an elif chain, so that walks may
+     * recurse. */
     PARSE_HEIGHT_MAX = 2000
 };
 
-/* Arguments of a call, filter or test, in the order Jinja2 evaluates them. */
+/* Arguments of a call, filter or test, in the order in which Jinja2 evaluates them. */
 typedef struct Arguments {
     Node *positional;
     struct Keyword *keywords;
@@ -99,10 +100,10 @@ typedef struct Keyword {
     struct Keyword *next;
 } Keyword;
 
-/* A macro's parameter. */
+/* A parameter of a macro. */
 typedef struct Parameter {
     Str name;
-    Node *fallback; /* NULL: none */
+    Node *fallback; /* default; NULL if none */
     uint32_t offset;
     struct Parameter *next;
 } Parameter;
@@ -115,14 +116,14 @@ struct Node {
     bool required;
     bool with_context;
     bool ignore_missing;
-    bool parenthesized; /* a tuple or expression that was written in parentheses */
-    uint32_t offset;    /* of the token it is reported at */
-    uint32_t span;      /* bytes of that token */
+    bool parenthesized; /* tuple or expression written in parentheses */
+    uint32_t offset;    /* offset of the token it is reported at */
+    uint32_t span;      /* length of that token in bytes */
     Node *next;
     Node *left, *right, *test; /* see NodeKind */
     Node *items;               /* first of a sequence */
-    uint32_t count;            /* of items */
-    uint32_t height;           /* of an expression: levels below it; at most PARSE_HEIGHT_MAX */
+    uint32_t count;            /* number of items */
+    uint32_t height;           /* levels below an expression; at most PARSE_HEIGHT_MAX */
     Node *target, *iterable, *body, *otherwise;
     Str name, alias;
     Value value;

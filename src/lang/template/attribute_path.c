@@ -10,14 +10,14 @@ static Value part_value(Str part)
     return digits && str_to_i64(part, &number) ? value_int(number) : value_string(part);
 }
 
-/* A part takes far more room than the character that separates it. */
-static bool check_room(Render *r, Value attribute)
+/* A part takes far more memory than the character that separates it. */
+static bool check_length(Render *r, Value attribute)
 {
     return attribute.kind != VALUE_STRING ||
-           render_room(r, (size_t)attribute.len * (sizeof(PathPart) + sizeof(AttributePath)));
+           render_reserve(r, (size_t)attribute.len * (sizeof(PathPart) + sizeof(AttributePath)));
 }
 
-/* `flags` go to every part: a secret path leads to secrets. */
+/* `flags` are set on every part: a secret path leads to secrets. */
 static AttributePath path_of_text(Render *r, Str text, unsigned flags)
 {
     uint32_t count = 1;
@@ -42,7 +42,7 @@ bool attribute_path_make(Render *r, Value attribute, AttributePath *out)
         return true;
     }
     if (attribute.kind == VALUE_STRING) {
-        if (!check_room(r, attribute)) {
+        if (!check_length(r, attribute)) {
             return false;
         }
         *out = path_of_text(r, value_str(attribute), attribute.flags & VALUE_SECRET);
@@ -56,7 +56,7 @@ bool attribute_path_make(Render *r, Value attribute, AttributePath *out)
 bool attribute_path_make_list(Render *r, Value attribute, AttributePath **out, uint32_t *count)
 {
     *count = 1;
-    if (!check_room(r, attribute)) {
+    if (!check_length(r, attribute)) {
         return false;
     }
     if (attribute.kind == VALUE_STRING) {
@@ -81,11 +81,11 @@ bool attribute_path_get(Render *r, const AttributePath *path, const Value *item,
                         Value *out)
 {
     bool replace = fallback.kind != VALUE_NULL && !value_is_missing(fallback);
-    Value made; /* what `item` points to where it is no value of a map */
+    Value made; /* storage for `item` if it is not a value in a map */
     for (uint32_t i = 0; i < path->count; i++) {
         PathPart *part = &path->parts[i];
         const MapEntry *entry = NULL;
-        /* Nearly all paths lead through maps by name. */
+        /* Nearly all paths look up names in maps. */
         if (LIKELY(item->kind == VALUE_MAP && part->key.kind == VALUE_STRING)) {
             entry = map_find_near(item->map, value_str(part->key), &part->hint);
         }

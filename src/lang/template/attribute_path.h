@@ -1,11 +1,11 @@
-/* The `attribute` argument of filters: "address.city.0", a number, or nothing. */
+/* The `attribute` argument of filters: "address.city.0", a number, or absent. */
 #pragma once
 
 #include "lang/template/ops.h"
 
 typedef struct PathPart {
-    Value key;     /* a string or an integer */
-    uint32_t hint; /* where a map had it last */
+    Value key;     /* string or integer */
+    uint32_t hint; /* index of its last occurrence in a map */
 } PathPart;
 
 typedef struct AttributePath {
@@ -13,14 +13,14 @@ typedef struct AttributePath {
     uint32_t count;
 } AttributePath;
 
-/* `attribute` may be missing or none: then the path leads to the item itself. Fails only when a
- * very long one would take too much memory. */
+/* If `attribute` is missing or none, the path denotes the item itself. Fails only if a very long
+ * path would take too much memory. */
 MUST_CHECK bool attribute_path_make(Render *r, Value attribute, AttributePath *out);
 /* The paths of "age,name"; always at least one. */
 MUST_CHECK bool attribute_path_make_list(Render *r, Value attribute, AttributePath **out,
                                          uint32_t *count);
 
-/* Follows the path from `item`, which may be `out`. Where an element is undefined, `fallback` takes
- * its place unless it is null or missing. */
+/* Follows the path from `item`, which may be `out`. An undefined element is replaced with
+ * `fallback` unless that is null or missing. */
 MUST_CHECK bool attribute_path_get(Render *r, const AttributePath *path, const Value *item,
                                    Value fallback, Value *out);

@@ -1,4 +1,6 @@
-/* Builds the parts of a program: instructions, tables of names and constants, functions. */
+/* Builds the parts of a program: instructions, tables of names and constants, and functions.
+ * Functions are compiled with their jumps unresolved and their operands as indexes into tables that
+ * still grow; link_function() turns the indexes into pointers when the tables are final. */
 #include "lang/template/compile.h"
 
 #include "base/bug.h"
@@ -17,7 +19,7 @@ bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *for
     return false;
 }
 
-/* Room for one more item at the end of an array that doubles. */
+/* Returns space for one more item at the end of an array that grows by doubling. */
 static void *grow(Arena *arena, void *items, uint32_t count, uint32_t *cap, size_t size)
 {
     if (count < *cap) {
@@ -155,7 +157,7 @@ uint32_t add_function(Compiler *c, Function *function)
 bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index)
 {
     enum {
-        VISITS_MAX = 1 << 20 /* every include in a scope of its own sees all variables around */
+        VISITS_MAX = 1 << 20 /* every include in a separate scope sees all enclosing variables */
     };
     if (level->scope->local_set != 0) {
         *index = level->scope->local_set - 1;
@@ -234,7 +236,7 @@ bool unit_end(Compiler *c, const Node *at)
     return true;
 }
 
-/* The top-level functions' start: `self` where it is used, then the scope's variables. */
+/* The start of a top-level function: `self` if it is used, then the variables of the scope. */
 static bool compile_root(Compiler *c, const Node *body)
 {
     Unit unit;
@@ -300,7 +302,7 @@ static bool compile_block(Compiler *c, const Node *block)
     return true;
 }
 
-/* All blocks of the template, however deep they stand; names must be unique. */
+/* Collects all blocks of the template at any depth; names must be unique. */
 static bool collect_blocks(Compiler *c, const Node *nodes, Map *names, List *out)
 {
     for (const Node *node = nodes; node != NULL; node = node->next) {
@@ -339,7 +341,7 @@ static void compiler_init(Compiler *c, Template *template, Arena *scratch, Fault
     }
 }
 
-/* Lets the instructions point into the tables, which do not move any more. */
+/* Makes the instructions point into the tables, which no longer move. */
 static void link_function(const Function *function)
 {
     const Template *t = function->template;
@@ -377,7 +379,8 @@ static void link_template(const Template *t)
     }
 }
 
-/* Unknown filters and tests were only noted. The first mistake in the text is told first. */
+/* Unknown filters and tests were only recorded. The first mistake in the source is reported
+ * first. */
 static bool finish(Compiler *c, bool compiled)
 {
     if (c->first_unknown == NULL) {

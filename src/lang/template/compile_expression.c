@@ -1,3 +1,9 @@
+/* Compiles expressions. compile_expression() pushes exactly one value on the operand stack; each
+ * emit() passes the growth of the stack, so that the maximum is known when the function ends.
+ *
+ * Calls of filters and tests are bound at compile time if every argument matches a declared
+ * parameter; otherwise, as with *args, they are bound at run time through a CallSite. Trailing
+ * constant arguments are stored in the program and not pushed. */
 #include "lang/template/compiler.h"
 
 static bool compile_name(Compiler *c, const Level *level, const Node *node)
@@ -25,7 +31,7 @@ static bool compile_items(Compiler *c, const Level *level, const Node *items)
     return true;
 }
 
-/* Parts in groups, because an instruction counts them in 16 bits. */
+/* Concatenates in groups, because an instruction has a 16-bit operand count. */
 static bool compile_concat(Compiler *c, const Level *level, const Node *node)
 {
     enum {
@@ -106,14 +112,14 @@ static bool compile_condition(Compiler *c, const Level *outer, const Node *node)
         Str text = arena_format(c->scratch,
                                 "the inline if-expression on line %u evaluated to false and no "
                                 "else section was defined.",
-                                source_place(&source, node->offset).line);
+                                source_location(&source, node->offset).line);
         emit(c, INS_UNDEFINED, 1, 0, add_constant(c, value_string(text)), 1, node);
     }
     patch_to_here(c, end);
     return true;
 }
 
-/* `op`: GET_ITEM, or GET_CALLEE where the element is called. */
+/* `op`: GET_ITEM, or GET_CALLEE if the element is called. */
 static bool compile_element(Compiler *c, const Level *level, const Node *node, Opcode op)
 {
     if (!compile_expression(c, level, node->left)) {
@@ -139,7 +145,7 @@ static bool compile_element(Compiler *c, const Level *level, const Node *node, O
     return true;
 }
 
-/* The place of a declared parameter, or NATIVE_PARAMS_MAX. */
+/* The index of a declared parameter, or NATIVE_PARAMS_MAX. */
 static uint32_t find_param(const Native *native, uint32_t count, Str name)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -150,8 +156,9 @@ static uint32_t find_param(const Native *native, uint32_t count, Str name)
     return NATIVE_PARAMS_MAX;
 }
 
-/* Puts the arguments into the native's places while compiling. False when that cannot be done and
- * the call must be bound, or refused, while running. `places[0]` is the filtered value. */
+/* Binds the arguments to the parameters of the native at compile time. Returns false if that is
+ * impossible and the call must be bound, or rejected, at run time. `places[0]` is the filtered
+ * value. */
 static bool place_arguments(const Native *native, const Arguments *args,
                             const Node *places[NATIVE_PARAMS_MAX])
 {
@@ -180,12 +187,13 @@ static bool place_arguments(const Native *native, const Arguments *args,
     return true;
 }
 
-static bool is_known(const Node *argument)
+static bool is_constant(const Node *argument)
 {
     return argument == NULL || argument->kind == NODE_CONST || argument->kind == NODE_DATA;
 }
 
-/* Everything of a call but its callee. With `caller`, that function is passed as the keyword. */
+/* Compiles everything of a call except its callee. `caller`, if any, is passed as the keyword
+ * argument. */
 static bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
                                    const uint32_t *caller, uint32_t *site)
 {
@@ -223,7 +231,7 @@ static bool compile_call_arguments(Compiler *c, const Level *level, const Node *
     return true;
 }
 
-/* A filter or test on the value on top of the stack. */
+/* Compiles a filter or test of the value on top of the stack. */
 static bool compile_native(Compiler *c, const Level *level, const Node *node, const Native *native,
                            Opcode op)
 {
@@ -241,8 +249,8 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
     }
     uint32_t count = native_param_count(native);
     uint32_t given = 1 + node->args.positional_count;
-    uint32_t pushed = count; /* up to the last one that is not known yet */
-    while (given <= count && pushed > 1 && is_known(places[pushed - 1])) {
+    uint32_t pushed = count; /* up to the last one that is not constant */
+    while (given <= count && pushed > 1 && is_constant(places[pushed - 1])) {
         pushed--;
     }
     for (uint32_t i = 1; i < pushed; i++) {
@@ -276,14 +284,14 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
 }
 
 /* In a branch that may not run, an unknown name fails only when it is reached. Elsewhere it fails
- * the compilation, which goes on to find the others. */
+ * the compilation, which continues in order to find more of them. */
 static bool unknown_native(Compiler *c, const Level *level, const Node *node, const char *what,
                            bool (*suggest)(Str, Str *))
 {
     enum {
         TOLD_MAX = 50
     };
-    Str text = arena_format(c->arena, "there is no %s '%" STR_FMT "'", what, STR_ARG(node->name));
+    Str text = arena_format(c->arena, "unknown %s '%" STR_FMT "'", what, STR_ARG(node->name));
     emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
     if (level->soft || c->unknown_count++ >= TOLD_MAX) {
         return true;
@@ -440,7 +448,7 @@ bool compile_expression(Compiler *c, const Level *level, const Node *node)
     case NODE_COMPARE: return compile_compare(c, level, node);
     case NODE_BINARY: return compile_binary(c, level, node);
     case NODE_UNARY: return compile_unary(c, level, node);
-    default: return compile_fail(c, FAULT_SYNTAX, node, "this cannot be used as an expression");
+    default: return compile_fail(c, FAULT_SYNTAX, node, "not allowed as an expression");
     }
 }
 

@@ -1,4 +1,4 @@
-/* Loops: plain, filtered, and recursive ones, which become functions. */
+/* Compiles loops: plain and filtered ones in place, recursive ones as functions. */
 #include "lang/template/compiler.h"
 
 static bool contains_scoped_block(const Node *nodes)
@@ -12,7 +12,7 @@ static bool contains_scoped_block(const Node *nodes)
     return false;
 }
 
-/* The `loop` variable exists only where something can see it. */
+/* The `loop` variable exists only where it can be seen. */
 static bool needs_loop_variable(Compiler *c, const Node *node)
 {
     return node->recursive || nodes_use_name(&c->searches[SPECIAL_LOOP], node->body) ||
@@ -31,7 +31,7 @@ static const Node *find_loop_target(const Node *target)
     return found;
 }
 
-/* An assignment to `loop` anywhere in a loop that has one. */
+/* Finds an assignment to `loop` anywhere in a loop that has the variable. */
 static const Node *find_loop_assignment(const Node *nodes)
 {
     for (const Node *node = nodes; node != NULL; node = node->next) {
@@ -60,7 +60,8 @@ static void declare_target(Scope *scope, const Node *target)
     }
 }
 
-/* With an item on top of the stack: keeps it and pushes whether the loop's condition holds. */
+/* Expects an item on top of the stack; leaves it there and pushes the result of the loop's
+ * condition. */
 static bool compile_filter_test(Compiler *c, const Level *outer, const Node *node)
 {
     Scope scope;
@@ -73,7 +74,7 @@ static bool compile_filter_test(Compiler *c, const Level *outer, const Node *nod
     return compile_target(c, &level, node->target) && compile_expression(c, &level, node->test);
 }
 
-/* Replaces the iterable on top of the stack by the list of items that pass the condition. */
+/* Replaces the iterable on top of the stack with the list of items that satisfy the condition. */
 static bool compile_prefilter(Compiler *c, const Level *level, const Node *node)
 {
     emit(c, INS_LOOP_BEGIN, 0, NO_SLOT, 0, 0, node);
@@ -85,7 +86,7 @@ static bool compile_prefilter(Compiler *c, const Level *level, const Node *node)
     emit(c, INS_LOOP_COLLECT, 0, 0, 0, -1, node);
     emit(c, INS_JUMP, 0, 0, next, 0, node);
     patch_to_here(c, skip);
-    c->unit->stack++; /* the item is still there */
+    c->unit->stack++; /* the item is still on the stack */
     emit(c, INS_POP, 0, 0, 0, -1, node);
     emit(c, INS_JUMP, 0, 0, next, 0, node);
     patch_to_here(c, next);
@@ -93,7 +94,7 @@ static bool compile_prefilter(Compiler *c, const Level *level, const Node *node)
     return true;
 }
 
-/* The loop itself, over the iterable on top of the stack. */
+/* Compiles the loop itself, over the iterable on top of the stack. */
 static bool compile_loop(Compiler *c, const Level *outer, const Node *node, bool extended)
 {
     bool prefilter = node->test != NULL && extended;

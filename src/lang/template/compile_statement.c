@@ -1,3 +1,11 @@
+/* Compiles statements: output, assignments, conditions, macros, blocks, includes and inheritance.
+ * Loops are in compile_loop.c.
+ *
+ * Every scope is analyzed before its code is generated (scope.h); compile_scope_entry() then emits
+ * the initialization of its slots. Statements leave the operand stack as they found it. `break` and
+ * `continue` jump out of open loops, captures and autoescape states, which they undo through the
+ * Unwind records of the unit. At top level an assignment is also exported to the context, where
+ * includes and importing templates see it. */
 #include "base/bug.h"
 #include "lang/template/compiler.h"
 
@@ -41,7 +49,7 @@ static bool compile_namespace(Compiler *c, const Level *level, const Node *targe
     return compile_expression(c, level, &name);
 }
 
-/* Jinja2 looks at the namespaces of a target before it evaluates the value. */
+/* Jinja2 checks the namespaces of a target before it evaluates the value. */
 static bool compile_target_checks(Compiler *c, const Level *level, const Node *target)
 {
     if (target->kind == NODE_NAMESPACE) {
@@ -104,7 +112,7 @@ static void export_target(Compiler *c, const Level *level, const Node *target)
     }
 }
 
-/* The part of an output that is known now. */
+/* The text of an output that is known at compile time. */
 static bool constant_text(const Level *level, const Node *node, Str *text)
 {
     if (node->kind == NODE_DATA || (node->kind == NODE_CONST && node->value.kind == VALUE_STRING &&
@@ -115,7 +123,7 @@ static bool constant_text(const Level *level, const Node *node, Str *text)
     return false;
 }
 
-/* `marked`: whether a MARK stands before it already, with nothing but outputs in between. */
+/* `marked`: whether a MARK precedes it, with only outputs in between. */
 static bool compile_output_value(Compiler *c, const Level *level, const Node *node, bool *marked)
 {
     uint8_t mode = (uint8_t)level->emit;
@@ -164,7 +172,7 @@ static bool compile_output_value(Compiler *c, const Level *level, const Node *no
     return true;
 }
 
-/* Output after an extends belongs to the parent and is not written. */
+/* Output after an extends is discarded, because the parent renders the page. */
 static bool output_suppressed(const Compiler *c, const Level *level)
 {
     return level->check_output && c->extends_known;
@@ -224,14 +232,14 @@ static bool compile_if(Compiler *c, const Level *outer, const Node *node)
     return true;
 }
 
-/* A level for a scope inside this one. */
+/* A level for a scope nested in this one. */
 static Level inner_level(const Level *outer, Scope *scope)
 {
     return (Level){ .scope = scope, .emit = outer->emit, .check_output = outer->check_output };
 }
 
 enum {
-    MACRO_PARAMS_MAX = 255 /* names are looked for one by one */
+    MACRO_PARAMS_MAX = 255 /* names are searched linearly */
 };
 
 static bool compile_macro(Compiler *c, const Level *outer, const Node *node, FunctionKind kind,
@@ -245,7 +253,7 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
         if (++unit.function->param_count > MACRO_PARAMS_MAX) {
             Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
-            return compile_fail(c, FAULT_LIMIT, &place, "a macro takes at most %d parameters",
+            return compile_fail(c, FAULT_LIMIT, &place, "a macro has at most %d parameters",
                                 MACRO_PARAMS_MAX);
         }
     }
@@ -559,8 +567,8 @@ static bool compile_autoescape(Compiler *c, const Level *outer, const Node *node
     return true;
 }
 
-/* Leaves everything up to the innermost loop, then jumps. */
-static void compile_leave(Compiler *c, const Node *node)
+/* Unwinds to the innermost loop, then jumps. */
+static void compile_loop_exit(Compiler *c, const Node *node)
 {
     uint32_t stack = c->unit->stack;
     Unwind *unwind = c->unit->unwind;
@@ -571,7 +579,7 @@ static void compile_leave(Compiler *c, const Node *node)
             emit(c, INS_AUTOESCAPE_END, 0, 0, 0, -1, node);
         }
     }
-    BUG_IF(unwind == NULL); /* the parser refuses it outside of a loop */
+    BUG_IF(unwind == NULL); /* rejected by the parser outside a loop */
     if (node->kind == NODE_CONTINUE) {
         emit(c, INS_JUMP, 0, 0, unwind->next_label, 0, node);
     } else {
@@ -579,7 +587,7 @@ static void compile_leave(Compiler *c, const Node *node)
         *patch = (Patch){ emit(c, INS_JUMP, 0, 0, 0, 0, node), unwind->breaks };
         unwind->breaks = patch;
     }
-    c->unit->stack = stack; /* what follows is reached only by other ways */
+    c->unit->stack = stack; /* the code that follows is reached only by other paths */
 }
 
 static bool compile_statement(Compiler *c, const Level *level, const Node *node)
@@ -606,9 +614,9 @@ static bool compile_statement(Compiler *c, const Level *level, const Node *node)
         emit(c, INS_POP, 0, 0, 0, -1, node);
         return true;
     case NODE_BREAK:
-    case NODE_CONTINUE: compile_leave(c, node); return true;
+    case NODE_CONTINUE: compile_loop_exit(c, node); return true;
     case NODE_AUTOESCAPE: return compile_autoescape(c, level, node);
-    default: BUG("node %d is no statement", node->kind);
+    default: BUG("node %d is not a statement", node->kind);
     }
 }
 

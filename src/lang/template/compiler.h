@@ -1,4 +1,4 @@
-/* The compiler's inner state; see compile.h for what others call. */
+/* Internal state of the compiler; compile.h is the public interface. */
 #pragma once
 
 #include "lang/template/compile.h"
@@ -10,7 +10,7 @@ typedef struct Patch {
     struct Patch *next;
 } Patch;
 
-/* What must be undone when `break` or `continue` leaves it. */
+/* What `break` or `continue` must undo when leaving it. */
 typedef enum UnwindKind {
     UNWIND_LOOP,
     UNWIND_CAPTURE,
@@ -24,7 +24,7 @@ typedef struct Unwind {
     struct Unwind *outer;
 } Unwind;
 
-/* A function in the making. */
+/* A function being compiled. */
 typedef struct Unit {
     struct Unit *outer;
     Function *function;
@@ -36,17 +36,17 @@ typedef struct Unit {
     Unwind *unwind;
 } Unit;
 
-/* Where in the template we are; passed down by value. */
+/* The current position in the template; passed down by value. */
 typedef struct Level {
     Scope *scope;
     EmitMode emit;
     bool top;          /* assignments are exported to the context */
     bool root;         /* not even inside an `if` */
-    bool soft;         /* unknown filters fail when used, not when compiled */
-    bool check_output; /* output may be suppressed by an extends before it */
+    bool soft;         /* unknown filters fail at run time, not at compile time */
+    bool check_output; /* an earlier extends may suppress output */
 } Level;
 
-/* Names that stand for something where they are used. */
+/* Names with a special meaning where they are used. */
 typedef enum SpecialName {
     SPECIAL_LOOP,
     SPECIAL_SELF,
@@ -59,29 +59,29 @@ typedef enum SpecialName {
 
 typedef struct Compiler {
     Template *template;
-    Arena *arena;   /* of the program */
-    Arena *scratch; /* gone after compiling */
+    Arena *arena;   /* memory of the program */
+    Arena *scratch; /* freed after compiling */
     const TemplateSettings *settings;
     Fault *fault;
     Unit *unit;
-    Map *name_index; /* text -> index into names */
+    Map *name_index; /* name -> index into names */
     Map *string_index;
     uint32_t name_cap, constant_cap, data_cap, site_cap, native_call_cap, function_cap,
         local_set_cap, block_cap;
     NameSearch searches[SPECIAL_NAMES];
-    Fault *first_unknown, *last_unknown; /* filters and tests that do not exist: told together */
+    Fault *first_unknown, *last_unknown; /* unknown filters and tests, reported together */
     uint32_t unknown_count;
-    uint32_t locals_visited; /* symbols looked at for local sets, in all */
+    uint32_t locals_visited; /* number of symbols visited for local sets */
     uint32_t extends_seen;
-    bool scoped_blocks; /* there are some */
-    bool extends_known; /* output from here on is the parent's business */
+    bool scoped_blocks; /* there is at least one */
+    bool extends_known; /* an extends is certain; further output is discarded */
 } Compiler;
 
-/* Always false. */
+/* Always returns false. */
 PRINTF_LIKE(4, 5)
 bool compile_fail(Compiler *c, FaultClass class, const Node *at, const char *format, ...);
 
-/* Appends an instruction and returns its index. `stack` is by how much the operand stack grows. */
+/* Appends an instruction and returns its index. `stack` is the growth of the operand stack. */
 uint32_t emit(Compiler *c, Opcode op, uint8_t a, uint16_t b, uint32_t operand, int stack,
               const Node *at);
 void patch_to_here(Compiler *c, uint32_t instruction);
@@ -89,23 +89,23 @@ void patch_to_here(Compiler *c, uint32_t instruction);
 uint32_t add_name(Compiler *c, Str text);
 uint32_t add_constant(Compiler *c, Value value);
 uint32_t add_data(Compiler *c, Str text);
-/* `constants`: the last arguments of `count`. */
+/* `constants` are the last of `count` arguments. */
 uint32_t add_native_call(Compiler *c, const Native *native, uint32_t count, const Value *constants,
                          uint32_t constant_count);
 CallSite *add_site(Compiler *c, uint32_t *index);
 uint32_t add_function(Compiler *c, Function *function);
-/* Every variable that is assigned in the scopes around: what an included template sees. Fails when
- * the sets of all includes together become too large. */
+/* Adds the set of variables assigned in all enclosing scopes, which is what an included template
+ * sees. Fails if the sets of all includes together become too large. */
 bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index);
 
-/* Starts and ends a function; the unit is the running one in between. */
+/* Begins and ends a function; the unit is the current one in between. */
 void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name);
 bool unit_end(Compiler *c, const Node *at);
 
 bool compile_expression(Compiler *c, const Level *level, const Node *node);
-/* The filter chain of a filter block or block set, on the value on top of the stack. */
+/* Compiles the filter chain of a filter block or block set, on the value on top of the stack. */
 bool compile_filter_chain(Compiler *c, const Level *level, const Node *node);
-/* With `caller`, that function is passed as the keyword. */
+/* `caller`, if any, is passed as the keyword argument. */
 bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
                   const uint32_t *caller);
 bool expression_allocates(const Node *node);

@@ -1,4 +1,4 @@
-/* Contexts and the blocks of templates that extend one another. */
+/* Contexts, and the blocks of templates in an inheritance chain. */
 #include "lang/template/ops.h"
 #include "lang/template/runtime.h"
 
@@ -41,7 +41,7 @@ bool context_lookup(Render *r, const Context *context, const Name *name, Value *
         return true;
     }
     if (name->global != NULL) {
-        r->escapes++; /* the slot that keeps it outlives the statement */
+        r->escapes++; /* its slot outlives the statement */
         *out = function_new(r, name->global);
         return true;
     }

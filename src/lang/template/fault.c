@@ -1,3 +1,5 @@
+/* Completes the fault of a render: removes secrets from the message, determines the location and
+ * the enclosing loops, and suggests similar names. Nothing here runs unless a render fails. */
 #include "lang/template/fault.h"
 
 #include "base/own.h"
@@ -29,8 +31,8 @@ const char *fault_class_code(FaultClass class)
 
 /* --- Secrets ---------------------------------------------------------------------------------- */
 
-/* Messages quote what they complain about, and are shown and logged: secrets must not be in them.
- * One place for all of them, because every new filter has messages of its own. */
+/* Messages quote the values they complain about and are shown and logged, so secrets must not
+ * appear in them. All messages pass through here, because every new filter brings its own. */
 
 static Str scrubbed(Render *r, const Scrubber *scrubber, Str text)
 {
@@ -52,7 +54,7 @@ void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
     }
     AUTO(Scrubber) *scrubber = NULL;
     if (!known || !scrubber_new(&secrets, &scrubber, &err)) {
-        r->fault.message = STR("the message is not shown, because it may hold secrets");
+        r->fault.message = STR("message hidden because it may contain secrets");
         r->fault.hint = STR_EMPTY;
         r->fault.fix = STR_EMPTY;
         r->fault.loops = NULL;
@@ -66,28 +68,30 @@ void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
     }
 }
 
-/* --- Where it happened ------------------------------------------------------------------------ */
+/* --- Location of a fault ---------------------------------------------------------------------- */
 
-/* Where a fault happened, found out only when there is one: a render without fault pays nothing.
+/* The location of a fault is determined only when one occurs, so a successful render pays nothing
+ * for it.
  *
- * The instruction that failed says where a value was used. For an undefined value the place where
- * it comes from says more. That place is found in the code: operands are still on the stack, and
- * every instruction knows how many there were before it, which tells who pushed which of them. */
+ * The failed instruction gives the location where a value was used. For an undefined value, the
+ * location where it was produced is more useful. It is derived from the code: operands are still on
+ * the stack, and every instruction records the stack depth before it, which identifies the
+ * instruction that pushed each operand. */
 
 enum {
     ORIGINS_MAX = 16,
     LOOPS_MAX = 8,
-    ITEM_SHOWN = 40 /* bytes of the name of an item */
+    ITEM_SHOWN = 40 /* maximum bytes of an item's name in a message */
 };
 
-/* --- Who made an undefined value ---------------------------------------------------------- */
+/* --- Origin of an undefined value --------------------------------------------------------- */
 
 static bool is_same(Value v, const Undefined *what)
 {
     return v.kind == VALUE_UNDEFINED && v.undefined == what;
 }
 
-/* Whether a slot holds the value, or is the unset variable that it stands for. */
+/* Whether a slot holds the undefined value, or is the unset variable that it represents. */
 static bool slot_is(const Frame *frame, uint32_t slot, const Undefined *what)
 {
     return is_same(frame->slots[slot], what) ||
@@ -95,8 +99,8 @@ static bool slot_is(const Frame *frame, uint32_t slot, const Undefined *what)
             str_eq(frame->function->slot_names[slot], what->name));
 }
 
-/* Whether instruction `i` may have pushed the value; it does unless there are branches. */
-static bool may_make(const Frame *frame, uint32_t i, const Undefined *what)
+/* Whether instruction `i` may have pushed the value; certain unless there are branches. */
+static bool may_push(const Frame *frame, uint32_t i, const Undefined *what)
 {
     const Instruction *code = &frame->function->code[i];
     const Name *names = frame->function->template->names;
@@ -123,20 +127,21 @@ static bool may_make(const Frame *frame, uint32_t i, const Undefined *what)
     }
 }
 
-/* The instruction before `i` that pushed operand `place`, or UINT32_MAX. */
-static uint32_t find_maker(const Frame *frame, uint32_t i, uint32_t place, const Undefined *what)
+/* The instruction before `i` that pushed the operand at `place`, or UINT32_MAX. */
+static uint32_t find_producer(const Frame *frame, uint32_t i, uint32_t place, const Undefined *what)
 {
     const Origin *origins = frame->function->origins;
     while (i > 0 && origins[i].stack > place) {
         i--;
-        if (origins[i + 1].stack == place + 1 && may_make(frame, i, what)) {
+        if (origins[i + 1].stack == place + 1 && may_push(frame, i, what)) {
             return i;
         }
     }
     return UINT32_MAX;
 }
 
-/* The name that `attribute` is read from, as in `name.attribute`; offsets and spans of tokens. */
+/* The origin of `name` in `name.attribute`, where `attribute` is the origin of the attribute.
+ * Offsets and spans are those of tokens. */
 static Origin name_before(Str text, Origin attribute, Str name)
 {
     size_t end = attribute.offset < text.len ? attribute.offset : text.len;
@@ -149,7 +154,7 @@ static Origin name_before(Str text, Origin attribute, Str name)
     return attribute;
 }
 
-static Origin maker_origin(const Frame *frame, uint32_t maker)
+static Origin producer_origin(const Frame *frame, uint32_t maker)
 {
     const Function *function = frame->function;
     bool element =
@@ -158,8 +163,8 @@ static Origin maker_origin(const Frame *frame, uint32_t maker)
     return function->origins[maker - element]; /* `key` of owner['key'] */
 }
 
-/* Where the undefined value comes from that instruction `i` could not work with; where it was used
- * when that is not known. */
+/* Where the undefined value that instruction `i` failed on was produced, or where it was used if
+ * that is not known. */
 static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *what)
 {
     const Function *function = frame->function;
@@ -170,8 +175,8 @@ static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *
     }
     for (uint32_t place = used.stack; place > 0; place--) {
         if (is_same(frame->stack[place - 1], what)) {
-            uint32_t maker = find_maker(frame, i, place - 1, what);
-            return maker == UINT32_MAX ? used : maker_origin(frame, maker);
+            uint32_t maker = find_producer(frame, i, place - 1, what);
+            return maker == UINT32_MAX ? used : producer_origin(frame, maker);
         }
     }
     return used;
@@ -179,7 +184,7 @@ static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *
 
 /* --- Loops -------------------------------------------------------------------------------- */
 
-/* What an item of a loop is called: itself, or the name that a map has for it. */
+/* The name of a loop item in messages: a string itself, or the name field of a map. */
 static Str item_name(Render *r, Value item)
 {
     static const char *const keys[] = { "name", "id", "key", "host" };
@@ -187,7 +192,7 @@ static Str item_name(Render *r, Value item)
         return STR_EMPTY;
     }
     if (item.kind == VALUE_TUPLE && item.list->len > 0) {
-        item = item.list->items[0]; /* as from items() */
+        item = item.list->items[0]; /* a pair from items() */
     } else if (item.kind == VALUE_MAP) {
         const Value *found = NULL;
         for (size_t i = 0; i < COUNT_OF(keys) && found == NULL; i++) {
@@ -215,15 +220,15 @@ static FaultLoop *describe_loop(Render *r, const Function *function, uint32_t be
     FaultLoop *found = ARENA_NEW(r->arena, FaultLoop);
     *found = (FaultLoop){
         .template_name = function->template->name,
-        .line = source_place(&source, function->origins[begin].offset).line,
+        .line = source_location(&source, function->origins[begin].offset).line,
         .index = (uint64_t)loop->index,
         .item = item_name(r, item_of(loop)),
     };
     return found;
 }
 
-/* The loops that instruction `i` stands in, innermost first. A loop is an operand for as long as it
- * runs: it is around `i` when the stack was never lower since it began. */
+/* Records the loops that enclose instruction `i`, innermost first. A running loop stays on the
+ * operand stack, so it encloses `i` if the stack has not dropped below it since it began. */
 static void locate_loops(Render *r, const Frame *frame, uint32_t i)
 {
     const Function *function = frame->function;
@@ -239,7 +244,7 @@ static void locate_loops(Render *r, const Frame *frame, uint32_t i)
             lowest = place < lowest ? place : lowest;
             continue;
         }
-        Value v = frame->stack[place - 1]; /* another value where the stack is deeper than told */
+        Value v = frame->stack[place - 1]; /* not the loop if the stack is deeper than recorded */
         if (v.kind == VALUE_OBJECT && v.object->type == &loop_type &&
             ((const Loop *)v.object)->index >= 0) {
             *end = describe_loop(r, function, i, (const Loop *)v.object);
@@ -257,12 +262,12 @@ static void locate_first(Render *r, const Frame *frame, uint32_t i)
     const Template *template = frame->function->template;
     Source source = { .text = template->text, .first_line = 1 };
     Origin origin = frame->function->origins[i];
-    Place place = source_place(&source, origin.offset);
+    LineColumn place = source_location(&source, origin.offset);
     Fault *fault = &r->fault;
     if (fault->class == FAULT_UNDEFINED && r->undefined != NULL) {
-        /* The line stays the one that Jinja2 tells. */
+        /* Keep the line that Jinja2 reports. */
         Origin better = undefined_origin(frame, i, r->undefined);
-        Place there = source_place(&source, better.offset);
+        LineColumn there = source_location(&source, better.offset);
         if (there.line == place.line) {
             origin = better;
             place = there;
@@ -290,7 +295,7 @@ static void add_origin(Render *r, const Frame *frame, uint32_t i)
     *end = ARENA_NEW(r->arena, FaultOrigin);
     **end = (FaultOrigin){
         .template_name = template->name,
-        .line = source_place(&source, frame->function->origins[i].offset).line,
+        .line = source_location(&source, frame->function->origins[i].offset).line,
     };
 }
 
@@ -304,9 +309,9 @@ void fault_locate(Render *r, const Frame *frame, uint32_t instruction)
     locate_loops(r, frame, instruction);
 }
 
-/* --- Which name was meant --------------------------------------------------------------------- */
+/* --- Suggestions ------------------------------------------------------------------------------ */
 
-/* "Did you mean" for variables: among what is defined where the missing one was used. */
+/* "Did you mean" for variables: candidates are the names defined where the missing one was used. */
 
 static void offer_map(Suggest *suggest, const Map *map)
 {
@@ -317,7 +322,7 @@ static void offer_map(Suggest *suggest, const Map *map)
     }
 }
 
-/* Slots keep the variables of the template; what was looked for in vain has one too. */
+/* Slots hold the variables of the template. A name whose lookup failed has a slot as well. */
 static void offer_slots(Suggest *suggest, const Frame *frame)
 {
     for (uint32_t i = 0; i < frame->function->slot_count; i++) {
@@ -327,7 +332,7 @@ static void offer_slots(Suggest *suggest, const Frame *frame)
     }
 }
 
-/* The name may well exist, one level down: `company` for `vars.company`. */
+/* The name may exist one level down: `company` for `vars.company`. */
 static bool has_key(Render *r, Value owner, Str name)
 {
     bool mapping =
@@ -353,7 +358,8 @@ static bool find_in_map(Render *r, const Map *map, Str name, Str *owner)
 static bool find_owner(Render *r, const Frame *frame, Str name, Str *owner)
 {
     for (const Frame *scope = frame; scope != NULL; scope = scope->outer) {
-        for (uint32_t i = scope->function->slot_count; i-- > 0;) { /* loops have the later ones */
+        /* backwards: inner loops have the later slots */
+        for (uint32_t i = scope->function->slot_count; i-- > 0;) {
             if (has_key(r, scope->slots[i], name)) {
                 *owner = scope->function->slot_names[i];
                 return true;
@@ -369,8 +375,9 @@ static bool find_owner(Render *r, const Frame *frame, Str name, Str *owner)
     return false;
 }
 
-/* An imported template sees none of the variables, unless it is imported with context. */
-static bool is_left_outside(const Render *r, const Frame *frame, Str name)
+/* An imported template does not see the variables of the importer unless it is imported with
+ * context. */
+static bool is_imported_without_context(const Render *r, const Frame *frame, Str name)
 {
     for (const Context *context = frame->context; context != NULL; context = context->parent) {
         if (context->base != NULL) {
@@ -393,8 +400,10 @@ void fault_suggest_name(Render *r, const Frame *frame)
                                             STR_ARG(what->name)));
         return;
     }
-    if (is_left_outside(r, frame, what->name)) {
-        render_hint(r, "this was imported without variables: write 'import ... with context'");
+    if (is_imported_without_context(r, frame, what->name)) {
+        render_hint(
+            r,
+            "templates are imported without variables by default; write 'import ... with context'");
         return;
     }
     Suggest suggest = suggest_make(what->name);
@@ -419,7 +428,7 @@ void fault_suggest_name(Render *r, const Frame *frame)
     }
 }
 
-/* --- Faults of a render inside of another ----------------------------------------------------- */
+/* --- Faults of nested renders ----------------------------------------------------------------- */
 
 bool render_raise_inside(Render *r, const Fault *fault, Value document)
 {

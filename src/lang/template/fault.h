@@ -1,5 +1,5 @@
-/* What went wrong in a template: the class that a Jinja2 user knows, the message, the place and
- * the templates that led there. */
+/* What went wrong in a template: the exception class as in Jinja2, the message, the location, and
+ * the chain of templates that led there. */
 #pragma once
 
 #include <stdint.h>
@@ -8,12 +8,12 @@
 #include "base/str.h"
 #include "lang/value.h"
 
-/* FAULT_UNKNOWN is no mistake of anybody: a host object raises it for what is known only while
- * things run, such as the output of a command in a plan. Nothing in a template takes it for an
- * answer: `default`, `is defined` and `ignore missing` fail with it as all else does, because what
- * they would say may turn out wrong.
+/* FAULT_UNKNOWN is not a mistake in the template: host objects raise it for values that are only
+ * available at run time, such as the output of a command during a plan. No construct of a template
+ * catches it: `default`, `is defined` and `ignore missing` fail with it like everything else,
+ * because their result could turn out to be wrong.
  *
- * X(constant, name as Jinja2 or Python spells it, code for `eden explain`) */
+ * X(constant, name as in Jinja2 or Python, code for `eden explain`) */
 #define FAULT_CLASSES(X)                                     \
     X(FAULT_NONE, "", "")                                    \
     X(FAULT_SYNTAX, "TemplateSyntaxError", "E0201")          \
@@ -45,12 +45,12 @@ typedef enum FaultClass {
 const char *fault_class_name(FaultClass class);
 const char *fault_class_code(FaultClass class);
 
-/* One template on the way to the fault, innermost first: where it includes, imports, extends or
- * calls the next one. */
+/* A template on the path to the fault, innermost first: the location where it includes, imports,
+ * extends or calls the next one. */
 typedef struct FaultOrigin {
     Str template_name;
     uint32_t line;
-    Value document; /* as that of the fault, for a render around the one that failed */
+    Value document; /* see Fault.document; for a render that encloses the failed one */
     struct FaultOrigin *next;
 } FaultOrigin;
 
@@ -58,8 +58,8 @@ typedef struct FaultOrigin {
 typedef struct FaultLoop {
     Str template_name;
     uint32_t line;
-    uint64_t index; /* of the item, from 0 */
-    Str item;       /* its name in quotes, or empty */
+    uint64_t index; /* index of the item, from 0 */
+    Str item;       /* name in quotes, or empty */
     struct FaultLoop *next;
 } FaultLoop;
 
@@ -67,19 +67,19 @@ typedef struct Fault {
     FaultClass class;
     Str message;
     Str hint;          /* "did you mean 'upper'?"; may be empty */
-    Str fix;           /* what repairs it in the place of what is underlined; may be empty */
-    Str template_name; /* the template at fault; empty for text given without a name */
-    Str template_text; /* its text, for the excerpt */
-    uint32_t offset;   /* byte offset in that text */
-    uint32_t span;     /* bytes to underline; 0 when only the point is known */
+    Str fix;           /* replacement for the underlined text that fixes the fault; may be empty */
+    Str template_name; /* name of the faulty template; empty for an unnamed string */
+    Str template_text; /* its source, for the excerpt */
+    uint32_t offset;   /* byte offset in the source */
+    uint32_t span;     /* bytes to underline; 0 if only the offset is known */
     uint32_t line;     /* from 1 */
     uint32_t column;
-    uint32_t begins; /* line where the tag begins that is not closed; 0: this is no such fault */
+    uint32_t begins; /* line of the opening tag that is not closed; 0 for other faults */
     FaultOrigin *origin;
     FaultLoop *loops;
-    /* The value of a document that the template is the text of. Known only where the fault came
-     * through a host object (inside.h), so that it is not blamed on the template that used it;
+    /* The document value whose text is the template. Set only if the fault was raised through a
+     * host object (inside.h), so that it is not attributed to the template that used the object;
      * null otherwise. */
     Value document;
-    struct Fault *next; /* a further one in the same template, found while compiling it */
+    struct Fault *next; /* next fault in the same template, found by the same compilation */
 } Fault;

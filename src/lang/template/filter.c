@@ -1,3 +1,4 @@
+/* Out-of-line helpers for filters, tests and globals; see filter.h. */
 #include "lang/template/filter.h"
 
 #include "base/ascii_case.h"
@@ -32,7 +33,7 @@ bool text_method(Render *r, const char *name, Str text, Value *out)
     return method->call(r, &(Args){ .values = values, .count = count }, out);
 }
 
-/* Only what is ASCII is done here; the rest of Unicode's rules live with the str methods. */
+/* Only ASCII is handled here; the Unicode rules are implemented by the str methods. */
 static bool text_case(Render *r, const char *method, Str text, Str *out)
 {
     Value v = value_null();
@@ -43,7 +44,7 @@ static bool text_case(Render *r, const char *method, Str text, Str *out)
 
 bool text_lower(Render *r, Str text, Str *out)
 {
-    char *lower = arena_alloc(r->arena, chunk_room(text.len));
+    char *lower = arena_alloc(r->arena, chunk_capacity(text.len));
     if (UNLIKELY(!ascii_copy_lower(text, lower))) {
         return text_case(r, "lower", text, out);
     }
@@ -53,7 +54,7 @@ bool text_lower(Render *r, Str text, Str *out)
 
 bool text_upper(Render *r, Str text, Str *out)
 {
-    char *upper = arena_alloc(r->arena, chunk_room(text.len));
+    char *upper = arena_alloc(r->arena, chunk_capacity(text.len));
     if (UNLIKELY(!ascii_copy_upper(text, upper))) {
         return text_case(r, "upper", text, out);
     }

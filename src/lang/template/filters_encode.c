@@ -1,4 +1,4 @@
-/* Text in other spellings: base64, hashes, URLs, shells. */
+/* Encodings: base64, hashes, UUIDs, URLs and shell quoting. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -19,7 +19,7 @@ static bool filter_b64encode(Render *r, const Args *args, Value *out)
     return take_text(r, &encoded, false, out);
 }
 
-/* As Python's b64decode: characters outside the alphabet are skipped, padding must fit. */
+/* Like Python's b64decode: characters outside the alphabet are skipped, padding must be correct. */
 static bool filter_b64decode(Render *r, const Args *args, Value *out)
 {
     Str text;
@@ -50,7 +50,7 @@ static bool filter_b64decode(Render *r, const Args *args, Value *out)
         return render_raise(r, FAULT_VALUE, "Incorrect padding");
     }
     if (!utf8_is_valid(buf_str(&decoded))) {
-        return render_raise(r, FAULT_VALUE, "what the base64 text stands for is not UTF-8");
+        return render_raise(r, FAULT_VALUE, "the decoded data is not UTF-8");
     }
     return take_text(r, &decoded, false, out);
 }
@@ -74,15 +74,16 @@ static bool digest(Render *r, Str type, Str text, unsigned char out[EVP_MAX_MD_S
         if (!str_eq_c(type, digests[i].name)) {
             continue;
         }
-        /* The language reads no file, so not OpenSSL's configuration either. */
+        /* Templates read no files, and that includes OpenSSL's configuration. */
         OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
         if (!op_charge_bytes(r, text.len)) {
             return false;
         }
         return EVP_Digest(text.data, text.len, out, length, digests[i].algorithm(), NULL) == 1 ||
-               render_raise(r, FAULT_VALUE, "the hash '%s' is not available", digests[i].name);
+               render_raise(r, FAULT_VALUE, "hash algorithm '%s' is not available",
+                            digests[i].name);
     }
-    return render_raise(r, FAULT_VALUE, "there is no hash '%" STR_FMT "'", STR_ARG(type));
+    return render_raise(r, FAULT_VALUE, "unknown hash algorithm '%" STR_FMT "'", STR_ARG(type));
 }
 
 static void put_hex(const unsigned char *bytes, size_t count, Buf *out)
@@ -137,7 +138,7 @@ static bool filter_sha512(Render *r, const Args *args, Value *out)
     return put_digest(r, args->values[0], STR("sha512"), out);
 }
 
-/* 16 bytes from "361e6d51-faec-444a-9079-341386da8e2e". */
+/* Parses 16 bytes from "361e6d51-faec-444a-9079-341386da8e2e". */
 static bool read_uuid(Str text, unsigned char out[16])
 {
     size_t digits = 0;
@@ -159,7 +160,7 @@ static bool read_uuid(Str text, unsigned char out[16])
     return digits == 32;
 }
 
-/* A name-based UUID (RFC 4122, version 5) in Ansible's name space, or another one. */
+/* A name-based UUID (RFC 4122, version 5) in Ansible's namespace, or in the given one. */
 static bool filter_to_uuid(Render *r, const Args *args, Value *out)
 {
     Str text, space;
@@ -170,7 +171,7 @@ static bool filter_to_uuid(Render *r, const Args *args, Value *out)
         return false;
     }
     if (!read_uuid(space, name_space)) {
-        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is no UUID", STR_ARG(space));
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not a UUID", STR_ARG(space));
     }
     Buf named = render_buf(r);
     buf_put(&named, str_from((const char *)name_space, sizeof name_space));
@@ -208,7 +209,7 @@ static bool filter_urldecode(Render *r, const Args *args, Value *out)
             buf_put_char(&decoded, c == '+' ? ' ' : c);
         }
     }
-    /* What is not UTF-8 becomes U+FFFD, as in Python. */
+    /* Invalid UTF-8 becomes U+FFFD, as in Python. */
     Str bytes = buf_str(&decoded);
     if (utf8_is_valid(bytes)) {
         return take_text(r, &decoded, false, out);
@@ -231,7 +232,7 @@ static bool is_shell_safe(Str text)
     return text.len > 0;
 }
 
-/* As shlex.quote(). */
+/* Like shlex.quote(). */
 static bool filter_quote(Render *r, const Args *args, Value *out)
 {
     Str text;
@@ -259,13 +260,13 @@ const Native filters_encode[] = {
     { .name = "b64encode",
       .call = filter_b64encode,
       .params = { { "value" } },
-      .help = "Writes the UTF-8 bytes of a text as base64.",
+      .help = "Encodes the UTF-8 bytes of a string as base64.",
       .example = "{{ 'eden' | b64encode }}",
       .shows = "ZWRlbg==" },
     { .name = "b64decode",
       .call = filter_b64decode,
       .params = { { "value" } },
-      .help = "Decodes base64 to UTF-8 text.",
+      .help = "Decodes base64 to a UTF-8 string.",
       .example = "{{ 'ZWRlbg==' | b64decode }}",
       .shows = "eden" },
     { .name = "hash",
@@ -308,19 +309,19 @@ const Native filters_encode[] = {
     { .name = "to_uuid",
       .call = filter_to_uuid,
       .params = { { "value" }, { "namespace", "'361e6d51-faec-444a-9079-341386da8e2e'" } },
-      .help = "Makes the UUID that belongs to a text; the same text has the same one everywhere.",
+      .help = "Derives a UUID from a string; equal strings yield equal UUIDs everywhere.",
       .example = "{{ 'eden' | to_uuid }}",
       .shows = "bbe0d7da-7353-5b6a-b11a-abd30f45c4c6" },
     { .name = "urldecode",
       .call = filter_urldecode,
       .params = { { "value" } },
-      .help = "Reads a percent-encoded text; a plus is a space.",
+      .help = "Decodes a percent-encoded string; a plus becomes a space.",
       .example = "{{ 'a%20b+c%2Fd' | urldecode }}",
       .shows = "a b c/d" },
     { .name = "quote",
       .call = filter_quote,
       .params = { { "value" } },
-      .help = "Quotes a text as one word for a shell.",
+      .help = "Quotes a string as a single shell word.",
       .example = "echo {{ \"it's here\" | quote }} {{ 'plain' | quote }}",
       .shows = "echo 'it'\"'\"'s here' plain" },
     { 0 },

@@ -27,7 +27,7 @@ static bool filter_safe(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Copies `text` without what lies between `open` and `close`, both included. */
+/* Copies `text` without the sections between `open` and `close`, delimiters included. */
 static void put_without(Str text, Str open, Str close, Buf *out)
 {
     size_t from = 0;
@@ -122,7 +122,7 @@ static bool filter_xmlattr(Render *r, const Args *args, Value *out)
     return take_text(r, &text, r->autoescape, out);
 }
 
-/* Percent-encodes all but unreserved characters; in a query a space is a plus. */
+/* Percent-encodes everything except unreserved characters; in a query a space becomes a plus. */
 static void put_url_quoted(Str text, bool query, Buf *out)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -178,7 +178,7 @@ static bool filter_urlencode(Render *r, const Args *args, Value *out)
         return false;
     }
     while (iter_next(r, &iter, &pair)) {
-        if (!charge_turn(r) || !unpack_pair(r, pair, &name, &value) ||
+        if (!charge_iteration(r) || !unpack_pair(r, pair, &name, &value) ||
             !put_query_pair(r, name, value, &url)) {
             return false;
         }
@@ -186,7 +186,7 @@ static bool filter_urlencode(Render *r, const Args *args, Value *out)
     return !render_failed(r) && take_text(r, &url, false, out);
 }
 
-/* The words of `rel`, "nofollow" on request and always "noopener", sorted and each once. */
+/* The sorted, distinct words of `rel`, with "nofollow" on request and always "noopener". */
 static bool read_rel(Render *r, const Args *args, Str *out)
 {
     bool nofollow;
@@ -261,7 +261,7 @@ const Native filters_html[] = {
       .call = filter_escape,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Replaces & < > ' and \" by HTML entities, unless the text is safe already.",
+      .help = "Replaces & < > ' and \" with HTML entities, unless the string is already safe.",
       .example = "{{ '<b>&' | escape }}",
       .shows = "&lt;b&gt;&amp;" },
     { .name = "e",
@@ -275,35 +275,35 @@ const Native filters_html[] = {
       .call = filter_forceescape,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Escapes for HTML even what is safe already.",
+      .help = "Escapes for HTML even if the string is already marked as safe.",
       .example = "{{ '<b>' | escape | forceescape }}",
       .shows = "&amp;lt;b&amp;gt;" },
     { .name = "safe",
       .call = filter_safe,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Marks text as safe HTML, so that autoescape leaves it alone.",
+      .help = "Marks a string as safe HTML, so that autoescape does not escape it.",
       .example = "{% autoescape true %}{{ '<b>' | safe }}{% endautoescape %}",
       .shows = "<b>" },
     { .name = "striptags",
       .call = filter_striptags,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Removes HTML tags and comments and joins the words by single spaces.",
+      .help = "Removes HTML tags and comments and collapses whitespace to single spaces.",
       .example = "{{ '<p>a <b>bold</b>\\n &amp; brave</p>' | striptags }}",
       .shows = "a bold & brave" },
     { .name = "xmlattr",
       .call = filter_xmlattr,
       .params = { { "value" }, { "autospace", "true" } },
       .flags = NATIVE_JINJA,
-      .help = "Writes a map as XML attributes; none and undefined values are left out.",
+      .help = "Formats a map as XML attributes; none and undefined values are omitted.",
       .example = "<li{{ {'class': 'on', 'id': none} | xmlattr }}>",
       .shows = "<li class=\"on\">" },
     { .name = "urlencode",
       .call = filter_urlencode,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Percent-encodes text for a URL path, or makes a query of a map or of pairs.",
+      .help = "Percent-encodes a string for a URL path, or builds a query from a map or pairs.",
       .example = "{{ 'a b/c' | urlencode }} {{ {'q': 'x y', 'n': 1} | urlencode }}",
       .shows = "a%20b/c q=x+y&n=1" },
     { .name = "urlize",
@@ -315,7 +315,7 @@ const Native filters_html[] = {
                   { "rel", "none" },
                   { "extra_schemes", "none" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns URLs and mail addresses in a text into HTML links.",
+      .help = "Converts URLs and mail addresses in a string to HTML links.",
       .example = "{{ 'see example.org' | urlize }}",
       .shows = "see <a href=\"https://example.org\" rel=\"noopener\">example.org</a>" },
     { 0 },

@@ -1,9 +1,9 @@
-/* Values as JSON and back. The printer is lang/json.h with Python's faults and its
- * `indent` argument. */
+/* Converts values to JSON and back. Printing uses lang/json.h, with Python's faults and `indent`
+ * argument. */
 #include "lang/json.h"
 #include "lang/template/filter.h"
 
-/* Called for values that JSON does not know. */
+/* Called for values that JSON cannot represent. */
 static bool replace_object(void *context, Value v, Value *out, Error *err)
 {
     if (op_is_lazy(v) && op_force(context, v, out)) {
@@ -14,14 +14,14 @@ static bool replace_object(void *context, Value v, Value *out, Error *err)
     return error_set(err, ERROR_INVALID, "not JSON");
 }
 
-/* How deep one level is, when it is not a number of spaces that json.h takes. */
+/* The indentation of one level, if it is not a number of spaces that json.h accepts. */
 typedef struct Level {
     Str text;
     size_t spaces;
 } Level;
 
-/* Replaces every space at the beginning of a line. JSON has no line ends within strings, so all
- * lines begin with indentation. */
+/* Replaces each space of the indentation. JSON strings contain no raw line ends, so every line
+ * starts with indentation. */
 static void put_reindented(Str text, Level level, Buf *out)
 {
     Str line;
@@ -52,8 +52,8 @@ static bool put_styled(Render *r, Value v, const JsonStyle *style, Buf *out)
     return render_raise(r, FAULT_TYPE, "%s", err.text);
 }
 
-/* `indent` is a number of spaces, a text, or none or missing for all on one line. Raises TypeError for what
- * JSON cannot hold. */
+/* `indent` is a number of spaces or a string; none or absent prints a single line. Raises TypeError
+ * for values that JSON cannot represent. */
 static bool value_json_put(Render *r, Value v, JsonStyle style, Value indent, Buf *out)
 {
     style.replace = replace_object;
@@ -95,7 +95,7 @@ static bool filter_tojson(Render *r, const Args *args, Value *out)
            take_text(r, &text, true, out);
 }
 
-/* The arguments indent, sort_keys and ensure_ascii, from the second on. */
+/* Reads the arguments indent, sort_keys and ensure_ascii, starting with the second. */
 static bool put_json(Render *r, const Args *args, Value indent, bool sort_keys, Value *out)
 {
     JsonStyle style = { .spaced = true, .allow_nan = true };
@@ -149,7 +149,7 @@ const Native filters_json[] = {
       .call = filter_tojson,
       .params = { { "value" }, { "indent", "none" } },
       .flags = NATIVE_JINJA,
-      .help = "Writes a value as JSON that can stand in an HTML page; keys are sorted.",
+      .help = "Formats a value as JSON that is safe in an HTML page; keys are sorted.",
       .example = "{{ {'b': [1, none], 'a': '<x>'} | tojson }}",
       .shows = "{\"a\": \"\\u003cx\\u003e\", \"b\": [1, null]}" },
     { .name = "to_json",
@@ -158,7 +158,7 @@ const Native filters_json[] = {
                   { "indent", "none" },
                   { "sort_keys", "false" },
                   { "ensure_ascii", "true" } },
-      .help = "Writes a value as JSON on one line, or on several with `indent`.",
+      .help = "Formats a value as JSON on one line, or on several with `indent`.",
       .example = "{{ {'b': [1, none], 'a': '<x>'} | to_json }}",
       .shows = "{\"b\": [1, null], \"a\": \"<x>\"}" },
     { .name = "to_nice_json",
@@ -167,7 +167,7 @@ const Native filters_json[] = {
                   { "indent", "4" },
                   { "sort_keys", "true" },
                   { "ensure_ascii", "true" } },
-      .help = "Writes a value as JSON for people: indented, keys sorted.",
+      .help = "Formats a value as human-readable JSON: indented, with sorted keys.",
       .example = "{{ {'b': 1, 'a': 2} | to_nice_json(indent=2) }}",
       .shows = "{\n  \"a\": 2,\n  \"b\": 1\n}" },
     { .name = "json",
@@ -176,13 +176,13 @@ const Native filters_json[] = {
                   { "indent", "none" },
                   { "sort_keys", "true" },
                   { "ensure_ascii", "true" } },
-      .help = "Writes a value as JSON with sorted keys.",
+      .help = "Formats a value as JSON with sorted keys.",
       .example = "{{ {'b': 1, 'a': true} | json }}",
       .shows = "{\"a\": true, \"b\": 1}" },
     { .name = "from_json",
       .call = filter_from_json,
       .params = { { "value" } },
-      .help = "Reads a text as JSON.",
+      .help = "Parses a string as JSON.",
       .example = "{{ ('{\"port\": 80}' | from_json).port + 1 }}",
       .shows = "81" },
     { 0 },

@@ -1,7 +1,7 @@
-/* Text and its parts: splitting, comments, URLs. */
+/* Filters that split and decorate text: split, comment, urlsplit. */
 #include "lang/template/filter.h"
 
-/* As str.split(): at white space, or at every separator. */
+/* Like str.split(): splits at whitespace, or at every separator. */
 static bool filter_split(Render *r, const Args *args, Value *out)
 {
     Str text, separator;
@@ -39,7 +39,7 @@ static const CommentStyle *find_comment_style(Str name)
     return NULL;
 }
 
-/* The decoration and the line, without white space at the end. */
+/* The decoration and the line, without trailing whitespace. */
 static void put_comment_line(Str decoration, Str line, Buf *out)
 {
     size_t start = out->len;
@@ -60,7 +60,7 @@ static bool filter_comment(Render *r, const Args *args, Value *out)
     const CommentStyle *style = find_comment_style(name);
     if (style == NULL) {
         return render_raise(r, FAULT_FILTER_ARGUMENT,
-                            "there is no comment style '%" STR_FMT "'; use plain, erlang, c, "
+                            "unknown comment style '%" STR_FMT "'; use plain, erlang, c, "
                             "cblock or xml",
                             STR_ARG(name));
     }
@@ -84,7 +84,7 @@ static bool filter_comment(Render *r, const Args *args, Value *out)
         put_comment_line(STR_EMPTY, end, &comment);
     }
     if (comment.len > 0) {
-        comment.len--; /* the last line end is the template's */
+        comment.len--; /* the template has the last line end itself */
     }
     return take_text(r, &comment, false, out);
 }
@@ -93,7 +93,7 @@ typedef struct Url {
     Str scheme, netloc, path, query, fragment;
 } Url;
 
-/* Cuts what stands behind the first `mark` off the text. */
+/* Removes the first `mark` and everything after it from `*text`; returns the part after it. */
 static Str cut_after(Str *text, Str mark)
 {
     size_t at = str_find(*text, mark, 0);
@@ -138,7 +138,7 @@ static Url split_url(Str text)
     return url;
 }
 
-/* Adds username, password, hostname and port, each of them none when it is not there. */
+/* Adds username, password, hostname and port, each none if absent. */
 static bool set_netloc_parts(Render *r, Map *parts, Str netloc)
 {
     Value username = value_null(), password = value_null(), hostname = value_null(),
@@ -161,7 +161,7 @@ static bool set_netloc_parts(Render *r, Map *parts, Str netloc)
         int64_t number;
         if (!str_to_i64(str_from_offset(netloc, colon + 1), &number) || number < 0 ||
             number > 65535) {
-            return render_raise(r, FAULT_VALUE, "the URL has no valid port");
+            return render_raise(r, FAULT_VALUE, "invalid port in URL");
         }
         port = value_int(number);
     }
@@ -204,7 +204,7 @@ static bool filter_urlsplit(Render *r, const Args *args, Value *out)
     }
     const MapEntry *part = map_find_str(parts, query);
     if (part == NULL) {
-        return render_raise(r, FAULT_FILTER_ARGUMENT, "a URL has no part '%" STR_FMT "'",
+        return render_raise(r, FAULT_FILTER_ARGUMENT, "unknown URL component '%" STR_FMT "'",
                             STR_ARG(query));
     }
     *out = part->value;
@@ -215,7 +215,7 @@ const Native filters_lines[] = {
     { .name = "split",
       .call = filter_split,
       .params = { { "value" }, { "sep", "none" }, { "maxsplit", "-1" } },
-      .help = "Splits a text at white space, or at a separator.",
+      .help = "Splits a string at whitespace, or at a separator.",
       .example = "{{ 'a b  c' | split }} {{ 'a,b,,c' | split(',') }}",
       .shows = "['a', 'b', 'c'] ['a', 'b', '', 'c']" },
     { .name = "comment",
@@ -225,13 +225,13 @@ const Native filters_lines[] = {
                   { "decoration", "none" },
                   { "beginning", "none" },
                   { "end", "none" } },
-      .help = "Turns a text into a comment of the style plain, erlang, c, cblock or xml.",
+      .help = "Formats a string as a comment; styles: plain, erlang, c, cblock, xml.",
       .example = "{{ 'managed by eden' | comment }}\n{{ 'managed' | comment('cblock') }}",
       .shows = "#\n# managed by eden\n#\n/*\n *\n * managed\n *\n */" },
     { .name = "urlsplit",
       .call = filter_urlsplit,
       .params = { { "value" }, { "query", "none" } },
-      .help = "Takes a URL apart: a map of its parts, or the one that is named.",
+      .help = "Splits a URL: returns a map of its components, or the named one.",
       .example = "{{ 'http://user@web.lan:8080/a?b=c#d' | urlsplit('hostname') }} "
                  "{{ ('http://web.lan:8080/a?b=c#d' | urlsplit).port }}",
       .shows = "web.lan 8080" },

@@ -1,4 +1,4 @@
-/* Lists: flatten, zip, and all ways of putting items together. */
+/* Filters that restructure lists: flatten, zip, combinations, permutations and product. */
 #include "lang/template/filter.h"
 
 static bool is_null_word(Value v)
@@ -7,7 +7,7 @@ static bool is_null_word(Value v)
                                                                str_eq(value_str(v), STR("null"))));
 }
 
-/* `levels` below 0: all of them. */
+/* `levels` below 0: no limit. */
 static bool flatten_into(Render *r, Value nested, int64_t levels, bool skip_nulls, List *flat)
 {
     const List *items = nested.list;
@@ -61,7 +61,7 @@ static bool collect_columns(Render *r, const Args *args, List ***out)
     return true;
 }
 
-/* Tuples of the items at the same places; `fill` stands in where a list is too short. */
+/* Tuples of the items at the same index; `fill` pads the shorter lists. */
 static bool zip_rows(Render *r, const Args *args, uint32_t rows, List **columns, Value fill,
                      Value *out)
 {
@@ -117,7 +117,7 @@ static bool filter_zip_longest(Render *r, const Args *args, Value *out)
     return zip_rows(r, args, rows, columns, fill, out);
 }
 
-/* Pays for one more tuple of `size` items. */
+/* Adds a tuple of `size` items and charges for it. */
 static bool push_tuple(Render *r, List *tuples, const List *items, const uint32_t *picks,
                        uint32_t size)
 {
@@ -140,11 +140,11 @@ static bool read_size(Render *r, const Args *args, const List *items, int64_t *o
     return *out >= 0 || render_raise(r, FAULT_VALUE, "r must be non-negative");
 }
 
-/* Choices of `size` out of `items`: the positions picked now, and the tuples made so far. */
+/* Selections of `size` out of `items`: the indexes selected now, and the tuples so far. */
 typedef struct Choices {
     List *items;
     uint32_t size;
-    uint32_t *picks; /* NULL when there are not as many items: no choice is possible */
+    uint32_t *picks; /* NULL if there are fewer items than `size`: there is no selection */
     List *tuples;
 } Choices;
 
@@ -163,7 +163,7 @@ static bool choices_start(Render *r, const Args *args, Choices *choices)
     return true;
 }
 
-/* In the order of the list, as itertools.combinations gives them. */
+/* In the order of itertools.combinations. */
 static bool filter_combinations(Render *r, const Args *args, Value *out)
 {
     Choices choices = { 0 };
@@ -198,7 +198,7 @@ static bool filter_combinations(Render *r, const Args *args, Value *out)
     }
 }
 
-/* The first position from `from` on that is not used; `count` when there is none. */
+/* The first unused index at or after `from`, or `count`. */
 static uint32_t next_free(const bool *used, uint32_t from, uint32_t count)
 {
     while (from < count && used[from]) {
@@ -207,7 +207,7 @@ static uint32_t next_free(const bool *used, uint32_t from, uint32_t count)
     return from;
 }
 
-/* Ordered choices, in the order of itertools.permutations. */
+/* In the order of itertools.permutations. */
 static bool filter_permutations(Render *r, const Args *args, Value *out)
 {
     Choices choices = { 0 };
@@ -280,7 +280,7 @@ static bool filter_product(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Salt's: what is no list becomes one of one item. */
+/* Salt's filter: wraps a value that is not a list in a list. */
 static bool filter_sequence(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -299,49 +299,49 @@ const Native filters_list[] = {
       .call = filter_flatten,
       .params = { { "value" }, { "levels", "none" }, { "skip_nulls", "true" } },
       .flags = NATIVE_PASSES,
-      .help = "Puts the items of lists inside a list into that list, all levels or so many.",
+      .help = "Flattens nested lists, all levels or the given number.",
       .example = "{{ [1, [2, [3]]] | flatten }} {{ [1, [2, [3]]] | flatten(levels=1) }}",
       .shows = "[1, 2, 3] [1, 2, [3]]" },
     { .name = "zip",
       .call = filter_zip,
       .params = { { "value" } },
       .flags = NATIVE_PASSES | NATIVE_VARIADIC,
-      .help = "Pairs the items of lists, as far as the shortest goes.",
+      .help = "Pairs the items of lists, up to the length of the shortest.",
       .example = "{{ [1, 2, 3] | zip(['a', 'b']) | list }}",
       .shows = "[(1, 'a'), (2, 'b')]" },
     { .name = "zip_longest",
       .call = filter_zip_longest,
       .params = { { "value" } },
       .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Pairs the items of lists; `fillvalue` stands in for what shorter ones lack.",
+      .help = "Pairs the items of lists; `fillvalue` pads the shorter ones.",
       .example = "{{ [1, 2] | zip_longest(['a'], fillvalue='-') | list }}",
       .shows = "[(1, 'a'), (2, '-')]" },
     { .name = "combinations",
       .call = filter_combinations,
       .params = { { "value" }, { "r" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives all choices of so many items, whatever their order.",
+      .help = "Returns all combinations of the given size.",
       .example = "{{ [1, 2, 3] | combinations(2) }}",
       .shows = "[(1, 2), (1, 3), (2, 3)]" },
     { .name = "permutations",
       .call = filter_permutations,
       .params = { { "value" }, { "r", "none" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives all orders of all or of so many items.",
+      .help = "Returns all permutations, of all items or of the given size.",
       .example = "{{ [1, 2, 3] | permutations(2) | length }} {{ 'ab' | permutations }}",
       .shows = "6 [('a', 'b'), ('b', 'a')]" },
     { .name = "product",
       .call = filter_product,
       .params = { { "value" } },
       .flags = NATIVE_PASSES | NATIVE_VARIADIC,
-      .help = "Gives all tuples with one item from each list.",
+      .help = "Returns the Cartesian product: all tuples with one item from each list.",
       .example = "{{ ['a', 'b'] | product([1, 2]) }}",
       .shows = "[('a', 1), ('a', 2), ('b', 1), ('b', 2)]" },
     { .name = "sequence",
       .call = filter_sequence,
       .params = { { "value" } },
       .flags = NATIVE_PASSES,
-      .help = "Makes a list of a value that is none.",
+      .help = "Wraps a value in a list unless it is a list.",
       .example = "{{ 'web' | sequence }} {{ ['web'] | sequence }}",
       .shows = "['web'] ['web']" },
     { 0 },

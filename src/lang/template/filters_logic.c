@@ -1,4 +1,4 @@
-/* Choosing and checking values: ternary, bool, mandatory, type_debug. */
+/* Filters that choose and check values: ternary, secret, bool, to_num, mandatory, type_debug. */
 #include "lang/number.h"
 #include "lang/template/filter.h"
 
@@ -24,8 +24,8 @@ static bool filter_secret(Render *r, const Args *args, Value *out)
         return undefined_raise(r, v);
     }
     *out = value_with_secret(v);
-    templates_found_secret(r->templates, *out, false);
-    render_note_given(r, *out);
+    templates_report_secret(r->templates, *out, false);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -39,7 +39,7 @@ static bool is_one_of(Str word, const char *const *words, size_t count)
     return false;
 }
 
-/* Ansible's words for true; everything else is false, only none stays none. */
+/* Ansible's filter: its words for true are true, none stays none, and everything else is false. */
 static bool filter_bool(Render *r, const Args *args, Value *out)
 {
     static const char *const yes[] = { "yes", "on", "1", "true" };
@@ -55,7 +55,7 @@ static bool filter_bool(Render *r, const Args *args, Value *out)
     }
 }
 
-/* Salt's: also every number above zero is true, and none is false. */
+/* Salt's filter: numbers above zero are true as well, and none is false. */
 static bool filter_to_bool(Render *r, const Args *args, Value *out)
 {
     static const char *const yes[] = { "yes", "1", "true" };
@@ -108,7 +108,7 @@ static bool filter_mandatory(Render *r, const Args *args, Value *out)
         return render_raise(r, FAULT_UNDEFINED, "%" STR_FMT, STR_ARG(message));
     }
     undefined_raise(r, v);
-    return render_hint(r, "the template says that this value is mandatory");
+    return render_hint(r, "the template requires this value");
 }
 
 static bool filter_type_debug(Render *r, const Args *args, Value *out)
@@ -122,45 +122,45 @@ const Native filters_logic[] = {
       .call = filter_ternary,
       .params = { { "value" }, { "true_val" }, { "false_val" }, { "none_val", "none" } },
       .flags = NATIVE_PASSES,
-      .help = "Chooses by truth: the first for true, the second for false, a third for none.",
+      .help = "Returns the first argument for true, the second for false, and the third for none.",
       .example = "{{ true | ternary('on', 'off') }} {{ none | ternary('on', 'off', 'unset') }}",
       .shows = "on unset" },
     { .name = "secret",
       .call = filter_secret,
       .params = { { "value" } },
-      .help = "Marks a value as secret: it can be used like any other and is never shown.",
+      .help = "Marks a value as secret: usable like any other value, but never shown.",
       .example = "{{ 'abc' | secret | length }}",
       .shows = "3" },
     { .name = "bool",
       .call = filter_bool,
       .params = { { "value" } },
-      .help = "Reads yes, on, true and 1 as true, and everything else but none as false.",
+      .help = "Converts yes, on, true and 1 to true, and everything else except none to false.",
       .example = "{{ 'yes' | bool }} {{ 'Off' | bool }} {{ 1 | bool }}",
       .shows = "True False True" },
     { .name = "to_bool",
       .call = filter_to_bool,
       .params = { { "value" } },
-      .help = "Reads yes, true, 1 and numbers above zero as true, everything else as false.",
+      .help = "Converts yes, true, 1 and numbers above zero to true, everything else to false.",
       .example = "{{ 'yes' | to_bool }} {{ none | to_bool }} {{ 2 | to_bool }}",
       .shows = "True False True" },
     { .name = "to_num",
       .call = filter_to_num,
       .params = { { "value" } },
-      .help = "Turns a text that is a number into one; other texts stay.",
+      .help = "Converts a numeric string to a number; other strings are unchanged.",
       .example = "{{ '5' | to_num + 1 }} {{ '2.5' | to_num + 1 }} {{ 'x' | to_num }}",
       .shows = "6 3.5 x" },
     { .name = "mandatory",
       .call = filter_mandatory,
       .params = { { "value" }, { "msg", "none" } },
       .flags = NATIVE_PASSES,
-      .help = "Fails when the value is undefined, even where undefined values are allowed.",
+      .help = "Fails if the value is undefined, even where undefined values are allowed.",
       .example = "{{ 80 | mandatory('a port is needed') }}",
       .shows = "80" },
     { .name = "type_debug",
       .call = filter_type_debug,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "Names the type of a value as Python calls it.",
+      .help = "Returns the Python name of a value's type.",
       .example = "{{ 'a' | type_debug }} {{ [] | type_debug }} {{ none | type_debug }}",
       .shows = "str list NoneType" },
     { 0 },

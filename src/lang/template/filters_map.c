@@ -1,4 +1,4 @@
-/* Maps, and lists of small maps: combine, dict2items and their kin. */
+/* Filters on maps and on lists of small maps: combine, dict2items and similar ones. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
 #include "lang/template/value_set.h"
@@ -8,7 +8,7 @@ typedef enum ListMerge {
     MERGE_KEEP,
     MERGE_APPEND,
     MERGE_PREPEND,
-    MERGE_APPEND_REPLACE, /* what is in both lists comes from the later one */
+    MERGE_APPEND_REPLACE, /* items in both lists come from the later one */
     MERGE_PREPEND_REPLACE,
 } ListMerge;
 
@@ -64,7 +64,7 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
     return true;
 }
 
-/* With `secret`, for a map that is secret as a whole: its entries become so. */
+/* `secret`: the whole map is secret, so all entries of the copy are marked secret. */
 static bool copy_map(Render *r, const Map *map, bool secret, Map **out)
 {
     Map *copy = map_new(r->arena, map->len);
@@ -116,7 +116,7 @@ static bool merge_values(Render *r, Value old, Value new, const CombineRules *ru
     return true;
 }
 
-/* Keys of the older map keep their places. */
+/* Keys of the older map keep their positions. */
 static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineRules *rules,
                        Map **out)
 {
@@ -215,7 +215,7 @@ static bool filter_combine(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* The name in an argument as a key, which is secret if the argument is. */
+/* Reads the key name from an argument; the key is secret if the argument is. */
 static bool read_pair_name(Render *r, const Args *args, uint32_t place, Str fallback, Value *out)
 {
     Str name;
@@ -265,7 +265,7 @@ static bool pair_part(Render *r, Value item, Value name, Value *out)
 {
     const Value *part = value_get(item, value_str(name));
     if (part == NULL) {
-        return render_raise(r, FAULT_KEY, "items2dict needs '%" STR_FMT "' in every item",
+        return render_raise(r, FAULT_KEY, "items2dict requires '%" STR_FMT "' in every item",
                             STR_ARG(value_str(name)));
     }
     *out = *part;
@@ -294,7 +294,7 @@ static bool filter_items2dict(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* A path with other separators than dots, as Salt writes it. */
+/* Salt's filter: a path whose separator is not a dot. */
 static bool filter_traverse(Render *r, const Args *args, Value *out)
 {
     Str path, delimiter;
@@ -302,7 +302,7 @@ static bool filter_traverse(Render *r, const Args *args, Value *out)
         return false;
     }
     if (delimiter.len != 1) {
-        return render_raise(r, FAULT_FILTER_ARGUMENT, "the delimiter must be one character");
+        return render_raise(r, FAULT_FILTER_ARGUMENT, "the delimiter must be a single character");
     }
     Value v = args->values[0];
     Str part;
@@ -347,7 +347,7 @@ static bool filter_extract(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* The list at `path` in `item`; sets `*found` to false where it is left out. */
+/* The list at `path` in `item`; sets `*found` to false if the item is skipped. */
 static bool sub_list(Render *r, const AttributePath *path, Value item, bool skip, Value *out,
                      bool *found)
 {
@@ -361,7 +361,7 @@ static bool sub_list(Render *r, const AttributePath *path, Value item, bool skip
     if (!*found && skip) {
         return true;
     }
-    return *found ? render_raise(r, FAULT_TYPE, "subelements takes a list there, not %s",
+    return *found ? render_raise(r, FAULT_TYPE, "subelements requires a list at this path, not %s",
                                  op_type_name(*out))
                   : undefined_raise(r, *out);
 }
@@ -385,7 +385,7 @@ static bool filter_subelements(Render *r, const Args *args, Value *out)
     }
     while (iter_next(r, &iter, &item)) {
         bool found;
-        if (!charge_turn(r) || !sub_list(r, &path, item, skip, &inner, &found)) {
+        if (!charge_iteration(r) || !sub_list(r, &path, item, skip, &inner, &found)) {
             return false;
         }
         if (!found) {
@@ -414,44 +414,44 @@ const Native filters_map[] = {
       .call = filter_combine,
       .params = { { "value" } },
       .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Merges maps, the later ones winning; with recursive=true also the maps in them. "
-              "list_merge says what becomes of lists: replace, keep, append, prepend, append_rp, "
-              "prepend_rp.",
+      .help =
+          "Merges maps; later ones win. recursive=true also merges nested maps. list_merge "
+          "controls how lists are merged: replace, keep, append, prepend, append_rp, prepend_rp.",
       .example = "{{ {'a': 1, 'n': {'x': 1}} | combine({'b': 2, 'n': {'y': 2}}, recursive=true) }}",
       .shows = "{'a': 1, 'n': {'x': 1, 'y': 2}, 'b': 2}" },
     { .name = "dict2items",
       .call = filter_dict2items,
       .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
       .flags = NATIVE_PASSES,
-      .help = "Turns a map into a list of maps with key and value.",
+      .help = "Converts a map to a list of maps with key and value.",
       .example = "{{ {'web': 80} | dict2items }}",
       .shows = "[{'key': 'web', 'value': 80}]" },
     { .name = "items2dict",
       .call = filter_items2dict,
       .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
       .flags = NATIVE_PASSES,
-      .help = "Turns a list of maps with key and value into one map.",
+      .help = "Converts a list of maps with key and value to a map.",
       .example = "{{ [{'key': 'web', 'value': 80}] | items2dict }}",
       .shows = "{'web': 80}" },
     { .name = "traverse",
       .call = filter_traverse,
       .params = { { "value" }, { "key" }, { "default", "''" }, { "delimiter", "':'" } },
       .flags = NATIVE_PASSES,
-      .help = "Follows a path of keys through maps and lists.",
+      .help = "Looks up a path of keys in nested maps and lists.",
       .example = "{{ {'a': {'b': [5, 6]}} | traverse('a:b:1') }} {{ {} | traverse('a:b', 0) }}",
       .shows = "6 0" },
     { .name = "extract",
       .call = filter_extract,
       .params = { { "value" }, { "container" }, { "morekeys", "none" } },
       .flags = NATIVE_PASSES,
-      .help = "Takes the element of that name or index from a container; good with map().",
+      .help = "Returns the element with this key or index from a container; useful with map().",
       .example = "{{ [2, 0] | map('extract', ['x', 'y', 'z']) | list }}",
       .shows = "['z', 'x']" },
     { .name = "subelements",
       .call = filter_subelements,
       .params = { { "value" }, { "subelements" }, { "skip_missing", "false" } },
       .flags = NATIVE_PASSES,
-      .help = "Pairs every item with each element of a list in it.",
+      .help = "Pairs every item with each element of a list inside the item.",
       .example = "{% for user, key in [{'name': 'ann', 'keys': ['k1', 'k2']}] "
                  "| subelements('keys') %}{{ user.name }}:{{ key }} {% endfor %}",
       .shows = "ann:k1 ann:k2 " },

@@ -1,4 +1,4 @@
-/* Numbers: logarithms, powers, sizes that people read. */
+/* Numeric filters: logarithms, powers, roots, human-readable sizes, averages. */
 #include <math.h>
 
 #include "lang/number.h"
@@ -58,7 +58,7 @@ static bool filter_root(Render *r, const Args *args, Value *out)
 
 typedef struct SizeUnit {
     char letter;
-    int power; /* of two */
+    int power; /* exponent of two */
 } SizeUnit;
 
 static const SizeUnit size_units[] = {
@@ -89,8 +89,7 @@ static bool filter_human_readable(Render *r, const Args *args, Value *out)
     if (arg_some(args, 2)) {
         unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
         if (unit == NULL) {
-            return render_raise(r, FAULT_VALUE, "there is no unit '%" STR_FMT "'",
-                                STR_ARG(unit_name));
+            return render_raise(r, FAULT_VALUE, "unknown unit '%" STR_FMT "'", STR_ARG(unit_name));
         }
     } else {
         while (unit->power > 0 && !(size >= ldexp(1, unit->power))) {
@@ -107,7 +106,7 @@ static bool filter_human_readable(Render *r, const Args *args, Value *out)
     return take_text(r, &text, false, out);
 }
 
-/* Splits "1.5 GB" into the number and the unit. */
+/* Splits "1.5 GB" into number and unit. */
 static bool split_size(Str text, double *number, Str *unit)
 {
     text = str_trim(text);
@@ -119,7 +118,7 @@ static bool split_size(Str text, double *number, Str *unit)
     return at > 0 && number_parse_float(str_slice(text, 0, at), number);
 }
 
-/* Whether what follows the letter says bits or bytes as it should: "MB", "Mb", "Megabytes". */
+/* Whether the rest of the unit after its letter matches bits or bytes: "MB", "Mb", "Megabytes". */
 static bool unit_fits(Str unit, bool bits)
 {
     if (unit.len == 1) {
@@ -147,13 +146,13 @@ static bool filter_human_to_bytes(Render *r, const Args *args, Value *out)
         return false;
     }
     if (!split_size(text, &number, &unit_name)) {
-        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is no size", STR_ARG(text));
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not a size", STR_ARG(text));
     }
     bool own = unit_name.len > 0;
     unit_name = own ? unit_name : arg_some(args, 1) ? fallback : STR("B");
     const SizeUnit *unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
     if (unit == NULL || (own && !unit_fits(unit_name, bits))) {
-        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' has no unit of %s", STR_ARG(text),
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not in %s", STR_ARG(text),
                             bits ? "bits" : "bytes");
     }
     double size = nearbyint(ldexp(number, unit->power));
@@ -173,7 +172,7 @@ static bool filter_avg(Render *r, const Args *args, Value *out)
         return false;
     }
     if (items->len == 0) {
-        return render_raise(r, FAULT_VALUE, "there is no average of nothing");
+        return render_raise(r, FAULT_VALUE, "cannot compute the average of an empty sequence");
     }
     for (uint32_t i = 0; i < items->len; i++) {
         if (!read_number(r, items->items[i], "avg", &number)) {
@@ -189,37 +188,37 @@ const Native filters_math[] = {
     { .name = "log",
       .call = filter_log,
       .params = { { "value" }, { "base", "e" } },
-      .help = "Computes the logarithm, natural or to a base.",
+      .help = "Returns the logarithm, natural or to the given base.",
       .example = "{{ 8 | log(2) }} {{ 1000 | log(10) }}",
       .shows = "3.0 3.0" },
     { .name = "pow",
       .call = filter_pow,
       .params = { { "value" }, { "y" } },
-      .help = "Raises to a power; the result is a floating point number.",
+      .help = "Raises to a power; the result is a float.",
       .example = "{{ 2 | pow(10) }}",
       .shows = "1024.0" },
     { .name = "root",
       .call = filter_root,
       .params = { { "value" }, { "base", "2" } },
-      .help = "Computes the square root, or another one.",
+      .help = "Returns the square root, or the root of the given degree.",
       .example = "{{ 81 | root }} {{ 32 | root(5) }}",
       .shows = "9.0 2.0" },
     { .name = "human_readable",
       .call = filter_human_readable,
       .params = { { "value" }, { "isbits", "false" }, { "unit", "none" } },
-      .help = "Writes a size with a unit, of 1024 each; the largest that fits, or a given one.",
+      .help = "Formats a size with a binary unit (1024); the largest that fits, or the given one.",
       .example = "{{ 1232345345 | human_readable }} {{ 1048576 | human_readable(unit='K') }}",
       .shows = "1.15 GB 1024.00 KB" },
     { .name = "human_to_bytes",
       .call = filter_human_to_bytes,
       .params = { { "value" }, { "default_unit", "none" }, { "isbits", "false" } },
-      .help = "Reads a size with a unit, of 1024 each, as a number of bytes.",
+      .help = "Parses a size with a binary unit (1024) into bytes.",
       .example = "{{ '1.5 GB' | human_to_bytes }} {{ '10' | human_to_bytes('K') }}",
       .shows = "1610612736 10240" },
     { .name = "avg",
       .call = filter_avg,
       .params = { { "value" } },
-      .help = "Computes the average of numbers.",
+      .help = "Returns the average of numbers.",
       .example = "{{ [1, 2, 6] | avg }}",
       .shows = "3.0" },
     { 0 },

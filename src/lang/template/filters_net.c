@@ -1,4 +1,6 @@
-/* IP addresses and networks, with the queries of Ansible's ipaddr. */
+/* Filters on IP addresses and networks, with the queries of Ansible's ipaddr. A query is one row of
+ * a table: a name and a function that returns a value for an address, or false if the address does
+ * not match. */
 #include "lang/template/filter.h"
 #include "lang/template/ip.h"
 
@@ -6,31 +8,31 @@ enum {
     ANY_VERSION = 0
 };
 
-/* What a query makes of an address: a value, or false when it does not fit. */
+/* Sets `out` to the result of a query for an address, or to false if the address does not match. */
 typedef bool (*IpQuery)(Render *r, const Ip *ip, Value *out);
 
-static bool no_answer(Value *out)
+static bool set_false(Value *out)
 {
     *out = value_bool(false);
     return true;
 }
 
-static bool give_address(Render *r, const Ip *ip, IpNumber address, Value *out)
+static bool set_address(Render *r, const Ip *ip, IpNumber address, Value *out)
 {
     Buf text = render_buf(r);
     ip_put_address(ip->version, address, &text);
     return take_text(r, &text, false, out);
 }
 
-static bool give_cidr(Render *r, const Ip *ip, IpNumber address, Value *out)
+static bool set_cidr(Render *r, const Ip *ip, IpNumber address, Value *out)
 {
     Buf text = render_buf(r);
     ip_put_cidr(ip->version, address, ip->prefix, &text);
     return take_text(r, &text, false, out);
 }
 
-/* A number that may be too large for an integer is given as text then. */
-static bool give_number(Render *r, IpNumber number, Value *out)
+/* A number that is too large for an integer becomes a string. */
+static bool set_number(Render *r, IpNumber number, Value *out)
 {
     if (number <= INT64_MAX) {
         *out = value_int((int64_t)number);
@@ -46,53 +48,53 @@ static bool is_single(const Ip *ip)
     return ip->prefix == ip_bits(ip);
 }
 
-/* The address of a host, as opposed to that of its network. */
+/* Whether it is the address of a host rather than a network. */
 static bool is_host(const Ip *ip)
 {
     return is_single(ip) || ip->prefix + 1u == ip_bits(ip) || ip->address != ip_network(ip);
 }
 
-/* As it was written: with prefix or without. */
+/* As written: with or without prefix. */
 static bool query_value(Render *r, const Ip *ip, Value *out)
 {
-    return ip->has_prefix ? give_cidr(r, ip, ip->address, out)
-                          : give_address(r, ip, ip->address, out);
+    return ip->has_prefix ? set_cidr(r, ip, ip->address, out)
+                          : set_address(r, ip, ip->address, out);
 }
 
 static bool query_address(Render *r, const Ip *ip, Value *out)
 {
-    return is_host(ip) ? give_address(r, ip, ip->address, out) : no_answer(out);
+    return is_host(ip) ? set_address(r, ip, ip->address, out) : set_false(out);
 }
 
 static bool query_host(Render *r, const Ip *ip, Value *out)
 {
-    return is_host(ip) ? give_cidr(r, ip, ip->address, out) : no_answer(out);
+    return is_host(ip) ? set_cidr(r, ip, ip->address, out) : set_false(out);
 }
 
 static bool query_host_prefix(Render *r, const Ip *ip, Value *out)
 {
-    return is_host(ip) && !is_single(ip) ? give_cidr(r, ip, ip->address, out) : no_answer(out);
+    return is_host(ip) && !is_single(ip) ? set_cidr(r, ip, ip->address, out) : set_false(out);
 }
 
 static bool query_net(Render *r, const Ip *ip, Value *out)
 {
     bool network = !is_single(ip) && ip->address == ip_network(ip);
-    return network ? give_cidr(r, ip, ip->address, out) : no_answer(out);
+    return network ? set_cidr(r, ip, ip->address, out) : set_false(out);
 }
 
 static bool query_network(Render *r, const Ip *ip, Value *out)
 {
-    return give_address(r, ip, ip_network(ip), out);
+    return set_address(r, ip, ip_network(ip), out);
 }
 
 static bool query_netmask(Render *r, const Ip *ip, Value *out)
 {
-    return give_address(r, ip, ip_netmask(ip), out);
+    return set_address(r, ip, ip_netmask(ip), out);
 }
 
 static bool query_hostmask(Render *r, const Ip *ip, Value *out)
 {
-    return give_address(r, ip, ip_hostmask(ip), out);
+    return set_address(r, ip, ip_hostmask(ip), out);
 }
 
 static bool query_prefix(Render *r, const Ip *ip, Value *out)
@@ -103,17 +105,17 @@ static bool query_prefix(Render *r, const Ip *ip, Value *out)
 
 static bool query_subnet(Render *r, const Ip *ip, Value *out)
 {
-    return give_cidr(r, ip, ip_network(ip), out);
+    return set_cidr(r, ip, ip_network(ip), out);
 }
 
 static bool query_cidr(Render *r, const Ip *ip, Value *out)
 {
-    return give_cidr(r, ip, ip->address, out);
+    return set_cidr(r, ip, ip->address, out);
 }
 
 static bool query_broadcast(Render *r, const Ip *ip, Value *out)
 {
-    return ip_hostmask(ip) > 1 ? give_address(r, ip, ip_last(ip), out) : no_answer(out);
+    return ip_hostmask(ip) > 1 ? set_address(r, ip, ip_last(ip), out) : set_false(out);
 }
 
 static bool query_size(Render *r, const Ip *ip, Value *out)
@@ -122,10 +124,11 @@ static bool query_size(Render *r, const Ip *ip, Value *out)
         *out = value_string(STR("340282366920938463463374607431768211456"));
         return true;
     }
-    return give_number(r, ip_hostmask(ip) + 1, out);
+    return set_number(r, ip_hostmask(ip) + 1, out);
 }
 
-/* In IPv4 networks of more than two addresses the first and the last are taken. */
+/* Whether the first and last addresses are reserved: in IPv4 networks of more than two
+ * addresses. */
 static bool has_reserved(const Ip *ip)
 {
     return ip_hostmask(ip) > 1 && ip->version == 4;
@@ -143,18 +146,18 @@ static IpNumber last_usable(const Ip *ip)
 
 static bool query_first_usable(Render *r, const Ip *ip, Value *out)
 {
-    return is_single(ip) ? no_answer(out) : give_address(r, ip, first_usable(ip), out);
+    return is_single(ip) ? set_false(out) : set_address(r, ip, first_usable(ip), out);
 }
 
 static bool query_last_usable(Render *r, const Ip *ip, Value *out)
 {
-    return is_single(ip) ? no_answer(out) : give_address(r, ip, last_usable(ip), out);
+    return is_single(ip) ? set_false(out) : set_address(r, ip, last_usable(ip), out);
 }
 
 static bool query_range_usable(Render *r, const Ip *ip, Value *out)
 {
     if (is_single(ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
     Buf text = render_buf(r);
     ip_put_address(ip->version, first_usable(ip), &text);
@@ -178,7 +181,7 @@ static bool query_type(Render *r, const Ip *ip, Value *out)
 static bool query_int(Render *r, const Ip *ip, Value *out)
 {
     if (!ip->has_prefix) {
-        return give_number(r, ip->address, out);
+        return set_number(r, ip->address, out);
     }
     Buf text = render_buf(r);
     ip_put_number(ip->address, &text);
@@ -208,7 +211,7 @@ static bool query_wrap(Render *r, const Ip *ip, Value *out)
     return take_text(r, &text, false, out);
 }
 
-/* Blocks of addresses with a meaning of their own. */
+/* Special-purpose address blocks. */
 static bool is_in_any(const Ip *ip, const char *const *networks, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -235,27 +238,27 @@ static const char *const reserved_blocks[] = {
 
 static bool query_private(Render *r, const Ip *ip, Value *out)
 {
-    return IS_IN(ip, private_blocks) ? query_value(r, ip, out) : no_answer(out);
+    return IS_IN(ip, private_blocks) ? query_value(r, ip, out) : set_false(out);
 }
 
 static bool query_loopback(Render *r, const Ip *ip, Value *out)
 {
-    return IS_IN(ip, loopback_blocks) ? query_value(r, ip, out) : no_answer(out);
+    return IS_IN(ip, loopback_blocks) ? query_value(r, ip, out) : set_false(out);
 }
 
 static bool query_link_local(Render *r, const Ip *ip, Value *out)
 {
-    return IS_IN(ip, link_local_blocks) ? query_value(r, ip, out) : no_answer(out);
+    return IS_IN(ip, link_local_blocks) ? query_value(r, ip, out) : set_false(out);
 }
 
 static bool query_multicast(Render *r, const Ip *ip, Value *out)
 {
-    return IS_IN(ip, multicast_blocks) ? query_value(r, ip, out) : no_answer(out);
+    return IS_IN(ip, multicast_blocks) ? query_value(r, ip, out) : set_false(out);
 }
 
 static bool query_unicast(Render *r, const Ip *ip, Value *out)
 {
-    return IS_IN(ip, multicast_blocks) ? no_answer(out) : query_value(r, ip, out);
+    return IS_IN(ip, multicast_blocks) ? set_false(out) : query_value(r, ip, out);
 }
 
 static bool query_public(Render *r, const Ip *ip, Value *out)
@@ -263,7 +266,7 @@ static bool query_public(Render *r, const Ip *ip, Value *out)
     bool special = IS_IN(ip, private_blocks) || IS_IN(ip, loopback_blocks) ||
                    IS_IN(ip, link_local_blocks) || IS_IN(ip, multicast_blocks) ||
                    IS_IN(ip, reserved_blocks);
-    return special ? no_answer(out) : query_value(r, ip, out);
+    return special ? set_false(out) : query_value(r, ip, out);
 }
 
 static const IpNumber mapped_block = (IpNumber)0xffff << 32;
@@ -274,7 +277,7 @@ static bool query_to_ipv6(Render *r, const Ip *ip, Value *out)
         return query_value(r, ip, out);
     }
     const Ip mapped = { ip->address | mapped_block, 6, (uint8_t)(ip->prefix + 96), true };
-    return give_cidr(r, &mapped, mapped.address, out);
+    return set_cidr(r, &mapped, mapped.address, out);
 }
 
 static bool query_to_ipv4(Render *r, const Ip *ip, Value *out)
@@ -284,10 +287,10 @@ static bool query_to_ipv4(Render *r, const Ip *ip, Value *out)
     }
     IpNumber block = ip->address >> 32 << 32;
     if ((block != mapped_block && block != 0) || ip->prefix < 96) {
-        return no_answer(out);
+        return set_false(out);
     }
     const Ip plain = { (uint32_t)ip->address, 4, (uint8_t)(ip->prefix - 96), true };
-    return give_cidr(r, &plain, plain.address, out);
+    return set_cidr(r, &plain, plain.address, out);
 }
 
 static const struct {
@@ -331,15 +334,15 @@ static const struct {
     { "ipv6", query_to_ipv6 },
 };
 
-/* The address number `index` of the network, from its end when negative. */
+/* The address at `index` in the network, counted from its end if negative. */
 static bool query_index(Render *r, const Ip *ip, int64_t index, Value *out)
 {
     IpNumber last = ip_hostmask(ip);
     IpNumber distance = index < 0 ? (IpNumber)(-(index + 1)) : (IpNumber)index;
     if (distance > last) {
-        return no_answer(out);
+        return set_false(out);
     }
-    return give_cidr(r, ip, ip_network(ip) + (index < 0 ? last - distance : distance), out);
+    return set_cidr(r, ip, ip_network(ip) + (index < 0 ? last - distance : distance), out);
 }
 
 static bool value_ip(Value v, Ip *out)
@@ -372,14 +375,14 @@ static bool run_query(Render *r, const Ip *ip, Value query, Value *out)
     }
     Ip network;
     if (ip_parse(name, &network)) {
-        return ip_contains(&network, ip) ? query_value(r, ip, out) : no_answer(out);
+        return ip_contains(&network, ip) ? query_value(r, ip, out) : set_false(out);
     }
-    return render_raise(r, FAULT_FILTER_ARGUMENT, "unknown query for an address: %" STR_FMT,
+    return render_raise(r, FAULT_FILTER_ARGUMENT, "unknown ipaddr query: %" STR_FMT,
                         STR_ARG(repr_for_message(r, query)));
 }
 
-/* One value, or a list that keeps those which give an answer. */
-static bool ask(Render *r, Value v, unsigned version, Value query, Value *out)
+/* Queries a value, or filters a list to the items with a result. */
+static bool query_items(Render *r, Value v, unsigned version, Value query, Value *out)
 {
     if (v.kind == VALUE_UNDEFINED) {
         return undefined_raise(r, v);
@@ -392,7 +395,7 @@ static bool ask(Render *r, Value v, unsigned version, Value query, Value *out)
         for (uint32_t i = 0; i < items->len; i++) {
             Value answer = value_bool(false);
             if (items->items[i].kind <= VALUE_STRING &&
-                !ask(r, items->items[i], version, query, &answer)) {
+                !query_items(r, items->items[i], version, query, &answer)) {
                 return false;
             }
             if (answer.kind != VALUE_BOOL) {
@@ -404,27 +407,28 @@ static bool ask(Render *r, Value v, unsigned version, Value query, Value *out)
     }
     Ip ip;
     if (!value_ip(v, &ip) || (version != ANY_VERSION && ip.version != version)) {
-        return no_answer(out);
+        return set_false(out);
     }
     return run_query(r, &ip, query, out);
 }
 
 static bool filter_ipaddr(Render *r, const Args *args, Value *out)
 {
-    return ask(r, args->values[0], ANY_VERSION, arg_or(args, 1, value_string(STR_EMPTY)), out);
+    return query_items(r, args->values[0], ANY_VERSION, arg_or(args, 1, value_string(STR_EMPTY)),
+                       out);
 }
 
 static bool filter_ipv4(Render *r, const Args *args, Value *out)
 {
-    return ask(r, args->values[0], 4, arg_or(args, 1, value_string(STR_EMPTY)), out);
+    return query_items(r, args->values[0], 4, arg_or(args, 1, value_string(STR_EMPTY)), out);
 }
 
 static bool filter_ipv6(Render *r, const Args *args, Value *out)
 {
-    return ask(r, args->values[0], 6, arg_or(args, 1, value_string(STR_EMPTY)), out);
+    return query_items(r, args->values[0], 6, arg_or(args, 1, value_string(STR_EMPTY)), out);
 }
 
-/* What is no IPv6 address stays as it is. */
+/* Anything but an IPv6 address is unchanged. */
 static bool filter_ipwrap(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -445,11 +449,11 @@ static bool filter_ipwrap(Render *r, const Args *args, Value *out)
     return !value_ip(v, &ip) || query_wrap(r, &ip, out);
 }
 
-/* Subnets of a network, or the network of so many bits around an address. */
+/* Splits a network into subnets, or returns the network with this prefix around an address. */
 static bool split_network(Render *r, const Ip *ip, int64_t prefix, const Args *args, Value *out)
 {
     if (prefix < 0 || prefix > ip_bits(ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
     int64_t index = 0;
     bool indexed = arg_some(args, 2);
@@ -459,21 +463,21 @@ static bool split_network(Render *r, const Ip *ip, int64_t prefix, const Args *a
     if (!ip->has_prefix) {
         int64_t length = index < 0 ? ip_bits(ip) + index : prefix + index;
         if (length < prefix || length > ip_bits(ip)) {
-            return no_answer(out);
+            return set_false(out);
         }
         const Ip around = { ip->address, ip->version, (uint8_t)length, true };
         return query_subnet(r, &around, out);
     }
     if (prefix < ip->prefix || prefix - ip->prefix > 64) {
-        return no_answer(out);
+        return set_false(out);
     }
     IpNumber count = (IpNumber)1 << (prefix - ip->prefix);
     if (!indexed) {
-        return give_number(r, count, out);
+        return set_number(r, count, out);
     }
     IpNumber distance = index < 0 ? (IpNumber)(-(index + 1)) : (IpNumber)index;
     if (distance >= count) {
-        return no_answer(out);
+        return set_false(out);
     }
     IpNumber position = index < 0 ? count - 1 - distance : distance;
     unsigned shift = (unsigned)(ip_bits(ip) - prefix);
@@ -488,25 +492,25 @@ static bool filter_ipsubnet(Render *r, const Args *args, Value *out)
     Str text;
     int64_t prefix;
     if (!value_ip(args->values[0], &ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
     if (!arg_text(r, args, 1, STR_EMPTY, &text)) {
         return false;
     }
     if (text.len == 0) {
-        return ip.has_prefix && ip.address != ip_network(&ip) ? no_answer(out)
+        return ip.has_prefix && ip.address != ip_network(&ip) ? set_false(out)
                                                               : query_subnet(r, &ip, out);
     }
     if (str_to_i64(text, &prefix)) {
         return split_network(r, &ip, prefix, args, out);
     }
-    /* The number of a subnet within a larger network, from 1. */
+    /* The position of a subnet in a larger network, from 1. */
     if (!ip_parse(text, &network) || !ip_contains(&network, &ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
     unsigned shift = ip_bits(&ip) - ip.prefix;
     IpNumber distance = ip_network(&ip) - ip_network(&network);
-    return give_number(r, (shift < 128 ? distance >> shift : 0) + 1, out);
+    return set_number(r, (shift < 128 ? distance >> shift : 0) + 1, out);
 }
 
 static bool filter_ipmath(Render *r, const Args *args, Value *out)
@@ -517,15 +521,15 @@ static bool filter_ipmath(Render *r, const Args *args, Value *out)
         return false;
     }
     if (!value_ip(args->values[0], &ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
     ip.prefix = 0;
     IpNumber room = amount < 0 ? ip.address : ip_last(&ip) - ip.address;
     IpNumber distance = amount < 0 ? (IpNumber)(-(amount + 1)) + 1 : (IpNumber)amount;
     if (distance > room) {
-        return no_answer(out);
+        return set_false(out);
     }
-    return give_address(r, &ip, amount < 0 ? ip.address - distance : ip.address + distance, out);
+    return set_address(r, &ip, amount < 0 ? ip.address - distance : ip.address + distance, out);
 }
 
 static bool filter_nthhost(Render *r, const Args *args, Value *out)
@@ -536,9 +540,9 @@ static bool filter_nthhost(Render *r, const Args *args, Value *out)
         return false;
     }
     if (!value_ip(args->values[0], &ip) || index < 0 || (IpNumber)index > ip_hostmask(&ip)) {
-        return no_answer(out);
+        return set_false(out);
     }
-    return give_address(r, &ip, ip_network(&ip) + (IpNumber)index, out);
+    return set_address(r, &ip, ip_network(&ip) + (IpNumber)index, out);
 }
 
 static bool is_address(const Args *args, unsigned version, Value *out)
@@ -568,10 +572,10 @@ const Native filters_net[] = {
     { .name = "ipaddr",
       .call = filter_ipaddr,
       .params = { { "value" }, { "query", "''" } },
-      .help = "Gives an IP address or network back, or false when it is none; of a list those that "
-              "are. A query asks for a part of it: address, network, netmask, prefix, broadcast, "
-              "subnet, size, host, net, public, private, revdns ..., for the address at an index, "
-              "or whether it lies in a network.",
+      .help = "Returns the value if it is an IP address or network, false otherwise; filters "
+              "lists. A query selects a part: address, network, netmask, prefix, broadcast, "
+              "subnet, size, host, net, public, private, revdns ..., the address at an index, or "
+              "whether it is in a network.",
       .example = "{{ '192.168.32.45/24' | ipaddr('network') }} {{ '10.0.0.0/24' | ipaddr(5) }} "
                  "{{ 'nonsense' | ipaddr }}",
       .shows = "192.168.32.0 10.0.0.5/24 False" },
@@ -590,47 +594,48 @@ const Native filters_net[] = {
     { .name = "ipwrap",
       .call = filter_ipwrap,
       .params = { { "value" } },
-      .help = "Puts IPv6 addresses into brackets and leaves everything else alone.",
+      .help = "Puts IPv6 addresses in brackets; other values are unchanged.",
       .example = "{{ ['::1', '10.0.0.1', 'web.lan'] | ipwrap }}",
       .shows = "['[::1]', '10.0.0.1', 'web.lan']" },
     { .name = "ipsubnet",
       .call = filter_ipsubnet,
       .params = { { "value" }, { "query", "''" }, { "index", "none" } },
-      .help = "Counts the subnets of a prefix length in a network, or gives the one at an index.",
+      .help =
+          "Counts the subnets with a prefix length in a network, or returns the one at an index.",
       .example = "{{ '10.0.0.0/8' | ipsubnet(16) }} {{ '10.0.0.0/8' | ipsubnet(16, 3) }} "
                  "{{ '10.1.2.3' | ipsubnet(20) }}",
       .shows = "256 10.3.0.0/16 10.1.0.0/20" },
     { .name = "ipmath",
       .call = filter_ipmath,
       .params = { { "value" }, { "amount" } },
-      .help = "Counts on from an address, or back.",
+      .help = "Adds an offset to an address; it may be negative.",
       .example = "{{ '10.0.0.250' | ipmath(10) }} {{ '10.0.1.0' | ipmath(-1) }}",
       .shows = "10.0.1.4 10.0.0.255" },
     { .name = "nthhost",
       .call = filter_nthhost,
       .params = { { "value" }, { "query" } },
-      .help = "Gives the address at an index of a network, without its prefix.",
+      .help = "Returns the address at an index in a network, without the prefix.",
       .example = "{{ '10.0.0.0/24' | nthhost(5) }}",
       .shows = "10.0.0.5" },
     { .name = "is_ip",
       .call = filter_is_ip,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "Says whether the text is an IP address or network.",
+      .help = "Returns whether the string is an IP address or network.",
       .example = "{{ '10.0.0.1' | is_ip }} {{ 'web' | is_ip }}",
       .shows = "True False" },
     { .name = "is_ipv4",
       .call = filter_is_ipv4,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "Says whether the text is an IPv4 address or network.",
+      .help = "Returns whether the string is an IPv4 address or network.",
       .example = "{{ '10.0.0.1' | is_ipv4 }} {{ '::1' | is_ipv4 }}",
       .shows = "True False" },
     { .name = "is_ipv6",
       .call = filter_is_ipv6,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "Says whether the text is an IPv6 address or network.",
+      .help = "Returns whether the string is an IPv6 address or network.",
       .example = "{{ 'fe80::1/64' | is_ipv6 }}",
       .shows = "True" },
     { 0 },

@@ -1,4 +1,4 @@
-/* Jinja2's filters on numbers. */
+/* Jinja2's numeric filters. */
 #include <math.h>
 
 #include "lang/number.h"
@@ -21,7 +21,7 @@ static bool filter_abs(Render *r, const Args *args, Value *out)
     }
 }
 
-/* int(x) for a finite number; sets `*fits` to false where the result has no 64-bit integer. */
+/* int(x) of a finite number; sets `*fits` to false if it exceeds 64 bits. */
 static Value truncate_float(double x, bool *fits)
 {
     *fits = x > -9223372036854775809.0 && x < 9223372036854775808.0;
@@ -34,7 +34,7 @@ static bool raise_too_large(Render *r, Value v)
                         STR_ARG(repr_for_message(r, v)));
 }
 
-/* Texts that are no integer are tried as a float; what is neither gives the fallback. */
+/* A string that is not an integer is tried as a float; otherwise the fallback is returned. */
 static bool int_from_text(Render *r, Value v, int64_t base, Value fallback, Value *out)
 {
     int64_t integer;
@@ -139,7 +139,7 @@ static bool raise_no_round(Render *r, double x)
     return render_raise(r, FAULT_OVERFLOW, "rounded value too large to represent");
 }
 
-/* round(x, none) and round(x) of Python give an integer. */
+/* Python's round(x, none) and round(x) return an integer. */
 static bool round_to_int(Render *r, Value v, Value *out)
 {
     double rounded;
@@ -193,7 +193,8 @@ static bool filter_round(Render *r, const Args *args, Value *out)
         return false;
     }
     enum {
-        DIGITS_COST = 150 /* steps: past what doubles hold exactly, digits are counted one by one */
+        /* in steps: beyond the exact range of doubles, digits are counted one by one */
+        DIGITS_COST = 150
     };
     if ((precision < -22 || precision > 22) && !render_charge(r, DIGITS_COST)) {
         return false;
@@ -248,14 +249,14 @@ const Native filters_number[] = {
       .call = filter_abs,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Drops the sign of a number.",
+      .help = "Returns the absolute value.",
       .example = "{{ -3 | abs }} {{ -2.5 | abs }}",
       .shows = "3 2.5" },
     { .name = "int",
       .call = filter_int,
       .params = { { "value" }, { "default", "0" }, { "base", "10" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns a text or number into an integer, or gives the default.",
+      .help = "Converts a string or number to an integer; returns the default if that fails.",
       .example =
           "{{ '42' | int }} {{ '7.9' | int }} {{ 'x' | int(-1) }} {{ '0x1f' | int(base=16) }}",
       .shows = "42 7 -1 31" },
@@ -263,21 +264,21 @@ const Native filters_number[] = {
       .call = filter_float,
       .params = { { "value" }, { "default", "0.0" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns a text or number into a floating point number, or gives the default.",
+      .help = "Converts a string or number to a float; returns the default if that fails.",
       .example = "{{ '2.5' | float }} {{ 3 | float }} {{ 'x' | float(1.5) }}",
       .shows = "2.5 3.0 1.5" },
     { .name = "round",
       .call = filter_round,
       .params = { { "value" }, { "precision", "0" }, { "method", "'common'" } },
       .flags = NATIVE_JINJA,
-      .help = "Rounds to so many digits, by the method 'common', 'ceil' or 'floor'.",
+      .help = "Rounds to a number of digits; methods: 'common', 'ceil', 'floor'.",
       .example = "{{ 42.55 | round }} {{ 42.55 | round(1, 'floor') }} {{ 42.55 | round | int }}",
       .shows = "43.0 42.5 43" },
     { .name = "filesizeformat",
       .call = filter_filesizeformat,
       .params = { { "value" }, { "binary", "false" } },
       .flags = NATIVE_JINJA,
-      .help = "Writes a number of bytes with a unit that people read, decimal or binary.",
+      .help = "Formats a number of bytes with a decimal or binary unit.",
       .example = "{{ 1500000 | filesizeformat }} {{ 1048576 | filesizeformat(true) }}",
       .shows = "1.5 MB 1.0 MiB" },
     { 0 },

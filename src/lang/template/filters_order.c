@@ -1,4 +1,4 @@
-/* Jinja2's filters that compare items: sorting, grouping, extremes, doubles, sums. */
+/* Jinja2's filters that compare items: sorting, grouping, minimum and maximum, duplicates, sums. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
 #include "lang/template/sort.h"
@@ -7,7 +7,7 @@
 typedef struct KeyRule {
     AttributePath *paths;
     uint32_t count;
-    bool fold; /* strings in lower case */
+    bool fold; /* compare strings in lower case */
     Value fallback;
 } KeyRule;
 
@@ -24,7 +24,7 @@ static bool fold_key(Render *r, bool fold, Value *key)
     return true;
 }
 
-/* One key, or a list of them for several attributes. */
+/* A single key, or a list of keys for several attributes. */
 static bool item_key(Render *r, const KeyRule *rule, Value item, Value *out)
 {
     if (rule->count == 1) {
@@ -46,7 +46,7 @@ static bool item_key(Render *r, const KeyRule *rule, Value item, Value *out)
     return true;
 }
 
-/* The rule of one attribute path from the arguments `attribute` and `case_sensitive`. */
+/* Builds the rule for one attribute path from the arguments `attribute` and `case_sensitive`. */
 static bool read_rule(Render *r, const Args *args, uint32_t attribute, uint32_t case_sensitive,
                       AttributePath *path, KeyRule *out)
 {
@@ -61,13 +61,13 @@ static bool read_rule(Render *r, const Args *args, uint32_t attribute, uint32_t 
 
 static bool keyed_items(Render *r, const KeyRule *rule, const List *items, SortItem **out)
 {
-    if (!sort_room(r, items->len)) {
+    if (!sort_reserve(r, items->len)) {
         return false;
     }
     SortItem *keyed = ARENA_ARRAY(r->arena, SortItem, items->len);
     for (uint32_t i = 0; i < items->len; i++) {
         keyed[i].item = items->items[i];
-        if (!item_key(r, rule, items->items[i], &keyed[i].key) || !render_room(r, 0)) {
+        if (!item_key(r, rule, items->items[i], &keyed[i].key) || !render_reserve(r, 0)) {
             return false;
         }
     }
@@ -78,7 +78,7 @@ static bool keyed_items(Render *r, const KeyRule *rule, const List *items, SortI
 static bool filter_sort(Render *r, const Args *args, Value *out)
 {
     bool exact;
-    int64_t reverse; /* Python wants an integer here */
+    int64_t reverse; /* Python requires an integer here */
     List *items;
     SortItem *keyed;
     if (!arg_int(r, args, 1, false, &reverse) || !arg_truth(r, args, 2, false, &exact) ||
@@ -124,7 +124,7 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
         !iter_collect(r, view_new(r, v.map, VIEW_ITEMS), &pairs)) {
         return false;
     }
-    if (!sort_room(r, pairs->len)) {
+    if (!sort_reserve(r, pairs->len)) {
         return false;
     }
     SortItem *keyed = ARENA_ARRAY(r->arena, SortItem, pairs->len);
@@ -145,7 +145,7 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* A pair whose items have names; the list of members may still grow. */
+/* A pair with named items; the list of members may still grow. */
 static Value group_new(Render *r, Value grouper, List *members)
 {
     List *pair = list_new(r->arena, 2);
@@ -178,7 +178,7 @@ static bool filter_groupby(Render *r, const Args *args, Value *out)
             return false;
         }
         if (!same) {
-            /* The group is called as its first member spells it. */
+            /* The group is named after its first member, with that spelling. */
             Value grouper;
             if (!attribute_path_get(r, &path, &keyed[i].item, rule.fallback, &grouper)) {
                 return false;
@@ -192,7 +192,7 @@ static bool filter_groupby(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* The first of several equal items wins, as with Python's min() and max(). */
+/* As with Python's min() and max(), the first of several equal items wins. */
 static bool find_extreme(Render *r, const Args *args, Operator op, Value *out)
 {
     AttributePath path;
@@ -211,7 +211,7 @@ static bool find_extreme(Render *r, const Args *args, Operator op, Value *out)
     }
     while (iter_next(r, &iter, &item)) {
         bool better;
-        if (!charge_turn(r) || !item_key(r, &rule, item, &key) ||
+        if (!charge_iteration(r) || !item_key(r, &rule, item, &key) ||
             !op_order(r, op, key, best, &better)) {
             return false;
         }
@@ -243,10 +243,10 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
     }
     List *kept = list_new(r->arena, 0);
     Map *seen = map_new(r->arena, 0);
-    bool seen_undefined = false; /* all undefined values count as one key */
+    bool seen_undefined = false; /* all undefined values are one key */
     Value item, key;
     while (iter_next(r, &iter, &item)) {
-        if (!charge_turn(r) || !item_key(r, &rule, item, &key)) {
+        if (!charge_iteration(r) || !item_key(r, &rule, item, &key)) {
             return false;
         }
         if (key.kind == VALUE_UNDEFINED) {
@@ -284,7 +284,7 @@ static bool filter_sum(Render *r, const Args *args, Value *out)
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!charge_turn(r) ||
+        if (!charge_iteration(r) ||
             (path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &item)) ||
             !op_binary(r, OP_ADD, sum, item, &sum)) {
             return false;
@@ -302,7 +302,7 @@ const Native filters_order[] = {
                   { "case_sensitive", "false" },
                   { "attribute", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Sorts the items, or sorts them by attributes like 'age,name'.",
+      .help = "Sorts the items, optionally by attributes such as 'age,name'.",
       .example = "{{ [3, 1, 2] | sort }} {{ ['b', 'A', 'c'] | sort(reverse=true) }}",
       .shows = "[1, 2, 3] ['c', 'b', 'A']" },
     { .name = "dictsort",
@@ -312,7 +312,7 @@ const Native filters_order[] = {
                   { "by", "'key'" },
                   { "reverse", "false" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Gives the pairs of a map, sorted by key or by value.",
+      .help = "Returns the pairs of a map, sorted by key or value.",
       .example = "{{ {'b': 1, 'a': 2} | dictsort }} {{ {'b': 1, 'a': 2} | dictsort(by='value') }}",
       .shows = "[('a', 2), ('b', 1)] [('b', 1), ('a', 2)]" },
     { .name = "groupby",
@@ -322,7 +322,7 @@ const Native filters_order[] = {
                   { "default", "none" },
                   { "case_sensitive", "false" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Groups the items by an attribute: pairs of its value and the list of items.",
+      .help = "Groups the items by an attribute: pairs of its value and a list of items.",
       .example = "{% for os, hosts in [{'n': 'a', 'os': 'bsd'}, {'n': 'b', 'os': 'linux'}, "
                  "{'n': 'c', 'os': 'bsd'}] | groupby('os') %}"
                  "{{ os }}: {{ hosts | join('+', attribute='n') }} {% endfor %}",
@@ -331,28 +331,28 @@ const Native filters_order[] = {
       .call = filter_min,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes the smallest item, or the one with the smallest attribute.",
+      .help = "Returns the smallest item, or the item with the smallest attribute.",
       .example = "{{ [3, 1, 2] | min }} {{ [{'cpu': 4}, {'cpu': 2}] | min(attribute='cpu') }}",
       .shows = "1 {'cpu': 2}" },
     { .name = "max",
       .call = filter_max,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes the largest item, or the one with the largest attribute.",
+      .help = "Returns the largest item, or the item with the largest attribute.",
       .example = "{{ [3, 1, 2] | max }} {{ [{'cpu': 4}, {'cpu': 2}] | max(attribute='cpu') }}",
       .shows = "3 {'cpu': 4}" },
     { .name = "unique",
       .call = filter_unique,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Keeps the first of equal items, or of those with an equal attribute.",
+      .help = "Removes duplicate items, or items with a duplicate attribute.",
       .example = "{{ ['a', 'B', 'b', 'A'] | unique | list }}",
       .shows = "['a', 'B']" },
     { .name = "sum",
       .call = filter_sum,
       .params = { { "value" }, { "attribute", "none" }, { "start", "0" } },
       .flags = NATIVE_JINJA,
-      .help = "Adds up all items, or one attribute of each.",
+      .help = "Adds up the items, or an attribute of each.",
       .example = "{{ [1, 2, 3] | sum }} {{ [{'mb': 512}, {'mb': 256}] | sum(attribute='mb') }}",
       .shows = "6 768" },
     { 0 },

@@ -1,7 +1,8 @@
-/* Paths as text, never looked up on a disk. Slashes separate, as in POSIX. */
+/* Filters on path strings; the file system is not accessed. The separator is a slash, as in
+ * POSIX. */
 #include "lang/template/filter.h"
 
-/* Bytes up to and with the last slash. */
+/* Number of bytes up to and including the last slash. */
 static size_t directory_bytes(Str path)
 {
     size_t slash = str_find_last(path, STR("/"));
@@ -18,7 +19,7 @@ static bool filter_basename(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Without the slashes at its end, unless there is nothing else. */
+/* Trailing slashes are stripped, unless there is nothing else. */
 static bool filter_dirname(Render *r, const Args *args, Value *out)
 {
     Str path;
@@ -34,7 +35,7 @@ static bool filter_dirname(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Dots at the beginning of the name belong to it. */
+/* Leading dots belong to the name. */
 static bool filter_splitext(Render *r, const Args *args, Value *out)
 {
     Str path;
@@ -61,7 +62,7 @@ static bool put_part(Render *r, Value part, Buf *out)
         return false;
     }
     if (str_starts(text, STR("/"))) {
-        out->len = 0; /* an absolute part starts anew */
+        out->len = 0; /* an absolute part discards what precedes it */
     } else if (out->len > 0 && out->data[out->len - 1] != '/') {
         buf_put_char(out, '/');
     }
@@ -89,7 +90,7 @@ static bool filter_path_join(Render *r, const Args *args, Value *out)
     return take_text(r, &path, false, out);
 }
 
-/* The names of a path without ".", and ".." applied where there is something to leave. */
+/* The components of a path without ".", and with ".." applied where possible. */
 static bool path_names(Render *r, Str path, List **out)
 {
     bool absolute = str_starts(path, STR("/"));
@@ -132,7 +133,7 @@ static bool filter_normpath(Render *r, const Args *args, Value *out)
     }
     Buf normal = render_buf(r);
     if (str_starts(path, STR("/"))) {
-        /* Exactly two slashes at the beginning mean something else to POSIX. */
+        /* POSIX gives exactly two leading slashes a special meaning. */
         bool two = str_starts(path, STR("//")) && !str_starts(path, STR("///"));
         buf_put_c(&normal, two ? "//" : "/");
     }
@@ -150,7 +151,7 @@ static bool filter_relpath(Render *r, const Args *args, Value *out)
         return false;
     }
     if (str_starts(path, STR("/")) != str_starts(start, STR("/"))) {
-        return render_raise(r, FAULT_VALUE, "relpath takes two absolute or two relative paths");
+        return render_raise(r, FAULT_VALUE, "relpath requires two absolute or two relative paths");
     }
     List *names, *base;
     if (!path_names(r, path, &names) || !path_names(r, start, &base)) {
@@ -186,38 +187,38 @@ const Native filters_path[] = {
     { .name = "basename",
       .call = filter_basename,
       .params = { { "value" } },
-      .help = "Takes the part of a path behind the last slash.",
+      .help = "Returns the part of a path after the last slash.",
       .example = "{{ '/etc/ssh/sshd_config' | basename }}",
       .shows = "sshd_config" },
     { .name = "dirname",
       .call = filter_dirname,
       .params = { { "value" } },
-      .help = "Takes the part of a path before the last slash.",
+      .help = "Returns the part of a path before the last slash.",
       .example = "{{ '/etc/ssh/sshd_config' | dirname }}",
       .shows = "/etc/ssh" },
     { .name = "splitext",
       .call = filter_splitext,
       .params = { { "value" } },
-      .help = "Splits a path into what stands before its suffix, and the suffix.",
+      .help = "Splits a path into the part before its extension, and the extension.",
       .example = "{{ 'nginx.conf' | splitext }} {{ '.bashrc' | splitext | first }}",
       .shows = "('nginx', '.conf') .bashrc" },
     { .name = "path_join",
       .call = filter_path_join,
       .params = { { "value" } },
       .flags = NATIVE_VARIADIC,
-      .help = "Joins parts of a path; an absolute part starts anew.",
+      .help = "Joins parts of a path; an absolute part discards the parts before it.",
       .example = "{{ ['/etc', 'ssh', 'keys'] | path_join }} {{ '/etc' | path_join('hosts') }}",
       .shows = "/etc/ssh/keys /etc/hosts" },
     { .name = "normpath",
       .call = filter_normpath,
       .params = { { "value" } },
-      .help = "Takes out doubled slashes, '.' and '..' without looking at any disk.",
+      .help = "Removes duplicate slashes, '.' and '..' without accessing the file system.",
       .example = "{{ '/srv//www/./a/../b' | normpath }}",
       .shows = "/srv/www/b" },
     { .name = "relpath",
       .call = filter_relpath,
       .params = { { "value" }, { "start" } },
-      .help = "Says how to come from the directory `start` to a path.",
+      .help = "Returns the path relative to the directory `start`.",
       .example = "{{ '/srv/www/a' | relpath('/srv/log') }}",
       .shows = "../www/a" },
     { 0 },

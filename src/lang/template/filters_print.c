@@ -1,4 +1,7 @@
-/* Jinja2's filters that lay text out in lines: pprint and wordwrap. */
+/* Jinja2's filters that lay out text in lines: pprint and wordwrap.
+ *
+ * Both follow Python's modules pprint and textwrap to the letter, including the widths at which
+ * they break lines; tests compare them with Python's output. */
 #include "base/utf8.h"
 #include "lang/template/filter.h"
 #include "lang/template/sort.h"
@@ -6,16 +9,16 @@
 
 /* --- pprint: Python's pprint.pformat() -------------------------------------------------------- */
 
-/* A value over several lines when it does not fit into one. */
+/* A value is split over several lines if it does not fit on one. */
 
 enum {
     WIDTH = 80
 };
 
-/* Columns are signed: deep nesting leaves less than nothing. */
+/* Columns are signed, because deep nesting may leave a negative width. */
 typedef struct Position {
     int64_t indent;
-    int64_t allowance; /* columns that the closing brackets behind it need */
+    int64_t allowance; /* columns needed by the closing brackets after it */
     unsigned level;
 } Position;
 
@@ -24,8 +27,7 @@ static bool is_number(Value v)
     return v.kind >= VALUE_BOOL && v.kind <= VALUE_FLOAT;
 }
 
-/* The key that a map's key is sorted by: numbers, texts and others apart, in the order of their
- * types' names. */
+/* The sort key of a map key: numbers, strings and others separately, ordered by type name. */
 static Value typed_key(Render *r, Value key)
 {
     List *pair = list_new(r->arena, 2);
@@ -35,23 +37,23 @@ static Value typed_key(Render *r, Value key)
     return value_list(pair);
 }
 
-static void entries_as_they_are(const Map *map, SortItem *items)
+static void entries_unsorted(const Map *map, SortItem *items)
 {
     for (uint32_t i = 0; i < map->len; i++) {
         items[i] = (SortItem){ map->entries[i].key, value_int(i) };
     }
 }
 
-/* The entries of a map in the order of their keys; `item` is the position. Keys that cannot be
- * compared at all stay as they are. */
+/* The entries of a map sorted by key; `item` is the index. Keys that cannot be compared keep their
+ * order. */
 static bool sorted_entries(Render *r, const Map *map, SortItem **out)
 {
-    if (!sort_room(r, map->len)) {
+    if (!sort_reserve(r, map->len)) {
         return false;
     }
     SortItem *items = ARENA_ARRAY(r->arena, SortItem, map->len);
     *out = items;
-    entries_as_they_are(map, items);
+    entries_unsorted(map, items);
     bool mixed = false;
     for (uint32_t i = 1; i < map->len; i++) {
         mixed = mixed || (items[i].key.kind != items[0].key.kind &&
@@ -65,7 +67,7 @@ static bool sorted_entries(Render *r, const Map *map, SortItem **out)
             return false;
         }
         r->fault = (Fault){ .class = FAULT_NONE };
-        entries_as_they_are(map, items);
+        entries_unsorted(map, items);
     }
     return true;
 }
@@ -108,7 +110,7 @@ static bool put_list_repr(Render *r, Value v, unsigned depth, Buf *out)
     return true;
 }
 
-/* Like repr(), with sorted maps. */
+/* repr() with sorted maps. */
 static bool put_repr(Render *r, Value v, unsigned depth, Buf *out)
 {
     if (!render_charge(r, 1) || out->overflow) {
@@ -140,7 +142,7 @@ static void put_line_start(int64_t indent, Buf *out)
     buf_put_repeat(out, ' ', indent > 0 ? (size_t)indent : 0);
 }
 
-/* Splits one line of a string behind white space into pieces that fit. */
+/* Splits a line of a string after whitespace into pieces that fit. */
 static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, List *chunks)
 {
     size_t start = 0;
@@ -252,8 +254,8 @@ static bool put_list(Render *r, Value v, Position at, Buf *out)
     return true;
 }
 
-/* On one line if it fits there, else split. Every level measures all below it, hence the charge
- * for the text. */
+/* Prints on one line if it fits, split otherwise. Every level measures everything below it, so it
+ * charges for the text. */
 static bool put_value(Render *r, Value v, Position at, Buf *out)
 {
     Buf line = render_buf(r);
@@ -290,21 +292,21 @@ static bool filter_pprint(Render *r, const Args *args, Value *out)
 
 /* --- wordwrap: Python's textwrap -------------------------------------------------------------- */
 
-/* Breaks text into lines of a width as Jinja2 has Python do it: white space stays as it is, every line of
- * the text is a paragraph of its own. */
+/* Breaks text into lines of a given width as Jinja2 does with Python's textwrap: whitespace is
+ * preserved, and each line of the input is a separate paragraph. */
 
 typedef struct WrapRules {
-    int64_t width; /* above 0 */
+    int64_t width; /* positive */
     bool break_long_words;
     bool break_on_hyphens;
-    Str between; /* put between lines */
+    Str between; /* line separator */
 } WrapRules;
 
-/* A piece of text that stays together: a word, a part of a hyphenated one, or white space. */
+/* A unit that is not broken: a word, a part of a hyphenated word, or whitespace. */
 typedef struct Chunk {
     Str text;
-    int64_t width;     /* characters */
-    const char *solid; /* the end of the last character that is no white space */
+    int64_t width;     /* in characters */
+    const char *solid; /* end of the last character that is not whitespace */
 } Chunk;
 
 static bool is_blank(const Chunk *chunk)
@@ -346,20 +348,21 @@ static uint32_t code_before(Str text, size_t at)
     return at > 0 ? utf8_previous(text, &at) : 0;
 }
 
-/* Underscores count as letters here. */
+/* Underscores count as letters. */
 static bool is_letter(uint32_t code)
 {
     return code_is_word(code) && !unicode_is(code, UNICODE_DECIMAL);
 }
 
-/* What may stand before a dash between words. */
+/* What may precede a dash between words. */
 static bool is_word_or_mark(uint32_t code)
 {
     return (code != 0 && code < 0x80 && strchr("!\"'&.,?", (int)code) != NULL) ||
            code_is_word(code);
 }
 
-/* Two or more hyphens at `at`, and a word behind them: where they end, else 0. */
+/* If `at` is at two or more hyphens that are followed by a word, returns the end of the hyphens,
+ * otherwise 0. */
 static size_t dash_end(Str text, size_t at)
 {
     size_t end = at;
@@ -369,8 +372,8 @@ static size_t dash_end(Str text, size_t at)
     return end >= at + 2 && code_is_word(code_at(text, end)) ? end : 0;
 }
 
-/* Whether a word may be broken behind the hyphen at `at`: letters on both sides, two of them
- * each, of which the second may stand behind another hyphen. */
+/* Whether a word may be broken after the hyphen at `at`: two letters are required on both sides,
+ * the second of which may follow another hyphen. */
 static bool breaks_after_hyphen(Str text, size_t at)
 {
     size_t before = at;
@@ -400,7 +403,7 @@ static bool breaks_after_hyphen(Str text, size_t at)
     return next < text.len && is_letter(code_at(text, next));
 }
 
-/* Where the chunk that begins at `at` with something else than white space ends. */
+/* The end of the chunk at `at`, which does not start with whitespace. */
 static size_t word_end(Str text, size_t at, bool hyphens)
 {
     if (!hyphens) {
@@ -452,7 +455,7 @@ static bool split_line(Render *r, Str line, bool hyphens, Chunks *chunks)
     return true;
 }
 
-/* Cuts the beginning of a chunk that no line can hold; returns it and leaves the rest. */
+/* Cuts off and returns the start of a chunk that does not fit on any line. */
 static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
 {
     size_t end = utf8_index_to_offset(chunk->text, (size_t)space);
@@ -468,12 +471,12 @@ static Str cut_chunk(Chunk *chunk, int64_t space, const WrapRules *rules)
     }
     Str cut = str_slice(chunk->text, 0, end);
     chunk->text = str_from_offset(chunk->text, end);
-    chunk->width -= (int64_t)utf8_count(cut); /* counting the rest would take the square of it */
+    chunk->width -= (int64_t)utf8_count(cut); /* counting the remainder would be quadratic */
     return cut;
 }
 
-/* As many chunks as fit on one line, from `*at` on. White space at its end is left out, even when
- * it is all there is. */
+/* Prints as many chunks as fit on one line, starting at `*at`. Trailing whitespace is omitted, even
+ * if there is nothing else. */
 static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *out)
 {
     size_t start = *at;
@@ -511,7 +514,7 @@ static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *ou
             return false;
         }
         if (later && is_blank(&chunks->items[at])) {
-            at++; /* no white space at the beginning of a wrapped line */
+            at++; /* no whitespace at the start of a wrapped line */
         }
         size_t before = out->len;
         if (later) {
@@ -520,7 +523,7 @@ static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *ou
         size_t begin = out->len;
         put_line(chunks, &at, rules, out);
         if (out->len == begin) {
-            out->len = before; /* nothing was left of it */
+            out->len = before; /* nothing remains of it */
         } else {
             later = true;
         }
@@ -528,7 +531,7 @@ static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *ou
     return true;
 }
 
-/* Fails only when the budget is used up. */
+/* Fails only if the budget is exhausted. */
 static bool wordwrap(Render *r, Str text, const WrapRules *rules, Buf *out)
 {
     Chunks chunks = { 0 };
@@ -579,7 +582,7 @@ const Native filters_print[] = {
       .call = filter_pprint,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Writes a value as Python would, over several lines when it is long.",
+      .help = "Formats a value as Python's pprint does, on several lines if it is long.",
       .example = "{{ {'b': 1, 'a': ['x', none]} | pprint }}",
       .shows = "{'a': ['x', None], 'b': 1}" },
     { .name = "wordwrap",
@@ -590,7 +593,7 @@ const Native filters_print[] = {
                   { "wrapstring", "none" },
                   { "break_on_hyphens", "true" } },
       .flags = NATIVE_JINJA,
-      .help = "Breaks lines that are longer than `width` between words.",
+      .help = "Wraps lines that are longer than `width` at word boundaries.",
       .example = "{{ 'one two three four' | wordwrap(9) }}",
       .shows = "one two\nthree\nfour" },
     { 0 },

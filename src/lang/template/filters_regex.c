@@ -1,4 +1,4 @@
-/* Regular expressions as filters and tests, the way Ansible has them. */
+/* Regular expressions as filters and tests, compatible with Ansible's. */
 #include "base/utf8.h"
 #include "lang/template/filter.h"
 #include "lang/template/regex.h"
@@ -25,7 +25,7 @@ static bool get_regex(Render *r, Value pattern, unsigned flags, const Regex **ou
     return op_text(r, pattern, &text) && regex_get(r, text, flags, out);
 }
 
-/* A reference to a group: "1" or a name. */
+/* Resolves a group reference: "1" or a name. */
 static bool find_group(Render *r, const Regex *regex, Str name, uint32_t *out)
 {
     int64_t number;
@@ -41,7 +41,7 @@ static bool find_group(Render *r, const Regex *regex, Str name, uint32_t *out)
            render_raise(r, FAULT_INDEX, "unknown group name '%" STR_FMT "'", STR_ARG(name));
 }
 
-/* "\1" or "\g<name>" as an argument of regex_search. */
+/* Parses "\1" or "\g<name>" as an argument of regex_search. */
 static bool group_argument(Render *r, const Regex *regex, Value v, uint32_t *out)
 {
     Str text;
@@ -84,7 +84,7 @@ static bool read_search_flags(Render *r, const char *filter, const Map *named, u
     return read_flags(r, multiline, ignore_case, out);
 }
 
-/* The whole match, or a list of the groups asked for; none without a match. */
+/* Returns the whole match, or a list of the requested groups; none if there is no match. */
 static bool search(Render *r, const Args *args, const char *filter, RegexAnchor anchor, Value *out)
 {
     Str text;
@@ -150,7 +150,7 @@ static bool filter_regex_findall(Render *r, const Args *args, Value *out)
             }
             continue;
         }
-        if (!render_room(r, sizeof(List) + sizeof(Value) * match.count)) {
+        if (!render_reserve(r, sizeof(List) + sizeof(Value) * match.count)) {
             return false;
         }
         List *tuple = list_new(r->arena, match.count - 1);
@@ -165,10 +165,10 @@ static bool filter_regex_findall(Render *r, const Args *args, Value *out)
     return !render_failed(r);
 }
 
-/* A replacement, taken apart once: texts and, between them, references to groups. */
+/* A replacement, parsed once: literals and, between them, group references. */
 typedef struct Replacement {
     Str *texts;
-    uint32_t *groups; /* behind the text of the same number; NO_GROUP at the end */
+    uint32_t *groups; /* groups[i] follows literal i; NO_GROUP at the end */
     uint32_t count;
 } Replacement;
 
@@ -176,7 +176,7 @@ enum {
     NO_GROUP = UINT32_MAX
 };
 
-/* The character that a backslash and `c` stand for, or 0. */
+/* The character that the escape `\c` denotes, or 0. */
 static char escaped_char(char c)
 {
     static const char from[] = "abfnrtv\\";
@@ -185,7 +185,7 @@ static char escaped_char(char c)
     return hit == NULL ? '\0' : to[hit - from];
 }
 
-/* Reads the reference behind a backslash at `*at`; moves `*at` behind it. */
+/* Parses the reference after a backslash at `*at` and moves `*at` past it. */
 static bool read_reference(Render *r, const Regex *regex, Str text, size_t *at, uint32_t *group)
 {
     size_t start = *at;
@@ -211,7 +211,7 @@ static bool read_replacement(Render *r, const Regex *regex, Str text, Replacemen
     for (size_t i = 0; i < text.len; i++) {
         pieces += text.data[i] == '\\';
     }
-    if (!render_room(r, pieces * (sizeof(Str) + sizeof(uint32_t)))) {
+    if (!render_reserve(r, pieces * (sizeof(Str) + sizeof(uint32_t)))) {
         return false;
     }
     *out = (Replacement){ ARENA_ARRAY(r->arena, Str, pieces),
@@ -372,8 +372,8 @@ const Native filters_regex[] = {
       .call = filter_regex_search,
       .params = { { "value" }, { "regex" } },
       .flags = NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Finds the first match anywhere, or a list of its groups; none without a match. "
-              "Takes multiline=true and ignorecase=true.",
+      .help = "Returns the first match anywhere, or a list of its groups; none if there is no "
+              "match. Accepts multiline=true and ignorecase=true.",
       .example = "{{ 'eth0: 10.0.0.7' | regex_search('[0-9.]{7,}') }} "
                  "{{ 'v12-3' | regex_search('v(\\\\d+)-(\\\\d+)', '\\\\1', '\\\\2') }}",
       .shows = "10.0.0.7 ['12', '3']" },
@@ -381,13 +381,13 @@ const Native filters_regex[] = {
       .call = filter_regex_match,
       .params = { { "value" }, { "regex" } },
       .flags = NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Like regex_search, but the match must begin where the text begins.",
+      .help = "Like regex_search, but only matches at the start of the string.",
       .example = "{{ 'web-01' | regex_match('[a-z]+') }} {{ 'web-01' | regex_match('[0-9]+') }}",
       .shows = "web None" },
     { .name = "regex_findall",
       .call = filter_regex_findall,
       .params = { { "value" }, { "regex" }, { "multiline", "false" }, { "ignorecase", "false" } },
-      .help = "Finds all matches, or their groups where the pattern has some.",
+      .help = "Returns all matches, or their groups if the pattern has any.",
       .example = "{{ 'a1 b22' | regex_findall('[0-9]+') }}",
       .shows = "['1', '22']" },
     { .name = "regex_replace",
@@ -399,13 +399,13 @@ const Native filters_regex[] = {
                   { "multiline", "false" },
                   { "count", "0" },
                   { "mandatory_count", "0" } },
-      .help = "Replaces all matches, or the first `count`; \\1 and \\g<name> stand for groups.",
+      .help = "Replaces all matches, or the first `count`; \\1 and \\g<name> refer to groups.",
       .example = "{{ 'web-01.lan' | regex_replace('^(\\\\w+)-(\\\\d+).*$', '\\\\2.\\\\1') }}",
       .shows = "01.web" },
     { .name = "regex_escape",
       .call = filter_regex_escape,
       .params = { { "value" }, { "re_type", "'python'" } },
-      .help = "Puts a backslash before every character that a pattern would take specially.",
+      .help = "Escapes the characters that have a special meaning in a pattern.",
       .example = "{{ 'a.b*' | regex_escape }}",
       .shows = "a\\.b\\*" },
     { 0 },
@@ -419,7 +419,7 @@ const Native tests_regex[] = {
                   { "ignorecase", "false" },
                   { "multiline", "false" } },
       .flags = NATIVE_PLAIN,
-      .help = "The pattern matches where the text begins.",
+      .help = "The pattern matches at the start of the string.",
       .example = "{{ 'web-01' is match('web') }} {{ 'web-01' is match('01') }}",
       .shows = "True False" },
     { .name = "search",
@@ -429,7 +429,7 @@ const Native tests_regex[] = {
                   { "ignorecase", "false" },
                   { "multiline", "false" } },
       .flags = NATIVE_PLAIN,
-      .help = "The pattern matches anywhere in the text.",
+      .help = "The pattern matches anywhere in the string.",
       .example = "{{ 'web-01' is search('[0-9]+') }}",
       .shows = "True" },
     { .name = "regex",
@@ -440,7 +440,8 @@ const Native tests_regex[] = {
                   { "multiline", "false" },
                   { "match_type", "'search'" } },
       .flags = NATIVE_PLAIN,
-      .help = "The pattern matches: anywhere, at the start (match) or the whole (fullmatch).",
+      .help =
+          "The pattern matches: anywhere, at the start (match) or the whole string (fullmatch).",
       .example = "{{ 'web-01' is regex('^W', ignorecase=true) }} "
                  "{{ 'web' is regex('we', match_type='fullmatch') }}",
       .shows = "True False" },

@@ -1,30 +1,30 @@
-/* Jinja2's filters that choose: map, select and their kin, default, attr. */
+/* Jinja2's filters that select: map, select and similar ones, default, attr. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
 
-/* A filter or test named in an argument, with its other arguments bound once for all items. */
+/* A filter or test named by an argument, with its other arguments bound once for all items. */
 typedef struct Applied {
     const Native *native;
     Args bound;
 } Applied;
 
-/* The message for a name that is none. An undefined one was most likely written without quotes. */
+/* The message for an unknown name. An undefined one was most likely written without quotes. */
 static bool raise_no_name(Render *r, const char *what, Value name)
 {
     if (name.kind == VALUE_UNDEFINED) {
         undefined_raise(r, name);
         Str reason = r->fault.message;
         r->fault = (Fault){ .class = FAULT_NONE };
-        render_raise(r, FAULT_RUNTIME, "the name of a %s is wanted: %" STR_FMT, what,
+        render_raise(r, FAULT_RUNTIME, "expected the name of a %s: %" STR_FMT, what,
                      STR_ARG(reason));
-        render_hint(r, "a name is text: put it in quotes");
+        render_hint(r, "names are strings; put it in quotes");
         return false;
     }
-    return render_raise(r, FAULT_RUNTIME, "there is no %s %" STR_FMT, what,
+    return render_raise(r, FAULT_RUNTIME, "unknown %s %" STR_FMT, what,
                         STR_ARG(repr_for_message(r, name)));
 }
 
-/* args->values[place] names the filter; what follows it are its arguments. */
+/* args->values[place] is the name of the filter; its arguments follow. */
 static bool apply_make(Render *r, bool test, const Args *args, uint32_t place, Applied *out)
 {
     const char *what = test ? "test" : "filter";
@@ -42,7 +42,7 @@ static bool apply_make(Render *r, bool test, const Args *args, uint32_t place, A
         }
         return false;
     }
-    /* The item takes the place of the name, just before its arguments. */
+    /* The item replaces the name, which directly precedes the arguments. */
     Args given = { .values = args->values + place,
                    .count = args->count - place,
                    .named = args->named };
@@ -91,7 +91,7 @@ static bool map_attribute(Render *r, Value v, const AttributePath *path, Value f
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!charge_turn(r) || !attribute_path_get(r, path, &item, fallback, &item) ||
+        if (!charge_iteration(r) || !attribute_path_get(r, path, &item, fallback, &item) ||
             !push_item(r, mapped, item)) {
             return false;
         }
@@ -99,7 +99,7 @@ static bool map_attribute(Render *r, Value v, const AttributePath *path, Value f
     return !render_failed(r);
 }
 
-/* The filter is looked up at the first item, as Jinja2 does it. */
+/* As in Jinja2, the filter is looked up at the first item. */
 static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
 {
     if (args->count < 2) {
@@ -113,14 +113,15 @@ static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
     }
     while (iter_next(r, &iter, &item)) {
         if ((applied.native == NULL && !apply_make(r, false, args, 1, &applied)) ||
-            !charge_turn(r) || !apply(r, &applied, item, &item) || !push_item(r, mapped, item)) {
+            !charge_iteration(r) || !apply(r, &applied, item, &item) ||
+            !push_item(r, mapped, item)) {
             return false;
         }
     }
     return !render_failed(r);
 }
 
-/* Nothing to walk over: then not even the arguments are looked at. */
+/* If there is nothing to iterate over, not even the arguments are checked. */
 static bool filter_map(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -146,7 +147,7 @@ static bool filter_map(Render *r, const Args *args, Value *out)
 typedef struct Choice {
     const char *name; /* of the generator */
     bool reject;
-    bool attribute; /* the first argument names an attribute to look at */
+    bool attribute; /* the first argument is the name of an attribute to test */
 } Choice;
 
 static bool choose_items(Render *r, const Args *args, const Choice *choice, List *chosen)
@@ -184,7 +185,7 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
         } else if (!op_truth(r, tested, &truth)) {
             return false;
         }
-        if (!charge_turn(r) || (truth != choice->reject && !push_item(r, chosen, item))) {
+        if (!charge_iteration(r) || (truth != choice->reject && !push_item(r, chosen, item))) {
             return false;
         }
     }
@@ -238,7 +239,7 @@ static bool filter_default(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Attributes and methods only, never elements. */
+/* Looks up attributes and methods only, never elements. */
 static bool filter_attr(Render *r, const Args *args, Value *out)
 {
     Value owner = args->values[0];
@@ -263,7 +264,7 @@ static bool filter_attr(Render *r, const Args *args, Value *out)
         }
     }
     if (!found) {
-        /* A secret name keeps its mark, so that no message shows it. */
+        /* A secret name stays marked, so that no message shows it. */
         *out = value_is_secret(args->values[1])
                    ? undefined_element(r, owner, value_with_secret(value_string(name)))
                    : undefined_attribute(r, owner, name);
@@ -276,7 +277,7 @@ const Native filters_select[] = {
       .call = filter_map,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Applies a filter to every item, or takes one attribute of each.",
+      .help = "Applies a filter to every item, or returns one attribute of each.",
       .example = "{{ ['a', 'b'] | map('upper') | join }} "
                  "{{ [{'n': 1}, {}] | map(attribute='n', default=0) | list }}",
       .shows = "AB [1, 0]" },
@@ -284,21 +285,21 @@ const Native filters_select[] = {
       .call = filter_select,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Keeps the items that pass a test, or that are true when no test is named.",
+      .help = "Keeps the items that pass a test; without a test, the items that are true.",
       .example = "{{ [1, 2, 3, 4] | select('even') | list }} {{ ['', 'a'] | select | list }}",
       .shows = "[2, 4] ['a']" },
     { .name = "reject",
       .call = filter_reject,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Drops the items that pass a test, or that are true when no test is named.",
+      .help = "Drops the items that pass a test; without a test, the items that are true.",
       .example = "{{ [1, 2, 3, 4] | reject('gt', 2) | list }}",
       .shows = "[1, 2]" },
     { .name = "selectattr",
       .call = filter_selectattr,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Keeps the items with an attribute that passes a test, or that is true.",
+      .help = "Keeps the items with an attribute that passes a test, or is true.",
       .example = "{{ [{'n': 'a', 'up': true}, {'n': 'b'}] | selectattr('up') "
                  "| map(attribute='n') | list }}",
       .shows = "['a']" },
@@ -306,14 +307,14 @@ const Native filters_select[] = {
       .call = filter_rejectattr,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Drops the items with an attribute that passes a test, or that is true.",
+      .help = "Drops the items with an attribute that passes a test, or is true.",
       .example = "{{ [{'port': 80}, {'port': 443}] | rejectattr('port', 'eq', 80) | list }}",
       .shows = "[{'port': 443}]" },
     { .name = "default",
       .call = filter_default,
       .params = { { "value" }, { "default_value", "''" }, { "boolean", "false" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes the place of an undefined value; with `boolean`, of a false one too.",
+      .help = "Returns the default for an undefined value; with `boolean`, also for a false one.",
       .example = "{{ missing | default('none') }} {{ '' | default('empty', true) }}",
       .shows = "none empty" },
     { .name = "d",
@@ -327,7 +328,7 @@ const Native filters_select[] = {
       .call = filter_attr,
       .params = { { "value" }, { "name" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes an attribute or method by name, never an element of a map.",
+      .help = "Returns an attribute or method by name, never an element of a map.",
       .example = "{{ ('abc' | attr('upper'))() }} {{ {'a': 1} | attr('a') is defined }}",
       .shows = "ABC False" },
     { 0 },

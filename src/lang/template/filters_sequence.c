@@ -1,4 +1,4 @@
-/* Jinja2's filters on sequences as a whole: lengths, ends, pieces, joining. */
+/* Jinja2's filters on entire sequences: length, first and last item, slicing, joining. */
 #include "base/utf8.h"
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
@@ -25,7 +25,8 @@ static bool filter_first(Render *r, const Args *args, Value *out)
     return !render_failed(r);
 }
 
-/* All items of something that Python's reversed() takes; `*reversible` is false for the rest. */
+/* Collects the items of a value that Python's reversed() accepts; `*reversible` is false for other
+ * values. */
 static bool collect_reversible(Render *r, Value v, List **items, bool *reversible)
 {
     switch (v.kind) {
@@ -40,7 +41,7 @@ static bool collect_reversible(Render *r, Value v, List **items, bool *reversibl
     return !*reversible || iter_collect(r, v, items);
 }
 
-/* The last element of an object that gives elements by index, like a range: nothing is copied. */
+/* The last element of an object that has elements by index, such as a range, without copying. */
 static bool last_of_object(Render *r, Value v, Value *out, bool *found)
 {
     const ObjectType *type = v.object->type;
@@ -84,7 +85,7 @@ static bool filter_last(Render *r, const Args *args, Value *out)
     }
     *out = items->items[items->len - 1];
     if (value_is_markup(v)) {
-        out->flags |= VALUE_MARKUP; /* elements of markup are markup, unlike what a loop gives */
+        out->flags |= VALUE_MARKUP; /* elements of markup are markup, unlike in a loop */
     }
     return true;
 }
@@ -121,7 +122,7 @@ static void reverse_list(List *items)
     }
 }
 
-/* What reversed() takes gives an iterator; other iterables a list. */
+/* Values that reversed() accepts yield an iterator, other iterables a list. */
 static bool filter_reverse(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -149,14 +150,14 @@ static bool filter_reverse(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* The items of join(), and under autoescape whether one of them is markup. */
+/* The items of join() and, under autoescape, whether one of them is markup. */
 typedef struct Join {
     Value separator;
     AttributePath path;
-    bool escape; /* the result is markup: what is not, gets escaped */
+    bool escape; /* the result is markup: escape everything else */
 } Join;
 
-/* The bytes that a list of nothing but texts makes; SIZE_MAX for any other list. */
+/* The length of the result for a list of strings only; SIZE_MAX for any other list. */
 static inline size_t joined_len(const List *list, Str between)
 {
     size_t len = list->len == 0 ? 0 : between.len * (list->len - 1);
@@ -238,7 +239,8 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
             buf_put_short(&joined, between);
         }
         if (join->path.count > 0 &&
-            (!charge_turn(r) || !attribute_path_get(r, &join->path, &item, value_null(), &item))) {
+            (!charge_iteration(r) ||
+             !attribute_path_get(r, &join->path, &item, value_null(), &item))) {
             return false;
         }
         if (item.kind == VALUE_STRING && !join->escape) {
@@ -251,21 +253,21 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
     return !render_failed(r) && take_text(r, &joined, join->escape, out);
 }
 
-/* Under autoescape the result is markup if the separator or any item is. That takes a look at
- * all of them first, hence the list. */
+/* Under autoescape the result is markup if the separator or any item is. All items must be
+ * inspected first, hence the list. */
 static bool join_escaping(Render *r, Join *join, Value v, Value *out)
 {
     List *items;
     if (!iter_collect(r, v, &items)) {
         return false;
     }
-    /* A separator that only claims to be safe is plain text, and then nobody asks the items. */
+    /* A separator that only claims to be safe is plain text; the items are not checked then. */
     bool settled = value_is_html(r, join->separator);
     join->escape = value_is_markup(join->separator);
     for (uint32_t i = 0; i < items->len; i++) {
         if (join->path.count > 0 &&
-            (!charge_turn(r) || !attribute_path_get(r, &join->path, &items->items[i], value_null(),
-                                                    &items->items[i]))) {
+            (!charge_iteration(r) || !attribute_path_get(r, &join->path, &items->items[i],
+                                                         value_null(), &items->items[i]))) {
             return false;
         }
         join->escape = join->escape || (!settled && value_is_html(r, items->items[i]));
@@ -310,7 +312,7 @@ static bool filter_batch(Render *r, const Args *args, Value *out)
         }
         if (full) {
             if (!push_item(r, batches, value_list(batch)) ||
-                !render_room(r, sizeof(List) + batch->len * sizeof(Value))) {
+                !render_reserve(r, sizeof(List) + batch->len * sizeof(Value))) {
                 return false;
             }
             batch = list_new(r->arena, batch->len);
@@ -351,7 +353,7 @@ static bool filter_slice(Render *r, const Args *args, Value *out)
     if (!iter_collect(r, args->values[0], &items)) {
         return false;
     }
-    /* Python divides before it counts, which decides about the error. */
+    /* Python divides before it counts, which determines the error. */
     Value quotient;
     if ((args->values[1].kind != VALUE_INT &&
          !op_binary(r, OP_FLOOR_DIV, value_int(items->len), args->values[1], &quotient)) ||
@@ -407,7 +409,7 @@ const Native filters_sequence[] = {
       .call = filter_length,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "Counts the items of a list or map, or the characters of a text.",
+      .help = "Returns the number of items of a list or map, or of characters of a string.",
       .example = "{{ [1, 2, 3] | length }} {{ 'abcd' | length }}",
       .shows = "3 4" },
     { .name = "count",
@@ -421,35 +423,36 @@ const Native filters_sequence[] = {
       .call = filter_first,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes the first item; undefined when there is none.",
+      .help = "Returns the first item; undefined if there is none.",
       .example = "{{ ['a', 'b', 'c'] | first }}",
       .shows = "a" },
     { .name = "last",
       .call = filter_last,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Takes the last item; undefined when there is none.",
+      .help = "Returns the last item; undefined if there is none.",
       .example = "{{ ['a', 'b', 'c'] | last }}",
       .shows = "c" },
     { .name = "list",
       .call = filter_list,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Makes a list of the items, of a text's characters or of a map's keys.",
+      .help =
+          "Converts to a list of items, of the characters of a string, or of the keys of a map.",
       .example = "{{ 'abc' | list }} {{ range(3) | list }}",
       .shows = "['a', 'b', 'c'] [0, 1, 2]" },
     { .name = "reverse",
       .call = filter_reverse,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Turns a text or a sequence around.",
+      .help = "Reverses a string or sequence.",
       .example = "{{ 'abc' | reverse }} {{ [1, 2, 3] | reverse | list }}",
       .shows = "cba [3, 2, 1]" },
     { .name = "join",
       .call = filter_join,
       .params = { { "value" }, { "d", "''" }, { "attribute", "none" } },
       .flags = NATIVE_JINJA,
-      .help = "Writes all items, or one attribute of each, with a text between them.",
+      .help = "Joins the items, or an attribute of each, with a separator.",
       .example = "{{ [1, 2, 3] | join(', ') }} "
                  "{{ [{'n': 'a'}, {'n': 'b'}] | join('+', attribute='n') }}",
       .shows = "1, 2, 3 a+b" },
@@ -457,21 +460,21 @@ const Native filters_sequence[] = {
       .call = filter_batch,
       .params = { { "value" }, { "linecount" }, { "fill_with", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Cuts a sequence into lists of `linecount` items; the last may be filled up.",
+      .help = "Splits a sequence into lists of `linecount` items; the last may be padded.",
       .example = "{{ [1, 2, 3, 4, 5] | batch(2, 0) | list }}",
       .shows = "[[1, 2], [3, 4], [5, 0]]" },
     { .name = "slice",
       .call = filter_slice,
       .params = { { "value" }, { "slices" }, { "fill_with", "none" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Cuts a sequence into so many lists of about the same length.",
+      .help = "Splits a sequence into a number of lists of about the same length.",
       .example = "{{ [1, 2, 3, 4, 5] | slice(3) | list }}",
       .shows = "[[1, 2], [3, 4], [5]]" },
     { .name = "items",
       .call = filter_items,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Gives the pairs of a map; none when it is undefined.",
+      .help = "Returns the pairs of a map; nothing if it is undefined.",
       .example = "{% for name, port in {'web': 80, 'ssh': 22} | items %}{{ name }}={{ port }} "
                  "{% endfor %}",
       .shows = "web=80 ssh=22 " },

@@ -1,10 +1,10 @@
-/* Lists as sets: union, intersect and their kin, as Ansible's users know them. The order of the
- * first list stays. */
+/* Lists as sets: union, intersect and similar filters, compatible with Ansible's. The order of the
+ * first list is preserved. */
 #include "lang/template/filter.h"
 #include "lang/template/value_set.h"
 
-/* Appends those items of `v` to `kept` that are new to `seen` and in `other` or not in it, as
- * `wanted` says; a NULL `other` lets all through. */
+/* Appends to `kept` the items of `v` that are not yet in `seen`. Unless `other` is NULL, only those
+ * whose membership in `other` equals `wanted`. */
 static bool keep_items(Render *r, Value v, const ValueSet *other, bool wanted, ValueSet *seen,
                        List *kept)
 {
@@ -31,7 +31,7 @@ static bool keep_items(Render *r, Value v, const ValueSet *other, bool wanted, V
     return !render_failed(r);
 }
 
-/* Both as lists: a generator can be walked over only once. */
+/* Converts both to lists: a generator can be consumed only once. */
 static bool read_lists(Render *r, const Args *args, Value *a, Value *b)
 {
     List *first, *second;
@@ -98,28 +98,28 @@ const Native filters_sets[] = {
       .call = filter_union,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives the items of both lists, each once.",
+      .help = "Returns the items of both lists without duplicates.",
       .example = "{{ [1, 2, 1] | union([2, 3]) }}",
       .shows = "[1, 2, 3]" },
     { .name = "intersect",
       .call = filter_intersect,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives the items that are in both lists, each once.",
+      .help = "Returns the items that are in both lists, without duplicates.",
       .example = "{{ [1, 2, 3] | intersect([3, 2, 5]) }}",
       .shows = "[2, 3]" },
     { .name = "difference",
       .call = filter_difference,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives the items that the other list lacks, each once.",
+      .help = "Returns the items that are not in the other list, without duplicates.",
       .example = "{{ [1, 2, 3] | difference([2]) }}",
       .shows = "[1, 3]" },
     { .name = "symmetric_difference",
       .call = filter_symmetric_difference,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_PASSES,
-      .help = "Gives the items that only one of the lists has, each once.",
+      .help = "Returns the items that are in only one of the lists, without duplicates.",
       .example = "{{ [1, 2] | symmetric_difference([2, 3]) }}",
       .shows = "[1, 3]" },
     { 0 },

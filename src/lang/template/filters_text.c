@@ -4,7 +4,7 @@
 #include "lang/template/filter.h"
 #include "lang/unicode.h"
 
-/* Python's soft_str(): text, and whether it is markup stays with the value. */
+/* Python's soft_str(): converts to a string; the markup flag stays with the value. */
 static inline bool soft_text(Render *r, const Value *v, Str *out)
 {
     if (LIKELY(v->kind == VALUE_STRING)) {
@@ -30,7 +30,7 @@ static bool filter_upper(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
     if (LIKELY(v->kind == VALUE_STRING)) {
-        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        char *copy = arena_alloc(r->arena, chunk_capacity(v->len));
         if (LIKELY(ascii_copy_upper(str_from(v->text, v->len), copy))) {
             *out = string_like(v, copy, v->len);
             return true;
@@ -43,7 +43,7 @@ static bool filter_lower(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
     if (LIKELY(v->kind == VALUE_STRING)) {
-        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        char *copy = arena_alloc(r->arena, chunk_capacity(v->len));
         if (LIKELY(ascii_copy_lower(str_from(v->text, v->len), copy))) {
             *out = string_like(v, copy, v->len);
             return true;
@@ -60,7 +60,7 @@ static bool filter_capitalize(Render *r, const Args *args, Value *out)
     if (!soft_text(r, &v, &text)) {
         return false;
     }
-    char *copy = arena_alloc(r->arena, chunk_room(text.len));
+    char *copy = arena_alloc(r->arena, chunk_capacity(text.len));
     if (LIKELY(ascii_copy_lower(text, copy))) {
         if (text.len > 0) {
             copy[0] = ascii_upper(copy[0]);
@@ -81,8 +81,8 @@ static bool ends_title_word(uint32_t code)
            code_is_space(code);
 }
 
-/* The first character of a word in upper case; the rest lower, as one text, since a sigma at its
- * end has a form of its own. */
+/* The first character of a word in upper case and the remainder in lower case, converted as one
+ * string because a final sigma has a special form. */
 static bool put_title_word(Render *r, Str word, Buf *out)
 {
     size_t at = 0;
@@ -133,7 +133,7 @@ static bool filter_title(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
     if (LIKELY(v->kind == VALUE_STRING)) {
-        char *copy = arena_alloc(r->arena, chunk_room(v->len));
+        char *copy = arena_alloc(r->arena, chunk_capacity(v->len));
         if (LIKELY(ascii_copy_title(str_from(v->text, v->len), copy))) {
             *out = value_string(str_from(copy, v->len));
             return true;
@@ -142,7 +142,7 @@ static bool filter_title(Render *r, const Args *args, Value *out)
     return title_any(r, v, out);
 }
 
-/* Whether the code point is one of those in `set`. */
+/* Whether the code point is in `set`. */
 static bool is_one_of(uint32_t code, Str set)
 {
     for (size_t at = 0; at < set.len;) {
@@ -172,7 +172,7 @@ static COLD bool trim_any(Render *r, const Args *args, Value *out)
         return false;
     }
     Str set = value_str(chars);
-    /* Every character that goes is compared with all of the set. */
+    /* Each stripped character is compared with the entire set. */
     if (!render_charge(r, (uint64_t)text.len * set.len / 16)) {
         return false;
     }
@@ -228,7 +228,7 @@ static bool filter_center(Render *r, const Args *args, Value *out)
         return true;
     }
     uint64_t padding = (uint64_t)(width - length);
-    uint64_t left = padding / 2 + (padding & (uint64_t)width & 1); /* Python's uneven half */
+    uint64_t left = padding / 2 + (padding & (uint64_t)width & 1); /* rounds as Python does */
     Buf line = render_buf(r);
     buf_put_repeat(&line, ' ', left);
     buf_put(&line, text);
@@ -236,14 +236,14 @@ static bool filter_center(Render *r, const Args *args, Value *out)
     return take_text(r, &line, value_is_markup(v), out);
 }
 
-/* Every byte `old` as `new`. */
+/* Replaces every byte `old` with `new`. */
 static inline Value replace_bytes(Render *r, Str text, char old, char new)
 {
-    char *copy = arena_alloc(r->arena, chunk_room(text.len));
+    char *copy = arena_alloc(r->arena, chunk_capacity(text.len));
     const Chunk all_old = chunk_all((int8_t)old);
     const Chunk change = chunk_all((int8_t)(old ^ new));
     if (text.len >= CHUNK_BYTES) {
-        size_t last = text.len - CHUNK_BYTES; /* where the last chunk stands; it may overlap */
+        size_t last = text.len - CHUNK_BYTES; /* start of the last chunk; it may overlap */
         for (size_t at = 0; at < last; at += CHUNK_BYTES) {
             Chunk chunk = chunk_load(text.data + at);
             chunk_store(copy + at, chunk ^ ((chunk == all_old) & change));
@@ -257,7 +257,7 @@ static inline Value replace_bytes(Render *r, Str text, char old, char new)
     return value_string(str_from(copy, text.len));
 }
 
-/* `limit` below 0: all of them. */
+/* `limit` below 0: no limit. */
 static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, Value *out)
 {
     size_t hit = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
@@ -274,7 +274,7 @@ static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, V
         if (old.len > 0) {
             hit = str_find(text, old, from);
         } else if (hit < text.len) {
-            utf8_next(text, &hit); /* an empty text is found before every character */
+            utf8_next(text, &hit); /* an empty string matches before every character */
         } else {
             break;
         }
@@ -346,8 +346,8 @@ static bool filter_format(Render *r, const Args *args, Value *out)
 }
 
 typedef struct Indent {
-    Str text;      /* either this ... */
-    size_t spaces; /* ... or so many */
+    Str text;      /* either a string ... */
+    size_t spaces; /* ... or a number of spaces */
 } Indent;
 
 static bool read_indent(Render *r, const Args *args, Indent *out)
@@ -392,7 +392,7 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
         return false;
     }
     if (v.kind == VALUE_LIST) {
-        return raise_no_attribute(r, v, "splitlines"); /* a list takes += with a text */
+        return raise_no_attribute(r, v, "splitlines"); /* Python's list += accepts a string */
     }
     if (v.kind != VALUE_STRING) {
         return render_raise(r, FAULT_TYPE, "unsupported operand type(s) for +=: '%s' and 'str'",
@@ -404,8 +404,8 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
     if (first) {
         put_indent(&indent, &lines);
     }
-    /* A line end at the end opens one more, empty line; only a lone CR does not, because Python
-     * appends a newline before it splits, which makes CR LF of it. */
+    /* A trailing line end starts another, empty line. The exception is a lone CR: Python appends a
+     * newline before it splits, which turns it into CR LF. */
     Str line, whole = STR_EMPTY;
     bool later = false;
     for (size_t at = 0; text_next_line(text, &at, &line, &whole) && !lines.overflow;) {
@@ -454,11 +454,11 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
         return render_raise(r, FAULT_ASSERT, "expected leeway >= 0, got %lld", (long long)leeway);
     }
     if (LIKELY(v->kind == VALUE_STRING && v->len <= length)) {
-        *out = *v; /* no more characters than bytes */
+        *out = *v; /* there are at least as many bytes as characters */
         return true;
     }
     if (LIKELY(v->kind == VALUE_STRING)) {
-        have = (int64_t)utf8_count(str_from(v->text, v->len)); /* paid for by the caller */
+        have = (int64_t)utf8_count(str_from(v->text, v->len)); /* charged by the caller */
     } else if (!op_length(r, *v, &have)) {
         return false;
     }
@@ -515,70 +515,70 @@ const Native filters_text[] = {
       .call = filter_upper,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns all letters into upper case.",
+      .help = "Converts to upper case.",
       .example = "{{ 'web-01' | upper }}",
       .shows = "WEB-01" },
     { .name = "lower",
       .call = filter_lower,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns all letters into lower case.",
+      .help = "Converts to lower case.",
       .example = "{{ 'Web-01' | lower }}",
       .shows = "web-01" },
     { .name = "capitalize",
       .call = filter_capitalize,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns the first letter into upper case and all others into lower case.",
+      .help = "Converts the first letter to upper case and all others to lower case.",
       .example = "{{ 'hello WORLD' | capitalize }}",
       .shows = "Hello world" },
     { .name = "title",
       .call = filter_title,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Starts every word with an upper case letter; the others become lower case.",
+      .help = "Converts the first letter of each word to upper case and all others to lower case.",
       .example = "{{ 'load balancer (old)' | title }}",
       .shows = "Load Balancer (Old)" },
     { .name = "trim",
       .call = filter_trim,
       .params = { { "value" }, { "chars", "none" } },
       .flags = NATIVE_JINJA,
-      .help = "Removes white space, or the given characters, from both ends.",
+      .help = "Strips whitespace, or the given characters, from both ends.",
       .example = "{{ ' a ' | trim }} {{ '--b-' | trim('-') }}",
       .shows = "a b" },
     { .name = "string",
       .call = filter_string,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
-      .help = "Turns a value into text; text stays as it is.",
+      .help = "Converts a value to a string; strings are unchanged.",
       .example = "{{ (8080 | string).replace('8', '9') }}",
       .shows = "9090" },
     { .name = "center",
       .call = filter_center,
       .params = { { "value" }, { "width", "80" } },
       .flags = NATIVE_JINJA,
-      .help = "Centers text in a field of so many characters.",
+      .help = "Centers a string in a field of the given width.",
       .example = "[{{ 'eden' | center(10) }}]",
       .shows = "[   eden   ]" },
     { .name = "replace",
       .call = filter_replace,
       .params = { { "value" }, { "old" }, { "new" }, { "count", "none" } },
       .flags = NATIVE_JINJA,
-      .help = "Replaces every occurrence of a text, or the first `count` ones.",
+      .help = "Replaces every occurrence of a string, or the first `count`.",
       .example = "{{ 'a-b-c' | replace('-', '.') }} {{ 'a-b-c' | replace('-', '.', 1) }}",
       .shows = "a.b.c a.b-c" },
     { .name = "format",
       .call = filter_format,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Fills the values into a text with % placeholders, as Python's % operator does.",
+      .help = "Fills values into a string with % placeholders, like Python's % operator.",
       .example = "{{ '%s:%05.1f' | format('load', 2.25) }}",
       .shows = "load:002.2" },
     { .name = "indent",
       .call = filter_indent,
       .params = { { "value" }, { "width", "4" }, { "first", "false" }, { "blank", "false" } },
       .flags = NATIVE_JINJA,
-      .help = "Indents every line but the first and blank ones, by spaces or by a text.",
+      .help = "Indents every line except the first and blank ones, by spaces or a string.",
       .example = "key:\n  {{ 'a: 1\nb: 2' | indent(2) }}",
       .shows = "key:\n  a: 1\n  b: 2" },
     { .name = "truncate",
@@ -589,7 +589,8 @@ const Native filters_text[] = {
                   { "end", "'...'" },
                   { "leeway", "5" } },
       .flags = NATIVE_JINJA,
-      .help = "Cuts text that is longer than `length` plus `leeway`, between words or not.",
+      .help = "Truncates a string that is longer than `length` plus `leeway`, at a word boundary "
+              "unless `killwords` is true.",
       .example =
           "{{ 'foo bar baz qux' | truncate(9) }} {{ 'foo bar baz qux' | truncate(9, true) }}",
       .shows = "foo... foo ba..." },
@@ -597,7 +598,7 @@ const Native filters_text[] = {
       .call = filter_wordcount,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "Counts the words of a text.",
+      .help = "Counts the words of a string.",
       .example = "{{ 'one two, three' | wordcount }}",
       .shows = "3" },
     { 0 },

@@ -1,10 +1,11 @@
-/* Dates as text. */
+/* Formatting dates. */
 #include <math.h>
 
 #include "lang/template/filter.h"
 #include "lang/template/strftime.h"
 
-/* Ansible filters the format, Salt the time: whichever is a number is the time. */
+/* In Ansible the filtered value is the format, in Salt it is the time: the argument that is a
+ * number is the time. */
 static bool filter_strftime(Render *r, const Args *args, Value *out)
 {
     Value format = args->values[0];
@@ -22,11 +23,12 @@ static bool filter_strftime(Render *r, const Args *args, Value *out)
     if (time.kind != VALUE_NULL && !value_to_float(r, time, &seconds)) {
         bool swapped =
             time.kind == VALUE_STRING && str_find(value_str(time), STR("%"), 0) != STR_NOT_FOUND;
-        return swapped && render_hint(r, "write a time as seconds since 1970; texts are not read");
+        return swapped &&
+               render_hint(r, "pass the time in seconds since 1970; strings are not parsed");
     }
     double whole = floor(seconds);
     if (!(whole >= STRFTIME_MIN && whole <= STRFTIME_MAX)) {
-        return render_raise(r, FAULT_VALUE, "the time lies outside the years 1 to 9999");
+        return render_raise(r, FAULT_VALUE, "the time is outside the years 1 to 9999");
     }
     Buf date = render_buf(r);
     strftime_put(text, (int64_t)whole, (uint32_t)((seconds - whole) * 1e6), &date);
@@ -37,9 +39,9 @@ const Native filters_time[] = {
     { .name = "strftime",
       .call = filter_strftime,
       .params = { { "value" }, { "second", "none" }, { "utc", "true" } },
-      .help = "Writes a time, given in seconds since 1970, by a format like '%Y-%m-%d'; always in "
-              "UTC. Without a time it is now. The time may also stand before and the format in the "
-              "parentheses, as Salt has it.",
+      .help =
+          "Formats a time in seconds since 1970, such as '%Y-%m-%d', always in UTC. The default "
+          "time is now. As in Salt, the time may also be filtered and the format be the argument.",
       .example = "{{ '%Y-%m-%d %H:%M' | strftime(1700000000) }}",
       .shows = "2023-11-14 22:13" },
     { 0 },

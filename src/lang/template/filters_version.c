@@ -1,8 +1,8 @@
-/* Comparing versions, as a filter and as a test. */
+/* Version comparison, as a filter and as a test. */
 #include "lang/template/filter.h"
 #include "lang/template/version.h"
 
-/* Which of less, equal, greater an operator lets through. */
+/* Which of less, equal, greater satisfy an operator. */
 typedef struct Comparison {
     const char *names[3];
     bool less, equal, greater;
@@ -35,8 +35,8 @@ static bool compare(Render *r, Str a, Str b, Str type, int *out)
     if (str_eq(type, STR("semver")) || str_eq(type, STR("semantic"))) {
         return version_compare_semver(a, b, out) ||
                render_raise(r, FAULT_VALUE,
-                            "'%" STR_FMT "' or '%" STR_FMT "' is no semantic version", STR_ARG(a),
-                            STR_ARG(b));
+                            "'%" STR_FMT "' or '%" STR_FMT "' is not a semantic version",
+                            STR_ARG(a), STR_ARG(b));
     }
     return render_raise(r, FAULT_FILTER_ARGUMENT,
                         "version_type must be loose or semver, not '%" STR_FMT "'", STR_ARG(type));
@@ -53,7 +53,7 @@ static bool filter_version(Render *r, const Args *args, Value *out)
     const Comparison *comparison = find_comparison(name);
     if (comparison == NULL) {
         return render_raise(r, FAULT_FILTER_ARGUMENT,
-                            "there is no comparison '%" STR_FMT "'; use < <= > >= == != or lt le "
+                            "unknown comparison '%" STR_FMT "'; use < <= > >= == != or lt le "
                             "gt ge eq ne",
                             STR_ARG(name));
     }
@@ -91,7 +91,8 @@ const Native tests_version[] = {
                   { "operator", "'eq'" },
                   { "version_type", "'loose'" } },
       .flags = NATIVE_PLAIN,
-      .help = "The version compares so with another one: < <= > >= == != or lt le gt ge eq ne.",
+      .help =
+          "The version compares to another one as specified: < <= > >= == != or lt le gt ge eq ne.",
       .example = "{{ '12.5' is version('11.9', '>=') }} "
                  "{{ '1.0.0-rc1' is version('1.0.0', 'lt', version_type='semver') }}",
       .shows = "True True" },

@@ -1,4 +1,4 @@
-/* Values as YAML and back. */
+/* Converts values to YAML and back. */
 #include "lang/json.h"
 #include "lang/template/filter.h"
 #include "lang/yaml.h"
@@ -8,7 +8,7 @@ static bool replace_object(void *context, Value v, Value *out, Error *err)
     if (op_is_lazy(v) && op_force(context, v, out)) {
         return true;
     }
-    render_raise(context, FAULT_TYPE, "cannot write a value of type %s as YAML", op_type_name(v));
+    render_raise(context, FAULT_TYPE, "cannot convert a value of type %s to YAML", op_type_name(v));
     return error_set(err, ERROR_INVALID, "not YAML");
 }
 
@@ -27,7 +27,7 @@ static bool put_yaml(Render *r, Value v, YamlStyle style, Buf *out)
     return render_raise(r, FAULT_TYPE, "%s", err.text);
 }
 
-/* The arguments indent, width, sort_keys and allow_unicode, from the second on. */
+/* Reads the arguments indent, width, sort_keys and allow_unicode, starting with the second. */
 static bool put_styled(Render *r, const Args *args, YamlStyle style, Value *out)
 {
     int64_t indent, width;
@@ -75,7 +75,7 @@ static bool put_quoted(Render *r, const Args *args, char quote, Value *out)
     return take_text(r, &quoted, false, out);
 }
 
-/* Salt's: on one line by default, and without the line end. */
+/* Salt's filter: on one line by default, and without the final line end. */
 static bool filter_yaml(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -84,7 +84,7 @@ static bool filter_yaml(Render *r, const Args *args, Value *out)
         return false;
     }
     if (v.kind == VALUE_STRING && memchr(v.text, '\n', v.len) != NULL) {
-        return put_quoted(r, args, '"', out); /* in a block, its last line end would count */
+        return put_quoted(r, args, '"', out); /* in a block scalar the final line end would count */
     }
     const YamlStyle style = { .indent = 2,
                               .flow = flow ? YAML_FLOW_ALL : YAML_FLOW_EMPTY,
@@ -110,7 +110,7 @@ static bool filter_yaml_squote(Render *r, const Args *args, Value *out)
     return put_quoted(r, args, '\'', out);
 }
 
-/* A scalar as it can stand anywhere in a YAML text; a text always in quotes. */
+/* A scalar that is valid anywhere in a YAML document; strings are always quoted. */
 static bool filter_yaml_encode(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -118,26 +118,27 @@ static bool filter_yaml_encode(Render *r, const Args *args, Value *out)
         return put_quoted(r, args, '"', out);
     }
     if (v.kind > VALUE_STRING) {
-        return render_raise(r, FAULT_TYPE, "yaml_encode takes a scalar, not %s", op_type_name(v));
+        return render_raise(r, FAULT_TYPE, "yaml_encode requires a scalar, not %s",
+                            op_type_name(v));
     }
     return filter_yaml(r, &(Args){ .values = (Value[]){ v, value_missing() }, .count = 2 }, out);
 }
 
-/* Places belong to the text that was read here, which nobody can look up later. Shared containers
- * are seen once: their items have no source any more. */
-static void forget_places(Value *v)
+/* Removes locations, which refer to a string that was parsed here and cannot be looked up later.
+ * Shared containers are visited once, because their items no longer have a source. */
+static void clear_locations(Value *v)
 {
     v->source = SOURCE_NONE;
     v->start = v->span = 0;
     if (value_is_sequence(*v) && v->list->len > 0 && v->list->items[0].source != SOURCE_NONE) {
         for (uint32_t i = 0; i < v->list->len; i++) {
-            forget_places(&v->list->items[i]);
+            clear_locations(&v->list->items[i]);
         }
     } else if (v->kind == VALUE_MAP && v->map->len > 0 &&
                v->map->entries[0].value.source != SOURCE_NONE) {
         for (uint32_t i = 0; i < v->map->len; i++) {
-            forget_places(&v->map->entries[i].key);
-            forget_places(&v->map->entries[i].value);
+            clear_locations(&v->map->entries[i].key);
+            clear_locations(&v->map->entries[i].value);
         }
     }
 }
@@ -171,8 +172,8 @@ static bool load_documents(Render *r, Value v, List **out)
         return first->hint.len == 0 || render_hint(r, "%" STR_FMT, STR_ARG(first->hint));
     }
     for (uint32_t i = 0; i < (*out)->len; i++) {
-        forget_places(&(*out)->items[i]);
-        render_note_given(r, (*out)->items[i]);
+        clear_locations(&(*out)->items[i]);
+        render_note_external(r, (*out)->items[i]);
     }
     return true;
 }
@@ -184,7 +185,8 @@ static bool filter_from_yaml(Render *r, const Args *args, Value *out)
         return false;
     }
     if (documents->len > 1) {
-        return render_raise(r, FAULT_VALUE, "the text has %u YAML documents; see from_yaml_all",
+        return render_raise(r, FAULT_VALUE,
+                            "the string contains %u YAML documents; use from_yaml_all",
                             documents->len);
     }
     *out = documents->len == 0 ? value_null() : documents->items[0];
@@ -209,7 +211,7 @@ const Native filters_yaml[] = {
                   { "width", "none" },
                   { "sort_keys", "true" },
                   { "allow_unicode", "true" } },
-      .help = "Writes a value as YAML; containers of scalars stand in brackets.",
+      .help = "Formats a value as YAML; containers of scalars are in brackets.",
       .example = "{{ {'ports': [80, 443], 'host': {'name': 'web'}} | to_yaml }}",
       .shows = "host: {name: web}\nports: [80, 443]\n" },
     { .name = "to_nice_yaml",
@@ -219,43 +221,43 @@ const Native filters_yaml[] = {
                   { "width", "none" },
                   { "sort_keys", "true" },
                   { "allow_unicode", "true" } },
-      .help = "Writes a value as YAML for people: one item per line.",
+      .help = "Formats a value as human-readable YAML: one item per line.",
       .example = "{{ {'ports': [80, 443], 'host': {'name': 'web'}} | to_nice_yaml }}",
       .shows = "host:\n    name: web\nports:\n- 80\n- 443\n" },
     { .name = "yaml",
       .call = filter_yaml,
       .params = { { "value" }, { "flow_style", "true" } },
-      .help = "Writes a value as YAML on one line, or in blocks, without a line end.",
+      .help = "Formats a value as YAML on one line, or in block style, without a final line end.",
       .example = "{{ {'b': [1, 2], 'a': 'x'} | yaml }}",
       .shows = "{a: x, b: [1, 2]}" },
     { .name = "yaml_dquote",
       .call = filter_yaml_dquote,
       .params = { { "value" } },
-      .help = "Writes a text in double quotes for YAML.",
+      .help = "Formats a string as a double-quoted YAML scalar.",
       .example = "{{ 'a: \"b\"' | yaml_dquote }}",
       .shows = "\"a: \\\"b\\\"\"" },
     { .name = "yaml_squote",
       .call = filter_yaml_squote,
       .params = { { "value" } },
-      .help = "Writes a text in single quotes for YAML.",
+      .help = "Formats a string as a single-quoted YAML scalar.",
       .example = "{{ \"it's\" | yaml_squote }}",
       .shows = "'it''s'" },
     { .name = "yaml_encode",
       .call = filter_yaml_encode,
       .params = { { "value" } },
-      .help = "Writes a scalar for YAML, a text always in double quotes.",
+      .help = "Formats a scalar for YAML; strings are always double-quoted.",
       .example = "{{ 'yes' | yaml_encode }} {{ true | yaml_encode }} {{ none | yaml_encode }}",
       .shows = "\"yes\" true null" },
     { .name = "from_yaml",
       .call = filter_from_yaml,
       .params = { { "value" } },
-      .help = "Reads a text as one YAML document.",
+      .help = "Parses a string as a single YAML document.",
       .example = "{{ 'port: 80\\nhosts: [a, b]' | from_yaml }}",
       .shows = "{'port': 80, 'hosts': ['a', 'b']}" },
     { .name = "from_yaml_all",
       .call = filter_from_yaml_all,
       .params = { { "value" } },
-      .help = "Reads a text as a list of YAML documents.",
+      .help = "Parses a string as a list of YAML documents.",
       .example = "{{ 'a: 1\\n---\\n[2]' | from_yaml_all }}",
       .shows = "[{'a': 1}, [2]]" },
     { 0 },

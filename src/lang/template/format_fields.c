@@ -3,7 +3,7 @@
 #include "lang/template/format.h"
 
 enum {
-    SPEC_DEPTH_MAX = 2 /* fields inside the specification of a field */
+    SPEC_DEPTH_MAX = 2 /* nesting of fields in format specifications */
 };
 
 typedef enum Numbering {
@@ -22,7 +22,7 @@ typedef struct Fields {
 /* A replacement field: {name!conversion:spec} */
 typedef struct Field {
     Str name;
-    uint32_t conversion; /* 0: none */
+    uint32_t conversion; /* 0 if absent */
     Str spec;
     bool spec_has_fields;
 } Field;
@@ -41,8 +41,8 @@ static bool raise_key(Render *r, Value key)
     return render_raise(r, FAULT_KEY, "%" STR_FMT, STR_ARG(buf_str(&shown)));
 }
 
-/* Cuts a field out of `text`; `*at` stands behind its opening brace and is moved behind its
- * closing one. Braces inside of [] belong to a key. */
+/* Parses a field of `text`; `*at` is moved from after its opening brace to after its closing brace.
+ * Braces inside [] belong to a key. */
 static bool field_parse(Render *r, Str text, size_t *at, Field *out)
 {
     *out = (Field){ .spec = STR_EMPTY };
@@ -150,7 +150,7 @@ static bool get_first(Fields *f, Str name, Value *out)
     return true;
 }
 
-/* Python's owner[key], with its failures instead of undefined values. */
+/* Python's owner[key], which fails instead of returning an undefined value. */
 static bool get_element(Render *r, Value owner, Value key, Value *out)
 {
     if (owner.kind == VALUE_UNDEFINED) {

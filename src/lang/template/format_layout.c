@@ -1,4 +1,4 @@
-/* The pieces that all three kinds of formatting share: padding, signs, grouping, digits. */
+/* Shared by all three kinds of formatting: padding, signs, grouping, digits. */
 #include "base/utf8.h"
 #include "lang/number.h"
 #include "lang/template/format.h"
@@ -37,8 +37,8 @@ bool format_put_float(Render *r, double x, const FormatSpec *spec, int64_t preci
     if (precision > INT32_MAX) {
         return render_raise(r, FAULT_VALUE, "precision too big");
     }
-    /* The largest double has 309 digits before the point. */
-    if (!render_room(r, (size_t)precision + 400) || !op_charge_bytes(r, (size_t)precision)) {
+    /* The largest double has 309 digits before the decimal point. */
+    if (!render_reserve(r, (size_t)precision + 400) || !op_charge_bytes(r, (size_t)precision)) {
         return false;
     }
     FloatSpec digits = { spec->type, spec->alternate, (int)precision };
@@ -76,7 +76,7 @@ void format_put_text(const FormatSpec *spec, Str text, char fallback_align, Buf 
     put_fill(spec->fill, pad - before, out);
 }
 
-/* Digits with `zeros` zeros before them and a separator between groups. */
+/* Digits with leading `zeros` and a separator between groups. */
 static void put_grouped(Str digits, int64_t zeros, char separator, unsigned group, Buf *out)
 {
     if (separator == 0) {
@@ -108,8 +108,8 @@ void format_put_number(const FormatSpec *spec, const FormatNumber *number, char 
     int64_t outside = (sign != 0) + (int64_t)number->prefix.len + (int64_t)number->rest.len;
     int64_t digits = (int64_t)number->digits.len, zeros = 0;
     if (align == '=' && spec->fill == '0' && separator != 0 && spec->width > outside) {
-        /* Zeros that fill the width are grouped too; a separator never comes first, so the
-         * result may be one wider than asked for. */
+        /* Padding zeros are grouped too. A separator never comes first, so the result may be one
+         * character wider than requested. */
         int64_t wanted = spec->width - outside;
         int64_t full = wanted / (group + 1) * group + wanted % (group + 1);
         if (wanted % (group + 1) == 0 && wanted > 0) {

@@ -1,4 +1,4 @@
-/* format % args: Python's printf. Markup escapes what it takes in. */
+/* format % args: Python's printf-style formatting. Markup escapes its arguments. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,13 +10,13 @@ typedef struct Printf {
     Str format;
     size_t at;
     bool markup;
-    Value args;       /* a tuple's items one after another, or the one argument */
-    uint32_t next;    /* of the tuple, or 0 while the one argument was not taken */
-    bool is_mapping;  /* the one argument answers to keys, and need not be used up */
-    bool keyed;       /* the running directive has a key ... */
-    Value keyed_arg;  /* ... under which this was found */
-    bool keyed_taken; /* ... and was used */
-    bool any_key;     /* positional arguments end where keys begin */
+    Value args;       /* tuple of arguments, or the only argument */
+    uint32_t next;    /* next item of the tuple; 0 until the only argument is consumed */
+    bool is_mapping;  /* the only argument is looked up by key and need not be consumed */
+    bool keyed;       /* the current directive has a key ... */
+    Value keyed_arg;  /* ... this is its value */
+    bool keyed_taken; /* ... and it was consumed */
+    bool any_key;     /* no positional arguments after the first key */
     Buf *out;
 } Printf;
 
@@ -29,7 +29,7 @@ static bool next_arg(Printf *p, Value *out)
             return true;
         }
     } else if (p->any_key) {
-        /* the mapping was replaced by what its keys gave */
+        /* the mapping was replaced by the values of its keys */
     } else if (p->args.kind == VALUE_TUPLE) {
         if (p->next < p->args.list->len) {
             *out = p->args.list->items[p->next++];
@@ -43,7 +43,7 @@ static bool next_arg(Printf *p, Value *out)
     return render_raise(p->r, FAULT_TYPE, "not enough arguments for format string");
 }
 
-/* Python's args[key], with its failures. */
+/* Python's args[key], which fails if there is none. */
 static bool mapping_get(Render *r, Value mapping, Str key, Value *out)
 {
     if (mapping.kind == VALUE_UNDEFINED) {
@@ -119,7 +119,7 @@ static void take_flags(Printf *p, FormatSpec *spec, bool *zero)
     }
 }
 
-/* Digits, or `*` for an argument; leaves `out` alone when there is neither. */
+/* Parses digits, or `*` for an argument; `out` is unchanged if there is neither. */
 static bool take_size(Printf *p, int64_t limit, const char *what, int64_t *out)
 {
     if (p->at < p->format.len && p->format.data[p->at] == '*') {
@@ -171,7 +171,7 @@ static bool put_text(Printf *p, const FormatSpec *spec, Value v)
     return op_charge_bytes(r, text.len);
 }
 
-/* Adds zeros in front until there are `precision` digits. */
+/* Pads with leading zeros to `precision` digits. */
 static bool put_digits(Printf *p, const FormatSpec *spec, FormatNumber number)
 {
     if (spec->precision > (int64_t)number.digits.len) {
@@ -295,7 +295,7 @@ static bool put_arg(Printf *p, const FormatSpec *spec, Value v)
     }
 }
 
-/* One directive; `at` stands behind its percent sign. */
+/* Formats one directive; `at` is after its percent sign. */
 static bool directive(Printf *p)
 {
     if (p->at < p->format.len && p->format.data[p->at] == '%') {
@@ -326,7 +326,7 @@ static bool directive(Printf *p)
     }
     char c = p->at < p->format.len ? p->format.data[p->at] : 0;
     if (c == 'h' || c == 'l' || c == 'L') {
-        p->at++; /* C's sizes mean nothing here */
+        p->at++; /* C's length modifiers are ignored */
     }
     if (p->at >= p->format.len) {
         return render_raise(p->r, FAULT_VALUE, "incomplete format");
@@ -351,7 +351,7 @@ static bool directive(Printf *p)
     return put_arg(p, &spec, arg);
 }
 
-/* What Python takes for a mapping here: anything with [] but text and tuples. */
+/* What Python treats as a mapping here: anything that supports [] except strings and tuples. */
 static bool is_mapping(Value v)
 {
     return v.kind == VALUE_MAP || v.kind == VALUE_LIST || v.kind == VALUE_UNDEFINED ||

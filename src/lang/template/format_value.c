@@ -1,6 +1,6 @@
-/* format(value, spec): Python's format specification for text and numbers.
+/* format(value, spec): Python's format specification for strings and numbers.
  *
- *     [[fill]align][sign][z][#][0][width][grouping][.precision][type]                       */
+ *     [[fill]align][sign][z][#][0][width][grouping][.precision][type] */
 #include <math.h>
 
 #include "base/utf8.h"
@@ -12,7 +12,7 @@ static bool is_align(uint32_t code)
     return code == '<' || code == '>' || code == '^' || code == '=';
 }
 
-/* A decimal number; -1 when there are no digits. */
+/* Parses a decimal number; -1 if there are no digits. */
 static bool take_number(Render *r, Str text, size_t *at, int64_t *out)
 {
     size_t start = *at;
@@ -80,7 +80,7 @@ static bool spec_parse(Render *r, Str text, Value v, FormatSpec *out)
     out->positive_zero = take_char(text, &at, 'z');
     out->alternate = take_char(text, &at, '#');
     if (!own_fill && at < text.len && text.data[at] == '0') {
-        /* A zero before the width fills with zeros; numbers get them behind the sign. */
+        /* A zero before the width pads with zeros; numbers get them after the sign. */
         out->fill = '0';
         if (out->align == 0 && !value_is_string(v)) {
             out->align = '=';

@@ -88,7 +88,7 @@ static const char *const lipsum_words[] = {
     "tempor",  "tortor",   "turpis",  "urna",   "ut",     "varius", "velit", "vitae",  "vivamus",
 };
 
-/* Words with a comma or a full stop now and then. */
+/* Words with an occasional comma or period. */
 static void put_paragraph(Render *r, uint64_t words, Buf *out)
 {
     uint64_t since_comma = 0, since_stop = 0;
@@ -158,26 +158,27 @@ const Native globals_builtin[] = {
     { .name = "range",
       .call = global_range,
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      .help = "Counts from 0 or the first number up to, without, the next; by steps if given.",
+      .help = "Counts from 0 or the first number up to, but excluding, the next; optionally with a "
+              "step.",
       .example = "{{ range(3) | list }} {{ range(10, 0, -5) | list }}",
       .shows = "[0, 1, 2] [10, 5]" },
     { .name = "dict",
       .call = global_dict,
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASSES,
-      .help = "Makes a map of names and values, of pairs, or of another map.",
+      .help = "Creates a map from keyword arguments, pairs, or another map.",
       .example = "{{ dict(port=80, host='web') }} {{ dict([['a', 1]]) }}",
       .shows = "{'port': 80, 'host': 'web'} {'a': 1}" },
     { .name = "namespace",
       .call = global_namespace,
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASSES,
-      .help = "Makes an object whose attributes can be set from within loops.",
+      .help = "Creates an object whose attributes can be set inside loops.",
       .example = "{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}"
                  "{% endfor %}{{ ns.n }}",
       .shows = "3" },
     { .name = "cycler",
       .call = global_cycler,
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_PASSES,
-      .help = "Gives the values in turn, over and over, with next(), current and reset().",
+      .help = "Cycles through the values with next(), current and reset().",
       .example = "{% set row = cycler('odd', 'even') %}{{ row.next() }} {{ row.next() }} "
                  "{{ row.next() }}",
       .shows = "odd even odd" },
@@ -185,14 +186,14 @@ const Native globals_builtin[] = {
       .call = global_joiner,
       .params = { { "sep", "', '" } },
       .flags = NATIVE_JINJA | NATIVE_PASSES,
-      .help = "Gives nothing the first time it is called, and the separator from then on.",
+      .help = "Returns an empty string on the first call, and the separator on later calls.",
       .example = "{% set comma = joiner() %}{% for i in [1, 2] %}{{ comma() }}{{ i }}{% endfor %}",
       .shows = "1, 2" },
     { .name = "lipsum",
       .call = global_lipsum,
       .params = { { "n", "5" }, { "html", "true" }, { "min", "20" }, { "max", "100" } },
       .flags = NATIVE_JINJA,
-      .help = "Makes up paragraphs of filler text.",
+      .help = "Generates paragraphs of filler text.",
       .example = "{{ lipsum(2, html=false) | length > 100 }}",
       .shows = "True" },
     { 0 },

@@ -7,14 +7,14 @@ enum {
     NAME_MAX_BYTES = 32
 };
 
-/* What browsers make of the numbers 128 to 159. */
+/* What browsers display for the numbers 128 to 159. */
 static const uint16_t windows_1252[32] = {
     0x20ac, 0x81,   0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160,
     0x2039, 0x0152, 0x8d,   0x017d, 0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
     0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d,   0x017e, 0x0178,
 };
 
-/* Control characters and noncharacters are parse errors that leave nothing. */
+/* Control characters and noncharacters are parse errors and produce nothing. */
 static bool is_dropped(uint32_t code)
 {
     return (code >= 1 && code <= 8) || code == 0xb || (code >= 0xe && code <= 0x1f) ||
@@ -33,7 +33,7 @@ static void put_number(uint32_t code, Buf *out)
     }
 }
 
-/* "&#...": bytes used, or 0 when it is no reference. */
+/* Decodes "&#..."; returns the number of bytes consumed, or 0 if it is not a reference. */
 static size_t unescape_number(Str text, Buf *out)
 {
     size_t at = 2;
@@ -66,7 +66,7 @@ static const HtmlEntity *find_entity(Str name)
                : NULL;
 }
 
-/* "&name;", or the longest known beginning of a name. */
+/* Decodes "&name;", or the longest known prefix of a name. */
 static size_t unescape_name(Str text, Buf *out)
 {
     size_t end = 1;

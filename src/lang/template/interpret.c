@@ -6,15 +6,15 @@
 #include "lang/template/runtime.h"
 #include "lang/template/transfer.h"
 
-/* The mark for the result of an operator: texts and numbers made from anything secret, and
- * whatever is made from a container that is secret itself. */
+/* Marks the result of an operator: strings and numbers computed from anything secret, and anything
+ * computed from a container that is itself secret. */
 static void taint(Render *r, Value *result, const Value *operands, uint32_t count)
 {
     bool container = result->kind >= VALUE_LIST && result->kind <= VALUE_MAP;
     for (uint32_t i = 0; i < count; i++) {
         if (value_is_secret(operands[i]) || (!container && op_holds_secret(r, operands[i]))) {
             result->flags |= VALUE_SECRET;
-            render_found_secret(r, *result);
+            render_report_secret(r, *result);
             return;
         }
     }
@@ -30,7 +30,7 @@ static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
             *out = value_int(result);
             if (UNLIKELY(((a.flags | b.flags) & VALUE_SECRET) != 0)) {
                 out->flags = VALUE_SECRET;
-                render_found_secret(r, *out);
+                render_report_secret(r, *out);
             }
             return true;
         }
@@ -45,7 +45,7 @@ static inline bool binary(Render *r, Operator op, Value a, Value b, Value *out)
 }
 
 enum {
-    LONG_TEXT = 1024 /* looking at it has to be paid for */
+    LONG_TEXT = 1024 /* reading a longer string is charged */
 };
 
 static inline bool compare(Render *r, Operator op, Value a, Value b, bool *out)
@@ -77,9 +77,9 @@ static inline bool truth(Render *r, Value v, bool *out)
     return op_truth(r, v, out);
 }
 
-/* Maps in a list tend to have their keys in one order, so the place where the name was found
- * last is looked at first. NULL when it is not there, or when the owner is no plain map. */
-static ALWAYS_INLINE const Value *attr_quickly(const Value *owner, const Name *name)
+/* Maps in a list tend to have their keys in the same order, so the index of the last match is tried
+ * first. Returns NULL if it is not there, or if the owner is not a plain map. */
+static ALWAYS_INLINE const Value *attr_fast(const Value *owner, const Name *name)
 {
     if (LIKELY((owner->head & VALUE_HEAD(0xff, VALUE_SECRET, 0)) == VALUE_MAP &&
                name->hint < owner->map->len)) {
@@ -116,7 +116,7 @@ static COLD bool get_attr_slow(Render *r, const Value *owner, Name *name, Value 
 
 static ALWAYS_INLINE bool get_attr(Render *r, const Value *owner, Name *name, Value *out)
 {
-    const Value *found = attr_quickly(owner, name);
+    const Value *found = attr_fast(owner, name);
     if (LIKELY(found != NULL)) {
         *out = *found;
         return true;
@@ -124,7 +124,7 @@ static ALWAYS_INLINE bool get_attr(Render *r, const Value *owner, Name *name, Va
     return get_attr_slow(r, owner, name, out);
 }
 
-/* The value in a slot, by reference; an unset one as an undefined value that stands in `scratch`. */
+/* The value in a slot, by reference. For an unset slot, an undefined value stored in `scratch`. */
 static inline const Value *slot_value(Render *r, const Frame *frame, uint32_t slot, Value *scratch)
 {
     const Value *v = &frame->slots[slot];
@@ -135,7 +135,7 @@ static inline const Value *slot_value(Render *r, const Frame *frame, uint32_t sl
     return v;
 }
 
-/* A name of the context: looked up once, then kept in its slot. */
+/* A name of the context: looked up once, then stored in its slot. */
 static inline const Value *name_value(Render *r, const Frame *frame, uint32_t slot,
                                       const Name *name, Value *scratch)
 {
@@ -161,7 +161,7 @@ static Frame *frame_out(Frame *frame, unsigned levels)
     return frame;
 }
 
-/* The arguments of a filter: what is on the stack and, behind it, what the program knows. */
+/* The arguments of a filter: those on the stack, followed by the constants of the program. */
 static ALWAYS_INLINE Value *native_arguments(const NativeCall *call, Value *sp)
 {
     Value *first = (Value *)((char *)sp - call->pushed);
@@ -238,14 +238,14 @@ static void export_variable(Render *r, Context *context, const Name *name, Value
     }
 }
 
-/* A frame is as large as the template's author wants it to be, and calls nest. */
+/* The author of a template controls the size of a frame, and calls nest. */
 static bool frames_fit(Render *r)
 {
     return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
            render_out_of_memory(r);
 }
 
-/* The instructions, by label address: one indirect jump each, predicted one by one. */
+/* Dispatch by label address: one indirect jump per instruction, each predicted separately. */
 #define CASE(name) L_##name:
 #define NEXT       goto *labels[(++ip)->op]
 #define GOTO(target)          \
@@ -253,7 +253,8 @@ static bool frames_fit(Render *r)
         ip = code + (target); \
         goto *labels[ip->op]; \
     } while (0)
-/* The mark serves several outputs in a row. What lasts, and all before it, stays behind a new one. */
+/* A mark covers several consecutive outputs. If a value escaped, a new mark is set, so that nothing
+ * before it is released. */
 #define RELEASE_TO_MARK                      \
     do {                                     \
         if (LIKELY(r->escapes == escapes)) { \
@@ -284,8 +285,9 @@ bool interpret(Render *r, Frame *frame, Value *result)
     Value *slots = frame->slots;
     Value *sp = frame->stack; /* next free operand */
     ArenaMark mark = { 0 };
-    uint32_t escapes = 0; /* as it was at the mark */
-    Args args = { 0 };    /* of filters and tests: they have no others than those in their places */
+    uint32_t escapes = 0; /* value at the mark */
+    /* for filters and tests, which have no other arguments than those in their slots */
+    Args args = { 0 };
     Value value;
     bool flag;
     if (UNLIKELY(++r->depth > r->settings->limits.depth)) {
@@ -346,7 +348,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     NEXT;
     CASE(LOAD_ATTR)
     {
-        const Value *found = attr_quickly(&slots[ip->b], ip->name);
+        const Value *found = attr_fast(&slots[ip->b], ip->name);
         if (LIKELY(found != NULL)) {
             *sp++ = *found;
             NEXT;
@@ -467,7 +469,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     args.values = native_arguments(ip->native_call, sp);
     args.count = ip->native_call->count;
     sp = args.values;
-    TRY(native_call_quickly(r, ip->native_call->native, &args, &value) &&
+    TRY(native_call_fast(r, ip->native_call->native, &args, &value) &&
         emit_value(r, &value, ip->a) && (!arena_exceeded(r->arena) || render_out_of_memory(r)));
     RELEASE_TO_MARK;
     NEXT;
@@ -476,7 +478,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     args.values = native_arguments(ip->native_call, sp);
     args.count = ip->native_call->count;
     sp = args.values;
-    TRY(native_call_quickly(r, ip->native_call->native, &args, &value));
+    TRY(native_call_fast(r, ip->native_call->native, &args, &value));
     *sp++ = value;
     NEXT;
     CASE(FILTER_SITE)
@@ -498,7 +500,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     {
         CallSite *site = ip->site;
         sp -= site->width + 1;
-        if (is_macro(sp) && macro_takes((Macro *)sp->object, site)) {
+        if (is_macro(sp) && macro_accepts((Macro *)sp->object, site)) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, false, &value));
         } else {
             Args given;
@@ -511,7 +513,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     {
         CallSite *site = ip->site;
         sp -= site->width + 1;
-        if (is_macro(sp) && macro_takes((Macro *)sp->object, site) &&
+        if (is_macro(sp) && macro_accepts((Macro *)sp->object, site) &&
             emit_escapes(r, ip->a) == r->autoescape) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, true, NULL));
         } else {
@@ -546,7 +548,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     NEXT;
     CASE(EMIT_ATTR)
     {
-        const Value *found = attr_quickly(&slots[ip->b], ip->name);
+        const Value *found = attr_fast(&slots[ip->b], ip->name);
         if (UNLIKELY(found == NULL)) {
             TRY(get_attr_slow(r, slot_value(r, frame, ip->b, &value), ip->name, &value));
             found = &value;

@@ -39,7 +39,7 @@ bool invoke_gather(Render *r, const CallSite *site, Value *values, Args *out)
         if (!iter_start(r, *next++, &iter)) {
             return false;
         }
-        while (iter_next(r, &iter, &item) && list_room(r, all)) {
+        while (iter_next(r, &iter, &item) && list_reserve(r, all)) {
             list_push(r->arena, all, item);
         }
         if (render_failed(r)) {
@@ -68,7 +68,7 @@ bool invoke_emit(Render *r, Value callee, const Args *args, unsigned mode)
     return value_call(r, callee, args, &result) && emit_value(r, &result, mode);
 }
 
-/* Methods of plain values need no bound method in between. */
+/* Methods of plain values need no bound method. */
 bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *owner,
                    bool emit_result, unsigned mode, Value *out)
 {

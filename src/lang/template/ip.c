@@ -1,3 +1,4 @@
+/* IP addresses as 128-bit numbers; IPv4 uses the lower 32 bits. */
 #include "lang/template/ip.h"
 
 static bool parse_ipv4(Str text, uint32_t *out)
@@ -7,7 +8,7 @@ static bool parse_ipv4(Str text, uint32_t *out)
     Str part;
     while (str_split_next(&text, '.', &part)) {
         uint64_t number;
-        /* "010" is 8 to some and 10 to others: refused. */
+        /* "010" is octal to some parsers and decimal to others, so it is rejected. */
         if (parts == 4 || part.len > 3 || (part.len > 1 && part.data[0] == '0') || part.len == 0 ||
             !ascii_is_digit(part.data[0]) || !str_to_u64(part, &number) || number > 255) {
             return false;
@@ -19,7 +20,7 @@ static bool parse_ipv4(Str text, uint32_t *out)
     return parts == 4;
 }
 
-/* Groups of one side of "::" into `groups`; the last may be an IPv4 address. */
+/* Parses the groups on one side of "::"; the last may be an IPv4 address. */
 static bool parse_groups(Str text, bool last_side, uint16_t groups[8], unsigned *count)
 {
     *count = 0;
@@ -74,7 +75,7 @@ static bool parse_ipv6(Str text, IpNumber *out)
     return true;
 }
 
-/* A netmask as an address: ones, then zeros. */
+/* Converts a netmask written as an address: ones, then zeros. */
 static bool mask_prefix(uint32_t mask, uint8_t *out)
 {
     uint32_t zeros = ~mask;
@@ -103,7 +104,7 @@ static bool parse_prefix(Str text, Ip *ip)
 bool ip_parse(Str text, Ip *out)
 {
     enum {
-        LONGEST = 64 /* more than any has */
+        LONGEST = 64 /* more than any address has */
     };
     if (text.len > LONGEST) {
         return false;
@@ -151,7 +152,7 @@ static void put_ipv4(uint32_t address, Buf *out)
 static void put_ipv6(IpNumber address, Buf *out)
 {
     unsigned groups[8];
-    unsigned best = 8, best_length = 1; /* one zero alone is not shortened */
+    unsigned best = 8, best_length = 1; /* a single zero group is not shortened */
     for (unsigned i = 0; i < 8; i++) {
         groups[i] = (unsigned)(address >> (112 - 16 * i) & 0xffff);
     }
@@ -165,7 +166,7 @@ static void put_ipv6(IpNumber address, Buf *out)
             best_length = length;
         }
     }
-    /* Addresses that stand for IPv4 ones show it. */
+    /* IPv4-mapped addresses are shown as such. */
     if (best == 0 && best_length == 5 && groups[5] == 0xffff) {
         buf_put(out, STR("::ffff:"));
         put_ipv4((uint32_t)address, out);

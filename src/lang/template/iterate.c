@@ -1,4 +1,4 @@
-/* Walking over anything that Python would. */
+/* Iterates over anything that is iterable in Python. */
 #include "base/utf8.h"
 #include "lang/template/ops.h"
 
@@ -71,7 +71,7 @@ bool iter_start(Render *r, Value v, Iter *iter)
 static List *list_copy(Render *r, Value v)
 {
     const List *list = v.list;
-    if (!render_charge(r, list->len / 16) || !render_room(r, list->len * sizeof(Value))) {
+    if (!render_charge(r, list->len / 16) || !render_reserve(r, list->len * sizeof(Value))) {
         return NULL;
     }
     List *copy = list_new(r->arena, list->len);
@@ -99,7 +99,7 @@ bool iter_collect(Render *r, Value v, List **out)
     List *list = list_new(r->arena, v.kind == VALUE_MAP ? v.map->len : 0);
     while (iter_next(r, &iter, &item)) {
         if (list->len == list->cap &&
-            !render_room(r, 2 * ((size_t)list->cap + 1) * sizeof(Value))) {
+            !render_reserve(r, 2 * ((size_t)list->cap + 1) * sizeof(Value))) {
             return false;
         }
         list_push(r->arena, list, item);
@@ -113,7 +113,8 @@ bool iter_collect(Render *r, Value v, List **out)
 
 /* --- Generators ------------------------------------------------------------------------------- */
 
-/* A generator over items that are there already: what makes it one is that it is walked once. */
+/* A generator over existing items; what makes it a generator is that it can be consumed only
+ * once. */
 typedef struct Generator {
     Object base;
     List *items;

@@ -1,5 +1,5 @@
-/* Data, comments and raw blocks, and the white space around tags. What is inside of tags is read
- * in lexer_tag.c. */
+/* Lexes template data, comments and raw blocks, and handles the whitespace control around tags. The
+ * inside of tags is lexed in lexer_tag.c. */
 #include "lang/template/lexer.h"
 
 #include "base/search.h"
@@ -27,14 +27,14 @@ bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, .
 {
     Fault *fault = lexer->fault;
     if (fault->class != FAULT_NONE) {
-        return false; /* the first fault is the cause */
+        return false; /* keep the first fault: it is the cause */
     }
     va_list args;
     va_start(args, format);
     Str message = arena_format_v(lexer->arena, format, args);
     va_end(args);
     Source source = { .text = lexer->text, .first_line = 1 };
-    Place place = source_place(&source, span.offset);
+    LineColumn place = source_location(&source, span.offset);
     *fault = (Fault){
         .class = class,
         .message = message,
@@ -70,7 +70,7 @@ Span lexer_span(const Lexer *lexer, size_t start, size_t end)
 }
 
 enum {
-    SAME_LINE_MAX = 1000 /* bytes looked through for the end of a line */
+    SAME_LINE_MAX = 1000 /* bytes to scan for the end of a line */
 };
 
 Span lexer_same_line(const Lexer *lexer, Span required, Span preferred)
@@ -101,8 +101,7 @@ void lexer_emit(Lexer *lexer, Token *token, TokenType type, size_t start, size_t
     lexer->last = token->span;
 }
 
-/* The state of a start, later names first: of two starts of one length Jinja2 tries them in this
- * order. */
+/* Rank of a start by its state: Jinja2 tries starts of equal length in this order. */
 static int start_rank(LexerState state)
 {
     switch (state) {
@@ -140,7 +139,7 @@ static bool init_starts(Lexer *lexer)
     for (size_t i = 0; i < COUNT_OF(needed); i++) {
         if (needed[i].len == 0) {
             return lexer_fail(lexer, FAULT_VALUE, (Span){ 0 },
-                              "the delimiters of blocks, variables and comments cannot be empty");
+                              "the delimiters of blocks, variables and comments must not be empty");
         }
     }
     if (str_eq(syntax->block_start, syntax->variable_start) ||
@@ -163,7 +162,7 @@ static bool init_starts(Lexer *lexer)
     return true;
 }
 
-/* Makes every line end a '\n'. Most texts have no other and are used as they are. */
+/* Normalizes line ends to '\n'. Most sources have no others and are used without a copy. */
 static void init_source(Lexer *lexer)
 {
     Str text = lexer->text;
@@ -211,7 +210,7 @@ bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, St
         limit = VALUE_STRING_MAX;
     }
     if (text.len > limit) {
-        lexer->text = str_slice(text, 0, limit); /* offsets have 32 bits */
+        lexer->text = str_slice(text, 0, limit); /* offsets are 32 bits wide */
         return lexer_fail(lexer, FAULT_LIMIT, (Span){ 0 },
                           "the template has %zu bytes, more than the limit of %zu", text.len,
                           limit);
@@ -260,7 +259,7 @@ size_t lexer_skip_space(const Lexer *lexer, size_t at)
     return at;
 }
 
-/* The end of source[start..end) without the white space before it. */
+/* Returns `end`, moved back over the whitespace at the end of source[start..end). */
 static size_t strip_space(const Lexer *lexer, size_t start, size_t end)
 {
     while (end > start) {
@@ -332,7 +331,7 @@ size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block)
     return newline && block && lexer->syntax->trim_blocks ? at + 1 : at;
 }
 
-/* The start of a tag in data: [start, end), with the sign that ends it ('-', '+' or 0). */
+/* The start of a tag in data: [start, end), and its whitespace sign ('-', '+' or 0). */
 typedef struct TagStart {
     LexerState state;
     char sign;
@@ -346,8 +345,8 @@ static char sign_at(const Lexer *lexer, size_t at)
     return c == '-' || c == '+' ? c : 0;
 }
 
-/* A tag that holds `word` and nothing else, as far as its closing delimiter; the opening one is
- * at `at` already. */
+/* Matches a tag that contains only `word`, up to its closing delimiter. `at` is after the opening
+ * delimiter. */
 static bool match_word_tag(const Lexer *lexer, size_t at, Str word, size_t *word_end, char *sign)
 {
     size_t next = at + lexer->syntax->block_start.len;
@@ -378,7 +377,7 @@ static bool is_line_start(const Lexer *lexer, size_t at)
     return at == 0 || lexer->source.data[at - 1] == '\n';
 }
 
-/* Where the prefix of a line statement or comment would stand if it began at `at`. */
+/* Finds the prefix of a line statement or comment whose leading whitespace starts at `at`. */
 static bool find_prefix(const Lexer *lexer, LexerState state, size_t at, size_t *out)
 {
     Str source = lexer->source;
@@ -430,8 +429,8 @@ static bool match_start(const Lexer *lexer, size_t at, TagStart *out)
     return false;
 }
 
-/* Whether a tag may begin with this byte, for texts with several kinds of starts. A line prefix
- * may begin with white space before it, and only where a line or a word ends. */
+/* Whether a tag may begin with this byte, for templates with several kinds of starts. A line prefix
+ * may be preceded by whitespace, and only starts after a line break or at a word boundary. */
 static bool may_start(const Lexer *lexer, size_t at)
 {
     char c = lexer->source.data[at];
@@ -465,8 +464,8 @@ static bool find_start(const Lexer *lexer, TagStart *out)
     return false;
 }
 
-/* Where the data before a tag ends: a '-' takes all white space off, lstrip_blocks what stands
- * between the beginning of the line and a tag that is no variable. */
+/* The end of the data before a tag: '-' strips all whitespace; lstrip_blocks strips the whitespace
+ * between the start of the line and any tag except a variable. */
 static size_t data_end(const Lexer *lexer, const TagStart *tag)
 {
     size_t start = lexer->at, end = tag->start;
@@ -486,7 +485,7 @@ static size_t data_end(const Lexer *lexer, const TagStart *tag)
     return strip_space(lexer, line, end) == line ? line : end;
 }
 
-/* Takes source[at..end) as data and goes on at `next`. False when there is none of it. */
+/* Emits source[at..end) as data and continues at `next`. Returns false if there is no data. */
 static bool emit_data(Lexer *lexer, Token *token, size_t end, size_t next)
 {
     size_t start = lexer->at;
@@ -518,8 +517,8 @@ static bool next_data(Lexer *lexer, Token *token)
     return emit_data(lexer, token, data_end(lexer, &tag), tag.end);
 }
 
-/* A tag that is never closed is a fault only if something follows it, as in Jinja2. */
-static void end_missing(Lexer *lexer, const char *message)
+/* As in Jinja2, an unclosed tag is a fault only if something follows it. */
+static void fail_unclosed(Lexer *lexer, const char *message)
 {
     size_t at = lexer->at;
     if (at < lexer->source.len) {
@@ -534,7 +533,7 @@ static void skip_comment(Lexer *lexer)
     Str end = lexer->syntax->comment_end;
     size_t close = str_find(lexer->source, end, lexer->at);
     if (close == STR_NOT_FOUND) {
-        end_missing(lexer, "Missing end of comment tag");
+        fail_unclosed(lexer, "Missing end of comment tag");
         return;
     }
     if (close > lexer->at && sign_at(lexer, close - 1) != 0) {
@@ -567,7 +566,7 @@ static bool next_raw(Lexer *lexer, Token *token)
         }
         at++;
     }
-    end_missing(lexer, "Missing end of raw directive");
+    fail_unclosed(lexer, "Missing end of raw directive");
     return false;
 }
 

@@ -1,15 +1,15 @@
-/* Template text to tokens, one at a time, as the parser asks for them.
+/* Splits a template into tokens, one at a time, on demand by the parser.
  *
- * The order in which faults are found is part of the behavior: a wrong character behind a wrong
- * word is not seen when the parser stops at the word. So the lexer never runs ahead.
+ * The order in which faults are found is part of the behavior: an invalid character after an
+ * unexpected word is not reported if the parser stops at the word. So the lexer never reads ahead.
  *
- * After a fault every further token is TOKEN_FAULT, which no rule of the grammar accepts. */
+ * After a fault every further token is TOKEN_FAULT, which no grammar rule accepts. */
 #pragma once
 
 #include "lang/template/fault.h"
 #include "lang/template/template.h"
 
-/* X(constant, how messages call it) */
+/* X(constant, name in messages) */
 #define TOKEN_TYPES(X)                                  \
     X(TOKEN_FAULT, "")                                  \
     X(TOKEN_END, "end of template")                     \
@@ -56,8 +56,8 @@ typedef enum TokenType {
     TOKEN_TYPE_COUNT,
 } TokenType;
 
-/* Names with a meaning in some place of the grammar; none of them is reserved everywhere. By
- * length, because that is how they are found. */
+/* Names with a meaning somewhere in the grammar; none of them is reserved everywhere. Sorted by
+ * length, because lookup is by length. */
 #define WORDS(X)                     \
     X(WORD_AS, "as")                 \
     X(WORD_DO, "do")                 \
@@ -115,7 +115,7 @@ typedef enum Word {
     WORD_COUNT,
 } Word;
 
-/* Where something stands in the template as it was given: line ends not yet normalized. */
+/* A location in the original template, before line ends were normalized. */
 typedef struct Span {
     uint32_t offset;
     uint32_t len;
@@ -123,11 +123,11 @@ typedef struct Span {
 
 typedef struct Token {
     uint8_t type; /* TokenType */
-    uint8_t word; /* Word, for a name */
-    bool wide;    /* an integer above 2^64 - 1; `integer` is not set */
+    uint8_t word; /* Word; for names */
+    bool wide;    /* integer above 2^64 - 1; `integer` is not set */
     Span span;
     union {
-        Str text; /* data, name, or the decoded string */
+        Str text; /* data, name or decoded string */
         uint64_t integer;
         double number;
     };
@@ -143,7 +143,7 @@ typedef enum LexerState {
     LEXER_RAW,
 } LexerState;
 
-/* A string that ends data, and the state that follows it. */
+/* A string that ends data, and the lexer state it leads to. */
 typedef struct LexerStart {
     Str text;
     LexerState state;
@@ -157,61 +157,63 @@ typedef struct Lexer {
     Arena *arena;
     const TemplateSyntax *syntax;
     Fault *fault;
-    Str text;   /* as given */
-    Str source; /* with '\n' as the only line end and the last one taken off */
-    size_t at;  /* in `source` */
+    Str text;   /* original source */
+    Str source; /* the source with '\n' as the only line end and without the last one */
+    size_t at;  /* offset in `source` */
     LexerState state;
-    bool begin_pending; /* data was handed out; the token that begins `state` comes next */
+    bool begin_pending; /* data was emitted; the token that begins `state` is next */
     Span begin;
-    Span last;           /* the latest token: where the end of the template is reported */
-    bool one_first_byte; /* all starts begin with `first_byte`, and no line prefix is in use */
+    Span last;           /* latest token: the end of the template is reported here */
+    bool one_first_byte; /* all starts begin with `first_byte`, and there are no line prefixes */
     char first_byte;
     uint8_t start_count;
-    LexerStart starts[LEXER_STARTS_MAX]; /* the first that fits wins */
-    char *brackets;                      /* open ones, as the closing character each */
+    LexerStart starts[LEXER_STARTS_MAX]; /* the first match wins */
+    char *brackets;                      /* stack of the closing characters of open brackets */
     uint32_t bracket_count;
     uint32_t bracket_cap;
-    const uint32_t *joins; /* offsets in `source` of line ends that took two bytes in `text` */
+    const uint32_t *joins; /* offsets in `source` of line ends that had two bytes in `text` */
     uint32_t join_count;
 } Lexer;
 
-/* Starts in data, or inside a variable tag for a bare expression. False, with the fault set, for
- * text that is too long or no UTF-8 and for unusable delimiters. */
+/* Starts in data, or inside a variable tag for a bare expression. Returns false and sets the fault
+ * if the text is too long or not UTF-8, or the delimiters are unusable. */
 MUST_CHECK bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, Str text,
                            LexerState state, Fault *fault);
 
 void lexer_next(Lexer *lexer, Token *token);
 
-/* `preferred` if it is on the line of `required`: the line is Jinja2's, the column may be better.
- * What is far apart counts as different lines, so that long lists do not take quadratic time. */
+/* Returns `preferred` if it is on the same line as `required`, which is where Jinja2 reports; the
+ * column may be better. Locations far apart count as different lines, so that long lists do not
+ * take quadratic time. */
 Span lexer_same_line(const Lexer *lexer, Span required, Span preferred);
 
-/* "end of print statement", "+", or the name itself. */
+/* Returns "end of print statement", "+", or the name itself. */
 Str token_describe(const Token *token);
 Str token_type_describe(TokenType type);
 
 Str word_text(Word word);
 Word word_find(Str name);
 
-/* Sets the fault with its place, unless there is one already. Always false. */
+/* Sets the fault and its location unless a fault is already set. Always returns false. */
 PRINTF_LIKE(4, 5)
 bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, ...);
 
-/* Adds what to do about the fault just set, unless something is said already. */
+/* Adds a hint to the fault that was just set, unless it has one. */
 PRINTF_LIKE(2, 3) void lexer_hint(Lexer *lexer, const char *format, ...);
 
-/* The rest is shared between lexer.c and lexer_tag.c. */
+/* Shared between lexer.c and lexer_tag.c only: */
 
-/* The place in `text` of bytes of `source`. */
+/* Maps a range of `source` to a location in `text`. */
 Span lexer_span(const Lexer *lexer, size_t start, size_t end);
-/* Fills in type and place of a token made of these bytes of `source`. */
+/* Sets the type and location of a token for this range of `source`. */
 void lexer_emit(Lexer *lexer, Token *token, TokenType type, size_t start, size_t end);
-/* Where a tag ends that would close at `at` with `end`, white space control included, or
- * STR_NOT_FOUND. `block` closes take '+' and obey trim_blocks; those of variables do neither. */
+/* Returns the offset after a closing delimiter `end` at `at`, including whitespace control, or
+ * STR_NOT_FOUND. With `block`, '+' is accepted and trim_blocks applies; neither holds for
+ * variables. */
 size_t lexer_match_close(const Lexer *lexer, size_t at, Str end, bool block);
-/* What Python's \s matches, from `at` on; returns where it ends. */
+/* Skips what Python's \s matches, starting at `at`; returns the offset after it. */
 size_t lexer_skip_space(const Lexer *lexer, size_t at);
-/* Replaces '\n' by the newline sequence of the settings. */
+/* Replaces '\n' with the newline sequence of the settings. */
 Str lexer_normalize(Lexer *lexer, Str text);
-/* The next token inside a tag. */
+/* Reads the next token inside a tag. */
 void lexer_next_in_tag(Lexer *lexer, Token *token);

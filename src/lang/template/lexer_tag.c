@@ -1,4 +1,4 @@
-/* Tokens inside of tags: names, numbers, strings, operators and the end of the tag. */
+/* Lexes the inside of tags: names, numbers, strings, operators and the end of the tag. */
 #include "lang/template/lexer.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ enum {
     ESCAPE_MAX = 12
 };
 
-/* The escape of a character behind its backslash: x1b, u200b, U0001f600. */
+/* Formats the escape sequence of a character without the backslash: x1b, u200b, U0001f600. */
 static size_t format_escape(char out[ESCAPE_MAX], uint32_t code)
 {
     if (code < 0x100) {
@@ -70,7 +70,7 @@ static size_t format_escape(char out[ESCAPE_MAX], uint32_t code)
     return (size_t)snprintf(out, ESCAPE_MAX, "U%08x", code);
 }
 
-/* repr() of one character that is no white space. */
+/* repr() of a single character that is not whitespace. */
 static Str quote_char(Lexer *lexer, uint32_t code)
 {
     char bytes[UTF8_BYTES_MAX];
@@ -89,14 +89,14 @@ static Str quote_char(Lexer *lexer, uint32_t code)
     return arena_format(lexer->arena, "'\\%s'", escape);
 }
 
-/* What other languages use these characters for. */
+/* Hints for characters that have a meaning in other languages. */
 static void hint_char(Lexer *lexer, uint32_t code)
 {
     switch (code) {
     case '&': lexer_hint(lexer, "write 'and'"); break;
     case '!': lexer_hint(lexer, "write 'not'"); break;
-    case '?': lexer_hint(lexer, "write 'this if condition else that'"); break;
-    case '$': lexer_hint(lexer, "a variable is written as its bare name"); break;
+    case '?': lexer_hint(lexer, "write 'a if condition else b'"); break;
+    case '$': lexer_hint(lexer, "write variables without '$'"); break;
     case '\'':
     case '"': lexer_hint(lexer, "this string is not closed"); break;
     default: break;
@@ -161,7 +161,7 @@ static bool is_digit_of(char c, int base)
     return value >= 0 && value < base;
 }
 
-/* Digits with single underscores between them; `at` itself when there are none. */
+/* Skips digits with single underscores between them; returns `at` if there are none. */
 static size_t skip_digits(const Lexer *lexer, size_t at, int base)
 {
     if (!is_digit_of(source_at(lexer, at), base)) {
@@ -179,7 +179,7 @@ static size_t skip_digits(const Lexer *lexer, size_t at, int base)
 static size_t float_end(const Lexer *lexer, size_t start)
 {
     if (start > 0 && lexer->source.data[start - 1] == '.') {
-        return start; /* in `a.1.2` these are two subscripts */
+        return start; /* `a.1.2` has two subscripts */
     }
     size_t at = skip_digits(lexer, start, 10);
     size_t end = start;
@@ -218,7 +218,7 @@ static size_t integer_end(const Lexer *lexer, size_t start, int *base, size_t *d
             return end;
         }
     }
-    return skip_digits(lexer, start, 1); /* zeros: 007 is 00 and 7, as in Jinja2 */
+    return skip_digits(lexer, start, 1); /* only the zeros: as in Jinja2, 007 is 00 and 7 */
 }
 
 static void read_integer(Token *token, Str digits, int base)
@@ -272,7 +272,7 @@ static void next_number(Lexer *lexer, Token *token)
 
 /* --- Strings ------------------------------------------------------------------------------ */
 
-/* The text of a string while its escapes are decoded. */
+/* The string being decoded. */
 typedef struct Decoder {
     Str in;
     size_t at;
@@ -322,7 +322,7 @@ static void decode_octal(Decoder *decoder, char first)
     decoder_put(decoder, code);
 }
 
-/* Python looks these names up in its table of all characters, which is not here. */
+/* Python looks these names up in the Unicode database, which is not available here. */
 static void decode_character_name(Decoder *decoder)
 {
     Str in = decoder->in;
@@ -333,8 +333,8 @@ static void decode_character_name(Decoder *decoder)
     decoder->problem = named ? "unknown Unicode character name" : "malformed \\N character escape";
 }
 
-/* Jinja2 turns characters beyond ASCII into escapes and then decodes all escapes; a backslash
- * before such a character thus leaves a backslash and the inside of its escape. */
+/* Jinja2 first converts characters beyond ASCII to escapes and then decodes all escapes, so a
+ * backslash before such a character yields a backslash followed by the text of its escape. */
 static void decode_escaped_other(Decoder *decoder, uint32_t code)
 {
     decoder->out[decoder->len++] = '\\';
@@ -352,7 +352,7 @@ static void decode_escape(Decoder *decoder)
 {
     uint32_t code = utf8_next(decoder->in, &decoder->at);
     switch (code) {
-    case '\n': break; /* the line goes on */
+    case '\n': break; /* line continuation */
     case '\\':
     case '\'':
     case '"': decoder_put(decoder, code); break;
@@ -376,11 +376,11 @@ static void decode_escape(Decoder *decoder)
     }
 }
 
-/* Decodes as Python does a string literal. */
+/* Decodes a string literal as Python does. */
 static bool decode_string(Lexer *lexer, Token *token, Str raw)
 {
     Decoder decoder = { .in = lexer_normalize(lexer, raw) };
-    /* No escape is decoded to more than twice its bytes. */
+    /* No escape decodes to more than twice its length. */
     size_t cap = decoder.in.len * 2;
     decoder.out = arena_alloc(lexer->arena, cap);
     while (decoder.at < decoder.in.len && decoder.problem == NULL) {
@@ -434,7 +434,7 @@ static bool push_bracket(Lexer *lexer, char closing)
     return true;
 }
 
-/* A part of what ends the tag, where the whole of it was meant. */
+/* Hint for a partial closing delimiter. */
 static void hint_tag_end(Lexer *lexer, char closing)
 {
     const TemplateSyntax *syntax = lexer->syntax;
@@ -443,7 +443,8 @@ static void hint_tag_end(Lexer *lexer, char closing)
     Str end = block ? syntax->block_end : syntax->variable_end;
     bool in_tag = lexer->begin.len > 0 && lexer->state != LEXER_LINE_STATEMENT;
     if (in_tag && memchr(end.data, closing, end.len) != NULL) {
-        lexer_hint(lexer, "'%" STR_FMT "' ends with '%" STR_FMT "'", STR_ARG(start), STR_ARG(end));
+        lexer_hint(lexer, "'%" STR_FMT "' is closed by '%" STR_FMT "'", STR_ARG(start),
+                   STR_ARG(end));
     }
 }
 
@@ -460,8 +461,8 @@ static bool pop_bracket(Lexer *lexer, char closing)
                                              "unexpected '%c', expected '%c'", closing, expected);
 }
 
-/* The type that begins with `c`; `second` is what follows it, and `*len` becomes 2 if both are
- * one operator. TOKEN_FAULT when there is none. */
+/* Returns the operator that begins with `c`, or TOKEN_FAULT. `second` is the next character; `*len`
+ * becomes 2 if both form one operator. */
 static TokenType operator_type(char c, char second, size_t *len)
 {
     bool doubled = second == c, equals = second == '=';
@@ -529,7 +530,7 @@ static void next_operator(Lexer *lexer, Token *token)
     lexer->at = start + len;
 }
 
-/* A line statement ends with its line, and takes the empty lines behind it along. */
+/* A line statement ends with its line and consumes the empty lines that follow. */
 static size_t line_close(const Lexer *lexer)
 {
     size_t end = lexer_skip_space(lexer, lexer->at);
@@ -568,7 +569,7 @@ static bool next_close(Lexer *lexer, Token *token)
 
 void lexer_next_in_tag(Lexer *lexer, Token *token)
 {
-    /* A closing delimiter counts only outside of brackets: `{{ {'a': {}} }}`. */
+    /* A closing delimiter is recognized only outside brackets: `{{ {'a': {}} }}`. */
     if (lexer->bracket_count == 0 && next_close(lexer, token)) {
         return;
     }

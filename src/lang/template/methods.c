@@ -17,7 +17,7 @@ const Native *methods_search(const Native *table, Str name)
     return NULL;
 }
 
-/* The table of str that has a method is told by how its name begins, mostly. */
+/* In most cases the prefix of a name determines which table of str has the method. */
 static const Native *str_method_find(Str name)
 {
     static const Native *const tables[] = { str_case_methods, str_search_methods, str_split_methods,
@@ -77,25 +77,25 @@ bool method_may_change(Render *r, Value owner)
     if (owner.kind == VALUE_MAP ? owner.map->frozen : owner.list->frozen) {
         return owner.kind == VALUE_MAP
                    ? render_raise(r, FAULT_TYPE,
-                                  "this dict belongs to the context, which others use too: copy it "
-                                  "with dict(x) and change the copy")
+                                  "this dict belongs to the context, which is shared; copy it with "
+                                  "dict(x) and change the copy")
                    : render_raise(r, FAULT_TYPE,
-                                  "this list belongs to the context, which others use too: copy it "
-                                  "with x|list and change the copy");
+                                  "this list belongs to the context, which is shared; copy it with "
+                                  "x|list and change the copy");
     }
     r->escapes++;
     return true;
 }
 
-bool list_room(Render *r, const List *list)
+bool list_reserve(Render *r, const List *list)
 {
-    return list->len < list->cap || render_room(r, ((size_t)list->cap + 4) * 2 * sizeof(Value));
+    return list->len < list->cap || render_reserve(r, ((size_t)list->cap + 4) * 2 * sizeof(Value));
 }
 
-bool map_room(Render *r, const Map *map)
+bool map_reserve(Render *r, const Map *map)
 {
-    return map->len < map->cap ||
-           render_room(r, ((size_t)map->cap + 4) * 2 * (sizeof(MapEntry) + 2 * sizeof(uint64_t)));
+    return map->len < map->cap || render_reserve(r, ((size_t)map->cap + 4) * 2 *
+                                                        (sizeof(MapEntry) + 2 * sizeof(uint64_t)));
 }
 
 bool raise_with_repr(Render *r, FaultClass class, Value v, const char *rest)

@@ -5,7 +5,7 @@
 static bool list_append(Render *r, const Args *args, Value *out)
 {
     List *list = args->values[0].list;
-    if (!method_may_change(r, args->values[0]) || !list_room(r, list)) {
+    if (!method_may_change(r, args->values[0]) || !list_reserve(r, list)) {
         return false;
     }
     list_push(r->arena, list, args->values[1]);
@@ -27,7 +27,7 @@ static bool list_copy(Render *r, const Args *args, Value *out)
 {
     List *copy;
     Value owner = args->values[0];
-    owner.flags = 0; /* the mark of the whole list is handed on, not that of every item */
+    owner.flags = 0; /* propagate the mark of the list, not that of every item */
     if (!iter_collect(r, owner, &copy)) {
         return false;
     }
@@ -53,12 +53,12 @@ static bool list_count(Render *r, const Args *args, Value *out)
 static bool list_extend(Render *r, const Args *args, Value *out)
 {
     List *list = args->values[0].list, *more;
-    /* Collected first: the other may be the list itself, or fail half-way. */
+    /* Collect first: the other may be the same list, or fail midway. */
     if (!method_may_change(r, args->values[0]) || !iter_collect(r, args->values[1], &more)) {
         return false;
     }
     for (uint32_t i = 0; i < more->len; i++) {
-        if (!list_room(r, list)) {
+        if (!list_reserve(r, list)) {
             return false;
         }
         list_push(r->arena, list, more->items[i]);
@@ -67,7 +67,7 @@ static bool list_extend(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* A bound of list.index(): negative ones count from the end, and none is out of range. */
+/* A bound of list.index(): negative ones count from the end, and no bound is out of range. */
 static bool index_bound(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
 {
     const List *list = args->values[0].list;
@@ -114,7 +114,7 @@ static bool list_insert(Render *r, const Args *args, Value *out)
     List *list = args->values[0].list;
     int64_t at;
     if (!method_may_change(r, args->values[0]) || !op_index(r, args->values[1], &at) ||
-        !list_room(r, list) || !render_charge(r, list->len / 16)) {
+        !list_reserve(r, list) || !render_charge(r, list->len / 16)) {
         return false;
     }
     if (at < 0) {
@@ -207,7 +207,7 @@ static bool list_sort(Render *r, const Args *args, Value *out)
     List *list = args->values[0].list;
     int64_t reverse;
     if (!method_may_change(r, args->values[0]) || !method_arg_int(r, args, 2, 0, &reverse) ||
-        !render_room(r, (size_t)list->len * sizeof(SortItem))) {
+        !render_reserve(r, (size_t)list->len * sizeof(SortItem))) {
         return false;
     }
     uint32_t count = list->len;
@@ -234,49 +234,49 @@ static bool list_sort(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native list_methods[] = {
     { "append", list_append, { { "self" }, { "object" } }, NATIVE_PLAIN,
-      "Adds an item at the end.",
+      "Appends an item.",
       "{% set l = [1] %}{% do l.append(2) %}{{ l }}", "[1, 2]" },
     { "clear", list_clear, { { "self" } }, NATIVE_PLAIN,
       "Removes all items.",
       "{% set l = [1] %}{% do l.clear() %}{{ l }}", "[]" },
     { "copy", list_copy, { { "self" } }, NATIVE_PASSES,
-      "A new list with the same items.",
+      "Returns a copy of the list.",
       "{{ [1, 2].copy() }}", "[1, 2]" },
     { "count", list_count, { { "self" }, { "value" } }, NATIVE_PLAIN,
-      "How many items equal the value.",
+      "Counts the items equal to the value.",
       "{{ [1, 2, 1].count(1) }}", "2" },
     { "extend", list_extend, { { "self" }, { "iterable" } }, NATIVE_PLAIN,
-      "Adds all items of an iterable at the end.",
+      "Appends all items of an iterable.",
       "{% set l = [1] %}{% do l.extend([2, 3]) %}{{ l }}", "[1, 2, 3]" },
     { "index", list_index, { { "self" }, { "value" }, { "start", "0" }, { "stop", "end" } },
       NATIVE_PLAIN,
-      "Where the first item that equals the value stands; ValueError when there is none.",
+      "Returns the index of the first item equal to the value; raises ValueError if there is none.",
       "{{ ['a', 'b'].index('b') }}", "1" },
     { "insert", list_insert, { { "self" }, { "index" }, { "object" } }, NATIVE_PLAIN,
-      "Adds an item before the one at the index.",
+      "Inserts an item before the index.",
       "{% set l = [1, 3] %}{% do l.insert(1, 2) %}{{ l }}", "[1, 2, 3]" },
     { "pop", list_pop, { { "self" }, { "index", "-1" } }, NATIVE_PASSES,
-      "Removes the item at the index, the last one as a rule, and returns it.",
+      "Removes and returns the item at the index, by default the last one.",
       "{% set l = [1, 2] %}{{ l.pop() }} {{ l }}", "2 [1]" },
     { "remove", list_remove, { { "self" }, { "value" } }, NATIVE_PLAIN,
-      "Removes the first item that equals the value; ValueError when there is none.",
+      "Removes the first item equal to the value; raises ValueError if there is none.",
       "{% set l = [1, 2] %}{% do l.remove(1) %}{{ l }}", "[2]" },
     { "reverse", list_reverse, { { "self" } }, NATIVE_PLAIN,
-      "Turns the order of the items around.",
+      "Reverses the items in place.",
       "{% set l = [1, 2] %}{% do l.reverse() %}{{ l }}", "[2, 1]" },
     { "sort", list_sort, { { "self" }, { "key", "none" }, { "reverse", "false" } }, NATIVE_PLAIN,
-      "Puts the items in order, by what a function makes of them if one is given.",
+      "Sorts the items in place, optionally by the result of a key function.",
       "{% set l = [2, 1] %}{% do l.sort() %}{{ l }}", "[1, 2]" },
     { 0 },
 };
 
 const Native tuple_methods[] = {
     { "count", list_count, { { "self" }, { "value" } }, NATIVE_PLAIN,
-      "How many items equal the value.",
+      "Counts the items equal to the value.",
       "{{ (1, 2, 1).count(1) }}", "2" },
     { "index", list_index, { { "self" }, { "value" }, { "start", "0" }, { "stop", "end" } },
       NATIVE_PLAIN,
-      "Where the first item that equals the value stands; ValueError when there is none.",
+      "Returns the index of the first item equal to the value; raises ValueError if there is none.",
       "{{ ('a', 'b').index('b') }}", "1" },
     { 0 },
 };

@@ -28,7 +28,7 @@ static bool map_copy(Render *r, const Args *args, Value *out)
 {
     const Map *map = args->values[0].map;
     if (!render_charge(r, map->len / 4) ||
-        !render_room(r, map->len * (sizeof(MapEntry) + 4 * sizeof(uint64_t)))) {
+        !render_reserve(r, map->len * (sizeof(MapEntry) + 4 * sizeof(uint64_t)))) {
         return false;
     }
     Map *copy = map_new(r->arena, map->len);
@@ -52,7 +52,7 @@ static bool map_fromkeys(Render *r, const Args *args, Value *out)
         return false;
     }
     while (iter_next(r, &iter, &key)) {
-        if (!op_check_key(r, key) || !map_room(r, map)) {
+        if (!op_check_key(r, key) || !map_reserve(r, map)) {
             return false;
         }
         map_set(r->arena, map, key, value);
@@ -79,8 +79,8 @@ static bool map_values(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Taking an entry out moves the later ones. */
-static bool take_out(Render *r, Map *map, Value key)
+/* Removing an entry moves the later ones. */
+static bool remove_key(Render *r, Map *map, Value key)
 {
     if (!render_charge(r, map->len / 4)) {
         return false;
@@ -102,7 +102,7 @@ static bool map_pop(Render *r, const Args *args, Value *out)
         return method_arg_given(args, 2) || raise_with_repr(r, FAULT_KEY, key, "");
     }
     *out = entry->value;
-    return take_out(r, map, key);
+    return remove_key(r, map, key);
 }
 
 static bool map_popitem(Render *r, const Args *args, Value *out)
@@ -119,7 +119,7 @@ static bool map_popitem(Render *r, const Args *args, Value *out)
     list_push(r->arena, pair, last.key);
     list_push(r->arena, pair, last.value);
     *out = value_tuple(pair);
-    return take_out(r, map, last.key);
+    return remove_key(r, map, last.key);
 }
 
 static bool map_setdefault(Render *r, const Args *args, Value *out)
@@ -130,7 +130,7 @@ static bool map_setdefault(Render *r, const Args *args, Value *out)
     }
     const MapEntry *entry = map_find(map, args->values[1]);
     if (entry == NULL) {
-        if (!map_room(r, map)) {
+        if (!map_reserve(r, map)) {
             return false;
         }
         Value value = method_arg_given(args, 2) ? args->values[2] : value_null();
@@ -145,7 +145,7 @@ static bool update_from_map(Render *r, Map *map, Value other)
     const Map *from = other.map;
     for (uint32_t i = 0; i < from->len; i++) {
         MapEntry entry = from->entries[i];
-        if (!render_charge(r, 1) || !op_charge_key(r, entry.key) || !map_room(r, map)) {
+        if (!render_charge(r, 1) || !op_charge_key(r, entry.key) || !map_reserve(r, map)) {
             return false;
         }
         if (value_is_secret(other)) {
@@ -174,14 +174,14 @@ static bool update_from_pair(Render *r, Map *map, Value item, uint64_t number)
                             "dictionary update sequence element #%llu has length %u; 2 is required",
                             (unsigned long long)number, pair->len);
     }
-    if (!op_check_key(r, pair->items[0]) || !map_room(r, map)) {
+    if (!op_check_key(r, pair->items[0]) || !map_reserve(r, map)) {
         return false;
     }
     map_set(r->arena, map, pair->items[0], pair->items[1]);
     return true;
 }
 
-/* An object that counts as a mapping: its keys by walking over it, its values by asking. */
+/* An object that counts as a mapping: iterating yields its keys, its values are looked up. */
 static bool update_from_object(Render *r, Map *map, Value other)
 {
     Iter iter;
@@ -190,7 +190,7 @@ static bool update_from_object(Render *r, Map *map, Value other)
         return false;
     }
     while (iter_next(r, &iter, &key)) {
-        if (!op_get_item(r, other, key, &value) || !op_check_key(r, key) || !map_room(r, map)) {
+        if (!op_get_item(r, other, key, &value) || !op_check_key(r, key) || !map_reserve(r, map)) {
             return false;
         }
         map_set(r->arena, map, key, value);
@@ -207,7 +207,7 @@ bool map_update(Render *r, Map *map, Value other)
         return update_from_object(r, map, other);
     }
     if (other.kind == VALUE_UNDEFINED) {
-        return undefined_raise(r, other); /* Python asks it for its keys first */
+        return undefined_raise(r, other); /* Python queries its keys first */
     }
     Iter iter;
     Value item;
@@ -237,39 +237,39 @@ static bool map_update_method(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native map_methods[] = {
     { "get", map_get_method, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASSES,
-      "The value under the key, or the default.",
+      "Returns the value of the key, or the default.",
       "{{ {'a': 1}.get('b', 2) }}", "2" },
     { "items", map_items, { { "self" } }, NATIVE_PASSES,
-      "The pairs of key and value.",
+      "Returns the pairs of key and value.",
       "{% for k, v in {'a': 1, 'b': 2}.items() %}{{ k }}={{ v }} {% endfor %}", "a=1 b=2 " },
     { "keys", map_keys, { { "self" } }, NATIVE_PASSES,
-      "The keys.",
+      "Returns the keys.",
       "{{ {'a': 1, 'b': 2}.keys()|join(' ') }}", "a b" },
     { "values", map_values, { { "self" } }, NATIVE_PASSES,
-      "The values.",
+      "Returns the values.",
       "{{ {'a': 1, 'b': 2}.values()|sum }}", "3" },
     { "clear", map_clear, { { "self" } }, NATIVE_PLAIN,
       "Removes all entries.",
       "{% set d = {'a': 1} %}{% do d.clear() %}{{ d }}", "{}" },
     { "copy", map_copy, { { "self" } }, NATIVE_PASSES,
-      "A new dict with the same entries.",
+      "Returns a copy of the dict.",
       "{{ {'a': 1}.copy() }}", "{'a': 1}" },
     { "fromkeys", map_fromkeys, { { "self" }, { "iterable" }, { "value", "none" } }, 0,
-      "A new dict that has the items as keys, all with the same value.",
+      "Returns a new dict with the items as keys, all with the same value.",
       "{{ dict.fromkeys('ab', 0) }}", "{'a': 0, 'b': 0}" },
     { "pop", map_pop, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASSES,
-      "Removes the key and returns its value, or the default; KeyError without one.",
+      "Removes the key and returns its value, or the default; raises KeyError if there is neither.",
       "{% set d = {'a': 1, 'b': 2} %}{{ d.pop('a') }} {{ d }}", "1 {'b': 2}" },
     { "popitem", map_popitem, { { "self" } }, NATIVE_PASSES,
       "Removes the last entry and returns it as a pair.",
       "{% set d = {'a': 1, 'b': 2} %}{{ d.popitem() }} {{ d }}", "('b', 2) {'a': 1}" },
     { "setdefault", map_setdefault, { { "self" }, { "key" }, { "default", "none" } },
       NATIVE_PASSES,
-      "The value under the key; sets it to the default first when there is none.",
+      "Returns the value of the key, after setting it to the default if there is none.",
       "{% set d = {} %}{{ d.setdefault('a', 1) }} {{ d }}", "1 {'a': 1}" },
     { "update", map_update_method, { { "self" }, { "other", "{}" } },
       NATIVE_PLAIN | NATIVE_KEYWORDS,
-      "Takes over the entries of another dict, of pairs, and of keyword arguments.",
+      "Adds the entries of another dict or of pairs, and keyword arguments.",
       "{% set d = {'a': 1} %}{% do d.update({'b': 2}, c=3) %}{{ d }}",
       "{'a': 1, 'b': 2, 'c': 3}" },
     { 0 },

@@ -1,4 +1,4 @@
-/* What markup can do on top of the methods of str. */
+/* Methods of markup in addition to those of str. */
 #include "base/utf8.h"
 #include "lang/template/html_unescape.h"
 #include "lang/template/methods.h"
@@ -30,8 +30,8 @@ static bool markup_unescape(Render *r, const Args *args, Value *out)
     return unescape(r, value_str(args->values[0]), out);
 }
 
-/* The text without what stands between `open` and `close`, both included. A start without an
- * end stays. */
+/* Removes the sections between `open` and `close`, delimiters included. A start without an end is
+ * kept. */
 static bool remove_between(Render *r, Str text, Str open, Str close, Value *out)
 {
     Buf buf = render_buf(r);
@@ -50,7 +50,7 @@ static bool remove_between(Render *r, Str text, Str open, Str close, Value *out)
     return op_charge_bytes(r, text.len) && render_take(r, &buf, out);
 }
 
-/* Runs of white space become single spaces, and none stays at the ends. */
+/* Collapses whitespace to single spaces and strips it at both ends. */
 static bool squeeze_spaces(Render *r, Str text, Value *out)
 {
     Buf buf = render_buf(r);
@@ -81,15 +81,15 @@ static bool markup_striptags(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native markup_methods[] = {
     { "__html__", markup_html, { { "self" } }, 0,
-      "The markup itself.", "{{ ('<b>'|safe).__html__() }}", "<b>" },
+      "Returns the markup itself.", "{{ ('<b>'|safe).__html__() }}", "<b>" },
     { "escape", markup_escape, { { "self" }, { "s" } }, 0,
-      "Any value as markup: what HTML gives a meaning is escaped.",
+      "Converts any value to markup, escaping HTML.",
       "{{ (''|safe).escape('<') }}", "&lt;" },
     { "striptags", markup_striptags, { { "self" } }, 0,
-      "The text without tags and comments, white space made single spaces, as plain text.",
+      "Removes tags and comments, collapses whitespace, and returns a plain string.",
       "{{ ('<b>a</b>  &amp; b'|safe).striptags() }}", "a & b" },
     { "unescape", markup_unescape, { { "self" } }, 0,
-      "The plain text that the markup shows.",
+      "Decodes HTML entities and returns a plain string.",
       "{{ ('a &lt; b'|safe).unescape() }}", "a < b" },
     { 0 },
 };

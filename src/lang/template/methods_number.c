@@ -53,7 +53,7 @@ static bool float_as_integer_ratio(Render *r, const Args *args, Value *out)
     }
     int exponent;
     double fraction = frexp(x, &exponent);
-    /* A double times 2^53 is whole; taking the twos out again gives lowest terms. */
+    /* A double times 2^53 is an integer; removing the factors of two yields the lowest terms. */
     int64_t top = (int64_t)ldexp(fraction, 53);
     exponent -= 53;
     while (top != 0 && top % 2 == 0) {
@@ -94,29 +94,29 @@ static bool float_is_integer(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native int_methods[] = {
     { "as_integer_ratio", int_as_integer_ratio, { { "self" } }, 0,
-      "Numerator and denominator.",
+      "Returns numerator and denominator.",
       "{{ (3).as_integer_ratio() }}", "(3, 1)" },
     { "bit_count", int_bit_count, { { "self" } }, 0,
-      "How many bits of the number are set.",
+      "Returns the number of set bits.",
       "{{ (5).bit_count() }}", "2" },
     { "bit_length", int_bit_length, { { "self" } }, 0,
-      "How many bits the number needs.",
+      "Returns the number of bits needed to represent the integer.",
       "{{ (5).bit_length() }}", "3" },
     { "conjugate", int_conjugate, { { "self" } }, 0,
-      "The number itself.",
+      "Returns the number itself.",
       "{{ (5).conjugate() }}", "5" },
     { 0 },
 };
 
 const Native float_methods[] = {
     { "as_integer_ratio", float_as_integer_ratio, { { "self" } }, 0,
-      "Two integers whose quotient is exactly the number.",
+      "Returns two integers whose quotient is exactly the number.",
       "{{ (0.75).as_integer_ratio() }}", "(3, 4)" },
     { "conjugate", float_conjugate, { { "self" } }, 0,
-      "The number itself.",
+      "Returns the number itself.",
       "{{ (1.5).conjugate() }}", "1.5" },
     { "is_integer", float_is_integer, { { "self" } }, NATIVE_PLAIN,
-      "Whether the number is whole.",
+      "Returns whether the number is an integer.",
       "{{ (2.0).is_integer() }}", "True" },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* Methods of str that change upper and lower case. */
+/* Methods of str that convert between upper and lower case. */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 #include "lang/unicode.h"
@@ -18,7 +18,7 @@ static void put_mapped(Buf *out, uint32_t code, CaseMapping mapping)
     }
 }
 
-/* Whether the sigma in [start, end) ends a word: letters before it, none behind it. */
+/* Whether the sigma in [start, end) ends a word: there are letters before it and none after it. */
 static bool is_final_sigma(Str text, size_t start, size_t end)
 {
     unsigned flags = UNICODE_CASE_IGNORABLE;
@@ -154,7 +154,7 @@ static bool str_capitalize(Render *r, const Args *args, Value *out)
     return case_method(r, METHOD_CAPITALIZE, args, out);
 }
 
-/* The one of these that gives plain text even for markup. */
+/* Unlike the others it returns a plain string even for markup. */
 static bool str_casefold(Render *r, const Args *args, Value *out)
 {
     Str changed;
@@ -188,18 +188,18 @@ static bool str_upper(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_case_methods[] = {
     { "upper", str_upper, { { "self" } }, 0,
-      "The text in upper case.", "{{ 'Straße'.upper() }}", "STRASSE" },
+      "Converts to upper case.", "{{ 'Straße'.upper() }}", "STRASSE" },
     { "lower", str_lower, { { "self" } }, 0,
-      "The text in lower case.", "{{ 'Eden'.lower() }}", "eden" },
+      "Converts to lower case.", "{{ 'Eden'.lower() }}", "eden" },
     { "capitalize", str_capitalize, { { "self" } }, 0,
-      "The first letter in upper case, the others in lower case.",
+      "Converts the first letter to upper case and the others to lower case.",
       "{{ 'eDEN one'.capitalize() }}", "Eden one" },
     { "title", str_title, { { "self" } }, 0,
-      "Every word with a capital letter.", "{{ 'hello world'.title() }}", "Hello World" },
+      "Capitalizes every word.", "{{ 'hello world'.title() }}", "Hello World" },
     { "swapcase", str_swapcase, { { "self" } }, 0,
-      "Upper case becomes lower and the other way around.", "{{ 'Eden'.swapcase() }}", "eDEN" },
+      "Swaps upper and lower case.", "{{ 'Eden'.swapcase() }}", "eDEN" },
     { "casefold", str_casefold, { { "self" } }, 0,
-      "The text in a form for comparing without regard to case.",
+      "Converts to a form for caseless comparison.",
       "{{ 'Straße'.casefold() }}", "strasse" },
     { 0 },
 };

@@ -1,9 +1,9 @@
-/* Methods of str that ask what kind of characters a text is made of. */
+/* Methods of str that check the classes of its characters. */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 #include "lang/unicode.h"
 
-/* Whether the text has characters and all of them have one of the flags. */
+/* Whether the string is not empty and every character has one of the flags. */
 static bool all_of(Render *r, const Args *args, unsigned flags, Value *out)
 {
     Str text = value_str(args->values[0]);
@@ -53,7 +53,8 @@ static bool str_isidentifier(Render *r, const Args *args, Value *out)
     return render_charge(r, text.len / 8);
 }
 
-/* At least one character of the wanted case, and none of the other or of title case. */
+/* Whether there is at least one character of case `wanted`, and none of the other case or of title
+ * case. */
 static bool one_case(Render *r, const Args *args, unsigned wanted, unsigned other, Value *out)
 {
     Str text = value_str(args->values[0]);
@@ -96,7 +97,7 @@ static bool str_isspace(Render *r, const Args *args, Value *out)
     return all_of(r, args, UNICODE_SPACE, out);
 }
 
-/* Capitals stand at the start of words only, and small letters nowhere else. */
+/* Capitals occur only at the start of words, and lower case letters only after them. */
 static bool str_istitle(Render *r, const Args *args, Value *out)
 {
     Str text = value_str(args->values[0]);
@@ -116,32 +117,32 @@ static bool str_istitle(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_class_methods[] = {
     { "isdigit", str_isdigit, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters are digits.", "{{ '42'.isdigit() }}", "True" },
+      "Returns whether all characters are digits.", "{{ '42'.isdigit() }}", "True" },
     { "isalpha", str_isalpha, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters are letters.", "{{ 'é'.isalpha() }}", "True" },
+      "Returns whether all characters are letters.", "{{ 'é'.isalpha() }}", "True" },
     { "isalnum", str_isalnum, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters are letters or numbers.", "{{ 'a1'.isalnum() }}", "True" },
+      "Returns whether all characters are letters or numbers.", "{{ 'a1'.isalnum() }}", "True" },
     { "isascii", str_isascii, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters are ASCII.", "{{ 'é'.isascii() }}", "False" },
+      "Returns whether all characters are ASCII.", "{{ 'é'.isascii() }}", "False" },
     { "isdecimal", str_isdecimal, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters are decimal digits.", "{{ '4²'.isdecimal() }}", "False" },
+      "Returns whether all characters are decimal digits.", "{{ '4²'.isdecimal() }}", "False" },
     { "isidentifier", str_isidentifier, { { "self" } }, NATIVE_PLAIN,
-      "Whether the text could be the name of a variable.", "{{ '1st'.isidentifier() }}",
+      "Returns whether the string is a valid variable name.", "{{ '1st'.isidentifier() }}",
       "False" },
     { "islower", str_islower, { { "self" } }, NATIVE_PLAIN,
-      "Whether the letters are all in lower case.", "{{ 'a1'.islower() }}", "True" },
+      "Returns whether all letters are lower case.", "{{ 'a1'.islower() }}", "True" },
     { "isnumeric", str_isnumeric, { { "self" } }, NATIVE_PLAIN,
-      "Whether all characters stand for numbers.", "{{ '½'.isnumeric() }}", "True" },
+      "Returns whether all characters are numeric.", "{{ '½'.isnumeric() }}", "True" },
     { "isprintable", str_isprintable, { { "self" } }, NATIVE_PLAIN,
-      "Whether repr() would show all characters as they are.", "{{ 'a\\n'.isprintable() }}",
+      "Returns whether repr() would print all characters without escapes.", "{{ 'a\\n'.isprintable() }}",
       "False" },
     { "isspace", str_isspace, { { "self" } }, NATIVE_PLAIN,
-      "Whether the text is all white space.", "{{ ' \\t'.isspace() }}", "True" },
+      "Returns whether all characters are whitespace.", "{{ ' \\t'.isspace() }}", "True" },
     { "istitle", str_istitle, { { "self" } }, NATIVE_PLAIN,
-      "Whether every word starts with its only capital letter.",
+      "Returns whether every word starts with its only capital letter.",
       "{{ 'Hello World'.istitle() }}", "True" },
     { "isupper", str_isupper, { { "self" } }, NATIVE_PLAIN,
-      "Whether the letters are all in upper case.", "{{ 'A1'.isupper() }}", "True" },
+      "Returns whether all letters are upper case.", "{{ 'A1'.isupper() }}", "True" },
     { 0 },
 };
 /* clang-format on */

@@ -1,4 +1,4 @@
-/* Methods of str that take off or put on what stands around a text, and str.format. */
+/* Methods of str that strip and pad, and str.format. */
 #include "base/utf8.h"
 #include "lang/template/format.h"
 #include "lang/template/methods.h"
@@ -9,8 +9,8 @@ enum StripSide {
     STRIP_RIGHT = 1 << 1,
 };
 
-/* `set` without text means white space. */
-static bool strips(Str set, bool spaces, uint32_t code)
+/* `spaces`: strip whitespace; `set` is ignored. */
+static bool is_stripped(Str set, bool spaces, uint32_t code)
 {
     if (spaces) {
         return unicode_is(code, UNICODE_SPACE);
@@ -28,14 +28,14 @@ static Str strip_text(Str text, Str set, bool spaces, unsigned sides)
     size_t start = 0, end = text.len;
     while ((sides & STRIP_LEFT) != 0 && start < end) {
         size_t next = start;
-        if (!strips(set, spaces, utf8_next(text, &next))) {
+        if (!is_stripped(set, spaces, utf8_next(text, &next))) {
             break;
         }
         start = next;
     }
     while ((sides & STRIP_RIGHT) != 0 && end > start) {
         size_t before = end;
-        if (!strips(set, spaces, utf8_previous(text, &before))) {
+        if (!is_stripped(set, spaces, utf8_previous(text, &before))) {
             break;
         }
         end = before;
@@ -56,7 +56,7 @@ static bool strip_method(Render *r, const Args *args, unsigned sides, Value *out
                             : sides == STRIP_RIGHT ? "r"
                                                    : "");
     }
-    /* Every character that goes is compared with all of the set. */
+    /* Each stripped character is compared with the entire set. */
     uint64_t work = (uint64_t)owner.len * (spaces ? 1 : set.len);
     if (!render_charge(r, work / 16)) {
         return false;
@@ -94,7 +94,7 @@ static char *put_fill(char *at, Str fill, uint64_t count)
     return at;
 }
 
-/* The text with `left` and `right` times `fill` around it. */
+/* The string padded with `left` and `right` copies of `fill`. */
 static bool pad(Render *r, Value owner, Str fill, uint64_t left, uint64_t right, Value *out)
 {
     if (left + right > VALUE_STRING_MAX) {
@@ -135,7 +135,7 @@ static bool fill_arg(Render *r, const Args *args, Str *out)
     return true;
 }
 
-/* How many characters are missing to the width; 0 when the text is wide enough. */
+/* The number of characters missing to the width; 0 if the string is wide enough. */
 static bool missing_width(Render *r, const Args *args, int64_t *width, uint64_t *missing)
 {
     if (!op_index(r, args->values[1], width) || !op_charge_bytes(r, args->values[0].len)) {
@@ -154,7 +154,7 @@ static bool str_center(Render *r, const Args *args, Value *out)
     if (!missing_width(r, args, &width, &missing) || !fill_arg(r, args, &fill)) {
         return false;
     }
-    /* Python puts the odd one to the left in fields of odd width. */
+    /* In fields of odd width Python puts the extra character on the left. */
     uint64_t left = missing / 2 + (missing & (uint64_t)width & 1);
     return pad(r, args->values[0], fill, left, missing - left, out);
 }
@@ -188,7 +188,7 @@ static bool str_zfill(Render *r, const Args *args, Value *out)
     if (!pad(r, owner, STR("0"), missing, 0, out)) {
         return false;
     }
-    /* A sign goes before the zeros. The text was just made, so nobody else holds it. */
+    /* A sign precedes the zeros. The string was just created, so it is not shared. */
     if (missing > 0 && owner.len > 0 && (owner.text[0] == '+' || owner.text[0] == '-')) {
         char *text = (char *)out->text;
         text[0] = owner.text[0];
@@ -213,7 +213,7 @@ static bool str_expandtabs(Render *r, const Args *args, Value *out)
             if (size > 0) {
                 int64_t spaces = size - column % size;
                 buf_put_repeat(&buf, ' ', (size_t)spaces);
-                column = 0; /* at a multiple of the size, which is all that counts */
+                column = 0; /* only the column modulo the tab size matters */
             }
             continue;
         }
@@ -257,28 +257,28 @@ static bool str_format_map(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_layout_methods[] = {
     { "strip", str_strip, { { "self" }, { "chars", "none" } }, 0,
-      "The text without white space, or without the given characters, at both ends.",
+      "Strips whitespace, or the given characters, from both ends.",
       "{{ '--a-'.strip('-') }}", "a" },
     { "lstrip", str_lstrip, { { "self" }, { "chars", "none" } }, 0,
       "Like strip, at the start only.", "{{ '--a-'.lstrip('-') }}", "a-" },
     { "rstrip", str_rstrip, { { "self" }, { "chars", "none" } }, 0,
       "Like strip, at the end only.", "{{ '--a-'.rstrip('-') }}", "--a" },
     { "format", str_format, { { "self" } }, NATIVE_VARIADIC | NATIVE_KEYWORDS,
-      "The text with its {} fields filled in, laid out as each field says.",
+      "Replaces the {} fields, each formatted by its specification.",
       "{{ '{:>3}|{n:.1f}'.format(7, n=1.25) }}", "  7|1.2" },
     { "format_map", str_format_map, { { "self" }, { "mapping" } }, 0,
-      "Like format, with the names taken from a dict.",
+      "Like format, with names from a dict.",
       "{{ '{a}-{b}'.format_map({'a': 1, 'b': 2}) }}", "1-2" },
     { "center", str_center, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
-      "The text in the middle of a field of the width.", "{{ 'ab'.center(6, '-') }}", "--ab--" },
+      "Centers the string in a field of the given width.", "{{ 'ab'.center(6, '-') }}", "--ab--" },
     { "ljust", str_ljust, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
-      "The text at the left of a field of the width.", "{{ 'ab'.ljust(4, '.') }}", "ab.." },
+      "Left-aligns the string in a field of the given width.", "{{ 'ab'.ljust(4, '.') }}", "ab.." },
     { "rjust", str_rjust, { { "self" }, { "width" }, { "fillchar", "' '" } }, 0,
-      "The text at the right of a field of the width.", "{{ 'ab'.rjust(4, '.') }}", "..ab" },
+      "Right-aligns the string in a field of the given width.", "{{ 'ab'.rjust(4, '.') }}", "..ab" },
     { "zfill", str_zfill, { { "self" }, { "width" } }, 0,
-      "The text with zeros in front, behind a sign.", "{{ '-7'.zfill(4) }}", "-007" },
+      "Pads with leading zeros, after the sign if there is one.", "{{ '-7'.zfill(4) }}", "-007" },
     { "expandtabs", str_expandtabs, { { "self" }, { "tabsize", "8" } }, 0,
-      "The text with tabs replaced by spaces.", "{{ 'a\\tb'.expandtabs(4) }}", "a   b" },
+      "Replaces tabs with spaces.", "{{ 'a\\tb'.expandtabs(4) }}", "a   b" },
     { 0 },
 };
 /* clang-format on */

@@ -1,13 +1,13 @@
-/* Methods of str that look for a text in another, and replace. */
+/* Methods of str that search and replace. */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 
-/* The part of the owner that optional bounds, in code points, leave to be looked at. */
+/* The part of the owner within the optional bounds, which are code points. */
 typedef struct Window {
     Str part;
-    size_t offset;    /* of the part, in bytes */
-    int64_t index;    /* of the part, in code points */
-    bool out_of_text; /* the bounds leave not even an empty part */
+    size_t offset;    /* start of the part, in bytes */
+    int64_t index;    /* start of the part, in code points */
+    bool out_of_text; /* the bounds do not even contain an empty part */
 } Window;
 
 static bool bound_arg(Render *r, const Args *args, uint32_t place, int64_t length, int64_t fallback,
@@ -29,7 +29,7 @@ static bool bound_arg(Render *r, const Args *args, uint32_t place, int64_t lengt
     return true;
 }
 
-/* Bounds are the arguments `place` and `place + 1`. */
+/* The bounds are the arguments `place` and `place + 1`. */
 static bool window_open(Render *r, const Args *args, uint32_t place, Window *out)
 {
     Str text = value_str(args->values[0]);
@@ -118,7 +118,7 @@ static bool str_rindex(Render *r, const Args *args, Value *out)
     return find_method(r, args, true, true, out);
 }
 
-/* How often `needle` stands in `text` without overlaps, up to `max`. */
+/* Counts non-overlapping occurrences of `needle` in `text`, up to `max`. */
 static size_t count_in(Str text, Str needle, size_t max)
 {
     if (needle.len == 0) {
@@ -221,7 +221,8 @@ static bool str_removesuffix(Render *r, const Args *args, Value *out)
     return remove_affix(r, args, true, out);
 }
 
-/* Puts `fresh` before each of the first `count` code points; the last place is the end. */
+/* Inserts `fresh` before each of the first `count` code points, or at the end after the last
+ * one. */
 static void insert_between(Str text, Str fresh, size_t count, char *out)
 {
     size_t at = 0;
@@ -300,34 +301,34 @@ static bool str_replace(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_search_methods[] = {
     { "replace", str_replace, { { "self" }, { "old" }, { "new" }, { "count", "-1" } }, 0,
-      "The text with every occurrence of one text replaced by another.",
+      "Replaces every occurrence of a string with another.",
       "{{ 'a-b-c'.replace('-', '+', 1) }}", "a+b-c" },
     { "startswith", str_startswith,
       { { "self" }, { "prefix" }, { "start", "0" }, { "end", "none" } }, NATIVE_PLAIN,
-      "Whether the text starts with the prefix, or with one of a tuple.",
+      "Returns whether the string starts with the prefix, or with one of a tuple.",
       "{{ 'eden.conf'.startswith(('e', 'x')) }}", "True" },
     { "endswith", str_endswith,
       { { "self" }, { "suffix" }, { "start", "0" }, { "end", "none" } }, NATIVE_PLAIN,
-      "Whether the text ends with the suffix, or with one of a tuple.",
+      "Returns whether the string ends with the suffix, or with one of a tuple.",
       "{{ 'eden.conf'.endswith('.conf') }}", "True" },
     { "find", str_find_method, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
-      "Where the first occurrence starts, or -1.",
+      "Returns the index of the first occurrence, or -1.",
       "{{ 'hello'.find('l') }} {{ 'hello'.find('x') }}", "2 -1" },
     { "rfind", str_rfind, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
-      "Where the last occurrence starts, or -1.", "{{ 'hello'.rfind('l') }}", "3" },
+      "Returns the index of the last occurrence, or -1.", "{{ 'hello'.rfind('l') }}", "3" },
     { "index", str_index, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
-      "Where the first occurrence starts; ValueError when there is none.",
+      "Returns the index of the first occurrence; raises ValueError if there is none.",
       "{{ 'hello'.index('l') }}", "2" },
     { "rindex", str_rindex, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
-      "Where the last occurrence starts; ValueError when there is none.",
+      "Returns the index of the last occurrence; raises ValueError if there is none.",
       "{{ 'hello'.rindex('l') }}", "3" },
     { "count", str_count, { { "self" }, { "sub" }, { "start", "0" }, { "end", "none" } }, 0,
-      "How often the text occurs, without overlaps.", "{{ 'banana'.count('an') }}", "2" },
+      "Counts non-overlapping occurrences.", "{{ 'banana'.count('an') }}", "2" },
     { "removeprefix", str_removeprefix, { { "self" }, { "prefix" } }, 0,
-      "The text without the prefix, if it has it.", "{{ 'www.eden'.removeprefix('www.') }}",
+      "Removes the prefix, if present.", "{{ 'www.eden'.removeprefix('www.') }}",
       "eden" },
     { "removesuffix", str_removesuffix, { { "self" }, { "suffix" } }, 0,
-      "The text without the suffix, if it has it.", "{{ 'a.conf'.removesuffix('.conf') }}", "a" },
+      "Removes the suffix, if present.", "{{ 'a.conf'.removesuffix('.conf') }}", "a" },
     { 0 },
 };
 /* clang-format on */

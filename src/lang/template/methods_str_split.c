@@ -1,18 +1,18 @@
-/* Methods of str that cut a text into pieces, and the one that joins them again. */
+/* Methods of str that split a string, and join(). */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 #include "lang/unicode.h"
 
 static bool push_piece(Render *r, List *list, Value owner, Str piece)
 {
-    if (!render_charge(r, 1) || !list_room(r, list)) {
+    if (!render_charge(r, 1) || !list_reserve(r, list)) {
         return false;
     }
     list_push(r->arena, list, method_text_like(owner, piece));
     return true;
 }
 
-/* Byte offset behind a run of white space, or behind a run of anything else. */
+/* The byte offset after a run of whitespace, or after a run of other characters. */
 static size_t skip_run(Str text, size_t at, bool space)
 {
     while (at < text.len) {
@@ -98,7 +98,7 @@ static bool split_at_back(Render *r, Value owner, Str separator, uint64_t max, L
     return push_piece(r, list, owner, rest);
 }
 
-static void turn_around(List *list)
+static void reverse_list(List *list)
 {
     for (uint32_t i = 0; i < list->len / 2; i++) {
         Value other = list->items[list->len - 1 - i];
@@ -129,7 +129,7 @@ static bool split_method(Render *r, const Args *args, bool back, Value *out)
                        : (back ? split_at_back(r, owner, at, times, list)
                                : split_at(r, owner, at, times, list));
     if (back) {
-        turn_around(list);
+        reverse_list(list);
     }
     *out = value_list(list);
     return done;
@@ -260,21 +260,21 @@ static bool str_join(Render *r, const Args *args, Value *out)
 /* clang-format off */
 const Native str_split_methods[] = {
     { "split", str_split, { { "self" }, { "sep", "none" }, { "maxsplit", "-1" } }, 0,
-      "The parts between separators; without one, the words between white space.",
+      "Splits at a separator, or by default at whitespace.",
       "{{ 'a,b,c'.split(',', 1) }}", "['a', 'b,c']" },
     { "join", str_join, { { "self" }, { "iterable" } }, 0,
-      "The texts of an iterable with this text between them.", "{{ '-'.join(['a', 'b']) }}",
+      "Joins the strings of an iterable with this string as separator.", "{{ '-'.join(['a', 'b']) }}",
       "a-b" },
     { "rsplit", str_rsplit, { { "self" }, { "sep", "none" }, { "maxsplit", "-1" } }, 0,
-      "Like split, but counts from the end.", "{{ 'a,b,c'.rsplit(',', 1) }}",
+      "Like split, but from the end.", "{{ 'a,b,c'.rsplit(',', 1) }}",
       "['a,b', 'c']" },
     { "splitlines", str_splitlines, { { "self" }, { "keepends", "false" } }, 0,
-      "The lines of the text.", "{{ 'a\\nb'.splitlines() }}", "['a', 'b']" },
+      "Splits into lines.", "{{ 'a\\nb'.splitlines() }}", "['a', 'b']" },
     { "partition", str_partition, { { "self" }, { "sep" } }, 0,
-      "What stands before the first separator, the separator, and what stands behind it.",
+      "Returns the parts before and after the first separator, with the separator in between.",
       "{{ 'key=a=b'.partition('=') }}", "('key', '=', 'a=b')" },
     { "rpartition", str_rpartition, { { "self" }, { "sep" } }, 0,
-      "What stands before the last separator, the separator, and what stands behind it.",
+      "Returns the parts before and after the last separator, with the separator in between.",
       "{{ 'key=a=b'.rpartition('=') }}", "('key=a', '=', 'b')" },
     { 0 },
 };

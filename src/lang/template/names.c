@@ -4,7 +4,7 @@
 
 typedef struct Search {
     Lexer lexer;
-    Token token; /* the one looked at */
+    Token token; /* current token */
     Arena *arena;
     List *names;
 } Search;
@@ -24,7 +24,7 @@ static void add(Search *search, Str name)
     list_push(search->arena, search->names, value_string(arena_copy(search->arena, name)));
 }
 
-/* The part within brackets, up to behind them. False when it is no literal. */
+/* Appends the part in brackets and skips it. Returns false if it is not a literal. */
 static bool put_key(Search *search, Buf *path)
 {
     Token key = search->token;
@@ -43,12 +43,12 @@ static bool put_key(Search *search, Buf *path)
     return true;
 }
 
-/* A name and what is looked up in it. The token behind it is the one looked at then. */
+/* Parses a name and its subscripts. The current token is then the one after them. */
 static void take_path(Search *search)
 {
     Buf path = buf_make_in(search->arena, BUF_UNLIMITED);
     buf_put(&path, search->token.text);
-    size_t whole = path.len; /* without a last part that is called */
+    size_t whole = path.len; /* length including a last part that is called */
     step(search);
     for (;;) {
         size_t before = path.len;
@@ -85,7 +85,7 @@ void template_names(Arena *arena, Str text, bool expression, List *names)
     step(&search);
     while (search.token.type != TOKEN_END && search.token.type != TOKEN_FAULT) {
         if (search.token.type == TOKEN_PIPE || search.token.type == TOKEN_DOT) {
-            /* A filter, or an attribute of what has no name, is none of the scope. */
+            /* Filters, and attributes of unnamed values, are not names of the scope. */
             step(&search);
             if (search.token.type == TOKEN_NAME) {
                 step(&search);

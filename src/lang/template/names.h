@@ -1,11 +1,11 @@
-/* The names that a text with templates looks up, as it is written: "vars.network.mtu",
- * "sysctl['fs.file-max']", "steps['get it'].StdOut". For telling people where a value comes from:
- * nothing is evaluated, names that the template sets itself are among them, and a text that cannot
- * be read to its end gives what stands before that. */
+/* Finds the names that a template looks up, as they are written: "vars.network.mtu",
+ * "sysctl['fs.file-max']", "steps['get it'].StdOut". They are used to explain where a value comes
+ * from: nothing is evaluated, and names that the template sets itself are included. If the text
+ * cannot be lexed to its end, the names up to that point are returned. */
 #pragma once
 
 #include "lang/value.h"
 
-/* Appends to `names` what is not there yet, as strings in `arena`. With `expression` the text is a
- * bare one. */
+/* Appends names that are not in `names` yet, as strings in `arena`. `expression`: the text is a
+ * bare expression, not a template. */
 void template_names(Arena *arena, Str text, bool expression, List *names);

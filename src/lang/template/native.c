@@ -1,11 +1,14 @@
+/* Looks up, binds and calls filters, tests and functions written in C. All calls pass through
+ * native_call_bound(), which forces lazy arguments, charges for long strings, and applies the
+ * secret rules of the row: a secret argument makes the result secret, and secrets are removed from
+ * the message if the call fails. */
 #include "lang/template/native.h"
 
 #include "base/suggest.h"
-#include "lang/template/native_describe.h"
 #include "lang/template/native_index.h"
 #include "lang/template/ops.h"
 
-/* The same as in tools/native-index. */
+/* Must match tools/native-index. */
 static uint32_t hash_name(Str name)
 {
     uint32_t hash = (uint32_t)name.len;
@@ -29,7 +32,7 @@ static const Native *index_find(const NativeIndex *index, Str name)
 
 static bool index_suggest(const NativeIndex *index, Str name, Str *out)
 {
-    /* `ansible.builtin.to_json`: here names have no collection before them. */
+    /* `ansible.builtin.to_json`: names have no collection prefix here. */
     size_t dot = str_find_last(name, STR("."));
     Str last = dot == STR_NOT_FOUND ? name : str_from_offset(name, dot + 1);
     if (dot != STR_NOT_FOUND && index_find(index, last) != NULL) {
@@ -77,7 +80,8 @@ uint32_t native_param_count(const Native *native)
     return count;
 }
 
-/* Every wrong call shows the signature, as that is what one looks up next. */
+/* The hint of every wrong call is the signature, because that is what the user would look up
+ * next. */
 static bool hint_signature(Render *r, const Native *native, const char *what)
 {
     Buf text = render_buf(r);
@@ -193,28 +197,28 @@ static bool args_hold_secret(Render *r, const Args *args)
     return args->named != NULL && op_holds_secret(r, value_map(args->named));
 }
 
-/* Containers that elements pass through hand their own mark on, so that a secret list stays one
- * when it is sorted. */
+/* Containers whose elements pass through propagate their own mark, so that a secret list stays
+ * secret when it is sorted. */
 static bool call_with_secrets(Render *r, const Native *native, const Args *bound, Value *out)
 {
     bool secret;
     if ((native->flags & NATIVE_PASSES) != 0) {
         secret = bound->count > 0 && value_is_secret(bound->values[0]);
     } else {
-        secret = args_hold_secret(r, bound); /* before the call, which may use an iterator up */
+        secret = args_hold_secret(r, bound); /* before the call, which may consume an iterator */
     }
     if (render_failed(r) || !native->call(r, bound, out)) {
         return false;
     }
     if (secret) {
         *out = value_with_secret(*out);
-        render_found_secret(r, *out);
+        render_report_secret(r, *out);
     }
     return true;
 }
 
-/* A long text is paid for here, so that no function that walks over it once has to. */
-static bool pay_for_text(Render *r, const Args *bound)
+/* Charges for a long string here, so that functions that scan it once need not do so. */
+static bool charge_text(Render *r, const Args *bound)
 {
     enum {
         BYTES_PER_STEP = 4
@@ -239,7 +243,7 @@ bool native_call_bound(Render *r, const Native *native, const Args *bound, Value
     if (UNLIKELY(r->lazies) && !force_arguments(r, bound)) {
         return false;
     }
-    if (!pay_for_text(r, bound)) {
+    if (!charge_text(r, bound)) {
         return false;
     }
     if (LIKELY(!r->secrets)) {
@@ -257,4 +261,65 @@ bool native_call(Render *r, const Native *native, const char *what, const Args *
 {
     Args bound;
     return native_bind(r, native, what, given, &bound) && native_call_bound(r, native, &bound, out);
+}
+
+/* --- Documentation ---------------------------------------------------------------------------- */
+
+void native_put_signature(const Native *native, bool without_first, Buf *out)
+{
+    buf_put_c(out, native->name);
+    uint32_t count = native_param_count(native);
+    uint32_t from = without_first ? 1 : 0;
+    bool open = (native->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS)) != 0;
+    if (count <= from && !open && without_first) {
+        return;
+    }
+    const char *between = "(";
+    for (uint32_t i = from; i < count; i++) {
+        const Param *param = &native->params[i];
+        buf_put_format(out, "%s%s", between, param->name);
+        if (param->fallback != NULL) {
+            buf_put_format(out, "=%s", param->fallback);
+        }
+        between = ", ";
+    }
+    if ((native->flags & NATIVE_VARIADIC) != 0) {
+        buf_put_format(out, "%s...", between);
+        between = ", ";
+    }
+    if ((native->flags & NATIVE_KEYWORDS) != 0) {
+        buf_put_format(out, "%sname=...", between);
+        between = ", ";
+    }
+    buf_put_c(out, between[0] == '(' ? "()" : ")");
+}
+
+/* Prefixes the first line of `text` with `lead` and the others with as many spaces. */
+static void put_lines(const char *lead, const char *text, Buf *out)
+{
+    Str rest = str_from_c(text);
+    Str line;
+    bool first = true;
+    while (str_split_next(&rest, '\n', &line)) {
+        if (rest.len == 0 && line.len == 0 && !first) {
+            return; /* the final line end */
+        }
+        if (first) {
+            buf_put_c(out, lead);
+        } else {
+            buf_put_repeat(out, ' ', strlen(lead));
+        }
+        buf_put(out, line);
+        buf_put_char(out, '\n');
+        first = false;
+    }
+}
+
+void native_describe(const Native *native, bool without_first, Buf *out)
+{
+    native_put_signature(native, without_first, out);
+    buf_put_char(out, '\n');
+    put_lines("    ", native->help, out);
+    put_lines("    ", native->example, out);
+    put_lines("    -> ", native->shows, out);
 }

@@ -1,4 +1,4 @@
-/* The names of all rows, hashed at build time by tools/native-index. Only native.c looks here. */
+/* The names of all rows, hashed by tools/native-index at build time. Only native.c uses this. */
 #pragma once
 
 #include "lang/template/native.h"
@@ -6,8 +6,8 @@
 typedef struct NativeIndex {
     const Native *const *rows;
     uint32_t count;
-    const uint16_t *slots; /* position in `rows` plus one; 0 is free */
-    uint32_t mask;         /* number of slots less one */
+    const uint16_t *slots; /* index in `rows` plus one; 0 is free */
+    uint32_t mask;         /* number of slots minus one */
 } NativeIndex;
 
 extern const NativeIndex filter_index;

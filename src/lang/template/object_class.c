@@ -1,9 +1,9 @@
-/* value.__class__: Python's class of a value, as far as templates ask: its name. */
+/* value.__class__: Python's class of a value; only its name is available to templates. */
 #include "lang/template/ops.h"
 
 typedef struct Class {
     Object base;
-    const char *module; /* NULL: Python's own */
+    const char *module; /* NULL for Python's builtin types */
     Str name;
 } Class;
 

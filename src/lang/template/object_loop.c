@@ -1,4 +1,4 @@
-/* Loops in progress, and what the `loop` variable tells about them. */
+/* Loops in progress, and the attributes of the `loop` variable. */
 #include "lang/template/ops.h"
 #include "lang/template/runtime.h"
 

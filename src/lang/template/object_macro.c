@@ -1,4 +1,5 @@
-/* Macros, super(), self and imported modules: the values that templates define. */
+/* Macros, super(), self and imported modules: the callable values and references that templates
+ * define. */
 #include "lang/template/ops.h"
 #include "lang/template/runtime.h"
 
@@ -9,7 +10,7 @@ Value macro_new(Render *r, const Function *function, Frame *frame)
     return value_object(&macro->object);
 }
 
-/* 'name' as Python's repr would show it; a call block has no name. */
+/* 'name' as Python's repr would print it; a call block has no name. */
 static const char *quoted_name(Render *r, const Function *function)
 {
     if (function->kind == FUNCTION_CALLER) {
@@ -29,8 +30,9 @@ static bool is_late_parameter(const Function *function, uint32_t given, Str name
     return false;
 }
 
-/* Whether the body uses `caller` without having a parameter of that name: those come first. */
-static bool takes_caller(const Function *function)
+/* Whether the body uses `caller` without declaring a parameter of that name, which would take
+ * precedence. */
+static bool uses_caller(const Function *function)
 {
     return function->caller_slot != NO_SLOT && function->caller_slot >= function->param_count;
 }
@@ -47,11 +49,12 @@ static bool raise_keyword(Render *r, const Function *function, Str name)
                         quoted_name(r, function), STR_ARG(name));
 }
 
-/* Keyword arguments that name no open parameter: for `kwargs`, `caller`, or nobody. */
+/* Handles keyword arguments that match no unbound parameter: they belong to `kwargs` or `caller`,
+ * or are an error. */
 static bool bind_keywords(Render *r, const Function *function, Frame *frame, const Args *args)
 {
     Map *rest = function->kwargs_slot == NO_SLOT ? NULL : map_new(r->arena, 0);
-    bool implicit_caller = takes_caller(function);
+    bool implicit_caller = uses_caller(function);
     for (uint32_t i = 0; args->named != NULL && i < args->named->len; i++) {
         const MapEntry *entry = &args->named->entries[i];
         Str name = value_str(entry->key);
@@ -115,7 +118,7 @@ static COLD bool capture_macro(Render *r, Frame *frame, Value *out)
     return capture_end(r, out);
 }
 
-/* Runs the body in a frame whose parameters are set, and gives back the frame. */
+/* Runs the body in a frame whose parameters are set, and releases the frame. */
 static inline bool macro_run(Render *r, Frame *frame, FrameMark mark, bool emit, Value *out)
 {
     bool ok = LIKELY(emit) ? interpret(r, frame, NULL) : capture_macro(r, frame, out);
@@ -134,7 +137,7 @@ bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out
     return macro_run(r, frame, mark, emit, out);
 }
 
-/* Finds the slots of a call's keywords: of parameters that no positional argument fills, and of
+/* Determines the slots of a call's keywords: parameters without a positional argument, and
  * `caller`. */
 static COLD bool bind_site(Render *r, const Function *function, CallSite *site)
 {
@@ -146,7 +149,7 @@ static COLD bool bind_site(Render *r, const Function *function, CallSite *site)
         }
         if (place < function->param_count) {
             site->places[i] = (uint16_t)place;
-        } else if (takes_caller(function) && str_eq(name, STR("caller"))) {
+        } else if (uses_caller(function) && str_eq(name, STR("caller"))) {
             site->places[i] = function->caller_slot;
         } else {
             return raise_keyword(r, function, name);
@@ -174,7 +177,7 @@ bool macro_call_site(Render *r, Macro *macro, CallSite *site, const Value *value
     for (uint32_t i = 0; i < site->keyword_count; i++) {
         slots[site->places[i]] = values[positional + i];
     }
-    if (takes_caller(function) && value_is_missing(slots[function->caller_slot])) {
+    if (uses_caller(function) && value_is_missing(slots[function->caller_slot])) {
         slots[function->caller_slot] = undefined_hint(r, "No caller defined");
     }
     return macro_run(r, frame, mark, emit, out);

@@ -1,4 +1,4 @@
-/* Callables written in C: a method together with its owner, and global functions. */
+/* Callables written in C: methods bound to their owner, and global functions. */
 #include "lang/template/methods.h"
 #include "lang/template/ops.h"
 
@@ -70,7 +70,7 @@ static const ObjectType function_type = {
     .print = function_print,
 };
 
-/* Globals that are classes in Python, and show it when printed. */
+/* Globals that are classes in Python, which is visible when they are printed. */
 static const struct ClassName {
     const char *name;
     const char *shown;
@@ -98,7 +98,7 @@ static bool class_print(Render *r, Object *object, Buf *out)
     return true;
 }
 
-/* dict.fromkeys() is called on the class as a rule. */
+/* dict.fromkeys() is usually called on the class. */
 static bool class_get_attr(Render *r, Object *object, Str name, Value *out, bool *found)
 {
     *found = strcmp(((const Function *)object)->native->name, "dict") == 0 &&

@@ -27,13 +27,13 @@ Value range_new(Render *r, int64_t start, int64_t stop, int64_t step)
     return value_object(&range->base);
 }
 
-/* In wrapping arithmetic: the result lies between start and stop. */
+/* In wrapping arithmetic: the result is between start and stop. */
 static int64_t range_at(const Range *range, uint64_t index)
 {
     return (int64_t)((uint64_t)range->start + index * (uint64_t)range->step);
 }
 
-/* Position of `needle`, which may be any value that equals an integer. */
+/* The index of `needle`, which may be any value that equals an integer. */
 static bool range_position(const Range *range, Value needle, uint64_t *out)
 {
     int64_t wanted;
@@ -91,14 +91,14 @@ static const Native range_methods[] = {
       range_count,
       { { "self" }, { "value" } },
       NATIVE_PLAIN,
-      "How often the range holds the value.",
+      "Counts the occurrences of the value in the range.",
       "{{ range(5).count(3) }}",
       "1" },
     { "index",
       range_index,
       { { "self" }, { "value" } },
       NATIVE_PLAIN,
-      "Where in the range the value stands.",
+      "Returns the index of the value in the range.",
       "{{ range(2, 9).index(4) }}",
       "2" },
     { 0 },
@@ -187,7 +187,8 @@ static bool range_slice(Render *r, Object *object, Value start, Value stop, Valu
     if (!range_size(r, object, &length) || !slice_resolve(r, start, stop, step, length, &slice)) {
         return false;
     }
-    /* The bound behind the last item may lie outside of 64 bits; then the nearest one will do. */
+    /* The bound after the last item may not fit in 64 bits; the nearest one that does is
+     * equivalent. */
     __int128 from = (__int128)range->start + (__int128)slice.start * range->step;
     __int128 to = (__int128)range->start + (__int128)slice.stop * range->step;
     __int128 by = (__int128)slice.step * range->step;

@@ -1,8 +1,8 @@
-/* Objects that templates make and that change while they run: cycler(), joiner(), namespace(). */
+/* Objects that templates create and that change at run time: cycler(), joiner(), namespace(). */
 #include "lang/template/methods.h"
 #include "lang/template/ops.h"
 
-/* --- cycler(...): its items in turn, round and round ------------------------------------------ */
+/* --- cycler(...): cycles through its items ---------------------------------------------------- */
 
 typedef struct Cycler {
     Object base;
@@ -30,14 +30,14 @@ static const Native cycler_methods[] = {
       cycler_next,
       { { "self" } },
       NATIVE_PASSES,
-      "The current item; goes on to the next one.",
+      "Returns the current item and advances to the next one.",
       "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}",
       "aba" },
     { "reset",
       cycler_reset,
       { { "self" } },
       NATIVE_PLAIN,
-      "Back to the first item.",
+      "Starts again with the first item.",
       "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.reset() }}{{ c.next() }}",
       "aNonea" },
     { 0 },
@@ -82,7 +82,7 @@ Value cycler_new(Render *r, List *items)
     return value_object(&cycler->base);
 }
 
-/* --- joiner(separator): nothing on the first call, the separator on every later one ----------- */
+/* --- joiner(separator): empty on the first call, the separator on later ones ------------------ */
 
 typedef struct Joiner {
     Object base;
@@ -135,7 +135,7 @@ Value joiner_new(Render *r, Value separator)
     return value_object(&joiner->base);
 }
 
-/* --- namespace(): the one object whose attributes a template may set -------------------------- */
+/* --- namespace(): the only object whose attributes a template may set ------------------------- */
 
 typedef struct Namespace {
     Object base;

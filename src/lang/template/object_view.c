@@ -1,4 +1,4 @@
-/* dict.keys(), .values() and .items(): what they show follows the map. */
+/* dict.keys(), .values() and .items(): live views of the map. */
 #include "lang/template/ops.h"
 
 typedef struct View {
@@ -20,7 +20,7 @@ static ViewKind view_kind(const Object *object)
     return (ViewKind)(object->type - view_types);
 }
 
-/* A pair in one allocation: loops over items() make one for every entry. */
+/* Allocates a pair at once: loops over items() create one for every entry. */
 static Value pair_new(Render *r, Value first, Value second)
 {
     typedef struct Pair {
@@ -97,7 +97,7 @@ static bool items_contains(Render *r, Object *object, Value needle, bool *out)
     return entry == NULL || op_equal(r, entry->value, needle.list->items[1], out);
 }
 
-/* Keys and items compare as sets do. */
+/* Keys and items compare like sets. */
 static bool view_equal(Render *r, Object *object, Value other, bool *out)
 {
     *out = false;

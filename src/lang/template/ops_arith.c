@@ -1,4 +1,4 @@
-/* + - * / // % ** on values, as Python has them, with integers of 64 bits. */
+/* + - * / // % ** on values, as in Python but with 64-bit integers. */
 #include <math.h>
 
 #include "lang/template/ops.h"
@@ -58,7 +58,7 @@ static double divide_exactly(int64_t a, int64_t b)
     if (top == 0 || (top <= exact && bottom <= exact)) {
         return (double)a / (double)b;
     }
-    /* A quotient of more than 64 bits, whose tail decides about rounding. */
+    /* A quotient of more than 64 bits, whose remainder decides the rounding. */
     unsigned shift = 128 - bit_length(top);
     unsigned __int128 scaled = (unsigned __int128)top << shift;
     unsigned __int128 quotient = scaled / bottom;
@@ -82,7 +82,7 @@ static bool int_power(Render *r, int64_t base, int64_t exponent, Value *out)
         *out = value_int(result);
         return true;
     }
-    /* The base is at least 2 in size, so 64 rounds are the most that can fit. */
+    /* The base is at least 2 in magnitude, so at most 64 iterations fit. */
     for (; exponent > 0; exponent--) {
         if (__builtin_mul_overflow(result, base, &result)) {
             return raise_overflow(r);
@@ -99,7 +99,7 @@ static bool float_power(Render *r, double base, double exponent, Value *out)
     }
     if (base < 0 && isfinite(base) && isfinite(exponent) && exponent != floor(exponent)) {
         return render_raise(r, FAULT_VALUE,
-                            "a fractional power of a negative number is no real number");
+                            "a fractional power of a negative number is not a real number");
     }
     double result = pow(base, exponent);
     if (isinf(result) && isfinite(base) && isfinite(exponent)) {
@@ -219,7 +219,7 @@ static bool float_binary(Render *r, Operator op, double a, double b, Value *out)
     return true;
 }
 
-/* Plain text that meets markup is escaped first, and the result is markup. */
+/* Plain strings added to markup are escaped first, and the result is markup. */
 static bool add_strings(Render *r, Value a, Value b, Value *out)
 {
     bool markup = value_is_markup(a) || value_is_markup(b);
@@ -244,7 +244,7 @@ static bool add_strings(Render *r, Value a, Value b, Value *out)
 static bool add_lists(Render *r, Value a, Value b, Value *out)
 {
     size_t len = (size_t)a.list->len + b.list->len;
-    if (!render_room(r, len * sizeof(Value)) || !render_charge(r, len / 16)) {
+    if (!render_reserve(r, len * sizeof(Value)) || !render_charge(r, len / 16)) {
         return false;
     }
     List *list = list_new(r->arena, (uint32_t)len);
@@ -309,7 +309,7 @@ static bool repeat_list(Render *r, Value v, uint64_t times, Value *out)
         __builtin_mul_overflow(len, sizeof(Value), &bytes) || len > INT32_MAX) {
         return render_out_of_memory(r);
     }
-    if (!render_room(r, bytes) || !render_charge(r, len / 16)) {
+    if (!render_reserve(r, bytes) || !render_charge(r, len / 16)) {
         return false;
     }
     List *list = list_new(r->arena, (uint32_t)len);
@@ -330,7 +330,8 @@ static bool multiply_others(Render *r, Value a, Value b, Value *out)
     }
     if (!op_is_int(times)) {
         if (value_is_markup(a) && !is_repeatable(b)) {
-            return raise_operands(r, OP_MUL, a, b); /* markup asks first, in other words */
+            /* markup handles it first, with a different message */
+            return raise_operands(r, OP_MUL, a, b);
         }
         return render_raise(r, FAULT_TYPE, "can't multiply sequence by non-int of type '%s'",
                             op_type_name(times));

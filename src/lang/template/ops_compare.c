@@ -1,4 +1,4 @@
-/* Truth, equality, order and membership, as Python has them. */
+/* Truth, equality, order and membership, as in Python. */
 #include <math.h>
 
 #include "lang/template/ops.h"
@@ -80,7 +80,7 @@ static bool map_equal(Render *r, const Map *a, const Map *b, bool *out)
     return done;
 }
 
-/* One of the two is undefined: strict ones fail, others equal only one another. */
+/* One of the two is undefined: strict ones fail, others equal only undefined values. */
 static bool undefined_equal(Render *r, Value a, Value b, bool *out)
 {
     if (a.kind == VALUE_UNDEFINED && undefined_mode(r, a) == UNDEFINED_STRICT) {
@@ -151,7 +151,7 @@ static bool order_holds(Operator op, int sign)
     }
 }
 
-/* Exact where a conversion to double would not be. `number` is not NaN. */
+/* Exact even where a conversion to double is not. `number` is not NaN. */
 static int int_float_sign(int64_t integer, double number)
 {
     if (number >= 9223372036854775808.0) {
@@ -184,7 +184,7 @@ static bool number_order(Operator op, Value a, Value b)
     return order_holds(op, (op_int(a) > op_int(b)) - (op_int(a) < op_int(b)));
 }
 
-/* The first items that differ decide; without any, the lengths do. */
+/* The first pair of items that differ decides; if there is none, the lengths do. */
 static bool list_order(Render *r, Operator op, const List *a, const List *b, bool *out)
 {
     Nest nest;
@@ -220,7 +220,7 @@ bool op_order(Render *r, Operator op, Value a, Value b, bool *out)
         return true;
     }
     if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
-        /* Bytes of UTF-8 are in the order of code points. */
+        /* The byte order of UTF-8 is the order of code points. */
         *out = order_holds(op, str_compare(value_str(a), value_str(b)));
         return op_charge_bytes(r, a.len < b.len ? a.len : b.len);
     }
@@ -263,7 +263,7 @@ bool op_charge_long_key(Render *r, Value key)
     if (key.kind == VALUE_STRING) {
         return render_charge(r, key.len / 16);
     }
-    if (key.kind == VALUE_TUPLE && value_is_key(key)) { /* which bounds how many items it has */
+    if (key.kind == VALUE_TUPLE && value_is_key(key)) { /* which bounds the number of its items */
         for (uint32_t i = 0; i < key.list->len; i++) {
             if (!render_charge(r, 1) || !op_charge_key(r, key.list->items[i])) {
                 return false;
@@ -273,7 +273,8 @@ bool op_charge_long_key(Render *r, Value key)
     return true;
 }
 
-/* Functions, ranges and such can be looked for in a map in vain, but are never stored as keys. */
+/* Functions, ranges and similar values can be looked up in a map without success, but never stored
+ * as keys. */
 static bool check_key(Render *r, Value key, bool stored, unsigned depth)
 {
     if (key.kind <= VALUE_STRING) {

@@ -1,9 +1,8 @@
-/* owner.name, owner[key], slices and length.
+/* Implements owner.name, owner[key], slices and length.
  *
- * Jinja2 tries both ways of looking: an attribute is a method or property first and an element of
- * that name second; an element is what the container holds first and, for a string key, an
- * attribute second. What is not found is undefined, never an error, except for slices, which go
- * to Python as they are. */
+ * Jinja2 tries two kinds of lookup: for owner.name a method or property first and then an element
+ * of that name; for owner[key] an element first and then, for a string key, an attribute. A failed
+ * lookup yields undefined, never an error, except for slices, which are passed on to Python. */
 #include "base/utf8.h"
 #include "lang/template/methods.h"
 #include "lang/template/ops.h"
@@ -28,7 +27,7 @@ bool op_force(Render *r, Value v, Value *out)
     return true;
 }
 
-/* A method of what a lazy object stands for. */
+/* Looks up a method of the value that a lazy object represents. */
 static bool lazy_method(Render *r, Value owner, Str name, Value *out, bool *found)
 {
     Value forced;
@@ -47,7 +46,7 @@ const Native *op_find_method(Value owner, Str name)
     return method_find((ValueKind)owner.kind, name);
 }
 
-/* Whether a dict may have the attribute itself; quickly says no for nearly every name. */
+/* Whether a dict may have the attribute itself; false for nearly every name, at little cost. */
 static bool may_have_attribute(Str name)
 {
     switch (name.len) {
@@ -136,7 +135,7 @@ bool op_find_attribute(Render *r, Value owner, Str name, Value *out, bool *found
     return true;
 }
 
-/* Makes a Python index into one from the start; false when it points outside. */
+/* Converts a Python index to one from the start; returns false if it is out of range. */
 static bool index_in(int64_t index, uint64_t length, uint64_t *out)
 {
     if (index < 0) {
@@ -177,7 +176,7 @@ bool op_find_item(Render *r, Value owner, Value key, Value *out, bool *found)
     *found = false;
     switch ((ValueKind)owner.kind) {
     case VALUE_MAP: {
-        /* Keys that cannot be in a map are not found in it, as Jinja2 takes the TypeError. */
+        /* Keys that cannot be in a map are not found in it, because Jinja2 catches the TypeError. */
         if (key.kind > VALUE_STRING && !value_is_key(key)) {
             return key.kind == VALUE_UNDEFINED && undefined_mode(r, key) == UNDEFINED_STRICT
                        ? undefined_raise(r, key)
@@ -246,7 +245,7 @@ static bool get_attr_slow(Render *r, Value owner, Str name, Value *out)
 
 bool op_get_attr(Render *r, Value owner, Str name, Value *out)
 {
-    /* Nearly all attributes of a template are keys of a map that has no method of that name. */
+    /* Nearly all attributes in a template are keys of a map that has no method of that name. */
     if (LIKELY(owner.kind == VALUE_MAP && !may_have_attribute(name))) {
         const MapEntry *entry = map_find_str(owner.map, name);
         if (LIKELY(entry != NULL)) {
@@ -333,7 +332,7 @@ static bool slice_bound(Render *r, Value bound, int64_t *out, bool *given)
     return true;
 }
 
-/* Brings a bound into [low, high] after counting a negative one from the end. */
+/* Clamps a bound to [low, high], after counting a negative one from the end. */
 static int64_t clamp_bound(int64_t bound, int64_t length, int64_t low, int64_t high)
 {
     if (bound < 0) {
@@ -356,7 +355,7 @@ bool slice_resolve(Render *r, Value start, Value stop, Value step, int64_t lengt
         return false;
     }
     if (s.step == INT64_MIN) {
-        s.step = -INT64_MAX; /* so that it can be negated; takes the same items */
+        s.step = -INT64_MAX; /* so that it can be negated; selects the same items */
     }
     bool back = s.step < 0;
     int64_t low = back ? -1 : 0, high = back ? length - 1 : length;
@@ -374,7 +373,7 @@ bool slice_resolve(Render *r, Value start, Value stop, Value step, int64_t lengt
 static bool slice_list(Render *r, Value owner, const Slice *slice, Value *out)
 {
     if (!render_charge(r, (uint64_t)slice->count / 16) ||
-        !render_room(r, (size_t)slice->count * sizeof(Value))) {
+        !render_reserve(r, (size_t)slice->count * sizeof(Value))) {
         return false;
     }
     List *list = list_new(r->arena, (uint32_t)slice->count);
@@ -389,7 +388,7 @@ static bool slice_list(Render *r, Value owner, const Slice *slice, Value *out)
     return true;
 }
 
-/* Steps other than 1, and going back, over code points of any width. */
+/* Steps other than 1, including negative ones, over code points of any width. */
 static bool slice_string_steps(Render *r, Str text, const Slice *slice, Value *out)
 {
     Buf buf = render_buf(r);
@@ -467,6 +466,6 @@ bool op_slice(Render *r, Value owner, Value start, Value stop, Value step, Value
         return render_raise(r, FAULT_TYPE, "'%s' object is not subscriptable", op_type_name(owner));
     }
     inherit_secret(owner, out);
-    render_found_secret(r, *out);
+    render_report_secret(r, *out);
     return true;
 }

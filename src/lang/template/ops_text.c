@@ -1,4 +1,4 @@
-/* Values as text: Python's str() and repr(), and HTML escaping. */
+/* Converts values to text: Python's str() and repr(), and HTML escaping. */
 #include <stdio.h>
 
 #include "base/chunk.h"
@@ -12,7 +12,7 @@ const char *op_type_name(Value v)
     return v.kind == VALUE_OBJECT ? v.object->type->name : value_python_name(v);
 }
 
-/* Backslash, number of hexadecimal digits and all, for what repr() does not show as it is. */
+/* The full escape sequence of a character that repr() does not print verbatim. */
 static void escape_put(uint32_t code, Buf *out)
 {
     if (code < 0x100) {
@@ -47,7 +47,7 @@ void repr_text(Str text, Buf *out)
         uint32_t code;
         size_t bytes = utf8_decode(text.data + at, text.len - at, &code);
         if (bytes == 0) {
-            /* No text: shown as Python shows bytes that it could not decode. */
+            /* Not UTF-8: printed as Python prints bytes that it could not decode. */
             escape_put(0xdc00u + (unsigned char)c, out);
             at++;
             continue;
@@ -179,7 +179,7 @@ static void float_put(double number, Buf *out)
 
 typedef bool (*PutFunction)(Render *r, Value v, Buf *out);
 
-/* A secret inside a secret needs no range of its own, hence none are recorded meanwhile. */
+/* A secret inside a secret needs no separate range, so recording is suspended. */
 static bool secret_put(Render *r, Value v, Buf *out, PutFunction put)
 {
     Rendered *ranges = r->ranges;
@@ -233,14 +233,14 @@ bool op_print(Render *r, Value v, Buf *out)
     return true;
 }
 
-/* What is written instead of a byte that HTML gives a meaning, and how much of it counts. */
+/* The replacement for a byte that is special in HTML, and its length. */
 typedef struct Entity {
     char text[6];
     char byte;
     uint8_t len;
 } Entity;
 
-/* By the lower bits, in which the five differ. */
+/* Indexed by the lower bits, in which the five characters differ. */
 static inline const Entity *entity_of(char c)
 {
     enum {
@@ -254,7 +254,7 @@ static inline const Entity *entity_of(char c)
     return &entities[c & BITS];
 }
 
-/* One bit for each byte that needs escaping. `&` and `'` differ in one bit, as do `<` and `>`:
+/* One bit for each byte that needs escaping. `&` and `'` differ in one bit, as do `<` and `>`, so
  * three comparisons find five characters. */
 static uint32_t escape_bits(Chunk chunk)
 {
@@ -262,7 +262,7 @@ static uint32_t escape_bits(Chunk chunk)
                       ((chunk | chunk_all(2)) == chunk_all('>')));
 }
 
-/* Offset of the first chunk with a byte that needs escaping, or the length. */
+/* The offset of the first chunk with a byte that needs escaping, or the length. */
 static size_t find_escape(Str text)
 {
     size_t at = 0;
@@ -277,10 +277,9 @@ static size_t find_escape(Str text)
     return text.len;
 }
 
-/* Writes `text` to `to`, which has room for ESCAPE_ROOM(text.len) bytes: what is written beyond the
- * longest entity for each byte, a chunk or entity of which less counts, goes into the slack.
- * Returns the end. */
-#define ESCAPE_ROOM(len) (5 * (len) + BUF_SLACK)
+/* Writes `text` to `to`, which must have ESCAPE_SPACE(text.len) bytes: chunks and entities are
+ * stored at full width, and the excess at the end goes into the slack. Returns the end. */
+#define ESCAPE_SPACE(len) (5 * (len) + BUF_SLACK)
 static char *escape_to(char *to, Str text)
 {
     for (size_t at = 0; at < text.len; at += CHUNK_BYTES) {
@@ -289,7 +288,8 @@ static char *escape_to(char *to, Str text)
         Chunk chunk = count == CHUNK_BYTES ? chunk_load(from) : chunk_load_part(from, count);
         chunk_store(to, chunk);
         size_t done = 0;
-        unsigned __int128 rest; /* of the chunk: shifted, as its end cannot be read past */
+        /* unread part of the chunk: shifted, because its end cannot be read past */
+        unsigned __int128 rest;
         memcpy(&rest, &chunk, sizeof rest);
         for (uint32_t bits = escape_bits(chunk); bits != 0; bits &= bits - 1) {
             size_t hit = (size_t)__builtin_ctz(bits);
@@ -306,7 +306,7 @@ static char *escape_to(char *to, Str text)
     return to;
 }
 
-/* One byte after the other, each looking for its room: near the end of what a buffer may hold. */
+/* Escapes byte by byte, reserving space for each; used close to the limit of a buffer. */
 static void escape_bytes(Str text, Buf *out)
 {
     for (size_t at = 0; at < text.len; at++) {
@@ -319,7 +319,7 @@ static void escape_bytes(Str text, Buf *out)
 void escape_html(Str text, Buf *out)
 {
     enum {
-        PIECE = 256 /* so that little more room is taken than needed */
+        PIECE = 256 /* so that little more space is reserved than needed */
     };
     while (text.len > 0) {
         Str piece = str_slice(text, 0, PIECE);
@@ -373,7 +373,7 @@ bool op_print_escaped(Render *r, Value v, Buf *out)
         break;
     default: break;
     }
-    /* Ranges of a text that is escaped afterwards would be wrong, so one spans it all. */
+    /* Ranges in a string that is escaped afterwards would be wrong, so one range covers all of it. */
     if (r->ranges != NULL && op_holds_secret(r, v)) {
         return secret_put(r, v, out, print_escaped_slow);
     }
@@ -386,7 +386,7 @@ char *op_alloc_text(Render *r, size_t len)
         render_out_of_memory(r);
         return NULL;
     }
-    if (!render_room(r, len) || !op_charge_bytes(r, len)) {
+    if (!render_reserve(r, len) || !op_charge_bytes(r, len)) {
         return NULL;
     }
     return arena_alloc(r->arena, len == 0 ? 1 : len);
@@ -448,7 +448,7 @@ bool op_escape(Render *r, Value v, Value *out)
         *out = (Value){ .head = head | VALUE_HEAD(0, 0, v.len), .text = v.text, .place = 0 };
         return true;
     }
-    size_t room = ESCAPE_ROOM((size_t)v.len);
+    size_t room = ESCAPE_SPACE((size_t)v.len);
     char *copy = arena_alloc(r->arena, room);
     size_t len = (size_t)(escape_to(copy, value_str(v)) - copy);
     arena_shrink(r->arena, copy, room, len);
@@ -456,7 +456,7 @@ bool op_escape(Render *r, Value v, Value *out)
     return true;
 }
 
-/* Text without any markup in it stays plain even under autoescape: it is escaped when printed. */
+/* Text without any markup stays plain even under autoescape: it is escaped when printed. */
 static bool concat_needs_escape(const Render *r, const Value *parts, uint32_t count)
 {
     if (!r->autoescape) {

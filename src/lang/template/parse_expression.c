@@ -1,8 +1,9 @@
-/* Expressions. Levels, from loose to tight: condition, or, and, not, comparisons, + -, ~,
- * * / // %, **, sign, then what follows a value: subscripts, calls, filters and tests.
+/* Parses expressions by precedence, from loose to tight: condition, or, and, not, comparisons, + -,
+ * ~,
+ * * / // %, **, sign, then the postfix operators: subscripts, calls, filters and tests.
  *
- * As in Jinja2, ** groups to the left, a sign binds tighter than it (-1 ** 2 is 1), and filters
- * bind tighter than all operators but take a sign along (-1|abs is 1). */
+ * As in Jinja2, ** is left-associative, a sign binds tighter than it (-1 ** 2 is 1), and filters
+ * bind tighter than all operators except a sign (-1|abs is 1). */
 #include "lang/template/parser.h"
 
 typedef enum Level {
@@ -40,7 +41,7 @@ static Node *parse_sign(Parser *p)
 {
     Token sign = parser_next(p);
     bool negative = sign.type == TOKEN_SUB;
-    /* The magnitude of the smallest integer is no integer itself. */
+    /* The magnitude of the smallest integer is not an integer itself. */
     if (negative && parser_at(p, TOKEN_INTEGER) && !p->current.wide &&
         p->current.integer == (uint64_t)INT64_MAX + 1) {
         parser_next(p);
@@ -62,7 +63,7 @@ static Node *parse_unary(Parser *p, bool with_filters)
     return with_filters ? parse_filter_expression(p, node) : node;
 }
 
-/* The operator at the current token; LEVEL_NONE when there is none. */
+/* Returns the operator at the current token, or LEVEL_NONE. */
 static OperatorRow operator_here(Parser *p)
 {
     const OperatorRow none = { LEVEL_NONE, 0 };
@@ -74,13 +75,13 @@ static OperatorRow operator_here(Parser *p)
     case WORD_AND: return (OperatorRow){ LEVEL_AND, OP_AND };
     case WORD_IN: return (OperatorRow){ LEVEL_COMPARE, OP_IN };
     case WORD_NOT:
-        return token_is_word(parser_look(p), WORD_IN) ? (OperatorRow){ LEVEL_COMPARE, OP_NOT_IN }
+        return token_is_word(parser_peek(p), WORD_IN) ? (OperatorRow){ LEVEL_COMPARE, OP_NOT_IN }
                                                       : none;
     default: return none;
     }
 }
 
-/* left < a <= b ...: one node for all of it, reported where it ends. */
+/* left < a <= b ...: a single node, reported at its end. */
 static Node *parse_comparison(Parser *p, Node *left)
 {
     Span at = p->current.span;
@@ -163,8 +164,8 @@ static Node *parse_not(Parser *p)
     return parser_make_unary(p, OP_NOT, token.span, node);
 }
 
-/* Everything that binds at least as tight as `min`. Jinja2 reports the first operation of a
- * level where its left side begins, and each further one at its operator. */
+/* Parses everything that binds at least as tightly as `min`. Jinja2 reports the first operation of
+ * a level at the start of its left operand, and each further one at its operator. */
 static Node *parse_level(Parser *p, Level min)
 {
     Span start = p->current.span;

@@ -1,4 +1,4 @@
-/* What follows a value: subscripts, calls, filters and tests. */
+/* Parses what follows a value: subscripts, calls, filters and tests. */
 #include "lang/template/parser.h"
 
 /* The span of a node that Jinja2 reports at `required`. */
@@ -10,10 +10,11 @@ static Span span_near(const Parser *p, Span required, Span preferred)
 typedef struct ArgumentsTail {
     Node **positional;
     Keyword **keyword;
-    Map *names; /* of the keywords, when there are many */
+    Map *names; /* index of the keywords; only if there are many */
 } ArgumentsTail;
 
-/* Whether the name was given already. Long lists get an index, so that each name costs the same. */
+/* Whether the keyword was passed before. Long lists get an index, so that each lookup takes
+ * constant time. */
 static bool is_repeated(Parser *p, const Arguments *args, Str name, ArgumentsTail *tail)
 {
     enum {
@@ -39,13 +40,13 @@ static bool is_repeated(Parser *p, const Arguments *args, Str name, ArgumentsTai
     return false;
 }
 
-/* As for Python's compiler, a name is given once. */
+/* Like Python's compiler, rejects repeated keywords. */
 static void check_repeated(Parser *p, const Arguments *args, const Token *name, ArgumentsTail *tail)
 {
     if (is_repeated(p, args, name->text, tail)) {
         Str message =
             arena_format(p->arena, "keyword argument repeated: %" STR_FMT, STR_ARG(name->text));
-        parser_complain(p, name->span, message);
+        parser_defer_error(p, name->span, message);
     }
 }
 
@@ -76,7 +77,7 @@ static bool parse_argument(Parser *p, Node *owner, ArgumentsTail *tail, bool *va
     } else if (parser_at(p, TOKEN_POW)) {
         *valid = args->dynamic_keywords == NULL;
         slot = &args->dynamic_keywords;
-    } else if (parser_at(p, TOKEN_NAME) && parser_look(p)->type == TOKEN_ASSIGN) {
+    } else if (parser_at(p, TOKEN_NAME) && parser_peek(p)->type == TOKEN_ASSIGN) {
         *valid = args->dynamic_keywords == NULL;
         return *valid && parse_keyword(p, owner, tail);
     } else {
@@ -147,14 +148,14 @@ static bool at_bound_end(const Parser *p)
     return parser_at(p, TOKEN_RBRACKET) || parser_at(p, TOKEN_COMMA);
 }
 
-/* One part of a slice, unless nothing is written in its place. */
+/* Parses one part of a slice, which may be absent. */
 static bool parse_bound(Parser *p, Node *slice, Node **out)
 {
     *out = parse_expression(p);
     return *out != NULL && parser_adopt(p, slice, *out);
 }
 
-/* An index or a slice. */
+/* Parses an index or a slice. */
 static Node *parse_subscript_item(Parser *p)
 {
     Span at = p->current.span;
@@ -249,7 +250,7 @@ Node *parse_postfix(Parser *p, Node *node)
     return node;
 }
 
-/* The name of a filter or test, which may have dots in it. */
+/* Parses the name of a filter or test, which may contain dots. */
 static bool parse_dotted_name(Parser *p, Token *first, Str *out)
 {
     if (!parser_expect(p, TOKEN_NAME, first)) {
@@ -293,7 +294,7 @@ Node *parse_filters(Parser *p, Node *node, bool inline_first, bool *ok)
     return node;
 }
 
-/* Whether a test's argument without parentheses may begin here. */
+/* Whether an argument of a test without parentheses may begin here. */
 static bool at_test_argument(const Parser *p)
 {
     switch (p->current.type) {

@@ -1,4 +1,4 @@
-/* What an expression is made of: names, literals and everything in brackets; and tuples. */
+/* Parses the operands of expressions: names, literals, everything in brackets, and tuples. */
 #include "lang/template/parser.h"
 
 Node *parser_make_const(Parser *p, Span at, Value value)
@@ -13,7 +13,7 @@ Node *parser_make_const(Parser *p, Span at, Value value)
 Node *parser_make_integer(Parser *p, const Token *token)
 {
     if (token->wide || token->integer > INT64_MAX) {
-        parser_complain(p, token->span, STR("the integer does not fit in 64 bits"));
+        parser_defer_error(p, token->span, STR("the integer does not fit in 64 bits"));
         return parser_make_const(p, token->span, value_int(0));
     }
     return parser_make_const(p, token->span, value_int((int64_t)token->integer));
@@ -38,7 +38,7 @@ static Node *parse_name(Parser *p)
     return node;
 }
 
-/* Strings that follow one another are one. */
+/* Adjacent string literals are concatenated. */
 static Node *parse_string(Parser *p)
 {
     Token first = parser_next(p);
@@ -141,7 +141,7 @@ Node *parse_primary(Parser *p)
     default:
         if (p->lexer.fault->class == FAULT_NONE) {
             parser_fail_here(p, "unexpected '%" STR_FMT "'", STR_ARG(token_describe(&p->current)));
-            parser_hint_habit(p);
+            parser_hint_foreign_syntax(p);
         }
         return NULL;
     }
@@ -157,7 +157,7 @@ static bool at_tuple_end(const Parser *p)
 
 static Node *parse_tuple_item(Parser *p, TupleRule rule)
 {
-    if (rule.namespaces && parser_at(p, TOKEN_NAME) && parser_look(p)->type == TOKEN_DOT) {
+    if (rule.namespaces && parser_at(p, TOKEN_NAME) && parser_peek(p)->type == TOKEN_DOT) {
         return parse_namespace(p);
     }
     if (rule.simple) {

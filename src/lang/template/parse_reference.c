@@ -1,4 +1,4 @@
-/* Statements about blocks and other templates. */
+/* Parses statements that refer to blocks and other templates. */
 #include "lang/template/parser.h"
 
 #include "base/utf8.h"
@@ -68,12 +68,12 @@ Node *parse_extends(Parser *p)
     return node->left == NULL ? NULL : node;
 }
 
-/* "with context" or "without context"; false when neither stands here. */
+/* Accepts "with context" or "without context"; returns false if neither follows. */
 static bool accept_context(Parser *p, Node *node)
 {
     bool with = parser_at_word(p, WORD_WITH);
     if ((!with && !parser_at_word(p, WORD_WITHOUT)) ||
-        !token_is_word(parser_look(p), WORD_CONTEXT)) {
+        !token_is_word(parser_peek(p), WORD_CONTEXT)) {
         return false;
     }
     parser_next(p);
@@ -92,7 +92,7 @@ Node *parse_include(Parser *p)
     if (node->left == NULL) {
         return NULL;
     }
-    if (parser_at_word(p, WORD_IGNORE) && token_is_word(parser_look(p), WORD_MISSING)) {
+    if (parser_at_word(p, WORD_IGNORE) && token_is_word(parser_peek(p), WORD_MISSING)) {
         node->ignore_missing = true;
         parser_next(p);
         parser_next(p);

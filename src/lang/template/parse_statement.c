@@ -1,11 +1,11 @@
-/* Statements, and the bodies between them. One row of `statements` per tag. */
+/* Parses statements and the bodies between them. The table `statements` has one row per tag. */
 #include "lang/template/parser.h"
 
 #include "base/bug.h"
 #include "base/source.h"
 #include "base/suggest.h"
 
-/* Parses from the tag's name up to its closing delimiter. */
+/* Parses from the name of the tag to its closing delimiter. */
 typedef Node *(*StatementParser)(Parser *p);
 
 static bool parse_body(Parser *p, const Word *ends, Node **out);
@@ -24,7 +24,7 @@ bool parse_closed_body(Parser *p, const Word *ends, bool in_loop, Node **out)
 
 /* --- Targets ------------------------------------------------------------------------------ */
 
-/* The class of a node as Jinja2 calls it. */
+/* The class of a node in Jinja2. */
 static const char *node_class(const Node *node)
 {
     static const char *const kinds[NODE_KINDS] = {
@@ -80,7 +80,7 @@ Node *parse_namespace(Parser *p)
     return node;
 }
 
-/* Names to assign to; `with_namespace`: or name.attribute. */
+/* Parses names to assign to, and name.attribute if `with_namespace`. */
 static Node *parse_target(Parser *p, bool with_namespace)
 {
     Node *target = parse_tuple(p, (TupleRule){ .simple = true, .namespaces = with_namespace });
@@ -107,7 +107,7 @@ bool parse_target_name(Parser *p, Token *name)
     }
 }
 
-/* --- Flow --------------------------------------------------------------------------------- */
+/* --- Control flow ------------------------------------------------------------------------- */
 
 static Node *parse_for(Parser *p)
 {
@@ -171,11 +171,11 @@ static Node *parse_if(Parser *p)
             return first;
         }
         if (++links > PARSE_HEIGHT_MAX) {
-            lexer_fail(&p->lexer, FAULT_LIMIT, end.span, "too many elif: the limit is %d",
+            lexer_fail(&p->lexer, FAULT_LIMIT, end.span, "too many elif branches (limit: %d)",
                        PARSE_HEIGHT_MAX);
             return NULL;
         }
-        /* Jinja2 reports an elif where its condition begins. */
+        /* Jinja2 reports an elif at the start of its condition. */
         Span at = lexer_same_line(&p->lexer, p->current.span, end.span);
         node->otherwise = parser_node(p, NODE_IF, at);
         node = node->otherwise;
@@ -188,9 +188,9 @@ static Node *parse_loop_control(Parser *p)
     bool leave = parser_at_word(p, WORD_BREAK);
     Node *node = parser_begin_statement(p, leave ? NODE_BREAK : NODE_CONTINUE);
     if (node != NULL && !p->in_loop) {
-        parser_complain(p, node_span(node),
-                        leave ? STR("'break' outside loop")
-                              : STR("'continue' not properly in loop"));
+        parser_defer_error(p, node_span(node),
+                           leave ? STR("'break' outside loop")
+                                 : STR("'continue' not properly in loop"));
     }
     return node;
 }
@@ -233,7 +233,7 @@ static Node *parse_bind(Parser *p)
     return node;
 }
 
-/* What stands between commas up to the end of the tag, as the items of `node`. */
+/* Parses comma-separated items up to the end of the tag and adds them to `node`. */
 static bool parse_items(Parser *p, Node *node, Node *(*parse)(Parser *p))
 {
     Node **tail = &node->items;
@@ -402,7 +402,7 @@ static bool is_end(Word word, const Word *ends)
     return false;
 }
 
-/* The tag that closes a body: all of them have one, beside `else` and its kin. */
+/* The tag that closes a body. Each has one, in addition to `else` and similar tags. */
 static Str closing_tag(const Word *ends)
 {
     while (!str_starts(word_text(*ends), STR("end"))) {
@@ -412,7 +412,7 @@ static Str closing_tag(const Word *ends)
     return word_text(*ends);
 }
 
-/* Tags that only go on with, or end, what another one began. */
+/* Whether the tag only continues or ends another one. */
 static bool is_continuation(const Token *tag)
 {
     return tag->word == WORD_ELSE || tag->word == WORD_ELIF ||
@@ -437,7 +437,7 @@ static void suggest_tag(Parser *p, Str name)
     }
 }
 
-/* Adds to the fault how to close the innermost open tag, and where that stands. */
+/* Hints how to close the innermost open tag, and where it was opened. */
 static void hint_to_close(Parser *p, const char *how)
 {
     const TemplateSyntax *syntax = p->lexer.syntax;
@@ -445,10 +445,10 @@ static void hint_to_close(Parser *p, const char *how)
     lexer_hint(&p->lexer, "%s '%" STR_FMT " %" STR_FMT " %" STR_FMT "'", how,
                STR_ARG(syntax->block_start), STR_ARG(closing_tag(p->body->ends)),
                STR_ARG(syntax->block_end));
-    p->lexer.fault->begins = source_place(&source, p->tag->at.offset).line;
+    p->lexer.fault->begins = source_location(&source, p->tag->at.offset).line;
 }
 
-/* The template ends inside of a body. */
+/* Fails because the template ends inside a body. */
 static bool fail_open(Parser *p)
 {
     if (p->lexer.fault->class == FAULT_NONE) {
@@ -458,7 +458,7 @@ static bool fail_open(Parser *p)
     return false;
 }
 
-/* The current token is no tag that can stand here. */
+/* Fails because the current token is not a tag that is allowed here. */
 static bool fail_tag(Parser *p)
 {
     Str name = str_slice(p->current.text, 0, 100);
@@ -466,15 +466,14 @@ static bool fail_tag(Parser *p)
         return false;
     }
     if (!is_continuation(&p->current)) {
-        parser_fail_here(p, "there is no tag '%" STR_FMT "'", STR_ARG(name));
+        parser_fail_here(p, "unknown tag '%" STR_FMT "'", STR_ARG(name));
         suggest_tag(p, p->current.text);
     } else if (p->body == NULL) {
-        parser_fail_here(p, "there is no open tag that '%" STR_FMT "' could belong to",
-                         STR_ARG(name));
+        parser_fail_here(p, "'%" STR_FMT "' has no matching open tag", STR_ARG(name));
     } else {
-        parser_fail_here(p, "'%" STR_FMT "' does not belong to the '%" STR_FMT "' that is open",
-                         STR_ARG(name), STR_ARG(word_text(p->tag->word)));
-        hint_to_close(p, "close that first:");
+        parser_fail_here(p, "'%" STR_FMT "' does not match the open '%" STR_FMT "'", STR_ARG(name),
+                         STR_ARG(word_text(p->tag->word)));
+        hint_to_close(p, "close it first:");
     }
     return false;
 }
@@ -501,7 +500,7 @@ static Node *parse_statement(Parser *p)
     return node;
 }
 
-/* Text and expressions up to the next statement. */
+/* Parses text and expressions up to the next statement. */
 static bool parse_output(Parser *p, Node **out)
 {
     Node *output = NULL;
@@ -538,8 +537,8 @@ static bool parse_output(Parser *p, Node **out)
     return true;
 }
 
-/* Statements up to a tag of `ends`, whose name is then the current token, or to the end of the
- * template when `ends` is NULL. */
+/* Parses statements up to a tag in `ends`, whose name is then the current token, or to the end of
+ * the template if `ends` is NULL. */
 static bool parse_statements(Parser *p, const Word *ends, Node **out)
 {
     Node **tail = out;

@@ -1,3 +1,8 @@
+/* Helpers shared by the parser's files: the token stream, expectations, limits, and creating nodes.
+ *
+ * The parser is recursive descent. Three limits keep it safe: parser_enter() bounds the nesting in
+ * the source and with it the C stack, parser_adopt() the height of the tree, which is walked
+ * recursively later, and parser_has_memory() the memory of the tree. */
 #include "lang/template/parser.h"
 
 bool parser_init(Parser *p, Arena *arena, const TemplateSettings *settings, Str text,
@@ -32,7 +37,7 @@ bool parser_fail_here(Parser *p, const char *format, ...)
     return lexer_fail(&p->lexer, FAULT_SYNTAX, p->current.span, "%" STR_FMT, STR_ARG(message));
 }
 
-void parser_complain(Parser *p, Span at, Str message)
+void parser_defer_error(Parser *p, Span at, Str message)
 {
     if (p->complaint.len == 0) {
         p->complaint = message;
@@ -58,7 +63,7 @@ Token parser_next(Parser *p)
     return token;
 }
 
-const Token *parser_look(Parser *p)
+const Token *parser_peek(Parser *p)
 {
     if (p->current.type == TOKEN_END) {
         return &p->current;
@@ -88,25 +93,25 @@ bool parser_accept_word(Parser *p, Word word)
     return true;
 }
 
-/* `{{ if x }}`, or `a if b else if c`: the word was taken for a variable. */
+/* `{{ if x }}` or `a if b else if c`: `if` was parsed as a variable. */
 static bool ends_in_if(Str text)
 {
     return str_ends(text, STR("if")) && (text.len == 2 || !ascii_is_name(text.data[text.len - 3]));
 }
 
-void parser_hint_habit(Parser *p)
+void parser_hint_foreign_syntax(Parser *p)
 {
     Str before = str_slice(p->lexer.text, 0, p->current.span.offset);
     Str behind = str_from_offset(p->lexer.text, p->current.span.offset + p->current.span.len);
     switch (p->current.type) {
-    case TOKEN_PIPE: lexer_hint(&p->lexer, "for a choice write 'or'"); break;
+    case TOKEN_PIPE: lexer_hint(&p->lexer, "write 'or' for alternatives"); break;
     case TOKEN_DOT:
-        lexer_hint(&p->lexer, "names do not start with a dot: a variable of a site is written "
-                              "'vars.NAME'");
+        lexer_hint(&p->lexer,
+                   "names do not start with a dot; write 'vars.NAME' for a variable of the site");
         break;
     case TOKEN_ASSIGN:
         if (str_ends(before, STR("==")) || str_ends(before, STR("!="))) {
-            lexer_hint(&p->lexer, "one '=' less");
+            lexer_hint(&p->lexer, "remove one '='");
         } else if (str_starts(behind, STR(">"))) {
             lexer_hint(&p->lexer, "write 'for key, value in map.items()'");
         } else {
@@ -122,9 +127,9 @@ void parser_hint_habit(Parser *p)
         break;
     case TOKEN_NAME:
         if (str_eq(p->current.text, STR("then"))) {
-            lexer_hint(&p->lexer, "there is no 'then': end the tag here");
+            lexer_hint(&p->lexer, "there is no 'then'; end the tag here");
         } else if (ends_in_if(str_trim(before))) {
-            lexer_hint(&p->lexer, "write '{%% if ... %%}', or 'this if condition else that'");
+            lexer_hint(&p->lexer, "write '{%% if ... %%}' or 'a if condition else b'");
         }
         break;
     default: break;
@@ -141,7 +146,7 @@ static bool fail_expected(Parser *p, Str expected)
     parser_fail_here(p, "expected token '%" STR_FMT "', got '%" STR_FMT "'", STR_ARG(expected),
                      STR_ARG(token_describe(&p->current)));
     if (first) {
-        parser_hint_habit(p);
+        parser_hint_foreign_syntax(p);
     }
     return false;
 }
@@ -174,7 +179,7 @@ bool parser_enter(Parser *p)
 {
     if (p->nesting >= p->nesting_max) {
         return lexer_fail(&p->lexer, FAULT_LIMIT, p->current.span,
-                          "nested too deeply: the limit is %u levels", p->nesting_max);
+                          "nested too deeply (limit: %u levels)", p->nesting_max);
     }
     p->nesting++;
     return true;
@@ -183,7 +188,7 @@ bool parser_enter(Parser *p)
 bool parser_has_memory(Parser *p, Span at)
 {
     return !arena_exceeded(p->arena) ||
-           lexer_fail(&p->lexer, FAULT_LIMIT, at, "the template needs too much memory to compile");
+           lexer_fail(&p->lexer, FAULT_LIMIT, at, "compiling the template needs too much memory");
 }
 
 Node *parser_node(Parser *p, NodeKind kind, Span at)
@@ -210,7 +215,7 @@ bool parser_adopt(Parser *p, Node *node, const Node *child)
         node->height = child->height + 1;
         if (node->height > PARSE_HEIGHT_MAX) {
             return lexer_fail(&p->lexer, FAULT_LIMIT, node_span(node),
-                              "the expression is too long: the limit is %d operations in a chain",
+                              "expression too long (limit: %d operations in a chain)",
                               PARSE_HEIGHT_MAX);
         }
     }
@@ -264,7 +269,7 @@ bool expression_parse(Arena *arena, const TemplateSettings *settings, Str text, 
     if (!parser_at(&p, TOKEN_END)) {
         Span at = p.current.span;
         Str shown = str_slice(text, at.offset, at.offset + (at.len < 40 ? at.len : 40));
-        parser_fail_here(&p, "the expression ends before '%" STR_FMT "'", STR_ARG(shown));
+        parser_fail_here(&p, "expected end of expression, got '%" STR_FMT "'", STR_ARG(shown));
         if (parser_at(&p, TOKEN_ASSIGN)) {
             lexer_hint(&p.lexer, "to compare, write '=='");
         }

@@ -2,7 +2,7 @@
 
 #include "lang/template/ops.h"
 
-/* Whether making it plain made another value of it. */
+/* Whether the conversion left the value unchanged. */
 static bool is_same(Value a, Value b)
 {
     return a.kind == b.kind && (a.kind < VALUE_LIST || a.list == b.list);
@@ -11,7 +11,7 @@ static bool is_same(Value a, Value b)
 /* A list that starts with the first `count` items of another. */
 static bool copy_start(Render *r, const List *from, uint32_t count, List **out)
 {
-    if (!render_room(r, (size_t)from->len * sizeof(Value))) {
+    if (!render_reserve(r, (size_t)from->len * sizeof(Value))) {
         return false;
     }
     *out = list_new(r->arena, from->len);
@@ -52,7 +52,7 @@ static bool plain_entries(Render *r, Value v, Value *out)
             return false;
         }
         if (changed == NULL && !is_same(value, entry->value)) {
-            if (!render_room(r, (size_t)v.map->len * 2 * sizeof(MapEntry))) {
+            if (!render_reserve(r, (size_t)v.map->len * 2 * sizeof(MapEntry))) {
                 return false;
             }
             changed = map_new(r->arena, v.map->len);
@@ -72,7 +72,8 @@ static bool plain_entries(Render *r, Value v, Value *out)
 static bool plain_object(Render *r, Value v, Value *out)
 {
     if (v.object->type->iterate == NULL) {
-        return render_raise(r, FAULT_TYPE, "a value of type '%s' has no form in JSON or YAML",
+        return render_raise(r, FAULT_TYPE,
+                            "a value of type '%s' cannot be represented in JSON or YAML",
                             op_type_name(v));
     }
     List *items;

@@ -1,10 +1,10 @@
-/* What an expression gives, for those outside of templates: documents know no ranges, generators
- * and undefined values. */
+/* Converts the result of an expression for use outside templates: documents have no ranges,
+ * generators or undefined values. */
 #pragma once
 
 #include "lang/template/object.h"
 
-/* The same value with lists in the place of all that can be walked through (ranges, generators,
- * views), and null for undefined ones; UndefinedError in strict mode. TypeError for what has no
- * such form: functions, macros, namespaces. What needs no change is shared, not copied. */
+/* The same value, with iterables (ranges, generators, views) converted to lists, and undefined
+ * values to null, or UndefinedError in strict mode. Raises TypeError for values that cannot be
+ * represented: functions, macros, namespaces. Unchanged parts are shared, not copied. */
 MUST_CHECK bool value_plain(Render *r, Value v, Value *out);

@@ -1,3 +1,7 @@
+/* Python regular expressions on PCRE2. Patterns are translated where the dialects differ, compiled
+ * into the arena of the render and cached there. The danger is catastrophic backtracking in
+ * untrusted templates: every match is charged against the step budget through automatic callouts
+ * (see MatchCost). */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "lang/template/regex.h"
@@ -12,23 +16,24 @@ struct Regex {
     Str pattern;
     unsigned flags;
     uint32_t groups;
-    uint32_t item_cost;  /* steps that looking at one item of the pattern may take */
-    bool has_references; /* to groups, which are compared byte by byte */
+    uint32_t item_cost;  /* cost of one item of the pattern, in steps */
+    bool has_references; /* backreferences, which are compared byte by byte */
 };
 
 enum {
     CACHE_SIZE = 16,
     PATTERN_MAX = 64 * 1024,
     NAME_MAX_BYTES = 128,
-    MATCH_COST = 8,        /* steps for setting a match up */
-    MOST_STEPS = 10000000, /* for one match */
-    BYTES_PER_STEP = 16,   /* that one item of a pattern runs over */
+    MATCH_COST = 8,        /* steps for setting up a match */
+    MOST_STEPS = 10000000, /* limit for one match */
+    BYTES_PER_STEP = 16,   /* that one item of a pattern consumes */
     HEAP_KIB = 20 * 1024,
 };
 
-/* What a match costs. PCRE2's own limit counts how often it has to choose; how far "a+" runs before
- * each choice it does not, and that can be the whole text. So the pattern calls back before each of
- * its items, and how far the last ones ran is charged together with their number. */
+/* The cost of a match. PCRE2's own limit counts how often it has to make a choice, but not how far
+ * "a+" runs before each choice, which can be the entire string. So the pattern has a callout before
+ * each of its items, and the distance covered by the last items is charged together with their
+ * number. */
 typedef struct MatchCost {
     Render *r;
     const Regex *regex;
@@ -50,7 +55,7 @@ static int charge_item(pcre2_callout_block *at, void *context)
     return cost->steps <= MOST_STEPS && render_charge(cost->r, steps) ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
-/* The largest number in braces: so many characters an item may take before it fails. */
+/* The largest number in braces: that many characters an item may consume before it fails. */
 static uint32_t largest_count(Str pattern)
 {
     uint32_t largest = 0;
@@ -78,12 +83,12 @@ static void *arena_malloc(size_t size, void *arena)
     return arena_alloc(arena, size);
 }
 
-/* What was compiled goes with the arena. */
+/* Compiled patterns are freed with the arena. */
 static void arena_free_nothing(void *memory, void *arena)
 {
 }
 
-/* Python and PCRE2 differ in few escapes: \Z is the very end, \uXXXX a code point. */
+/* Python and PCRE2 differ in a few escapes: \Z is the very end, \uXXXX a code point. */
 static Str translate(Render *r, Str pattern)
 {
     Buf out = buf_make_in(r->arena, BUF_UNLIMITED);
@@ -117,17 +122,17 @@ static bool raise_pattern(Render *r, Str pattern, int code, size_t offset)
 {
     char message[160];
     pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
-    return render_raise(r, FAULT_VALUE, "bad pattern '%" STR_FMT "': %s at position %zu",
+    return render_raise(r, FAULT_VALUE, "invalid pattern '%" STR_FMT "': %s at position %zu",
                         STR_ARG(pattern), message, offset);
 }
 
 static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
 {
     if (pattern.len > PATTERN_MAX) {
-        return render_raise(r, FAULT_LIMIT, "a pattern of %zu bytes is longer than %d", pattern.len,
+        return render_raise(r, FAULT_LIMIT, "pattern too long: %zu bytes (limit: %d)", pattern.len,
                             PATTERN_MAX);
     }
-    if (!render_room(r, 64 * pattern.len + 4096)) {
+    if (!render_reserve(r, 64 * pattern.len + 4096)) {
         return false;
     }
     pcre2_general_context *memory =
@@ -149,7 +154,7 @@ static bool compile(Render *r, Str pattern, unsigned flags, Regex *out)
     pcre2_pattern_info(out->code, PCRE2_INFO_BACKREFMAX, &references);
     pcre2_pattern_info(out->code, PCRE2_INFO_MAXLOOKBEHIND, &behind);
     out->has_references = references > 0;
-    /* A long pattern may be one class of many characters. */
+    /* A long pattern may be a single class of many characters. */
     out->item_cost =
         1 + (uint32_t)(pattern.len / 256) + (largest_count(pattern) + behind) / BYTES_PER_STEP;
     return true;
@@ -193,7 +198,7 @@ static bool match_groups(Render *r, pcre2_match_data *data, const Regex *regex, 
     }
     for (uint32_t i = 0; i < out->count; i++) {
         bool set = (int)i < count && offsets[2 * i] != PCRE2_UNSET;
-        /* \K can put the start behind the end. */
+        /* \K can set the start after the end. */
         set = set && offsets[2 * i] <= offsets[2 * i + 1];
         out->groups[i] = set ? (RegexSpan){ offsets[2 * i], offsets[2 * i + 1] }
                              : (RegexSpan){ REGEX_UNSET, REGEX_UNSET };
@@ -219,7 +224,7 @@ bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *fo
                        : search->anchor == REGEX_WHOLE  ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
                                                         : 0;
     options |= search->not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
-    /* Text was checked where it came in; only a first match from 0 looks again, to be safe. */
+    /* Strings were validated on input; only a first match from 0 validates again, to be safe. */
     options |= search->from > 0 ? PCRE2_NO_UTF_CHECK : 0;
     if (!render_charge(r, MATCH_COST)) {
         return false;

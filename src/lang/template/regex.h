@@ -1,7 +1,7 @@
-/* Regular expressions as Python writes them, on PCRE2 without its compiler to machine code.
+/* Regular expressions with Python's syntax, using PCRE2 without JIT.
  *
- * Patterns are compiled once per render and kept with it. Matching is bounded: what it costs is
- * charged in steps, and a pattern that backtracks without end fails with LimitError. */
+ * Patterns are compiled once per render and cached in it. Matching is bounded: its cost is charged
+ * in steps, and a pattern with excessive backtracking fails with LimitError. */
 #pragma once
 
 #include "lang/template/render.h"
@@ -13,17 +13,17 @@ enum RegexFlag {
     REGEX_MULTILINE = 1 << 1,
 };
 
-/* Byte offsets; REGEX_UNSET for a group that took no part. */
+/* Byte offsets; REGEX_UNSET for a group that did not participate. */
 #define REGEX_UNSET SIZE_MAX
 
 typedef struct RegexSpan {
     size_t start, end;
 } RegexSpan;
 
-/* Starts as zeros; filled again and again, it keeps its memory for matches of one pattern. */
+/* Initialized with zeros; its memory is reused for further matches of the same pattern. */
 typedef struct RegexMatch {
-    RegexSpan *groups; /* the whole match first; in the arena */
-    uint32_t count;    /* of groups, the whole match included */
+    RegexSpan *groups; /* whole match first; in the arena */
+    uint32_t count;    /* number of groups including the whole match */
 } RegexMatch;
 
 typedef enum RegexAnchor {
@@ -32,7 +32,7 @@ typedef enum RegexAnchor {
     REGEX_WHOLE,    /* re.fullmatch */
 } RegexAnchor;
 
-/* Raises ValueError for a bad pattern. */
+/* Raises ValueError for an invalid pattern. */
 MUST_CHECK bool regex_get(Render *r, Str pattern, unsigned flags, const Regex **out);
 
 typedef struct RegexSearch {
@@ -40,14 +40,14 @@ typedef struct RegexSearch {
     Str text;
     size_t from;
     RegexAnchor anchor;
-    bool not_empty; /* no match that is empty and begins at `from` */
+    bool not_empty; /* reject an empty match at `from` */
 } RegexSearch;
 
-/* The first match at or after `from`. `*found` says whether there is one. */
+/* Finds the first match at or after `from`. `*found` is set to whether there is one. */
 MUST_CHECK bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *found);
 
-/* Walks over all matches as Python does: an empty one may follow right behind one that is not.
- * False at the end, or when a fault was raised. */
+/* Iterates over all matches like Python: an empty match may directly follow one that is not empty.
+ * Returns false at the end and on failure. */
 typedef struct RegexWalk {
     const Regex *regex;
     Str text;
@@ -57,7 +57,7 @@ typedef struct RegexWalk {
 
 bool regex_next(Render *r, RegexWalk *walk, RegexMatch *out);
 
-/* Number of groups, without the whole match. */
+/* Number of groups, excluding the whole match. */
 uint32_t regex_group_count(const Regex *regex);
-/* Number of a group by its name, or 0. */
+/* The number of a named group, or 0. */
 uint32_t regex_group_number(const Regex *regex, Str name);

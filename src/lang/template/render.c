@@ -1,4 +1,5 @@
-/* The first fault of a render is its cause: later ones are dropped, so callers may go on for a while. */
+/* The first fault of a render is its cause: later ones are dropped, so callers need not stop at
+ * once. */
 #include "lang/template/render.h"
 
 #include "base/hash.h"
@@ -9,7 +10,7 @@
 bool render_raise(Render *r, FaultClass class, const char *format, ...)
 {
     if (render_failed(r)) {
-        return false; /* the first fault is the cause */
+        return false; /* keep the first fault: it is the cause */
     }
     va_list args;
     va_start(args, format);
@@ -33,7 +34,7 @@ bool render_did_you_mean(Render *r, Str name)
     return render_hint(r, "did you mean '%" STR_FMT "'?", STR_ARG(name));
 }
 
-void render_note_given(Render *r, Value v)
+void render_note_external(Render *r, Value v)
 {
     if (LIKELY(!value_holds_secret(v))) {
         return;
@@ -45,7 +46,7 @@ void render_note_given(Render *r, Value v)
         r->given = list_new(r->arena, 4);
     }
     list_push(r->arena, r->given, v);
-    templates_found_secret(r->templates, v, true);
+    templates_report_secret(r->templates, v, true);
 }
 
 bool render_out_of_budget(Render *r)
@@ -54,19 +55,19 @@ bool render_out_of_budget(Render *r)
         return render_out_of_memory(r);
     }
     r->steps_left = 0;
-    return render_raise(r, FAULT_LIMIT, "the template used up its limit of %llu steps",
+    return render_raise(r, FAULT_LIMIT, "the template exceeded its limit of %llu steps",
                         (unsigned long long)r->settings->limits.steps);
 }
 
 bool render_out_of_memory(Render *r)
 {
-    return render_raise(r, FAULT_LIMIT, "the template would need more than its limit of %zu bytes",
+    return render_raise(r, FAULT_LIMIT, "the template exceeded its memory limit of %zu bytes",
                         r->settings->limits.memory);
 }
 
 bool render_out_of_output(Render *r)
 {
-    return render_raise(r, FAULT_LIMIT, "the output would be larger than its limit of %zu bytes",
+    return render_raise(r, FAULT_LIMIT, "the output exceeded its limit of %zu bytes",
                         r->settings->limits.output);
 }
 
@@ -78,7 +79,7 @@ uint64_t render_random(Render *r, uint64_t bound)
 
 /* --- Nesting ---------------------------------------------------------------------------------- */
 
-/* Which containers the running operator is inside of. */
+/* Tracks the containers that the current operator has entered. */
 
 bool render_enter(Render *r, Nest *nest, const void *container)
 {
@@ -117,7 +118,7 @@ void capture_begin(Render *r)
     buf_reset(buf);
     buf->max = r->settings->limits.memory;
     r->out = buf;
-    /* Whether the capture around holds a secret is kept beside it, in a bit nobody else uses. */
+    /* Whether the enclosing capture contains a secret is saved with it. */
     rendered->capture_secrets[r->capture_depth - 1] = r->capture_secret;
     r->capture_secret = false;
 }
@@ -136,7 +137,7 @@ bool capture_end(Render *r, Value *out)
     bool secret = r->capture_secret;
     capture_drop(r);
     r->capture_secret = r->rendered->capture_secrets[r->capture_depth];
-    if (buf->overflow || !render_room(r, buf->len)) {
+    if (buf->overflow || !render_reserve(r, buf->len)) {
         return render_out_of_memory(r);
     }
     *out = value_string(arena_copy(r->arena, buf_str(buf)));
@@ -159,7 +160,7 @@ bool emit_slow(Render *r, const Value *v, unsigned mode)
     }
     Value forced;
     if (UNLIKELY(op_is_lazy(*v))) {
-        /* First, because it may be what brings secrets into play. */
+        /* Force it first, because that may introduce secrets. */
         if (!op_force(r, *v, &forced)) {
             return false;
         }

@@ -1,7 +1,7 @@
-/* A render in progress, as operators, filters and objects see it.
+/* A render in progress: the interface for operators, filters and objects.
  *
- * Failing: `return render_raise(r, FAULT_TYPE, "...")`, which is always false. The interpreter
- * adds the place. Work that grows with input is charged before it is done. */
+ * Functions fail with `return render_raise(r, FAULT_TYPE, "...")`, which always returns false. The
+ * interpreter adds the location. Work that grows with the input is charged before it is done. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,8 +13,8 @@ enum {
     NEST_MAX = 400
 };
 
-/* A container that the running operator is inside of. The chain on the stack stops endless
- * recursion: a list that contains itself prints as [...], comparing two such lists fails. */
+/* A container that the current operator has entered. The chain on the C stack stops endless
+ * recursion: a list that contains itself prints as [...], and comparing two such lists fails. */
 typedef struct Nest {
     const void *container;
     const struct Nest *outer;
@@ -22,29 +22,29 @@ typedef struct Nest {
 } Nest;
 
 struct Render {
-    Arena *arena; /* for every value made here */
+    Arena *arena; /* for all values created by the render */
     const TemplateSettings *settings;
     Templates *templates;
     Fault fault;
-    const Undefined *undefined; /* the value whose use is the fault; NULL for other faults */
+    const Undefined *undefined; /* the value whose use caused the fault; NULL for other faults */
     uint64_t steps_left;
     uint32_t depth;
-    uint32_t escapes; /* how often a value that a statement made was stored somewhere lasting */
-    bool autoescape;  /* as it stands at the running instruction */
-    bool secrets;     /* some secret is in play: marks must be looked for */
-    bool lazies;      /* some lazy object is in play: natives get what it stands for */
-    bool careful;     /* one of the two: natives are not called just so */
+    uint32_t escapes; /* number of values created by a statement and stored outside it */
+    bool autoescape;  /* state at the current instruction */
+    bool secrets;     /* there are secrets: marks must be checked */
+    bool lazies;      /* there are lazy objects: natives receive their forced values */
+    bool careful;     /* either of the two: natives are not called directly */
     uint64_t random_state;
-    struct RegexCache *regexes; /* patterns compiled so far; see regex.h */
+    struct RegexCache *regexes; /* cache of compiled patterns; see regex.h */
     Rendered *rendered;
     uint32_t capture_depth; /* 0: output goes to the rendered text */
-    bool capture_secret;    /* a secret was written into the innermost capture */
-    Buf *out;               /* where output goes now: the rendered text or a capture */
-    /* When not NULL, printing records the byte ranges that secrets take in the buffer. */
+    bool capture_secret;    /* a secret was written to the innermost capture */
+    Buf *out;               /* current output: the rendered text or a capture */
+    /* If not NULL, printing records the byte ranges of secrets in the buffer. */
     Rendered *ranges;
-    const Nest *nest;     /* NULL outside of operators */
-    const Map *variables; /* of the whole render; NULL: none */
-    List *given;          /* secrets that host objects gave; NULL: none */
+    const Nest *nest;     /* NULL outside operators */
+    const Map *variables; /* of the entire render; NULL if none */
+    List *given;          /* secrets from host objects; NULL if none */
 };
 
 PRINTF_LIKE(3, 4) bool render_raise(Render *r, FaultClass class, const char *format, ...);
@@ -52,25 +52,25 @@ static inline bool render_failed(const Render *r)
 {
     return r->fault.class != FAULT_NONE;
 }
-/* Adds "did you mean" to the fault just raised. Returns false. */
+/* Adds a hint to the fault that was just raised. Always returns false. */
 PRINTF_LIKE(2, 3) bool render_hint(Render *r, const char *format, ...);
-/* "did you mean 'NAME'?", which is also what repairs it. */
+/* Adds the hint "did you mean 'NAME'?", and NAME as the fix. */
 bool render_did_you_mean(Render *r, Str name);
 
-/* Every value that a host object takes from outside of this render goes through here, so that the
- * secrets in it are known. */
-void render_note_given(Render *r, Value v);
+/* Host objects must pass every value from outside this render to this function, which records the
+ * secrets in it. */
+void render_note_external(Render *r, Value v);
 
-/* Tells the sink of the settings what was computed from secrets, if it is marked. */
+/* Reports a value computed from secrets to the sink of the settings, if it is marked. */
 void render_computed_secret(Render *r, Value v);
-static inline void render_found_secret(Render *r, Value v)
+static inline void render_report_secret(Render *r, Value v)
 {
     if (UNLIKELY(r->secrets) && r->settings->secrets.found != NULL) {
         render_computed_secret(r, v);
     }
 }
-/* The same for the byte ranges of the rendered text. */
-void render_found_ranges(Render *r);
+/* The same for the secret ranges of the rendered text. */
+void render_report_ranges(Render *r);
 
 static inline void render_note_lazy(Render *r)
 {
@@ -78,17 +78,18 @@ static inline void render_note_lazy(Render *r)
     r->careful = true;
 }
 
-/* Takes the secrets in these values out of what the fault says; short ones cannot be told from
- * ordinary text and stay (see scrub.h). */
+/* Removes the secrets in these values from the message of the fault. Short ones cannot be
+ * distinguished from ordinary text and stay (see scrub.h). */
 void fault_hide_secrets(Render *r, const Value *values, uint32_t count);
 
-/* The budget of steps or, when that is what ran out, of memory. */
+/* Fails because the step budget, or else the memory budget, is exhausted. */
 bool render_out_of_budget(Render *r);
 bool render_out_of_memory(Render *r);
 bool render_out_of_output(Render *r);
 
-/* Pays for visiting `steps` items; false, with LimitError, when the budget is used up. Memory that
- * went over its budget in small pieces is noticed here too, so that no loop runs on with it. */
+/* Charges for visiting `steps` items; returns false and raises LimitError if the budget is
+ * exhausted. Also detects when memory allocated in small pieces exceeds its budget, so that no loop
+ * continues beyond it. */
 static inline bool render_charge(Render *r, uint64_t steps)
 {
     if (LIKELY(steps <= r->steps_left && !arena_exceeded(r->arena))) {
@@ -98,9 +99,9 @@ static inline bool render_charge(Render *r, uint64_t steps)
     return render_out_of_budget(r);
 }
 
-/* Whether `bytes` more may be allocated; false, with LimitError, when not. Called before making
- * anything whose size is not bounded by what is there already. Allocates nothing. */
-static inline bool render_room(Render *r, size_t bytes)
+/* Returns false and raises LimitError if `bytes` more must not be allocated. Call it before
+ * creating anything whose size is not bounded by existing values. Allocates nothing. */
+static inline bool render_reserve(Render *r, size_t bytes)
 {
     if (LIKELY(bytes <= r->settings->limits.memory &&
                arena_used(r->arena) <= r->settings->limits.memory - bytes)) {
@@ -109,19 +110,19 @@ static inline bool render_room(Render *r, size_t bytes)
     return render_out_of_memory(r);
 }
 
-/* Enters `container` for as long as `nest`, a variable of the caller, stands in the chain; false,
- * with RecursionError, when it is too deep. Pairs with render_leave. */
+/* Enters `container`; `nest`, a variable of the caller, is part of the chain until render_leave.
+ * Returns false and raises RecursionError if the nesting is too deep. */
 bool render_enter(Render *r, Nest *nest, const void *container);
 void render_leave(Render *r, const Nest *nest);
 bool render_is_inside(const Render *r, const void *container);
 
-/* Records what stands in `out` from `start` on as secret, if `out` is the output and ranges are
+/* Records everything in `out` from `start` on as secret, if `out` is the output and ranges are
  * recorded. */
 void render_mark_secret(Render *r, const Buf *out, size_t start);
 
-/* A buffer in the render's arena, to build a string in that will probably have up to `expected`
- * bytes. Finish at once after the last write: render_take turns it into a string value, or fails
- * with LimitError if it passed the budget. */
+/* A buffer in the render's arena for building a string of up to `expected` bytes. Finish directly
+ * after the last write: render_take turns it into a string value, or fails with LimitError if it
+ * exceeded the budget. */
 static inline Buf render_buf_for(Render *r, size_t expected)
 {
     Arena *arena = r->arena;
@@ -144,7 +145,7 @@ static inline Buf render_buf(Render *r)
     return render_buf_for(r, EXPECTED);
 }
 enum {
-    RENDER_FREE_TEXT = 1024 /* a longer one costs steps for its bytes */
+    RENDER_FREE_TEXT = 1024 /* longer strings are charged by length */
 };
 static inline MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out)
 {
@@ -159,5 +160,5 @@ static inline MUST_CHECK bool render_take(Render *r, Buf *buf, Value *out)
 /* A deterministic pseudo-random number below `bound` (> 0). */
 uint64_t render_random(Render *r, uint64_t bound);
 
-/* One more buffer for captures. */
+/* Adds a buffer for captures. */
 void rendered_add_capture(Rendered *rendered);

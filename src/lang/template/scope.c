@@ -1,3 +1,10 @@
+/* Assigns names to slots. scope_analyze() visits the statements of one scope in source order and
+ * records for each name whether it is loaded or stored first, which determines how its slot starts
+ * (SymbolStart). It does not enter inner scopes: those are analyzed when they are compiled, with
+ * this scope as their parent.
+ *
+ * The second half searches for uses of special names such as `loop` and `caller`, so that the
+ * compiler can omit what a template does not use. */
 #include "lang/template/scope.h"
 
 uint16_t function_scope_add_slot(FunctionScope *function, Str name)
@@ -205,8 +212,8 @@ void scope_analyze_target(Scope *scope, const Node *target)
     }
 }
 
-/* A name that only one branch of an `if` assigns must otherwise keep the value from outside, so
- * the names that each branch is the first to assign are compared. */
+/* A name that only one branch of an `if` assigns must keep its outer value in the other branch, so
+ * the sets of names that each branch is the first to assign are compared. */
 static void analyze_if(Scope *scope, const Node *node)
 {
     scope_analyze_expression(scope, node->test);
@@ -215,7 +222,7 @@ static void analyze_if(Scope *scope, const Node *node)
     uint32_t middle = scope->store_count;
     for (uint32_t i = start; i < middle; i++) {
         scope->stores[i]->in_branch = true;
-        scope->stores[i]->stored = false; /* so that the other branch shows if it stores it too */
+        scope->stores[i]->stored = false; /* to detect whether the other branch stores it too */
     }
     scope_analyze(scope, node->otherwise);
     uint32_t end = scope->store_count;
@@ -275,7 +282,7 @@ static void analyze_statement(Scope *scope, const Node *node)
         scope_analyze_target(scope, node->target);
         break;
     case NODE_ASSIGN_BLOCK: scope_analyze_target(scope, node->target); break;
-    default: break; /* blocks and autoescape are scopes of their own */
+    default: break; /* blocks and autoescape are separate scopes */
     }
 }
 
@@ -286,7 +293,7 @@ void scope_analyze(Scope *scope, const Node *nodes)
     }
 }
 
-/* What a walk in search of one name has come to. */
+/* The result of a search for one name so far. */
 typedef enum Search {
     SEARCH_ON,
     SEARCH_FOUND,
@@ -339,8 +346,8 @@ static Search search_parts(NameSearch *search, const Node *node)
     return found != SEARCH_ON ? found : search_node(search, node->args.dynamic_keywords);
 }
 
-/* Loops and macros are where searches begin. An inner one is remembered, so that nested bodies are
- * not walked over again from each of them. */
+/* Searches begin at loops and macros. The results of inner ones are cached, so that nested bodies
+ * are not searched repeatedly. */
 static Search search_node(NameSearch *search, const Node *node)
 {
     if (node == NULL || node->kind == NODE_BLOCK) {

@@ -1,4 +1,4 @@
-/* Secrets in values, and the byte ranges of rendered text that came from them. */
+/* Secrets in values, and the byte ranges of rendered text that come from them. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -37,16 +37,16 @@ void render_mark_secret(Render *r, const Buf *out, size_t start)
 void render_computed_secret(Render *r, Value v)
 {
     if (value_holds_secret(v)) {
-        templates_found_secret(r->templates, v, true);
+        templates_report_secret(r->templates, v, true);
     }
 }
 
-/* Secrets that were printed in pieces, too short for anybody to look for each: together with the
- * little that stands between them. */
-void render_found_ranges(Render *r)
+/* Reports secrets that were printed in pieces which are each too short to search for: together with
+ * the little text between them. */
+void render_report_ranges(Render *r)
 {
     enum {
-        BETWEEN_MAX = 16 /* bytes */
+        BETWEEN_MAX = 16 /* in bytes */
     };
     const Rendered *rendered = r->rendered;
     for (uint32_t i = 0; i < rendered->secret_count && r->settings->secrets.found != NULL; i++) {
@@ -57,7 +57,7 @@ void render_found_ranges(Render *r)
             range.end = rendered->secrets[++i].end;
         }
         Str text = str_slice(buf_str(&rendered->text), range.start, range.end);
-        templates_found_secret(r->templates, value_with_secret(value_string(text)), true);
+        templates_report_secret(r->templates, value_with_secret(value_string(text)), true);
     }
 }
 
@@ -107,10 +107,10 @@ bool op_holds_secret(Render *r, Value v)
                             : v.kind == VALUE_OBJECT ? (const void *)v.object
                                                      : (const void *)v.list;
     if (render_is_inside(r, container)) {
-        return false; /* holds itself, and nothing more by that */
+        return false; /* contains itself, which adds nothing */
     }
     Nest nest;
-    /* What is too deep or too much to look through counts as secret; the fault is raised. */
+    /* If it is too deep or too large to search, it counts as secret; the fault is raised. */
     if (!render_charge(r, 1) || !render_enter(r, &nest, container)) {
         return true;
     }

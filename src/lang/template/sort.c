@@ -1,7 +1,10 @@
+/* A stable sort whose comparisons may fail. Up to 63 items it is CPython's binary insertion sort,
+ * comparison by comparison, so that an error names the same two values as in Python. Longer lists
+ * are sorted in runs of that kind, which are merged bottom-up. */
 #include "lang/template/sort.h"
 
 enum {
-    RUN_MAX = 63, /* CPython sorts up to here by insertion alone */
+    RUN_MAX = 63, /* CPython uses only insertion sort up to this length */
     RUN = 32
 };
 
@@ -10,7 +13,7 @@ typedef struct Sort {
     SortKeys keys;
 } Sort;
 
-/* Whether a < b, as the sort sees it. */
+/* Sets `less` to whether a < b in the order of the sort. */
 static bool sort_less(Render *r, Value a, Value b, SortKeys keys, bool *less)
 {
     if (a.kind == VALUE_STRING && b.kind == VALUE_STRING) {
@@ -56,7 +59,7 @@ static void reverse_items(SortItem *items, uint32_t count)
     }
 }
 
-/* Length of the run at the beginning, turned around if it descends. */
+/* The length of the run at the start, which is reversed if it descends. */
 static bool count_run(const Sort *sort, SortItem *items, uint32_t count, uint32_t *length)
 {
     *length = count;
@@ -110,8 +113,8 @@ static bool sort_run(const Sort *sort, SortItem *items, uint32_t count)
     return true;
 }
 
-/* Merges the neighbors items[0..middle) and items[middle..count); `spare` has room for the
- * first. */
+/* Merges the adjacent items[0..middle) and items[middle..count); `spare` has space for the first
+ * part. */
 static bool merge(const Sort *sort, SortItem *items, uint32_t middle, uint32_t count,
                   SortItem *spare)
 {
@@ -120,7 +123,7 @@ static bool merge(const Sort *sort, SortItem *items, uint32_t middle, uint32_t c
         return false;
     }
     if (!less) {
-        return true; /* in order already */
+        return true; /* already in order */
     }
     memcpy(spare, items, middle * sizeof *items);
     uint32_t left = 0, right = middle, to = 0;
@@ -166,7 +169,7 @@ bool sort_items(Render *r, SortItem *items, uint32_t count, SortKeys keys, bool 
         return false;
     }
     const Sort sort = { r, keys };
-    /* Reversing before and after keeps equal items in their order. */
+    /* Reversing before and after preserves the order of equal items. */
     if (reverse) {
         reverse_items(items, count);
     }

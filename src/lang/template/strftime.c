@@ -1,13 +1,15 @@
+/* strftime() for UTC in the C locale, implemented with a proleptic Gregorian calendar. The C
+ * library's version depends on locale and time zone, which templates must not. */
 #include "lang/template/strftime.h"
 
-typedef struct Moment {
+typedef struct CalendarTime {
     int64_t seconds;
     uint32_t micros;
     int year, month, day; /* from 1 */
     int hour, minute, second;
     int weekday; /* 0 is Sunday */
     int yearday; /* from 0 */
-} Moment;
+} CalendarTime;
 
 static const char *const weekdays[] = { "Sunday",   "Monday", "Tuesday", "Wednesday",
                                         "Thursday", "Friday", "Saturday" };
@@ -26,16 +28,16 @@ static int month_days(int year, int month)
     return days[month - 1] + (month == 2 && is_leap(year));
 }
 
-/* Days from 0001-01-01 to the first of January of the year. */
+/* Days from 0001-01-01 to January 1 of the year. */
 static int64_t days_before_year(int64_t year)
 {
     int64_t before = year - 1;
     return before * 365 + before / 4 - before / 100 + before / 400;
 }
 
-static Moment moment_make(int64_t seconds, uint32_t micros)
+static CalendarTime calendar_time_make(int64_t seconds, uint32_t micros)
 {
-    Moment m = { .seconds = seconds, .micros = micros };
+    CalendarTime m = { .seconds = seconds, .micros = micros };
     int64_t since = seconds - STRFTIME_MIN; /* never negative */
     int64_t days = since / 86400;
     int64_t rest = since % 86400;
@@ -56,8 +58,8 @@ static Moment moment_make(int64_t seconds, uint32_t micros)
     return m;
 }
 
-/* The year and week of ISO 8601: weeks start on Monday, the first one has a Thursday. */
-static int iso_week(const Moment *m, int *year)
+/* The ISO 8601 year and week: weeks start on Monday, and the first week contains a Thursday. */
+static int iso_week(const CalendarTime *m, int *year)
 {
     int monday_based = (m->weekday + 6) % 7;
     int week = (m->yearday - monday_based + 10) / 7;
@@ -78,12 +80,12 @@ static int iso_week(const Moment *m, int *year)
     return week;
 }
 
-static int hour_12(const Moment *m)
+static int hour_12(const CalendarTime *m)
 {
     return m->hour % 12 == 0 ? 12 : m->hour % 12;
 }
 
-static void put_iso(const Moment *m, char directive, Buf *out)
+static void put_iso(const CalendarTime *m, char directive, Buf *out)
 {
     int year;
     int week = iso_week(m, &year);
@@ -95,9 +97,9 @@ static void put_iso(const Moment *m, char directive, Buf *out)
     }
 }
 
-static bool put_directive(const Moment *m, char directive, Buf *out);
+static bool put_directive(const CalendarTime *m, char directive, Buf *out);
 
-static void put_all(const Moment *m, const char *directives, Buf *out)
+static void put_all(const CalendarTime *m, const char *directives, Buf *out)
 {
     for (; *directives != '\0'; directives++) {
         if (!put_directive(m, *directives, out)) {
@@ -106,9 +108,9 @@ static void put_all(const Moment *m, const char *directives, Buf *out)
     }
 }
 
-/* False for a character that is no directive. In lists of directives, see put_all, separators
- * are such characters. */
-static bool put_directive(const Moment *m, char directive, Buf *out)
+/* Returns false if the character is not a directive. In lists of directives (see put_all) such
+ * characters are separators. */
+static bool put_directive(const CalendarTime *m, char directive, Buf *out)
 {
     switch (directive) {
     case 'a': buf_put_format(out, "%.3s", weekdays[m->weekday]); return true;
@@ -159,7 +161,7 @@ static bool put_directive(const Moment *m, char directive, Buf *out)
 
 void strftime_put(Str format, int64_t seconds, uint32_t micros, Buf *out)
 {
-    const Moment m = moment_make(seconds, micros);
+    const CalendarTime m = calendar_time_make(seconds, micros);
     for (size_t i = 0; i < format.len && !out->overflow; i++) {
         if (format.data[i] != '%' || i + 1 == format.len) {
             buf_put_char(out, format.data[i]);

@@ -1,4 +1,4 @@
-/* The public face: settings, compiled templates by name, rendering. */
+/* The public API: settings, compiled templates by name, rendering. */
 #include "lang/template/template.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const struct {
     { STR("strict"), STR("StrictUndefined"), UNDEFINED_STRICT },
     { STR("chainable"), STR("ChainableUndefined"), UNDEFINED_CHAINABLE },
     { STR("debug"), STR("DebugUndefined"), UNDEFINED_DEBUG },
-    /* Logs what it sees and is otherwise the default one. */
+    /* Logs its uses and otherwise behaves like the default. */
     { STR("logging"), STR("LoggingUndefined"), UNDEFINED_DEFAULT },
 };
 
@@ -106,7 +106,7 @@ void templates_free(Templates *templates)
     }
 }
 
-void templates_found_secret(const Templates *templates, Value secret, bool computed)
+void templates_report_secret(const Templates *templates, Value secret, bool computed)
 {
     const SecretSink *sink = &templates->settings.secrets;
     if (sink->found != NULL) {
@@ -114,12 +114,12 @@ void templates_found_secret(const Templates *templates, Value secret, bool compu
     }
 }
 
-/* Names the text at fault and its lines. */
+/* Adds the name, the text and the line numbers of the faulty template. */
 static bool fault_complete(Fault *fault, const Template *template)
 {
     Source source = { .text = template->text, .first_line = 1 };
     for (; fault != NULL; fault = fault->next) {
-        Place place = source_place(&source, fault->offset);
+        LineColumn place = source_location(&source, fault->offset);
         fault->template_name = template->name;
         fault->template_text = template->text;
         fault->line = place.line;
@@ -186,7 +186,7 @@ bool templates_get(Templates *templates, Str name, const Template **out, Fault *
     Str text;
     if (settings->load == NULL ||
         !settings->load(settings->load_context, name, &templates->arena, &text)) {
-        arena_release(&templates->arena, mark); /* asked for again and again, it must not pile up */
+        arena_release(&templates->arena, mark); /* repeated lookups must not accumulate memory */
         *fault = (Fault){ .class = FAULT_NOT_FOUND, .message = name };
         return false;
     }
@@ -241,7 +241,7 @@ Rendered rendered_make(const TemplateLimits *limits)
     Rendered rendered = { .text = buf_make(limits->output) };
     arena_init(&rendered.arena, limits->memory);
     arena_init(&rendered.frames, ARENA_UNLIMITED);
-    /* One chunk that ordinary templates never leave. */
+    /* A single chunk that is large enough for ordinary templates. */
     arena_shrink(&rendered.frames, arena_alloc(&rendered.frames, FRAME_ROOM), FRAME_ROOM, 0);
     return rendered;
 }
@@ -280,7 +280,7 @@ void rendered_add_capture(Rendered *rendered)
     rendered->capture_cap = cap;
 }
 
-/* `outer` is NULL for a render on its own. */
+/* `outer` is NULL for an independent render. */
 static void render_begin(Render *r, Render *outer, const Template *template, Value context,
                          Rendered *rendered)
 {
@@ -331,7 +331,7 @@ static bool render_text(Render *outer, const Template *template, Value context, 
     render_begin(&r, outer, template, context, rendered);
     Context *top = context_new(&r, template, NULL, context_map(context));
     bool ok = template_run(&r, template, top);
-    render_found_ranges(&r);
+    render_report_ranges(&r);
     return render_end(&r, outer, ok, context, fault);
 }
 
@@ -348,16 +348,18 @@ static bool evaluate(Render *outer, const Template *template, Value context, Ren
     if (ok && !value_plain(&r, value, out)) {
         ok = false;
         if (r.fault.line == 0 && value.kind == VALUE_UNDEFINED) {
-            fault_locate(&r, frame, template->root->cost - 1); /* where it returns the value */
+            /* the instruction that returns the value */
+            fault_locate(&r, frame, template->root->cost - 1);
         } else if (r.fault.line == 0) {
-            r.fault.span = (uint32_t) template->text.len; /* the whole expression is to blame */
+            /* attribute the fault to the entire expression */
+            r.fault.span = (uint32_t) template->text.len;
             fault_complete(&r.fault, template);
             fault_suggest_name(&r, frame);
         }
     }
     frame_close(&r, mark);
     if (ok) {
-        render_found_secret(&r, *out);
+        render_report_secret(&r, *out);
     }
     return render_end(&r, outer, ok, context, fault);
 }

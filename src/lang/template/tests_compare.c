@@ -46,7 +46,7 @@ static bool test_in(Render *r, const Args *args, Value *out)
     return compare(r, args, OP_IN, out);
 }
 
-/* Python's `is`. Scalars have no identity here: equal ones of the same type are the same. */
+/* Python's `is`. Scalars have no identity here: equal ones of the same type are identical. */
 static bool test_sameas(Render *r, const Args *args, Value *out)
 {
     Value a = args->values[0];
@@ -217,7 +217,7 @@ const Native tests_compare[] = {
       .call = test_sameas,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "Both are one and the same value.",
+      .help = "Both are the same object.",
       .example = "{{ none is sameas none }} {{ 1 is sameas true }}",
       .shows = "True False" },
     { .name = "even",
@@ -238,7 +238,7 @@ const Native tests_compare[] = {
       .call = test_divisibleby,
       .params = { { "value" }, { "num" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The number divides by the other without rest.",
+      .help = "The number is divisible by the other.",
       .example = "{{ 21 is divisibleby 7 }}",
       .shows = "True" },
     { 0 },

@@ -1,4 +1,4 @@
-/* Tests of truth and of what lists contain, as Ansible has them. */
+/* Ansible's tests of truth and of the contents of lists. */
 #include "lang/template/filter.h"
 #include "lang/template/value_set.h"
 
@@ -22,7 +22,7 @@ static bool test_falsy(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Whether some item is as true as `wanted`. */
+/* Whether the truth value of any item equals `wanted`. */
 static bool some_item_is(Render *r, Value v, bool wanted, bool *out)
 {
     Iter iter;
@@ -33,7 +33,7 @@ static bool some_item_is(Render *r, Value v, bool wanted, bool *out)
     *out = false;
     while (!*out && iter_next(r, &iter, &item)) {
         bool truth;
-        if (!charge_turn(r) || !op_truth(r, item, &truth)) {
+        if (!charge_iteration(r) || !op_truth(r, item, &truth)) {
             return false;
         }
         *out = truth == wanted;
@@ -71,7 +71,7 @@ static bool test_contains(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Whether all items of `small` are among those of `large`. */
+/* Whether all items of `small` are in `large`. */
 static bool is_subset(Render *r, Value small, Value large, Value *out)
 {
     ValueSet set = value_set_make(r);
@@ -82,7 +82,7 @@ static bool is_subset(Render *r, Value small, Value large, Value *out)
         return false;
     }
     while (has && iter_next(r, &iter, &item)) {
-        if (!charge_turn(r) || !value_set_has(r, &set, item, &has)) {
+        if (!charge_iteration(r) || !value_set_has(r, &set, item, &has)) {
             return false;
         }
     }
@@ -118,35 +118,35 @@ const Native tests_sets[] = {
       .call = test_truthy,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "The value counts as true.",
+      .help = "The value is considered true.",
       .example = "{{ 'a' is truthy }} {{ [] is truthy }}",
       .shows = "True False" },
     { .name = "falsy",
       .call = test_falsy,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "The value counts as false.",
+      .help = "The value is considered false.",
       .example = "{{ '' is falsy }} {{ 1 is falsy }}",
       .shows = "True False" },
     { .name = "any",
       .call = test_any,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "Some item counts as true.",
+      .help = "At least one item is considered true.",
       .example = "{{ [false, 1] is any }} {{ [] is any }}",
       .shows = "True False" },
     { .name = "all",
       .call = test_all,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "All items count as true.",
+      .help = "All items are considered true.",
       .example = "{{ [true, 1] is all }} {{ [true, 0] is all }}",
       .shows = "True False" },
     { .name = "contains",
       .call = test_contains,
       .params = { { "value" }, { "other" } },
       .flags = NATIVE_PLAIN,
-      .help = "The value contains the other one; good with selectattr().",
+      .help = "The value contains the other one; useful with selectattr().",
       .example = "{{ [{'n': 'a', 'roles': ['web']}, {'n': 'b', 'roles': []}] "
                  "| selectattr('roles', 'contains', 'web') | map(attribute='n') | list }}",
       .shows = "['a']" },
@@ -175,7 +175,7 @@ const Native tests_sets[] = {
       .call = test_nan,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
-      .help = "The value is the floating point number that is none.",
+      .help = "The value is a floating-point NaN (not a number).",
       .example = "{{ 'nan' | float is nan }} {{ 1.5 is nan }}",
       .shows = "True False" },
     { 0 },

@@ -1,4 +1,4 @@
-/* Jinja2's tests of what a value is. */
+/* Jinja2's tests of the type and properties of a value. */
 #include "base/utf8.h"
 #include "lang/template/filter.h"
 
@@ -70,7 +70,7 @@ static bool test_mapping(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* A strict undefined value refuses to be walked over. */
+/* Iterating over a strict undefined value fails. */
 static bool test_iterable(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -83,8 +83,8 @@ static bool test_iterable(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Anything with a length and elements, so maps as well. Undefined values have both, unless they
- * are strict. */
+/* Anything with a length and elements, including maps. Undefined values have both, unless they are
+ * strict. */
 static bool test_sequence(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -110,8 +110,8 @@ static bool test_escaped(Render *r, const Args *args, Value *out)
     return true;
 }
 
-/* Whether the text has letters and all of them are of one case. Texts in ASCII are looked at here,
- * others by the method of str. */
+/* Whether the string has letters and all of them have the same case. ASCII is handled here,
+ * everything else by the str method. */
 static bool is_in_case(Render *r, const Args *args, bool upper, Value *out)
 {
     Str text;
@@ -142,7 +142,7 @@ static bool test_upper(Render *r, const Args *args, Value *out)
     return is_in_case(r, args, true, out);
 }
 
-/* Names are looked up in a map: what cannot be a key is an error. */
+/* Names are looked up in a map: a value that cannot be a key is an error. */
 static bool check_name(Render *r, Value v)
 {
     if (v.kind == VALUE_UNDEFINED && undefined_mode(r, v) == UNDEFINED_STRICT) {
@@ -170,14 +170,14 @@ const Native tests_value[] = {
       .call = test_defined,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "There is such a value.",
+      .help = "The value is defined.",
       .example = "{{ missing is defined }} {{ 1 is defined }}",
       .shows = "False True" },
     { .name = "undefined",
       .call = test_undefined,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "There is no such value.",
+      .help = "The value is undefined.",
       .example = "{{ missing is undefined }}",
       .shows = "True" },
     { .name = "none",
@@ -198,14 +198,14 @@ const Native tests_value[] = {
       .call = test_true,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value is true itself.",
+      .help = "The value is the boolean true.",
       .example = "{{ true is true }} {{ 1 is true }}",
       .shows = "True False" },
     { .name = "false",
       .call = test_false,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value is false itself.",
+      .help = "The value is the boolean false.",
       .example = "{{ false is false }} {{ 0 is false }}",
       .shows = "True False" },
     { .name = "integer",
@@ -219,21 +219,21 @@ const Native tests_value[] = {
       .call = test_float,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value is a floating point number.",
+      .help = "The value is a float.",
       .example = "{{ 4.2 is float }} {{ 42 is float }}",
       .shows = "True False" },
     { .name = "number",
       .call = test_number,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value is a number; true and false count as numbers.",
+      .help = "The value is a number; true and false are numbers.",
       .example = "{{ 42 is number }} {{ '42' is number }}",
       .shows = "True False" },
     { .name = "string",
       .call = test_string,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value is text.",
+      .help = "The value is a string.",
       .example = "{{ 'a' is string }} {{ 1 is string }}",
       .shows = "True False" },
     { .name = "mapping",
@@ -247,14 +247,14 @@ const Native tests_value[] = {
       .call = test_sequence,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The value has a length and elements: a list, a text, and a map too.",
+      .help = "The value has a length and elements: a list, a string or a map.",
       .example = "{{ [] is sequence }} {{ 'a' is sequence }} {{ 1 is sequence }}",
       .shows = "True True False" },
     { .name = "iterable",
       .call = test_iterable,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "A loop can walk over the value.",
+      .help = "The value can be iterated over.",
       .example = "{{ [1] is iterable }} {{ 5 is iterable }}",
       .shows = "True False" },
     { .name = "callable",
@@ -268,35 +268,35 @@ const Native tests_value[] = {
       .call = test_escaped,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "The text is marked as safe HTML.",
+      .help = "The string is marked as safe HTML.",
       .example = "{{ 'a' | escape is escaped }} {{ 'a' is escaped }}",
       .shows = "True False" },
     { .name = "lower",
       .call = test_lower,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "All letters of the text are lower case.",
+      .help = "All letters of the string are lower case.",
       .example = "{{ 'abc' is lower }} {{ 'aBc' is lower }}",
       .shows = "True False" },
     { .name = "upper",
       .call = test_upper,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "All letters of the text are upper case.",
+      .help = "All letters of the string are upper case.",
       .example = "{{ 'ABC' is upper }} {{ 'aBc' is upper }}",
       .shows = "True False" },
     { .name = "filter",
       .call = test_filter,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "There is a filter of that name.",
+      .help = "A filter of that name exists.",
       .example = "{{ 'upper' is filter }} {{ 'uper' is filter }}",
       .shows = "True False" },
     { .name = "test",
       .call = test_test,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
-      .help = "There is a test of that name.",
+      .help = "A test of that name exists.",
       .example = "{{ 'even' is test }} {{ 'evn' is test }}",
       .shows = "True False" },
     { 0 },

@@ -1,3 +1,11 @@
+/* Blocks, includes, imports and inheritance.
+ *
+ * A template that extends another one sets frame->parent and adds the parent's blocks to the chains
+ * of its context; when its top level has run, template_run() continues with the parent in the same
+ * context. Blocks are looked up by name in these chains, where the first entry belongs to the most
+ * derived template. An include runs in a new context that sees the variables of the enclosing
+ * scopes. An import does so only `with context`, and then sees a snapshot, because its macros
+ * outlive the statement. */
 #include "lang/template/transfer.h"
 
 #include "lang/template/methods.h"
@@ -11,10 +19,11 @@ const Frame *root_frame(const Frame *frame)
     return frame;
 }
 
-/* The variables of the scopes around, as a context of their own. Unset ones are left out. */
+/* The variables of the enclosing scopes as a separate context, without unset ones. */
 static Context *context_with_locals(Render *r, Frame *frame, const LocalSet *locals)
 {
-    render_charge(r, locals->count); /* the next function to run finds out when none are left */
+    /* if the budget is exhausted, the next function to run fails */
+    render_charge(r, locals->count);
     Context *context = context_new(r, frame->context->template, frame->context, NULL);
     context->blocks = frame->context->blocks;
     context->autoescape = frame->context->autoescape;
@@ -54,7 +63,7 @@ bool transfer_block(Render *r, Frame *frame, const Name *name, unsigned flags,
     return block_render(r, context, chain, 0, true, NULL);
 }
 
-/* The message of a template that is not found is its name, which may be a secret. */
+/* The message for a missing template is its name, which may be a secret. */
 static void hide_name(Render *r, Value name)
 {
     if (r->secrets && op_holds_secret(r, name)) {
@@ -63,10 +72,11 @@ static void hide_name(Render *r, Value name)
 }
 
 enum {
-    LOAD_COST = 64 /* steps; a missing template is looked for every time */
+    LOAD_COST = 64 /* in steps; the lookup of a missing template is not cached */
 };
 
-/* One template by the name in `name`. Missing is told apart from broken by the fault's class. */
+/* Loads one template by name. The class of the fault distinguishes a missing template from an
+ * invalid one. */
 static bool load_one(Render *r, Value name, const Template **out)
 {
     if (name.kind == VALUE_UNDEFINED) {
@@ -143,7 +153,7 @@ static Context *context_for(Render *r, Frame *frame, const Template *template, u
     return context_new(r, template, around, NULL);
 }
 
-/* Runs the top level of a template, then of those it extends. */
+/* Runs the top level of a template, then of its ancestors. */
 bool template_run(Render *r, const Template *template, Context *context)
 {
     context->blocks = ARENA_NEW(r->arena, BlockTable);
@@ -205,7 +215,7 @@ Value transfer_import_name(Render *r, const Frame *frame, Value module, const Na
     const Template *importer = frame->function->template;
     const Template *imported = module_template(module);
     Source source = { .text = importer->text, .first_line = 1 };
-    Str position = arena_format(r->arena, "line %u", source_place(&source, offset).line);
+    Str position = arena_format(r->arena, "line %u", source_location(&source, offset).line);
     if (importer->name.len > 0) {
         position = arena_format(r->arena, "%" STR_FMT " in '%" STR_FMT "'", STR_ARG(position),
                                 STR_ARG(importer->name));
@@ -225,7 +235,7 @@ bool transfer_extends(Render *r, Frame *frame, Value name)
     }
     if (frame->context->parents++ >= r->settings->limits.depth) {
         return render_raise(r, FAULT_RECURSION,
-                            "template '%" STR_FMT "' extends itself without end",
+                            "template '%" STR_FMT "' extends itself recursively",
                             STR_ARG(template->name));
     }
     frame->parent = template;
@@ -242,7 +252,7 @@ bool check_namespace(Render *r, Value namespace)
 bool set_attribute(Render *r, Value namespace, const Name *name, Value value)
 {
     if (!check_namespace(r, namespace)) {
-        return false; /* the value's own evaluation may have replaced it */
+        return false; /* evaluating the value may have replaced it */
     }
     r->escapes++;
     map_set_str(r->arena, namespace_attributes(namespace), name->text, value);
@@ -276,7 +286,7 @@ bool arguments_add_mapping(Render *r, Value mapping, Map *named)
             MapEntry entry = mapping.map->entries[i];
             entry.key.flags |= mapping.flags & VALUE_SECRET;
             entry.value.flags |= mapping.flags & VALUE_SECRET;
-            if (!render_charge(r, 1) || !map_room(r, named) ||
+            if (!render_charge(r, 1) || !map_reserve(r, named) ||
                 !add_named(r, named, entry.key, entry.value)) {
                 return false;
             }

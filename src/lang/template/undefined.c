@@ -1,4 +1,4 @@
-/* Undefined values: making them, and the words in which Jinja2 tells what is missing. */
+/* Undefined values: creating them, and Jinja2's messages for them. */
 #include "base/suggest.h"
 #include "lang/template/ops.h"
 
@@ -84,7 +84,7 @@ static void type_put(Value v, Buf *out)
     buf_put_format(out, "%s object", op_type_name(v));
 }
 
-/* The key as written, but never a secret one: messages are shown and logged. */
+/* The key as written, unless it is secret: messages are shown and logged. */
 static bool key_put(Render *r, Value key, Buf *out)
 {
     if (op_holds_secret(r, key)) {
@@ -99,7 +99,7 @@ static bool undefined_message(Render *r, Value v, Buf *out)
 {
     const Undefined *what = v.undefined;
     if (what == NULL) {
-        buf_put(out, STR("a value that was not given is undefined"));
+        buf_put(out, STR("an argument that was not passed is undefined"));
     } else if (what->hint.len > 0) {
         buf_put(out, what->hint);
     } else if (value_is_missing(what->owner)) {

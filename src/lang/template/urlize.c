@@ -1,3 +1,8 @@
+/* Jinja2's urlize, without regular expressions. The text is split at whitespace. From each word
+ * leading brackets and trailing punctuation are stripped (keeping a closing bracket that matches
+ * one inside the URL), and the rest is linked if it is a URL, a well-known domain, a mail address,
+ * or starts with one of the extra schemes. The rules match Jinja2's patterns, including their
+ * oddities. */
 #include "lang/template/urlize.h"
 
 #include "base/utf8.h"
@@ -18,7 +23,7 @@ static bool is_host_code(uint32_t code)
     return code == '%' || code == '-' || code_is_word(code);
 }
 
-/* Bytes of the longest beginning made of host characters and dots. */
+/* Length of the longest prefix of host characters and dots. */
 static size_t host_bytes(Str text)
 {
     size_t at = 0;
@@ -33,7 +38,7 @@ static size_t host_bytes(Str text)
     return at;
 }
 
-/* [a-z] in any case, as Python sees it: four other letters turn into such ones. */
+/* [a-z] ignoring case, as in Python: four other letters match as well. */
 static bool is_letters(Str label)
 {
     size_t length = 0;
@@ -57,7 +62,7 @@ static bool is_idna_label(Str label)
     return length >= 2 && length <= 59 && memchr(rest.data, '-', rest.len) == NULL;
 }
 
-/* Any domain, behind a scheme or "www.". */
+/* Any domain, after a scheme or "www.". */
 static bool is_domain(Str host)
 {
     Str label = STR_EMPTY;
@@ -70,7 +75,7 @@ static bool is_domain(Str host)
     return is_letters(label) || is_idna_label(label);
 }
 
-/* A domain that is taken for a link on its own. */
+/* A domain that is linked even without a scheme. */
 static bool is_known_domain(Str host)
 {
     static const Str tops[] = {
@@ -113,7 +118,7 @@ static bool is_ipv4(Str host)
     return parts == 4;
 }
 
-/* Up to four hexadecimal digits and a colon; bytes used. */
+/* Up to four hexadecimal digits and a colon; returns the number of bytes. */
 static size_t ipv6_group(Str text, bool *colon)
 {
     size_t at = 0;
@@ -124,7 +129,7 @@ static size_t ipv6_group(Str text, bool *colon)
     return at + *colon;
 }
 
-/* "[...]" at the beginning: its bytes, or 0. As loose as Jinja2 is about the groups. */
+/* "[...]" at the start: its length, or 0. As permissive about the groups as Jinja2. */
 static size_t ipv6_bytes(Str text)
 {
     if (text.len == 0 || text.data[0] != '[') {
@@ -142,7 +147,7 @@ static size_t ipv6_bytes(Str text)
     return at < text.len && text.data[at] == ']' ? at + 1 : 0;
 }
 
-/* Nothing, or a port, or a path, or both. */
+/* Nothing, a port, a path, or both. */
 static bool is_url_end(Str text)
 {
     size_t at = 0;
@@ -277,7 +282,7 @@ static size_t head_bytes(Str word)
     return at;
 }
 
-/* Where the closing punctuation begins. */
+/* The start of the trailing punctuation. */
 static size_t tail_start(Str word)
 {
     size_t end = word.len;
@@ -303,7 +308,7 @@ static size_t count_of(Str text, Str needle)
     return count;
 }
 
-/* A URL that holds an opening bracket may also end with the closing one. Returns the new end. */
+/* A URL that contains an opening bracket may also end with the closing one. Returns the new end. */
 static size_t balance(Str word, size_t end)
 {
     static const Str pairs[][2] = {

@@ -1,3 +1,6 @@
+/* Finds the variables that a template uses, for checks and documentation of sites. Names that the
+ * template assigns anywhere are collected first, so that uses of them can be marked as its own;
+ * then every use of a name is recorded with the element that is accessed. */
 #include "lang/template/parse.h"
 
 #include "base/str_map.h"
@@ -6,12 +9,12 @@
 typedef struct Search {
     Arena *arena;
     VEC(TemplateUse) found;
-    StrMap bound; /* names that the template itself gives a value to */
+    StrMap bound; /* names that the template itself assigns */
 } Search;
 
 static void find_in_sequence(Search *search, const Node *nodes);
 
-/* --- Names of the template's own --------------------------------------------------------------- */
+/* --- Names assigned by the template ------------------------------------------------------------ */
 
 static void bind(Search *search, Str name)
 {
@@ -77,7 +80,7 @@ static void add_element(Search *search, const Node *name, Str element, uint32_t 
     use->element_span = span;
 }
 
-/* x['a'], x.a and x alone; true when this node was one and needs no further look. */
+/* Records x['a'], x.a or x; returns true if the node was one and needs no further search. */
 static bool take_use(Search *search, const Node *node)
 {
     const Node *owner = node->left;
@@ -101,7 +104,7 @@ static bool take_use(Search *search, const Node *node)
     return false;
 }
 
-/* `x is defined`, `x | default(1)`: whoever asks does not count on it. */
+/* `x is defined`, `x | default(1)`: the variable is optional. */
 static bool is_guard(const Node *node)
 {
     static const Str filters[] = { STR("default"), STR("d") };

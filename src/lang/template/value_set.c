@@ -48,7 +48,7 @@ bool value_set_add_all(Render *r, ValueSet *set, Value items)
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if (!charge_turn(r) || !value_set_add(r, set, item, &added)) {
+        if (!charge_iteration(r) || !value_set_add(r, set, item, &added)) {
             return false;
         }
     }

@@ -1,3 +1,4 @@
+/* Loose and semantic version comparison. */
 #include "lang/template/version.h"
 
 typedef struct Part {
@@ -25,7 +26,7 @@ static bool next_part(Str *rest, Part *out)
     return true;
 }
 
-/* Digits of any length. */
+/* Numbers of any length. */
 static int compare_numbers(Str a, Str b)
 {
     while (a.len > 0 && a.data[0] == '0') {
@@ -80,7 +81,7 @@ static bool is_core_number(Str text)
     return is_number(text) && (text.len == 1 || text.data[0] != '0');
 }
 
-/* Names between dots: letters, digits, hyphens, none of them empty. */
+/* Dot-separated identifiers: letters, digits, hyphens; none may be empty. */
 static bool are_identifiers(Str text, bool numbers_without_zeros)
 {
     Str name;
@@ -127,7 +128,7 @@ static bool parse_semver(Str text, Semver *out)
     return count == 3;
 }
 
-/* None at all is the release itself, which comes after all that precede it. */
+/* No prerelease means the release itself, which follows all its prereleases. */
 static int compare_prereleases(Str a, Str b)
 {
     if (a.len == 0 || b.len == 0) {

@@ -1,30 +1,684 @@
-/* archive.*: what is in archives. */
-#include "modules/archive/actions.h"
+/* archive.extracted: the members of an archive in a directory.
+ *
+ * They are first unpacked into a private directory next to it. Members that must not be extracted,
+ * and a full disk, are detected there; then everything moves into place. A new directory appears
+ * atomically; in an existing one the files are moved one by one. */
+#include "modules/archive/stamp.h"
+#include "modules/archive/unpack.h"
+#include "modules/digest.h"
+#include "modules/file/target.h"
+#include "sys/clock.h"
+#include "sys/process.h"
+
+enum {
+    STRIP_MAX = 64,
+    SHOWN_MAX = 10, /* members listed per change */
+    COMPARE_PIECE = 64 << 10,
+};
+
+static const ParamSpec extracted_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
+    { "source", PARAM_PATH, .help = "path of the archive on the machine" },
+    { "site_file", PARAM_SITE_FILE, .help = "archive below files/ of the site" },
+    { "digest", PARAM_STRING,
+      .help = "required digest of the archive: 'sha256:' or 'sha512:' and hexadecimal digits" },
+    { "strip", PARAM_INT, .fallback = "0",
+      .help = "number of leading directories to strip from each name" },
+    { "owner", PARAM_STRING, .help = "owner of everything, by name or number" },
+    { "group", PARAM_STRING, .help = "group of everything, by name or number" },
+    { "creates", PARAM_PATH, .help = "path; if it exists, nothing is done" },
+    { "restore", PARAM_STRING, .fallback = "missing", .choices = "missing|changed",
+      .help = "when to unpack the same archive again: if members are missing, or also if their "
+              "size or mtime differs" },
+    { "keep", PARAM_STRINGS,
+      .help = "members that are not restored once they exist; relative paths with wildcards" },
+    { "clean", PARAM_BOOL, .fallback = "false",
+      .help = "remove members of earlier archives that this one lacks" },
+    { "max_size", PARAM_INT, .fallback = "8589934592",
+      .help = "maximum total size of the members, in bytes" },
+    { "max_members", PARAM_INT, .fallback = "200000",
+      .help = "maximum number of files, directories and links" },
+    { 0 },
+};
+
+/* What check found. */
+typedef struct Extraction {
+    Target wish; /* owner and group */
+    Str path;    /* path of the directory */
+    FileInfo directory;
+    Str stamp_path;
+    Stamp stamp;
+    Str wanted; /* required digest; empty: any */
+    Str digest; /* actual digest of the archive */
+    FileInfo source;
+} Extraction;
+
+/* --- The archive ----------------------------------------------------------------------------- */
+
+static bool open_source(Call *call, ArchiveSource *out, Error *err)
+{
+    *out = (ArchiveSource){ .bytes = STR_EMPTY };
+    if (call_has(call, "source")) {
+        return host_reader_open(call->host, call_str(call, "source"), &out->reader, err) ||
+               (err->kind == ERROR_NOT_FOUND &&
+                error_set(err, ERROR_NOT_FOUND, "no file '%" STR_FMT "' on the machine",
+                          STR_ARG(call_str(call, "source"))));
+    }
+    out->bytes = call_str(call, "site_file");
+    return true;
+}
+
+static void close_source(ArchiveSource *source)
+{
+    host_reader_close(source->reader);
+    source->reader = NULL;
+}
+DEFINE_AUTO_CLEAR(ArchiveSource, close_source)
+
+static bool source_is_same(const Stamp *stamp, const FileInfo *now)
+{
+    return stamp->found && stamp->source_size == now->size &&
+           stamp->source_mtime_ns == now->mtime_ns && stamp->source_inode == now->inode;
+}
+
+/* Large archives are hashed only once, as long as they do not change. */
+static bool find_digest(Call *call, const ArchiveSource *source, Extraction *extraction, Error *err)
+{
+    DigestKind kind = digest_kind(extraction->wanted);
+    const Stamp *stamp = &extraction->stamp;
+    if (source->reader == NULL) {
+        extraction->digest = digest_of_text(call->arena, kind, source->bytes);
+        return true;
+    }
+    extraction->source = *host_reader_info(source->reader);
+    if (source_is_same(stamp, &extraction->source) && digest_kind(stamp->digest) == kind) {
+        extraction->digest = stamp->digest;
+        return true;
+    }
+    return digest_of_file(call->arena, kind, source->reader, &extraction->digest, err);
+}
+
+static bool check_digest(const Extraction *extraction, Error *err)
+{
+    return extraction->wanted.len == 0 || str_eq(extraction->wanted, extraction->digest) ||
+           error_set(err, ERROR_INVALID, "the archive does not match 'digest': it has %" STR_FMT,
+                     STR_ARG(extraction->digest));
+}
+
+/* --- Comparison ------------------------------------------------------------------------------ */
+
+static bool is_of_kind(MemberKind kind, FileKind found)
+{
+    return found == (kind == MEMBER_DIRECTORY ? FILE_DIRECTORY
+                     : kind == MEMBER_LINK    ? FILE_LINK
+                                              : FILE_REGULAR);
+}
+
+/* Returns true if a member is in place, as `restore` and the owner require. */
+static bool check_member(Call *call, Host *inside, const Extraction *extraction,
+                         const Staged *member, bool *right, Error *err)
+{
+    ArenaMark mark = arena_mark(call->arena);
+    FileInfo info;
+    const Target *wish = &extraction->wish;
+    if (!host_stat(inside, member_place(call->arena, member->path), &info, err)) {
+        return false;
+    }
+    arena_release(call->arena, mark);
+    *right = is_of_kind(member->kind, info.kind) && member->size != STAMP_LOST &&
+             (wish->uid == HOST_KEEP_ID || wish->uid == info.uid) &&
+             (wish->gid == HOST_KEEP_ID || wish->gid == info.gid);
+    if (call_is_kept(call, member->path)) {
+        *right = info.kind != FILE_ABSENT;
+    } else if (*right && member->kind == MEMBER_FILE &&
+               str_eq(call_str(call, "restore"), STR("changed"))) {
+        *right = info.size == member->size && info.mtime_ns / 1000000000 == member->mtime_s;
+    }
+    return true;
+}
+
+/* Reports the members that are not as required. */
+static bool check_members(Call *call, Host *inside, const Extraction *extraction, Outcome *outcome,
+                          Error *err)
+{
+    List *shown = list_new(call->arena, 0);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < extraction->stamp.count; i++) {
+        const Staged *member = &extraction->stamp.members[i];
+        bool right;
+        if (!check_member(call, inside, extraction, member, &right, err)) {
+            return false;
+        }
+        if (!right && wrong++ < SHOWN_MAX) {
+            list_push(call->arena, shown, value_string(member->path));
+        }
+    }
+    if (wrong > SHOWN_MAX) {
+        list_push(call->arena, shown,
+                  value_string(arena_format(call->arena, "and %u more", wrong - SHOWN_MAX)));
+    }
+    if (wrong > 0) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "members", value_list(shown), value_string(STR("restored")));
+    }
+    return true;
+}
+
+/* With `clean`, members of other archives must not be in the directory. */
+static bool check_other_archives(Call *call, Host *inside, const Extraction *extraction,
+                                 Outcome *outcome, Error *err)
+{
+    OtherStamps formers;
+    if (!call_bool(call, "clean")) {
+        return true;
+    }
+    if (!other_stamps_read(inside, call->arena, extraction->stamp_path, &formers, err)) {
+        return false;
+    }
+    if (formers.count > 0) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "other archives", value_int(formers.count), value_int(0));
+    }
+    return true;
+}
+
+/* --- Check ----------------------------------------------------------------------------------- */
+
+static bool read_params(Call *call, Extraction *extraction, Error *err)
+{
+    int64_t strip = call_int(call, "strip", 0);
+    if (call_has(call, "source") == call_has(call, "site_file")) {
+        return error_set(err, ERROR_INVALID, "exactly one of 'source' and 'site_file' is required");
+    }
+    if (strip < 0 || strip > STRIP_MAX) {
+        return error_set(err, ERROR_INVALID, "'strip' must be a number from 0 to %d", STRIP_MAX);
+    }
+    if (call_int(call, "max_size", 0) <= 0 || call_int(call, "max_members", 0) <= 0 ||
+        call_int(call, "max_members", 0) > INT32_MAX) {
+        return error_set(err, ERROR_INVALID, "'max_size' and 'max_members' must be at least 1");
+    }
+    if (call_has(call, "digest") &&
+        !digest_parse(call->arena, call_str(call, "digest"), &extraction->wanted, err)) {
+        return false;
+    }
+    extraction->path = call_str(call, "name");
+    if (str_eq(extraction->path, STR("/"))) {
+        return error_set(err, ERROR_INVALID, "'name' must be a directory below '/'");
+    }
+    extraction->stamp_path =
+        stamp_path(call->arena, call_str(call, call_has(call, "source") ? "source" : "site_file"));
+    /* The action has no parameter 'mode', which the target would read. */
+    Target *wish = &extraction->wish;
+    *wish = (Target){ .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID };
+    return target_read_owner(call, wish, err);
+}
+
+static bool is_created(Call *call, bool *out, Error *err)
+{
+    FileInfo info = { .kind = FILE_ABSENT };
+    if (call_has(call, "creates") &&
+        !host_stat(call->host, call_str(call, "creates"), &info, err)) {
+        return false;
+    }
+    *out = info.kind != FILE_ABSENT;
+    return true;
+}
+
+/* In a plan, an earlier step may create the archive. */
+static bool tolerate_missing(Call *call, Outcome *outcome, const Error *err)
+{
+    if (err->kind != ERROR_NOT_FOUND ||
+        !call_lacks(call, "source", "path", call_str(call, "source"))) {
+        return false;
+    }
+    outcome->changed = true;
+    outcome->unknown = true;
+    return true;
+}
+
+static bool compare(Call *call, Extraction *extraction, Host *inside, Outcome *outcome, Error *err)
+{
+    const Stamp *stamp = &extraction->stamp;
+    if (!stamp->found || !str_eq(stamp->digest, extraction->digest) ||
+        stamp->strip != (uint32_t)call_int(call, "strip", 0)) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "archive",
+                       stamp->found ? value_string(stamp->digest) : value_missing(),
+                       value_string(extraction->digest));
+        return true;
+    }
+    /* The path in `creates` does not exist, so unpack regardless. */
+    if (call_has(call, "creates")) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "creates", value_missing(), call_param(call, "creates"));
+        return true;
+    }
+    return check_members(call, inside, extraction, outcome, err) &&
+           check_other_archives(call, inside, extraction, outcome, err);
+}
+
+static bool check_directory(Call *call, Extraction *extraction, Outcome *outcome, Error *err)
+{
+    AUTO(Host) *inside = NULL;
+    AUTO_CLEAR(ArchiveSource) source = { 0 };
+    ArchiveFormat format;
+    bool there = extraction->directory.kind == FILE_DIRECTORY;
+    if (there && !host_open_below(call->host, extraction->path, &inside, err)) {
+        /* An earlier step of a plan would create it. */
+        if (!call->planning || err->kind != ERROR_NOT_FOUND) {
+            return false;
+        }
+        there = false;
+    }
+    if (there &&
+        !stamp_read(inside, call->arena, extraction->stamp_path, &extraction->stamp, err)) {
+        return false;
+    }
+    if (!open_source(call, &source, err)) {
+        return tolerate_missing(call, outcome, err);
+    }
+    return find_digest(call, &source, extraction, err) && check_digest(extraction, err) &&
+           archive_detect(&source, &format, err) && compare(call, extraction, inside, outcome, err);
+}
+
+static void report(Call *call, Extraction *extraction, Outcome *outcome)
+{
+    outcome->found = extraction;
+    outcome->state = STR("present");
+    if (!outcome->changed) {
+        outcome->comment = STR("already extracted");
+    } else if (outcome->comment.len == 0) {
+        outcome->comment = extraction->stamp.found ? STR("unpacked again") : STR("extracted");
+    }
+    if (outcome->changed && call->planning && extraction->directory.kind == FILE_ABSENT) {
+        FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
+        call_plan(call, extraction->path, &(PlannedFile){ .info = made });
+    }
+}
+
+static bool extracted_check(Call *call, Outcome *outcome, Error *err)
+{
+    Extraction *extraction = ARENA_NEW(call->arena, Extraction);
+    bool created;
+    if (!read_params(call, extraction, err) || !is_created(call, &created, err)) {
+        return false;
+    }
+    if (created) {
+        outcome->state = STR("present");
+        outcome->comment =
+            arena_format(call->arena, "%" STR_FMT " exists", STR_ARG(call_str(call, "creates")));
+        return true;
+    }
+    if (!host_stat(call->host, extraction->path, &extraction->directory, err)) {
+        return false;
+    }
+    FileKind kind = extraction->directory.kind;
+    if (kind != FILE_ABSENT && kind != FILE_DIRECTORY) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
+                         STR_ARG(extraction->path), file_kind_name(kind));
+    }
+    if (extraction->wish.uid != extraction->directory.uid &&
+        !host_check_maker(call->host, call->arena, extraction->path, &extraction->directory, err)) {
+        return false;
+    }
+    if (!check_directory(call, extraction, outcome, err)) {
+        return false;
+    }
+    if (call->planning && kind == FILE_ABSENT &&
+        !target_check_parents(call, extraction->path, true, err)) {
+        return false;
+    }
+    report(call, extraction, outcome);
+    return true;
+}
+
+/* --- Apply ----------------------------------------------------------------------------------- */
+
+/* Both files exist; `*same`: with equal content. */
+static bool compare_content(Host *a_host, Str a_path, Host *b_host, Str b_path, bool *same,
+                            Error *err)
+{
+    AUTO(HostReader) *a = NULL;
+    AUTO(HostReader) *b = NULL;
+    char pieces[2][COMPARE_PIECE];
+    size_t got[2] = { 1, 1 };
+    if (!host_reader_open(a_host, a_path, &a, err) || !host_reader_open(b_host, b_path, &b, err)) {
+        return false;
+    }
+    *same = true;
+    for (uint64_t at = 0; *same && got[0] > 0; at += got[0]) {
+        if (!host_reader_get(a, at, pieces[0], COMPARE_PIECE, &got[0], err) ||
+            !host_reader_get(b, at, pieces[1], COMPARE_PIECE, &got[1], err)) {
+            return false;
+        }
+        *same = got[0] == got[1] && memcmp(pieces[0], pieces[1], got[0]) == 0;
+    }
+    return true;
+}
+
+/* Moves one directory into another; both are handles that symlinks cannot redirect. */
+typedef struct Move {
+    Call *call;
+    const Extraction *extraction;
+    const Staging *staging;
+    Host *there;
+    Outcome *outcome;
+} Move;
+
+static bool is_same(Move *moving, const Staged *staged, const FileInfo *before, bool *out,
+                    Error *err)
+{
+    Call *call = moving->call;
+    const Staging *staging = moving->staging;
+    Str place = member_place(call->arena, staged->path), target;
+    *out = false;
+    if (!is_of_kind(staged->kind, before->kind) ||
+        (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
+        (staging->gid != HOST_KEEP_ID && staging->gid != before->gid)) {
+        return true;
+    }
+    if (staged->kind == MEMBER_LINK) {
+        if (!host_read_link(moving->there, call->arena, place, &target, err)) {
+            return false;
+        }
+        *out = str_eq(target, staged->target);
+        return true;
+    }
+    if (before->size != staged->size || before->mode != staged->mode ||
+        before->mtime_ns / 1000000000 != staged->mtime_s) {
+        return true;
+    }
+    return compare_content(staging->inside, place, moving->there, place, out, err);
+}
+
+static bool move_directory(Move *moving, const Staged *staged, const FileInfo *before, Error *err)
+{
+    const Staging *staging = moving->staging;
+    Str place = member_place(moving->call->arena, staged->path);
+    if (before->kind == FILE_DIRECTORY) {
+        bool other = (staging->uid != HOST_KEEP_ID && staging->uid != before->uid) ||
+                     (staging->gid != HOST_KEEP_ID && staging->gid != before->gid);
+        moving->outcome->changed = moving->outcome->changed || other;
+        return !other || host_set_owner(moving->there, place, staging->uid, staging->gid, err);
+    }
+    if (!host_make_directory(moving->there, place, staged->mode, false, err)) {
+        return false;
+    }
+    moving->outcome->changed = true;
+    return (staging->uid == HOST_KEEP_ID && staging->gid == HOST_KEEP_ID) ||
+           host_set_owner(moving->there, place, staging->uid, staging->gid, err);
+}
+
+static bool move_member(Move *moving, const Staged *staged, Error *err)
+{
+    Call *call = moving->call;
+    Str place = member_place(call->arena, staged->path);
+    Str path = arena_join(call->arena, moving->extraction->path, place, STR_EMPTY);
+    FileInfo before;
+    bool same;
+    if (!host_stat(moving->there, place, &before, err)) {
+        return false;
+    }
+    if (staged->kind == MEMBER_DIRECTORY &&
+        (before.kind == FILE_ABSENT || before.kind == FILE_DIRECTORY)) {
+        return move_directory(moving, staged, &before, err);
+    }
+    if (before.kind != FILE_ABSENT && call_is_kept(call, staged->path)) {
+        return true;
+    }
+    if (staged->kind == MEMBER_DIRECTORY || before.kind == FILE_DIRECTORY ||
+        before.kind == FILE_OTHER) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, but a %s in the archive",
+                         STR_ARG(path), file_kind_name(before.kind),
+                         staged->kind == MEMBER_DIRECTORY ? "directory" : "file or link");
+    }
+    if (!is_same(moving, staged, &before, &same, err)) {
+        return false;
+    }
+    if (same) {
+        return true;
+    }
+    if (!call_keep(call, path, err) ||
+        !host_move(moving->staging->inside, place, moving->there, place, err)) {
+        return false;
+    }
+    moving->outcome->changed = true;
+    return true;
+}
+
+static bool move_members(Move *moving, Error *err)
+{
+    uint32_t at = 0;
+    for (const StrMapEntry *entry;
+         (entry = str_map_next(&moving->staging->members, &at)) != NULL;) {
+        if (!move_member(moving, entry->value, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool note(Call *call, const Extraction *extraction, const Staging *staging, Host *directory,
+                 Error *err)
+{
+    Stamp stamp = { .digest = extraction->digest,
+                    .strip = staging->strip,
+                    .source_size = extraction->source.size,
+                    .source_mtime_ns = extraction->source.mtime_ns,
+                    .source_inode = extraction->source.inode };
+    uint32_t at = 0;
+    stamp.members = ARENA_ARRAY(call->arena, Staged, staging->members.count + 1);
+    for (const StrMapEntry *entry; (entry = str_map_next(&staging->members, &at)) != NULL;) {
+        stamp.members[stamp.count++] = *(const Staged *)entry->value;
+    }
+    return stamp_write(directory, call->arena, extraction->stamp_path, &stamp, err);
+}
+
+static bool report_members(Error *err)
+{
+    return error_set(err, ERROR_CONFLICT, "the archive changed while it was read");
+}
+
+/* Copies as many bytes as the archive had when it was checked. */
+static bool copy_bytes(const Extraction *extraction, HostReader *from, HostWriter *to, Error *err)
+{
+    char piece[COMPARE_PIECE];
+    size_t got = 1;
+    for (uint64_t at = 0; got > 0; at += got) {
+        if (!host_reader_get(from, at, piece, sizeof piece, &got, err) ||
+            !host_writer_put(to, str_from(piece, got), err)) {
+            return false;
+        }
+        if (at + got > (uint64_t)extraction->source.size) {
+            return report_members(err);
+        }
+    }
+    return true;
+}
+
+/* The owner of an archive can modify it after verification and reset its mtime. So if other users
+ * can write to it, it is copied first, and the copy is verified and unpacked. */
+static bool copy_source(Call *call, const Extraction *extraction, Host *inside,
+                        ArchiveSource *source, Error *err)
+{
+    AUTO(HostWriter) *writer = NULL;
+    AUTO(HostReader) *copy = NULL;
+    Str digest,
+        place = arena_format(call->arena, "/.eden-copy-%016llx", (unsigned long long)random_seed());
+    const FileInfo *info = source->reader == NULL ? NULL : host_reader_info(source->reader);
+    if (info == NULL || extraction->wanted.len == 0 ||
+        (info->uid == process_own_user() && (info->mode & (S_IWGRP | S_IWOTH)) == 0)) {
+        return true;
+    }
+    if (!host_writer_open(inside, place, &writer, err) ||
+        !copy_bytes(extraction, source->reader, writer, err) ||
+        !host_reader_open(inside, place, &copy, err) || !host_remove(inside, place, err) ||
+        !digest_of_file(call->arena, digest_kind(extraction->wanted), copy, &digest, err)) {
+        return false;
+    }
+    if (!str_eq(digest, extraction->wanted)) {
+        return report_members(err);
+    }
+    host_reader_close(source->reader);
+    source->reader = TAKE(copy);
+    return true;
+}
+
+static bool unpack(Call *call, Extraction *extraction, Staging *staging, Error *err)
+{
+    AUTO_CLEAR(ArchiveSource) source = { 0 };
+    AUTO_CLEAR(ArchiveSource) again = { 0 };
+    ArchiveFormat format;
+    MemberSink sink = staging_sink(staging);
+    if (!open_source(call, &source, err) ||
+        !copy_source(call, extraction, staging->inside, &source, err) ||
+        !archive_detect(&source, &format, err) ||
+        !archive_unpack(call, &source, format, staging->max_size, &sink, err) ||
+        !staging_finish(staging, err)) {
+        return false;
+    }
+    if (source.reader == NULL) {
+        return true;
+    }
+    if (!open_source(call, &again, err)) {
+        return false;
+    }
+    const FileInfo *after = host_reader_info(again.reader);
+    return (after->inode == extraction->source.inode && after->size == extraction->source.size &&
+            after->mtime_ns == extraction->source.mtime_ns) ||
+           report_members(err);
+}
+
+static bool clean(const Move *moving, const OtherStamps *formers, Error *err)
+{
+    StampCleanup cleaning = { .call = moving->call,
+                              .path = moving->extraction->path,
+                              .directory = moving->there,
+                              .members = &moving->staging->members,
+                              .keeps = call_is_kept };
+    return clean_members(&cleaning, &moving->extraction->stamp, 1, err) &&
+           clean_members(&cleaning, formers->stamps, formers->count, err) &&
+           other_stamps_remove(formers, moving->there, err);
+}
+
+/* Moves everything into the directory, which exists or is created now. */
+static bool put_in_place(Call *call, Extraction *extraction, Staging *staging, Str draft,
+                         Outcome *outcome, Error *err)
+{
+    AUTO(Host) *there = NULL;
+    if (!host_sync(call->host, err)) {
+        return false;
+    }
+    if (extraction->directory.kind == FILE_ABSENT) {
+        if (!note(call, extraction, staging, staging->inside, err) ||
+            !call_keep(call, extraction->path, err) ||
+            !host_move(call->host, draft, call->host, extraction->path, err)) {
+            return false;
+        }
+        outcome->changed = true;
+        return true;
+    }
+    if (!host_open_below(call->host, extraction->path, &there, err)) {
+        return false;
+    }
+    Move moving = { call, extraction, staging, there, outcome };
+    OtherStamps formers;
+    if (!other_stamps_read(there, call->arena, extraction->stamp_path, &formers, err) ||
+        !other_stamps_overwrite(&formers, there, call, &staging->members, call_is_kept, err) ||
+        !move_members(&moving, err)) {
+        return false;
+    }
+    outcome->changed = true;
+    if (call_bool(call, "clean") && !clean(&moving, &formers, err)) {
+        return false;
+    }
+    return note(call, extraction, staging, there, err);
+}
+
+static bool extract(Call *call, Extraction *extraction, Str draft, Outcome *outcome, Error *err)
+{
+    AUTO(Host) *inside = NULL;
+    const Target *wish = &extraction->wish;
+    if (!host_open_below(call->host, draft, &inside, err)) {
+        return false;
+    }
+    AUTO_CLEAR(Staging)
+    staging = { .call = call,
+                .inside = inside,
+                .strip = (uint32_t)call_int(call, "strip", 0),
+                .max_size = (uint64_t)call_int(call, "max_size", 0),
+                .max_count = (uint32_t)call_int(call, "max_members", 0),
+                .uid = wish->uid,
+                .gid = wish->gid };
+    staging_init(&staging);
+    if (!unpack(call, extraction, &staging, err) ||
+        !host_set_mode(call->host, draft, DIRECTORY_MODE_NEW, err)) {
+        return false;
+    }
+    if ((wish->uid != HOST_KEEP_ID || wish->gid != HOST_KEEP_ID) &&
+        !host_set_owner(call->host, draft, wish->uid, wish->gid, err)) {
+        return false;
+    }
+    return put_in_place(call, extraction, &staging, draft, outcome, err);
+}
+
+static bool extracted_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Extraction *extraction = outcome->found;
+    Str draft = host_draft_path(call->arena, extraction->path);
+    size_t slash = str_find_last(extraction->path, STR("/"));
+    Error ignored;
+    if ((slash > 0 && !host_make_directory(call->host, str_slice(extraction->path, 0, slash),
+                                           DIRECTORY_MODE_NEW, true, err)) ||
+        !host_remove(call->host, draft, err) ||
+        !host_create_directory(call->host, draft, 0700, HOST_KEEP_ID, HOST_KEEP_ID, err)) {
+        return false;
+    }
+    bool ok = extract(call, extraction, draft, outcome, err);
+    bool removed = host_remove(call->host, draft, ok ? err : &ignored);
+    return ok && removed;
+}
+
+static void extracted_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, extracted_params, params, claims);
+    if (value_is_string(params[0])) {
+        Str name = value_str(params[0]);
+        list_push(arena, claims, value_string(arena_join(arena, STR("fills:"), name, STR_EMPTY)));
+    }
+    if (value_is_string(params[1])) {
+        Str source = value_str(params[1]);
+        list_push(arena, claims,
+                  value_string(arena_join(arena, STR("needs:path:"), source, STR_EMPTY)));
+    }
+}
+
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static const Action actions[] = {
     { "extracted", "Ensure that an archive is unpacked in a directory.", extracted_params,
       extracted_check, extracted_apply, .claims = extracted_claims, .cost_ms = 500,
       .thing = "path name", .wants = "kind=directory",
-      .text =
-          "tar, plain or packed by gzip, xz, zstd or bzip2, and zip; which of them, its first\n"
-          "bytes tell. xz, zstd and bzip2 need the program of that name.\n"
-          "\n"
-          "A hidden file in the directory notes the digest of the archive and what came out of\n"
-          "it. Another archive, or a member that is gone or replaced by that of another archive,\n"
-          "and it is unpacked again; with 'restore: changed' also when a file has another size or\n"
-          "time. Members that other steps change belong under 'keep'. With 'creates' only the\n"
-          "presence of that path counts.\n"
-          "\n"
-          "What an archive of before had and this one has not stays. With 'clean: true' the\n"
-          "directory is for one archive: members of others that were unpacked there before are\n"
-          "removed, but not other files there, nor what 'keep' names.\n"
-          "\n"
-          "Files keep the permissions of the archive, but no set-id bits, and belong to 'owner',\n"
-          "else to who runs this. Everything is unpacked in a private directory first and then\n"
-          "moved into place; a new directory appears at one moment. Absolute names, '..', links\n"
-          "that lead out, devices, and more than 'max_size' or 'max_members' allow make the step\n"
-          "fail before anything is in place.\n",
-      .example = "- name: the application\n"
+      .text = "Supports zip and tar, plain or compressed with gzip, xz, zstd or bzip2, detected\n"
+              "from the content. xz, zstd and bzip2 require the program of that name.\n"
+              "\n"
+              "A hidden file in the directory records the digest of the archive and its\n"
+              "members. The archive is unpacked again if it changed, or if a member is missing\n"
+              "or was replaced by one of another archive; with 'restore: changed' also if the\n"
+              "size or mtime of a file differs. Members that other steps change belong in\n"
+              "'keep'. With 'creates', only the existence of that path counts.\n"
+              "\n"
+              "Members of an earlier archive that this one lacks are left in place. With\n"
+              "'clean: true' the directory is dedicated to one archive: members of archives\n"
+              "that were unpacked there before are removed, but not other files, nor what\n"
+              "'keep' matches.\n"
+              "\n"
+              "Files have the permissions of the archive, without set-id bits, and belong to\n"
+              "'owner', default: the user that runs eden. Everything is unpacked in a private\n"
+              "directory first and then moved into place; a new directory appears atomically.\n"
+              "Absolute names, '..', links that lead out, devices, and exceeding 'max_size' or\n"
+              "'max_members' make the step fail before anything is in place.\n",
+      .example = "- name: install the application\n"
                  "  archive.extracted:\n"
                  "    - name: /opt/app\n"
                  "    - source: /var/cache/app-1.4.tar\n"
@@ -34,7 +688,7 @@ static const Action actions[] = {
 
 const Module modules_archive = {
     .name = "archive",
-    .help = "What is in archives.",
+    .help = "Archives.",
     .id_param = "name",
     .actions = actions,
 };

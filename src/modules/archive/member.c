@@ -31,14 +31,15 @@ bool member_path(Arena *arena, Str name, uint32_t strip, Str *out, Error *err)
         return error_set(err, ERROR_INVALID, "a name in the archive is not UTF-8");
     }
     if (name.len == 0 || name.len > MEMBER_NAME_MAX) {
-        return refuse(name, name.len == 0 ? "is no name" : "has a name that is too long", err);
+        return refuse(name, name.len == 0 ? "has an empty name" : "has a name that is too long",
+                      err);
     }
     if (name.data[0] == '/') {
-        return refuse(name, "leads out of it: the name is absolute", err);
+        return refuse(name, "leads out of the directory: the name is absolute", err);
     }
     while (next_part(&rest, &part)) {
         if (str_eq(part, STR(".."))) {
-            return refuse(name, "leads out of it", err);
+            return refuse(name, "leads out of the directory", err);
         }
         if (part.len > 255 || ++depth > MEMBER_DEPTH_MAX) {
             return refuse(name, "has a name that is too long", err);

@@ -1,6 +1,6 @@
-/* What archives are made of, and the rules for what may come out of one.
+/* Members of archives, and the rules for what may be extracted.
  *
- * Readers (tar.h, zip.h) tell a MemberSink of each member in order: begin, pieces of data for a
+ * Readers (tar.h, zip.h) call a MemberSink for each member in order: begin, pieces of data for a
  * file, end. They are pure: bytes in, members out. */
 #pragma once
 
@@ -14,19 +14,19 @@ typedef enum MemberKind {
     MEMBER_FILE,
     MEMBER_DIRECTORY,
     MEMBER_LINK,
-    MEMBER_HARD_LINK, /* `target` is the name of another member */
+    MEMBER_HARD_LINK, /* `target` is the name of an earlier member */
 } MemberKind;
 
 typedef struct Member {
     MemberKind kind;
-    Str name;   /* as the archive has it; valid for the call */
+    Str name;   /* as in the archive; valid for the call */
     Str target; /* of links */
     mode_t mode;
     uint64_t size; /* of a file */
     int64_t mtime_s;
 } Member;
 
-/* False ends the reading with that error. */
+/* Returning false stops the reader with that error. */
 typedef struct MemberSink {
     void *context;
     bool (*begin)(void *context, const Member *member, Error *err);
@@ -39,10 +39,10 @@ enum {
     MEMBER_DEPTH_MAX = 64,
 };
 
-/* The name as a path from the top, "a/b", less its first `strip` parts; empty when nothing is left.
- * Fails with ERROR_INVALID for what must not come out: absolute names, "..", names that are too
- * long, too deep or no UTF-8. */
+/* Converts the name to a path relative to the top, "a/b", without its first `strip` components;
+ * empty if nothing remains. Fails with ERROR_INVALID for names that must not be extracted:
+ * absolute, containing "..", too long, too deep or not UTF-8. */
 MUST_CHECK bool member_path(Arena *arena, Str name, uint32_t strip, Str *out, Error *err);
-/* Whether a link at `path` stays in the archive wherever other links lead: not absolute, ".." only
- * at its start and no more than the directories that `path` is in. */
+/* Returns true if a link at `path` stays within the archive regardless of other links: not
+ * absolute, ".." only at the start and no more often than `path` has parent directories. */
 bool member_link_is_safe(Str path, Str target);

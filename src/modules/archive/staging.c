@@ -2,7 +2,7 @@
 
 enum {
     NAMES_MAX = 64 << 20,
-    MODE_MASK = 0777, /* no archive hands out the rights of its owner */
+    MODE_MASK = 0777, /* set-id bits are never extracted */
     PARENT_MODE = 0755,
     NANOSECONDS = 1000000000,
 };
@@ -20,9 +20,9 @@ static Staged *add_staged(Staging *staging, const Staged *staged)
     return kept;
 }
 
-/* --- Making one ----------------------------------------------------------------------------- */
+/* --- Creating members ------------------------------------------------------------------------ */
 
-static bool make_directory(Staging *staging, Str path, mode_t mode, Error *err)
+static bool create_directory(Staging *staging, Str path, mode_t mode, Error *err)
 {
     Staged staged = { .path = path, .kind = MEMBER_DIRECTORY, .target = STR_EMPTY, .mode = mode };
     add_staged(staging, &staged);
@@ -30,8 +30,8 @@ static bool make_directory(Staging *staging, Str path, mode_t mode, Error *err)
                                false, err);
 }
 
-/* The directories that it is in, which the archive need not name. */
-static bool make_parents(Staging *staging, Str path, Error *err)
+/* Creates the parent directories, which the archive need not list. */
+static bool create_parents(Staging *staging, Str path, Error *err)
 {
     for (size_t at = 1; at < path.len; at++) {
         if (path.data[at] != '/') {
@@ -40,43 +40,43 @@ static bool make_parents(Staging *staging, Str path, Error *err)
         Str parent = str_slice(path, 0, at);
         const Staged *known = str_map_find(&staging->members, parent);
         if (known != NULL && known->kind != MEMBER_DIRECTORY) {
-            return error_set(err, ERROR_INVALID, "leads through what is no directory");
+            return error_set(err, ERROR_INVALID, "leads through something that is not a directory");
         }
-        if (known == NULL && !make_directory(staging, parent, PARENT_MODE, err)) {
+        if (known == NULL && !create_directory(staging, parent, PARENT_MODE, err)) {
             return false;
         }
     }
     return true;
 }
 
-/* A later member of the same name takes the place of the one before. */
-static bool clear_place(Staging *staging, const Staged *staged, const Staged *before, Error *err)
+/* A later member of the same name replaces the earlier one. */
+static bool clear_path(Staging *staging, const Staged *staged, const Staged *before, Error *err)
 {
     if (before == NULL) {
         return true;
     }
     if ((before->kind == MEMBER_DIRECTORY) != (staged->kind == MEMBER_DIRECTORY)) {
-        return error_set(err, ERROR_INVALID, "is there twice, once as a directory");
+        return error_set(err, ERROR_INVALID, "exists twice, once as a directory");
     }
     return before->kind == MEMBER_DIRECTORY ||
            host_remove(staging->inside, member_place(staging->call->arena, staged->path), err);
 }
 
-static bool make_hard_link(Staging *staging, const Staged *staged, Error *err)
+static bool create_hard_link(Staging *staging, const Staged *staged, Error *err)
 {
     const Staged *file = str_map_find(&staging->members, staged->target);
     if (file == NULL || (file->kind != MEMBER_FILE && file->kind != MEMBER_HARD_LINK)) {
-        return error_set(err, ERROR_INVALID, "is a further name of no file before it");
+        return error_set(err, ERROR_INVALID, "is a hard link to a file that does not precede it");
     }
     return host_make_hard_link(staging->inside, member_place(staging->call->arena, staged->path),
                                member_place(staging->call->arena, staged->target), err);
 }
 
-static bool make_staged(Staging *staging, const Staged *staged, Error *err)
+static bool create_member(Staging *staging, const Staged *staged, Error *err)
 {
     Str place = member_place(staging->call->arena, staged->path);
     Staged *before = str_map_find(&staging->members, staged->path);
-    if (!make_parents(staging, staged->path, err) || !clear_place(staging, staged, before, err)) {
+    if (!create_parents(staging, staged->path, err) || !clear_path(staging, staged, before, err)) {
         return false;
     }
     switch (staged->kind) {
@@ -85,14 +85,14 @@ static bool make_staged(Staging *staging, const Staged *staged, Error *err)
             before->mode = staged->mode;
             return true;
         }
-        return make_directory(staging, staged->path, staged->mode, err);
+        return create_directory(staging, staged->path, staged->mode, err);
     case MEMBER_LINK:
         if (!host_make_link(staging->inside, place, staged->target, err)) {
             return false;
         }
         break;
     case MEMBER_HARD_LINK:
-        if (!make_hard_link(staging, staged, err)) {
+        if (!create_hard_link(staging, staged, err)) {
             return false;
         }
         break;
@@ -106,7 +106,7 @@ static bool make_staged(Staging *staging, const Staged *staged, Error *err)
     return true;
 }
 
-/* --- The sink ------------------------------------------------------------------------------- */
+/* --- Sink ------------------------------------------------------------------------------------ */
 
 static bool count_member(Staging *staging, const Member *member, Error *err)
 {
@@ -122,7 +122,7 @@ static bool count_member(Staging *staging, const Member *member, Error *err)
     return true;
 }
 
-/* Where a link leads, as it is kept. */
+/* Validates the target of a link and stores it. */
 static bool stage_target(Staging *staging, const Member *member, Staged *staged, Error *err)
 {
     Arena *arena = staging->call->arena;
@@ -132,15 +132,17 @@ static bool stage_target(Staging *staging, const Member *member, Staged *staged,
         }
         return staged->target.len > 0 ||
                error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' in the archive is a name of what 'strip' left out",
+                         "'%" STR_FMT
+                         "' in the archive is a hard link to a member that 'strip' removed",
                          STR_ARG(staged->path));
     }
     if (member->kind == MEMBER_LINK) {
         if (!member_link_is_safe(staged->path, member->target)) {
-            return error_set(err, ERROR_INVALID,
-                             "'%" STR_FMT "' in the archive is a link that leads out of it, to "
-                             "'%" STR_FMT "'",
-                             STR_ARG(staged->path), STR_ARG(str_slice(member->target, 0, 100)));
+            return error_set(
+                err, ERROR_INVALID,
+                "'%" STR_FMT
+                "' in the archive is a link that leads out of the directory, to '%" STR_FMT "'",
+                STR_ARG(staged->path), STR_ARG(str_slice(member->target, 0, 100)));
         }
         staged->target = arena_copy(arena, member->target);
     }
@@ -163,7 +165,7 @@ static bool staging_begin(void *context, const Member *member, Error *err)
         return true;
     }
     return stage_target(staging, member, &staged, err) &&
-           (make_staged(staging, &staged, err) ||
+           (create_member(staging, &staged, err) ||
             error_wrap(err, "'%" STR_FMT "' in the archive", STR_ARG(staged.path)));
 }
 
@@ -197,8 +199,8 @@ MemberSink staging_sink(Staging *staging)
     return (MemberSink){ staging, staging_begin, staging_data, staging_end };
 }
 
-/* A hard link has what the file it names has. */
-static bool settle_hard_link(Staging *staging, Staged *staged, Error *err)
+/* A hard link has the attributes of its file. */
+static bool resolve_hard_link(Staging *staging, Staged *staged, Error *err)
 {
     FileInfo info;
     if (!host_stat(staging->inside, member_place(staging->call->arena, staged->path), &info, err)) {
@@ -219,7 +221,7 @@ bool staging_finish(Staging *staging, Error *err)
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&staging->members, &at)) != NULL;) {
         Staged *staged = entry->value;
-        if (staged->kind == MEMBER_HARD_LINK && !settle_hard_link(staging, staged, err)) {
+        if (staged->kind == MEMBER_HARD_LINK && !resolve_hard_link(staging, staged, err)) {
             return false;
         }
         if (staged->kind == MEMBER_DIRECTORY) {
@@ -231,7 +233,7 @@ bool staging_finish(Staging *staging, Error *err)
             return false;
         }
     }
-    /* From the inside out: a mode may keep us from what is in the directory. */
+    /* From the inside out: a mode could lock us out of the directory. */
     for (uint32_t i = directories.len; i > 0; i--) {
         const Staged *staged = directories.items[i - 1];
         if (!host_set_mode(staging->inside, member_place(staging->call->arena, staged->path),

@@ -1,4 +1,4 @@
-/* The members of an archive as files in a private directory, not yet where they belong. */
+/* The members of an archive as files in a private directory, before they are moved into place. */
 #pragma once
 
 #include "base/str_map.h"
@@ -7,10 +7,10 @@
 #include "modules/call.h"
 #include "sys/host_stream.h"
 
-/* What came out of the archive. */
+/* An extracted member. */
 typedef struct Staged {
-    Str path;        /* "a/b", without the parts that were stripped */
-    MemberKind kind; /* at the end a hard link is a file */
+    Str path;        /* "a/b", without stripped components */
+    MemberKind kind; /* after staging_finish a hard link is a file */
     Str target;      /* of a link */
     int64_t size;    /* of a file */
     int64_t mtime_s; /* of a file */
@@ -18,7 +18,7 @@ typedef struct Staged {
 } Staged;
 
 typedef struct Staging {
-    /* Given. */
+    /* Set by the caller. */
     Call *call;
     Host *inside; /* the private directory */
     uint32_t strip;
@@ -26,22 +26,22 @@ typedef struct Staging {
     uint32_t max_count;
     uid_t uid; /* HOST_KEEP_ID: the process's */
     gid_t gid;
-    /* Made. */
-    StrMap members; /* path to Staged; a directory stands before what is in it */
-    uint32_t count; /* of members, those included that were replaced or stripped */
+    /* Filled while staging. */
+    StrMap members; /* path to Staged; a directory precedes its content */
+    uint32_t count; /* number of members, including replaced and stripped ones */
     uint64_t size;
-    uint64_t names; /* bytes */
+    uint64_t names; /* total length of names, in bytes */
     HostWriter *writer;
     const Staged *current;
 } Staging;
 
-/* Where a member lies below its directory: "/a/b". */
+/* The path of a member below the directory: "/a/b". */
 Str member_place(Arena *arena, Str path);
 
-/* With the first part filled in. */
+/* The caller must have set the first part. */
 void staging_init(Staging *staging);
 MemberSink staging_sink(Staging *staging);
-/* After the last member: modes and owners of directories and links. */
+/* After the last member: sets modes and owners of directories and links. */
 MUST_CHECK bool staging_finish(Staging *staging, Error *err);
-void staging_clear(Staging *staging); /* closes a file that was not finished */
+void staging_clear(Staging *staging); /* closes an unfinished file */
 DEFINE_AUTO_CLEAR(Staging, staging_clear)

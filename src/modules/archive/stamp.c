@@ -1,9 +1,9 @@
-/* A stamp lies where others may write too. Only a path that could be a member of an archive is believed,
- * and only a file or link of the kind that was noted is removed, so a forged stamp removes nothing
- * outside of its directory.
+/* A stamp may be in a directory that other users can write to. Only paths that are valid for a
+ * member are accepted, and only files and links of the recorded kind are removed, so a forged stamp
+ * cannot remove anything outside of its directory.
  *
- * No table of fields: there is a row for each member of an archive, a list without names, and there may be
- * a million of them. */
+ * The format is a list of rows without field names rather than a record table, because an archive
+ * can have a million members. */
 #include "modules/archive/stamp.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool stamp_is_path(Str path)
     return str_starts(path, STR(PREFIX)) && path.len == STR(PREFIX).len + SHOWN_DIGITS;
 }
 
-/* --- Reading -------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static bool get_text(Value map, const char *key, Str *out)
 {
@@ -133,7 +133,7 @@ bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err)
     return true;
 }
 
-/* --- Writing -------------------------------------------------------------------------------- */
+/* --- Writing --------------------------------------------------------------------------------- */
 
 static void put_member(Buf *out, const Staged *member)
 {
@@ -174,11 +174,11 @@ bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp, Er
 
 /* --- Other archives in the same directory ---------------------------------------------------- */
 
-bool formers_read(Host *directory, Arena *arena, Str own, Formers *out, Error *err)
+bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherStamps *out, Error *err)
 {
     Str *names;
     uint32_t count;
-    *out = (Formers){ .count = 0 };
+    *out = (OtherStamps){ .count = 0 };
     if (!host_list(directory, arena, STR("/"), ENTRIES_MAX, &names, &count, err)) {
         return false;
     }
@@ -200,8 +200,8 @@ bool formers_read(Host *directory, Arena *arena, Str own, Formers *out, Error *e
     return true;
 }
 
-bool formers_overwrite(Formers *formers, Host *directory, Call *call, const StrMap *members,
-                       MemberKeeps keeps, Error *err)
+bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
+                            const StrMap *members, MemberKeeps keeps, Error *err)
 {
     for (uint32_t i = 0; i < formers->count; i++) {
         Stamp *stamp = &formers->stamps[i];
@@ -222,7 +222,7 @@ bool formers_overwrite(Formers *formers, Host *directory, Call *call, const StrM
     return true;
 }
 
-bool formers_forget(const Formers *formers, Host *directory, Error *err)
+bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err)
 {
     for (uint32_t i = 0; i < formers->count; i++) {
         if (!host_remove(directory, formers->paths[i], err)) {
@@ -232,9 +232,9 @@ bool formers_forget(const Formers *formers, Host *directory, Error *err)
     return true;
 }
 
-/* --- Cleaning -------------------------------------------------------------------------------- */
+/* --- Cleanup --------------------------------------------------------------------------------- */
 
-static bool is_former(const Cleaning *cleaning, const Staged *old)
+static bool is_other_stamp(const StampCleanup *cleaning, const Staged *old)
 {
     Str path;
     Error ignored;
@@ -243,7 +243,7 @@ static bool is_former(const Cleaning *cleaning, const Staged *old)
            str_eq(path, old->path) && !cleaning->keeps(cleaning->call, old->path);
 }
 
-static bool remove_one(Cleaning *cleaning, const Staged *old, Error *err)
+static bool remove_one(StampCleanup *cleaning, const Staged *old, Error *err)
 {
     Str place = member_place(cleaning->call->arena, old->path);
     FileInfo info;
@@ -259,8 +259,8 @@ static bool remove_one(Cleaning *cleaning, const Staged *old, Error *err)
            host_remove(cleaning->directory, place, err);
 }
 
-/* Somebody else's files keep it. */
-static bool remove_empty(Cleaning *cleaning, Str path, Error *err)
+/* It stays if other files are in it. */
+static bool remove_empty(StampCleanup *cleaning, Str path, Error *err)
 {
     Str place = member_place(cleaning->call->arena, path), *names;
     FileInfo info;
@@ -277,19 +277,19 @@ static bool remove_empty(Cleaning *cleaning, Str path, Error *err)
     return count > 0 || host_remove(cleaning->directory, place, err);
 }
 
-/* What is inside comes before what it is in. */
+/* Sorts the content of a directory before the directory. */
 static int compare_backwards(const void *a, const void *b)
 {
     return str_compare(*(const Str *)b, *(const Str *)a);
 }
 
-bool clean_members(Cleaning *cleaning, const Stamp *stamps, uint32_t count, Error *err)
+bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count, Error *err)
 {
     VEC(Str) directories = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < stamps[i].count; j++) {
             const Staged *old = &stamps[i].members[j];
-            if (!is_former(cleaning, old)) {
+            if (!is_other_stamp(cleaning, old)) {
                 continue;
             }
             if (old->kind == MEMBER_DIRECTORY) {

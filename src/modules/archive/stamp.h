@@ -1,60 +1,62 @@
-/* What was extracted into a directory, noted in a hidden file there: so that a check knows without
- * unpacking the archive again. */
+/* A record of what was extracted into a directory, in a hidden file there, so that a check does not
+ * have to unpack the archive again. */
 #pragma once
 
 #include "modules/archive/staging.h"
 
 enum {
-    STAMP_LOST = -1 /* the size of a member in whose place another archive has put its own */
+    STAMP_LOST = -1 /* size of a member that another archive has replaced */
 };
 
 typedef struct Stamp {
     bool found;
-    Str digest; /* of the archive: "sha256:..." */
+    Str digest; /* digest of the archive: "sha256:..." */
     uint32_t strip;
-    /* The archive when its digest was taken; while it is the same, so is the digest. */
+    /* State of the archive when its digest was computed; while it is the same, so is the digest. */
     int64_t source_size, source_mtime_ns;
     uint64_t source_inode;
     Staged *members;
     uint32_t count;
 } Stamp;
 
-/* "/.eden-archive-0123456789abcdef", other for each archive, which is its path, or its content
- * where it has none. */
+/* "/.eden-archive-0123456789abcdef", unique for each archive, which is identified by its path, or
+ * else by its content. */
 Str stamp_path(Arena *arena, Str archive);
-/* One that is absent or that cannot be read is not found. */
+/* A missing or unreadable stamp has `found` false. */
 MUST_CHECK bool stamp_read(Host *directory, Arena *arena, Str path, Stamp *out, Error *err);
 MUST_CHECK bool stamp_write(Host *directory, Arena *arena, Str path, const Stamp *stamp,
                             Error *err);
 
-/* Other archives that were unpacked into the same directory, as their stamps tell. */
-typedef struct Formers {
+/* Other archives that were unpacked into the same directory, according to their stamps. */
+typedef struct OtherStamps {
     Str *paths; /* of the stamps */
     Stamp *stamps;
     uint32_t count;
-} Formers;
+} OtherStamps;
 
-/* Whether a member is left alone once it is there. */
+/* Returns true if a member must not be changed once it exists. */
 typedef bool (*MemberKeeps)(Call *call, Str path);
 
-/* All but the one whose stamp is at `own`. */
-MUST_CHECK bool formers_read(Host *directory, Arena *arena, Str own, Formers *out, Error *err);
-/* Notes in their stamps which members are about to be replaced by those of another archive, so that
- * nobody takes these for theirs. What the call keeps is not replaced. */
-MUST_CHECK bool formers_overwrite(Formers *formers, Host *directory, Call *call,
-                                  const StrMap *members, MemberKeeps keeps, Error *err);
-/* Takes their stamps away. */
-MUST_CHECK bool formers_forget(const Formers *formers, Host *directory, Error *err);
+/* Reads all stamps except the one at `own`. */
+MUST_CHECK bool other_stamps_read(Host *directory, Arena *arena, Str own, OtherStamps *out,
+                                  Error *err);
+/* Records in their stamps which members are about to be replaced by another archive, so that they
+ * are no longer attributed to the former. Members that the call preserves are not replaced. */
+MUST_CHECK bool other_stamps_overwrite(OtherStamps *formers, Host *directory, Call *call,
+                                       const StrMap *members, MemberKeeps keeps, Error *err);
+/* Removes their stamps. */
+MUST_CHECK bool other_stamps_remove(const OtherStamps *formers, Host *directory, Error *err);
 
-/* Removing what an earlier archive had and the current one has not. */
-typedef struct Cleaning {
+/* Removal of members that an earlier archive had and the current one lacks. */
+typedef struct StampCleanup {
     Call *call;
-    Str path;              /* of the directory, for the journal */
-    Host *directory;       /* it itself */
-    const StrMap *members; /* of the archive that is unpacked now */
+    Str path;              /* path of the directory, for the journal */
+    Host *directory;       /* handle on the directory */
+    const StrMap *members; /* members of the archive that is being unpacked */
     MemberKeeps keeps;
-} Cleaning;
+} StampCleanup;
 
-/* The members of `stamps`, those that are still what the archive brought: files, links, and
- * directories that are empty then. */
-MUST_CHECK bool clean_members(Cleaning *cleaning, const Stamp *stamps, uint32_t count, Error *err);
+/* Removes the members of `stamps` that are still as extracted: files, links, and then empty
+ * directories. */
+MUST_CHECK bool clean_members(StampCleanup *cleaning, const Stamp *stamps, uint32_t count,
+                              Error *err);

@@ -1,6 +1,9 @@
+/* Incremental parser for tar: a state machine over blocks of 512 bytes. A header selects the
+ * next state: file content, an extended header (pax records, GNU long names) that applies to the
+ * next header, or data to skip. Every state ends with padding up to a full block. */
 #include "modules/archive/tar.h"
 
-/* The header: offsets and lengths of its fields. */
+/* Offsets and lengths of the header's fields. */
 enum {
     AT_NAME = 0,
     NAME_LEN = 100,
@@ -18,12 +21,12 @@ enum {
     NUMBER_LEN = 12,
 };
 
-static bool bad(Error *err, const char *what)
+static bool invalid(Error *err, const char *what)
 {
     return error_set(err, ERROR_INVALID, "not a tar archive: %s", what);
 }
 
-/* --- Fields --------------------------------------------------------------------------------- */
+/* --- Fields ---------------------------------------------------------------------------------- */
 
 static Str field_text(const char *block, size_t at, size_t len)
 {
@@ -31,7 +34,7 @@ static Str field_text(const char *block, size_t at, size_t len)
     return str_from(block + at, end == NULL ? len : (size_t)(end - block - at));
 }
 
-/* Octal digits, or with the first bit set a number in base 256, as GNU tar writes large ones. */
+/* Octal digits, or a number in base 256 if the first bit is set, as GNU tar writes large ones. */
 static bool field_number(const char *block, size_t at, size_t len, uint64_t *out)
 {
     const unsigned char *bytes = (const unsigned char *)block + at;
@@ -56,8 +59,8 @@ static bool field_number(const char *block, size_t at, size_t len, uint64_t *out
     return true;
 }
 
-/* The sum counts its own field as blanks. Some old programs took bytes as signed. */
-static bool sum_is_right(const char *block)
+/* The checksum counts its own field as spaces. Some old programs used signed bytes. */
+static bool checksum_matches(const char *block)
 {
     uint64_t wanted;
     int64_t plain = 0, with_sign = 0;
@@ -72,12 +75,12 @@ static bool sum_is_right(const char *block)
 
 bool tar_is_header(Str text)
 {
-    return text.len >= TAR_BLOCK && text.data[0] != '\0' && sum_is_right(text.data);
+    return text.len >= TAR_BLOCK && text.data[0] != '\0' && checksum_matches(text.data);
 }
 
-/* --- Extra headers -------------------------------------------------------------------------- */
+/* --- Extended headers ------------------------------------------------------------------------ */
 
-static bool keep_name(TarName *name, Str text, Error *err)
+static bool store_name(TarName *name, Str text, Error *err)
 {
     if (text.len > MEMBER_NAME_MAX) {
         return error_set(err, ERROR_INVALID, "a name in the archive is longer than %d bytes",
@@ -89,41 +92,42 @@ static bool keep_name(TarName *name, Str text, Error *err)
     return true;
 }
 
-static bool take_record(Tar *tar, Str key, Str value, Error *err)
+static bool parse_record(Tar *tar, Str key, Str value, Error *err)
 {
     if (str_eq(key, STR("path"))) {
-        return keep_name(&tar->name, value, err);
+        return store_name(&tar->name, value, err);
     }
     if (str_eq(key, STR("linkpath"))) {
-        return keep_name(&tar->target, value, err);
+        return store_name(&tar->target, value, err);
     }
     if (str_eq(key, STR("size"))) {
         tar->has_size = str_to_u64(value, &tar->size);
-        return tar->has_size || bad(err, "a size is no number");
+        return tar->has_size || invalid(err, "a size is not a number");
     }
     if (str_starts(key, STR("GNU.sparse"))) {
-        return error_set(err, ERROR_INVALID, "the archive has sparse files, which are not taken");
+        return error_set(err, ERROR_INVALID,
+                         "the archive contains sparse files, which are not supported");
     }
     return true;
 }
 
-/* Records "LEN KEY=VALUE\n", where LEN counts all of it. */
-static bool take_records(Tar *tar, Str text, Error *err)
+/* Records "LEN KEY=VALUE\n", where LEN counts the entire record. */
+static bool parse_records(Tar *tar, Str text, Error *err)
 {
     while (text.len > 0) {
         size_t blank = str_find(text, STR(" "), 0);
         uint64_t len = 0;
         if (blank == STR_NOT_FOUND || !str_to_u64(str_slice(text, 0, blank), &len) ||
             len <= blank + 1 || len > text.len || text.data[len - 1] != '\n') {
-            return bad(err, "its extended header is damaged");
+            return invalid(err, "its extended header is damaged");
         }
         Str record = str_slice(text, blank + 1, (size_t)len - 1);
         size_t equals = str_find(record, STR("="), 0);
         if (equals == STR_NOT_FOUND) {
-            return bad(err, "its extended header is damaged");
+            return invalid(err, "its extended header is damaged");
         }
-        if (!take_record(tar, str_slice(record, 0, equals), str_from_offset(record, equals + 1),
-                         err)) {
+        if (!parse_record(tar, str_slice(record, 0, equals), str_from_offset(record, equals + 1),
+                          err)) {
             return false;
         }
         text = str_from_offset(text, (size_t)len);
@@ -137,9 +141,9 @@ static bool end_extra(Tar *tar, Error *err)
     const char *end = memchr(text.data, '\0', text.len);
     Str plain = end == NULL ? text : str_slice(text, 0, (size_t)(end - text.data));
     switch (tar->kind) {
-    case 'L': return keep_name(&tar->name, plain, err);
-    case 'K': return keep_name(&tar->target, plain, err);
-    default: return take_records(tar, text, err);
+    case 'L': return store_name(&tar->name, plain, err);
+    case 'K': return store_name(&tar->target, plain, err);
+    default: return parse_records(tar, text, err);
     }
 }
 
@@ -154,19 +158,19 @@ static bool begin_extra(Tar *tar, Error *err)
     return tar->left > 0 || end_extra(tar, err);
 }
 
-/* --- Members -------------------------------------------------------------------------------- */
+/* --- Members --------------------------------------------------------------------------------- */
 
 static Str given_name(const TarName *name)
 {
     return str_from(name->text, name->len);
 }
 
-/* The name of the header itself, put together in `room`. */
+/* The name in the header itself, assembled in `room`. */
 static Str header_name(const char *block, char room[NAME_LEN + 1 + PREFIX_LEN])
 {
     Str name = field_text(block, AT_NAME, NAME_LEN);
     Str prefix = field_text(block, AT_PREFIX, PREFIX_LEN);
-    /* GNU tar has other things in the place of the prefix, and another magic: "ustar  ". */
+    /* GNU tar uses the prefix field for other data, and has a different magic: "ustar  ". */
     if (memcmp(block + AT_MAGIC, "ustar\0", 6) != 0 || prefix.len == 0) {
         return name;
     }
@@ -199,13 +203,14 @@ static bool begin_member(Tar *tar, Error *err)
     uint64_t mode, mtime;
     if (!member_kind(tar->kind, member.name, &member.kind)) {
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' in the archive is no file, directory or link (type '%c')",
+                         "'%" STR_FMT
+                         "' in the archive is not a file, directory or link (type '%c')",
                          STR_ARG(str_slice(member.name, 0, 100)), tar->kind);
     }
     if (!field_number(tar->block, AT_MODE, MODE_LEN, &mode)) {
-        return bad(err, "a mode is no number");
+        return invalid(err, "a mode is not a number");
     }
-    /* Times before 1970 are written with a sign in base 256. */
+    /* Times before 1970 are written as signed base 256. */
     bool has_time =
         field_number(tar->block, AT_MTIME, NUMBER_LEN, &mtime) && mtime < INT32_MAX * 4ll;
     member.mode = (mode_t)(mode & 07777);
@@ -219,7 +224,7 @@ static bool begin_member(Tar *tar, Error *err)
         tar->state = TAR_DATA;
         return true;
     }
-    /* Other members have no data, but old programs give hard links a size. */
+    /* Other members have no data, but old programs set a size for hard links. */
     bool empty = member.kind != MEMBER_FILE && member.kind != MEMBER_DIRECTORY;
     tar->left = empty ? 0 : tar->left;
     tar->state = tar->left > 0 ? TAR_SKIP : TAR_HEADER;
@@ -233,14 +238,14 @@ static bool begin_block(Tar *tar, Error *err)
     if (tar->block[0] == '\0') {
         for (size_t i = 1; i < TAR_BLOCK; i++) {
             if (tar->block[i] != '\0') {
-                return bad(err, "a member has no name");
+                return invalid(err, "a member without a name");
             }
         }
         tar->state = TAR_END;
         return true;
     }
-    if (!sum_is_right(tar->block) || !field_number(tar->block, AT_SIZE, NUMBER_LEN, &size)) {
-        return bad(err, tar->started ? "a header is damaged" : "it starts otherwise");
+    if (!checksum_matches(tar->block) || !field_number(tar->block, AT_SIZE, NUMBER_LEN, &size)) {
+        return invalid(err, tar->started ? "a header is damaged" : "no header at its start");
     }
     tar->started = true;
     tar->kind = tar->block[AT_KIND];
@@ -248,7 +253,7 @@ static bool begin_block(Tar *tar, Error *err)
     bool ignored = tar->kind == 'g' || tar->kind == 'V';
     tar->left = !extra && !ignored && tar->has_size ? tar->size : size;
     if (tar->left > INT64_MAX) {
-        return bad(err, "a size is too large");
+        return invalid(err, "a size is too large");
     }
     tar->padding = (TAR_BLOCK - tar->left % TAR_BLOCK) % TAR_BLOCK;
     if (extra) {
@@ -261,7 +266,7 @@ static bool begin_block(Tar *tar, Error *err)
     return begin_member(tar, err);
 }
 
-/* --- Feeding -------------------------------------------------------------------------------- */
+/* --- Reading --------------------------------------------------------------------------------- */
 
 static void end_content(Tar *tar)
 {
@@ -329,7 +334,7 @@ bool tar_feed(Tar *tar, Str piece, Error *err)
 
 bool tar_finish(Tar *tar, Error *err)
 {
-    /* An archive ends with blocks of zeros: without them nobody knows that it is whole. */
+    /* An archive ends with blocks of zeros; without them it may be truncated. */
     return tar->state == TAR_END ||
-           bad(err, tar->started || tar->filled > 0 ? "it is cut off" : "it is empty");
+           invalid(err, tar->started || tar->filled > 0 ? "it is truncated" : "it is empty");
 }

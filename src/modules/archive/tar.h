@@ -1,4 +1,5 @@
-/* Tar archives, fed piece by piece: v7, ustar, pax and GNU tar, without sparse files and devices. */
+/* Incremental reader for tar archives: v7, ustar, pax and GNU tar, without sparse files and
+ * devices. */
 #pragma once
 
 #include "base/buf.h"
@@ -6,19 +7,20 @@
 
 enum {
     TAR_BLOCK = 512,
-    TAR_EXTRA_MAX = 1 << 20, /* bytes of a long name or of pax records for one member */
+    /* maximum length of a long name or of the pax records of a member, in bytes */
+    TAR_EXTRA_MAX = 1 << 20,
 };
 
 typedef enum TarState {
     TAR_HEADER,
-    TAR_DATA,  /* of a file */
-    TAR_EXTRA, /* what the next header is to be read with */
-    TAR_SKIP,  /* what does not matter */
+    TAR_DATA,  /* content of a file */
+    TAR_EXTRA, /* extended header, applies to the next header */
+    TAR_SKIP,  /* ignored data */
     TAR_PADDING,
-    TAR_END, /* behind the end of the archive everything is ignored */
+    TAR_END, /* everything after the end of the archive is ignored */
 } TarState;
 
-/* A name that stands in an extra header. */
+/* A name from an extended header. */
 typedef struct TarName {
     bool given;
     size_t len;
@@ -28,14 +30,14 @@ typedef struct TarName {
 typedef struct Tar {
     const MemberSink *sink;
     TarState state;
-    char block[TAR_BLOCK]; /* the header so far */
+    char block[TAR_BLOCK]; /* the header read so far */
     size_t filled;
-    uint64_t left;    /* bytes to come in this state */
-    uint64_t padding; /* and behind it, to a whole block */
-    char kind;        /* of the header */
-    bool started;     /* there was a header */
-    Buf extra;        /* what came so far of an extra header */
-    /* From extra headers, for the next member. */
+    uint64_t left;    /* bytes remaining in this state */
+    uint64_t padding; /* bytes of padding that follow, up to a full block */
+    char kind;        /* type in the header */
+    bool started;     /* a header was read */
+    Buf extra;        /* content of an extended header so far */
+    /* From extended headers, for the next member. */
     TarName name, target;
     bool has_size;
     uint64_t size;
@@ -44,11 +46,11 @@ typedef struct Tar {
 void tar_init(Tar *tar, const MemberSink *sink);
 void tar_clear(Tar *tar);
 DEFINE_AUTO_CLEAR(Tar, tar_clear)
-/* Fails with ERROR_INVALID for what is no tar archive or holds what is not taken, or with the
+/* Fails with ERROR_INVALID if it is not a tar archive or contains unsupported members, or with the
  * sink's error. */
 MUST_CHECK bool tar_feed(Tar *tar, Str piece, Error *err);
-/* Fails when the archive is cut off. */
+/* Fails if the archive is truncated. */
 MUST_CHECK bool tar_finish(Tar *tar, Error *err);
 
-/* Whether a text starts with the header of a member. */
+/* Returns true if the data starts with a valid header. */
 bool tar_is_header(Str text);

@@ -60,16 +60,17 @@ bool archive_detect(const ArchiveSource *source, ArchiveFormat *out, Error *err)
         *out = zip_is_start(text) ? ARCHIVE_ZIP : ARCHIVE_TAR;
         return true;
     }
-    return error_set(err, ERROR_INVALID,
-                     "neither a zip nor a tar archive, plain or packed by gzip, xz, zstd or bzip2");
+    return error_set(
+        err, ERROR_INVALID,
+        "neither a zip nor a tar archive (plain, or compressed with gzip, xz, zstd or bzip2)");
 }
 
-/* --- Tar ------------------------------------------------------------------------------------ */
+/* --- Tar ------------------------------------------------------------------------------------- */
 
 typedef struct Feed {
     Call *call;
     Tar tar;
-    uint64_t left; /* bytes that may come */
+    uint64_t left; /* bytes that may still be written */
     Error *err;
 } Feed;
 
@@ -79,7 +80,7 @@ static bool feed(Feed *to, Str piece)
         return error_set(to->err, ERROR_LIMIT, "the archive is larger than 'max_size' allows");
     }
     if (call_cancelled(to->call)) {
-        return error_set(to->err, ERROR_UNAVAILABLE, "the run was cancelled");
+        return error_set(to->err, ERROR_UNAVAILABLE, "the run was canceled");
     }
     to->left -= piece.len;
     return tar_feed(&to->tar, piece, to->err);
@@ -112,13 +113,13 @@ static bool inflate_piece(Feed *to, z_stream *stream, bool *ended)
         int result = inflate(stream, Z_NO_FLUSH);
         if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
             return error_set(to->err, ERROR_INVALID, "the archive is damaged (gzip: %s)",
-                             stream->msg == NULL ? "no more data" : stream->msg);
+                             stream->msg == NULL ? "unexpected end of data" : stream->msg);
         }
         if (!feed(to, str_from(out, sizeof out - stream->avail_out))) {
             return false;
         }
         *ended = result == Z_STREAM_END;
-        /* Several packed texts may follow each other; zeros behind the last are padding. */
+        /* Several compressed streams may be concatenated; zeros after the last are padding. */
         while (*ended && stream->avail_in > 0 && *stream->next_in == 0) {
             stream->next_in++;
             stream->avail_in--;
@@ -137,7 +138,7 @@ static bool feed_gzip(Feed *to, const ArchiveSource *source)
     bool ok = true, ended = false;
     z_stream stream = { 0 };
     if (inflateInit2(&stream, MAX_WBITS + 16) != Z_OK) {
-        return error_set(to->err, ERROR_LIMIT, "no memory");
+        return error_set(to->err, ERROR_LIMIT, "out of memory");
     }
     for (uint64_t at = 0; ok && got > 0; at += got) {
         ok = source_get(source, at, piece, sizeof piece, &got, to->err);
@@ -153,7 +154,7 @@ static bool feed_gzip(Feed *to, const ArchiveSource *source)
         ok = inflate_piece(to, &stream, &ended);
     }
     inflateEnd(&stream);
-    return ok && (ended || error_set(to->err, ERROR_INVALID, "the archive is cut off"));
+    return ok && (ended || error_set(to->err, ERROR_INVALID, "the archive is truncated"));
 }
 
 static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *const *argv,
@@ -167,12 +168,12 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
     ProcessResult result;
     if (!tool_run(to->call, &tool, &result, to->err)) {
         return to->err->kind == ERROR_NOT_FOUND
-                   ? error_wrap(to->err, "the archive is packed by %s (package %s)", argv[0],
+                   ? error_wrap(to->err, "the archive is compressed with %s (package %s)", argv[0],
                                 package)
                    : false;
     }
     if (result.ending == PROCESS_REFUSED) {
-        return false; /* with the error of feed */
+        return false; /* feed has set the error */
     }
     return (result.ending == PROCESS_EXITED && result.exit_code == 0) ||
            tool_failure(to->call, &tool, &result, to->err);
@@ -180,7 +181,7 @@ static bool feed_by_program(Feed *to, const ArchiveSource *source, const char *c
 
 static bool feed_all(Feed *to, const ArchiveSource *source, ArchiveFormat format)
 {
-    /* A packed text says how much memory it takes to unpack it. */
+    /* The compressed data declares how much memory decompression needs, so limit it. */
     static const char *const xz[] = { "xz", "-dc", "--memlimit-decompress=512MiB", NULL };
     static const char *const zstd[] = { "zstd", "-dc", "-q", "--memory=512MB", NULL };
     static const char *const bzip2[] = { "bzip2", "-dc", NULL };
@@ -193,13 +194,13 @@ static bool feed_all(Feed *to, const ArchiveSource *source, ArchiveFormat format
     }
 }
 
-/* --- Zip ------------------------------------------------------------------------------------ */
+/* --- Zip ------------------------------------------------------------------------------------- */
 
 static bool read_exactly(void *context, uint64_t offset, char *buffer, size_t size, Error *err)
 {
     size_t got;
     return source_get(context, offset, buffer, size, &got, err) &&
-           (got == size || error_set(err, ERROR_INVALID, "the archive is cut off"));
+           (got == size || error_set(err, ERROR_INVALID, "the archive is truncated"));
 }
 
 bool archive_unpack(Call *call, const ArchiveSource *source, ArchiveFormat format, uint64_t max,

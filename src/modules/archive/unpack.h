@@ -1,4 +1,4 @@
-/* From the bytes of an archive, packed or not, to its members. */
+/* Reads the members of an archive, compressed or not. */
 #pragma once
 
 #include "modules/archive/member.h"
@@ -14,15 +14,16 @@ typedef enum ArchiveFormat {
     ARCHIVE_ZIP,
 } ArchiveFormat;
 
-/* A file of the machine, or bytes. */
+/* A file on the machine, or bytes in memory. */
 typedef struct ArchiveSource {
     HostReader *reader; /* NULL: `bytes` */
     Str bytes;
 } ArchiveSource;
 
-/* By its first bytes, whatever it is called. */
+/* Detects the format from the first bytes, regardless of the name. */
 MUST_CHECK bool archive_detect(const ArchiveSource *source, ArchiveFormat *out, Error *err);
-/* Tells the sink of all members. More than `max` bytes in all, headers of a tar archive included,
- * are ERROR_LIMIT. xz, zstd and bzip2 are done by the programs of that name. */
+/* Calls the sink for all members. Fails with ERROR_LIMIT if they exceed `max` bytes in total,
+ * including the headers of a tar archive. xz, zstd and bzip2 are handled by the programs of that
+ * name. */
 MUST_CHECK bool archive_unpack(Call *call, const ArchiveSource *source, ArchiveFormat format,
                                uint64_t max, const MemberSink *sink, Error *err);

@@ -1,10 +1,13 @@
+/* Parser for zip: finds the end record from the end of the archive, reads the central directory
+ * that it names, and then each member through its entry. Names and sizes come from that
+ * directory only, never from local headers. */
 #include "modules/archive/zip.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* Records of the format; numbers are little endian. */
+/* Records of the format; integers are little-endian. */
 enum {
     MEMBER_SIGNATURE = 0x04034b50,
     MEMBER_LEN = 30,
@@ -62,7 +65,7 @@ static uint64_t get64(const char *at)
     return get32(at) | (uint64_t)get32(at + 4) << 32;
 }
 
-static bool bad(Error *err, const char *what)
+static bool invalid(Error *err, const char *what)
 {
     return error_set(err, ERROR_INVALID, "not a zip archive: %s", what);
 }
@@ -70,7 +73,7 @@ static bool bad(Error *err, const char *what)
 static bool read_at(const Zip *zip, uint64_t offset, char *buffer, size_t size, Error *err)
 {
     if (offset > zip->source->size || size > zip->source->size - offset) {
-        return bad(err, "it is cut off");
+        return invalid(err, "it is truncated");
     }
     return zip->source->read(zip->source->context, offset, buffer, size, err);
 }
@@ -81,16 +84,16 @@ bool zip_is_start(Str text)
            (get32(text.data) == MEMBER_SIGNATURE || get32(text.data) == END_SIGNATURE);
 }
 
-/* --- The directory -------------------------------------------------------------------------- */
+/* --- Central directory ----------------------------------------------------------------------- */
 
-/* A comment of any length may follow the record at the end. */
+/* A comment of any length may follow the end record. */
 static bool find_end(Zip *zip, uint64_t *at, char record[END_LEN], Error *err)
 {
     uint64_t size = zip->source->size;
     size_t window = size < END_LEN + END_COMMENT_MAX ? (size_t)size : END_LEN + END_COMMENT_MAX;
     char *tail = malloc(window + 1);
     if (tail == NULL) {
-        return error_set(err, ERROR_LIMIT, "no memory");
+        return error_set(err, ERROR_LIMIT, "out of memory");
     }
     bool found = false, ok = read_at(zip, size - window, tail, window, err);
     for (size_t i = window; ok && !found && i >= END_LEN; i--) {
@@ -102,7 +105,7 @@ static bool find_end(Zip *zip, uint64_t *at, char record[END_LEN], Error *err)
         }
     }
     free(tail);
-    return ok && (found || bad(err, "its directory is missing"));
+    return ok && (found || invalid(err, "its directory is missing"));
 }
 
 static bool find_directory(Zip *zip, Error *err)
@@ -134,10 +137,10 @@ static bool find_directory(Zip *zip, Error *err)
     zip->count = get64(large + 32);
     zip->directory_size = get64(large + 40);
     zip->directory = get64(large + 48);
-    return get32(large) == END64_SIGNATURE || bad(err, "its directory is damaged");
+    return get32(large) == END64_SIGNATURE || invalid(err, "its directory is damaged");
 }
 
-/* Numbers that do not fit stand in the extra field, those that do not fit only, in this order. */
+/* Values that do not fit are in the extra field: only those, in this order. */
 static bool read_extra(const Zip *zip, Entry *entry, Error *err)
 {
     Str rest = str_from(zip->extra, entry->extra_len);
@@ -145,7 +148,7 @@ static bool read_extra(const Zip *zip, Entry *entry, Error *err)
     while (rest.len >= 4) {
         size_t len = get16(rest.data + 2);
         if (len > rest.len - 4) {
-            return true; /* some programs leave odd bytes there */
+            return true; /* some programs leave garbage there */
         }
         Str data = str_slice(rest, 4, 4 + len);
         for (size_t i = 0; get16(rest.data) == EXTRA64 && i < COUNT_OF(fields); i++) {
@@ -153,7 +156,7 @@ static bool read_extra(const Zip *zip, Entry *entry, Error *err)
                 continue;
             }
             if (data.len < 8) {
-                return bad(err, "its directory is damaged");
+                return invalid(err, "its directory is damaged");
             }
             *fields[i] = get64(data.data);
             data = str_from_offset(data, 8);
@@ -170,7 +173,7 @@ static bool read_entry(Zip *zip, uint64_t *at, Entry *entry, Error *err)
         return false;
     }
     if (get32(record) != ENTRY_SIGNATURE) {
-        return bad(err, "its directory is damaged");
+        return invalid(err, "its directory is damaged");
     }
     *entry = (Entry){
         .made_by = get16(record + 4) >> 8,
@@ -198,13 +201,13 @@ static bool read_entry(Zip *zip, uint64_t *at, Entry *entry, Error *err)
            read_extra(zip, entry, err);
 }
 
-/* --- Members -------------------------------------------------------------------------------- */
+/* --- Members --------------------------------------------------------------------------------- */
 
-/* In the time of some place; taken as UTC. */
+/* The time zone is unknown; treated as UTC. */
 static int64_t entry_time(const Entry *entry)
 {
     int64_t year = 1980 + (entry->date >> 9), month = entry->date >> 5 & 15, day = entry->date & 31;
-    /* Days since 1970 of the civil calendar, years from March on. */
+    /* Days since 1970 in the civil calendar, with years starting in March. */
     int64_t from_march = (month + 9) % 12;
     int64_t shifted = year - (month <= 2);
     int64_t days = 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 +
@@ -234,25 +237,25 @@ static bool entry_member(const Zip *zip, const Entry *entry, Member *member, Err
     case S_IFLNK: member->kind = MEMBER_LINK; return true;
     default:
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' in the archive is no file, directory or link",
+                         "'%" STR_FMT "' in the archive is not a file, directory or link",
                          STR_ARG(str_slice(name, 0, 100)));
     }
 }
 
 typedef bool (*TakePiece)(void *context, Str piece, Error *err);
 
-/* The content of one member on its way out. */
+/* The content of a member while it is read. */
 typedef struct Content {
     TakePiece take;
     void *context;
-    uint64_t left; /* bytes that are still to come, by the directory */
-    uint32_t crc;  /* of what came */
+    uint64_t left; /* remaining bytes according to the directory */
+    uint32_t crc;  /* checksum of the content so far */
 } Content;
 
-static bool content_take(Content *content, const char *data, size_t len, Error *err)
+static bool content_write(Content *content, const char *data, size_t len, Error *err)
 {
     if (len > content->left) {
-        return bad(err, "a member is larger than its directory says");
+        return invalid(err, "a member is larger than its directory entry");
     }
     content->left -= len;
     content->crc = (uint32_t)crc32(content->crc, (const Bytef *)data, (uInt)len);
@@ -263,7 +266,8 @@ static bool copy_stored(Zip *zip, uint64_t at, Content *content, Error *err)
 {
     while (content->left > 0) {
         size_t piece = content->left < PIECE ? (size_t)content->left : PIECE;
-        if (!read_at(zip, at, zip->in, piece, err) || !content_take(content, zip->in, piece, err)) {
+        if (!read_at(zip, at, zip->in, piece, err) ||
+            !content_write(content, zip->in, piece, err)) {
             return false;
         }
         at += piece;
@@ -279,9 +283,9 @@ static bool inflate_some(Zip *zip, z_stream *stream, Content *content, bool *end
     size_t made = PIECE - stream->avail_out;
     *ended = result == Z_STREAM_END;
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-        return bad(err, "a member is damaged");
+        return invalid(err, "a member is damaged");
     }
-    return content_take(content, zip->out, made, err);
+    return content_write(content, zip->out, made, err);
 }
 
 static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *content, Error *err)
@@ -289,7 +293,7 @@ static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *conte
     z_stream stream = { 0 };
     bool ok = true, ended = false;
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
-        return error_set(err, ERROR_LIMIT, "no memory");
+        return error_set(err, ERROR_LIMIT, "out of memory");
     }
     while (ok && !ended) {
         if (stream.avail_in == 0 && packed > 0) {
@@ -300,12 +304,12 @@ static bool copy_deflated(Zip *zip, uint64_t at, uint64_t packed, Content *conte
             stream.next_in = (Bytef *)zip->in;
             stream.avail_in = (uInt)piece;
         } else if (stream.avail_in == 0 && stream.avail_out > 0) {
-            break; /* it wants more than there is */
+            break; /* needs more data than there is */
         }
         ok = ok && inflate_some(zip, &stream, content, &ended, err);
     }
     inflateEnd(&stream);
-    return ok && ((ended && content->left == 0) || bad(err, "a member is damaged"));
+    return ok && ((ended && content->left == 0) || invalid(err, "a member is damaged"));
 }
 
 static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *context, Error *err)
@@ -316,7 +320,7 @@ static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *contex
         return false;
     }
     if (get32(record) != MEMBER_SIGNATURE) {
-        return bad(err, "a member is damaged");
+        return invalid(err, "a member is damaged");
     }
     uint64_t at = entry->offset + MEMBER_LEN + get16(record + 26) + get16(record + 28);
     if (entry->flags & FLAG_ENCRYPTED) {
@@ -324,7 +328,7 @@ static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *contex
     }
     if (entry->method == METHOD_STORED) {
         if (entry->packed != entry->size) {
-            return bad(err, "its directory is damaged");
+            return invalid(err, "its directory is damaged");
         }
         if (!copy_stored(zip, at, &content, err)) {
             return false;
@@ -335,9 +339,10 @@ static bool copy_data(Zip *zip, const Entry *entry, TakePiece take, void *contex
         }
     } else {
         return error_set(err, ERROR_INVALID,
-                         "the archive is packed by method %u, which is not taken", entry->method);
+                         "the archive uses compression method %u, which is not supported",
+                         entry->method);
     }
-    return content.crc == entry->crc || bad(err, "a member is damaged: its checksum differs");
+    return content.crc == entry->crc || invalid(err, "a member is damaged: its checksum differs");
 }
 
 typedef struct LinkText {
@@ -345,7 +350,7 @@ typedef struct LinkText {
     size_t len;
 } LinkText;
 
-static bool take_link(void *context, Str piece, Error *err)
+static bool read_link(void *context, Str piece, Error *err)
 {
     LinkText *link = context;
     if (piece.len > sizeof link->text - link->len) {
@@ -366,7 +371,7 @@ static bool read_member(Zip *zip, const Entry *entry, Error *err)
         return false;
     }
     if (member.kind == MEMBER_LINK) {
-        if (!copy_data(zip, entry, take_link, &link, err)) {
+        if (!copy_data(zip, entry, read_link, &link, err)) {
             return false;
         }
         member.target = str_from(link.text, link.len);
@@ -395,7 +400,7 @@ bool zip_read(const ZipSource *source, const MemberSink *sink, Error *err)
 {
     Zip *zip = malloc(sizeof *zip);
     if (zip == NULL) {
-        return error_set(err, ERROR_LIMIT, "no memory");
+        return error_set(err, ERROR_LIMIT, "out of memory");
     }
     zip->source = source;
     zip->sink = sink;

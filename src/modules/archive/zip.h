@@ -1,22 +1,22 @@
-/* Zip archives, stored and deflated members, with zip64; nothing encrypted.
+/* Reader for zip archives: stored and deflated members, with zip64, not encrypted.
  *
- * What is in the archive is what its directory, at the end, says. */
+ * The central directory at the end of the archive decides what its members are. */
 #pragma once
 
 #include "modules/archive/member.h"
 
-/* Reads exactly `size` bytes at `offset`; false with an error when they are not there. */
+/* Reads exactly `size` bytes at `offset`. Returns false and sets `err` if there are fewer. */
 typedef bool (*ZipRead)(void *context, uint64_t offset, char *buffer, size_t size, Error *err);
 
 typedef struct ZipSource {
     void *context;
     ZipRead read;
-    uint64_t size; /* of the archive */
+    uint64_t size; /* size of the archive */
 } ZipSource;
 
-/* Fails with ERROR_INVALID for what is no zip archive or holds what is not taken, with the error of
- * the source or with the sink's. */
+/* Fails with ERROR_INVALID if it is not a zip archive or contains unsupported members, or with the
+ * error of the source or of the sink. */
 MUST_CHECK bool zip_read(const ZipSource *source, const MemberSink *sink, Error *err);
 
-/* Whether a text starts as a zip archive does. */
+/* Returns true if the data starts like a zip archive. */
 bool zip_is_start(Str text);

@@ -1,5 +1,4 @@
-/* The actions of module file, one file each. A row is a macro's worth of functions and parameters;
- * file.c puts them into the table. */
+/* Actions of module file, one file each; file.c lists them in the module's table. */
 #pragma once
 
 #include "modules/call.h"
@@ -22,24 +21,12 @@ bool directory_check(Call *call, Outcome *outcome, Error *err);
 bool directory_apply(Call *call, Outcome *outcome, Error *err);
 void directory_claims(Arena *arena, const Value *params, List *claims);
 
-extern const ParamSpec symlink_params[];
-bool symlink_check(Call *call, Outcome *outcome, Error *err);
-bool symlink_apply(Call *call, Outcome *outcome, Error *err);
-void symlink_claims(Arena *arena, const Value *params, List *claims);
-
-extern const ParamSpec absent_params[];
-bool absent_check(Call *call, Outcome *outcome, Error *err);
-bool absent_apply(Call *call, Outcome *outcome, Error *err);
-void absent_claims(Arena *arena, const Value *params, List *claims);
-
 extern const ParamSpec line_params[];
 bool line_check(Call *call, Outcome *outcome, Error *err);
 void line_claims(Arena *arena, const Value *params, List *claims);
+bool line_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                 Error *err);
 
 extern const ParamSpec block_params[];
 bool block_check(Call *call, Outcome *outcome, Error *err);
 void block_claims(Arena *arena, const Value *params, List *claims);
-
-extern const ParamSpec copy_params[];
-bool copy_check(Call *call, Outcome *outcome, Error *err);
-void copy_claims(Arena *arena, const Value *params, List *claims);

@@ -1,7 +1,7 @@
-/* file.content and file.contents: what is in files, for other steps and for macros.
+/* file.content and file.contents: read files, for other steps and for macros.
  *
- * What not everybody may read is a secret from here on: the keys of a cluster do not show up in
- * the diff of the step that places them. */
+ * The content of a file that is not world-readable is marked secret, so that a private key does not
+ * appear in the diff of the step that writes it elsewhere. */
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
 
@@ -12,13 +12,13 @@ enum {
 };
 
 const ParamSpec content_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "a file, or a directory" },
-    { "recursive", PARAM_BOOL, .fallback = "false", .help = "all files of the directory" },
+    { "name", PARAM_PATH, .required = true, .help = "path of a file or directory" },
+    { "recursive", PARAM_BOOL, .fallback = "false", .help = "read all files below the directory" },
     { 0 },
 };
 
 const ParamSpec contents_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
     { 0 },
 };
 
@@ -32,7 +32,7 @@ static Value secret_unless_public(Value value, mode_t mode)
     return (mode & S_IROTH) != 0 ? value : value_with_secret(value);
 }
 
-/* What an earlier step will write cannot be read in a plan. */
+/* A plan cannot read what an earlier step will write. */
 static bool tolerate_absence(Call *call, Outcome *outcome, const Error *err)
 {
     outcome->unknown =
@@ -46,7 +46,7 @@ static bool not_found(Str path, Error *err)
                      STR_ARG(path));
 }
 
-/* --- One text ------------------------------------------------------------------------------- */
+/* --- Content of one file --------------------------------------------------------------------- */
 
 bool contents_query(Call *call, Outcome *outcome, Error *err)
 {
@@ -72,11 +72,11 @@ bool contents_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* --- Files to publish ----------------------------------------------------------------------- */
+/* --- Published files ------------------------------------------------------------------------- */
 
 typedef struct Reading {
     Call *call;
-    Host *host; /* the directory itself, for a tree: no link in it leads elsewhere */
+    Host *host; /* for a tree: confined to the directory, so that links cannot lead out of it */
     List *files;
     size_t bytes;
 } Reading;
@@ -103,11 +103,11 @@ static bool read_one(Reading *reading, Str path, Str name, bool single, Error *e
         return false;
     }
     if (info.kind != FILE_REGULAR) {
-        return true; /* links and such mean nothing on another machine */
+        return true; /* links and special files are meaningless on another machine */
     }
     if ((size_t)info.size > PUBLISHED_BYTES_MAX - reading->bytes ||
         reading->files->len == PUBLISHED_FILES_MAX) {
-        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much to be published", STR_ARG(path));
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": too much data to publish", STR_ARG(path));
     }
     if ((info.mode & S_IROTH) == 0 && !host_check_content(reading->host, path, &info, err)) {
         return false;
@@ -132,7 +132,7 @@ static bool read_tree(Reading *reading, Str path, Str prefix, unsigned depth, Er
     Str *names;
     uint32_t count;
     if (depth == DEPTH_MAX) {
-        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deeply", STR_ARG(path));
     }
     if (!host_list(reading->host, call->arena, path, PUBLISHED_FILES_MAX, &names, &count, err)) {
         return false;
@@ -156,7 +156,7 @@ static bool read_directory(Reading *reading, Str path, Error *err)
 {
     AUTO(Host) *inside = NULL;
     if (!call_bool(reading->call, "recursive")) {
-        return error_set(err, ERROR_INVALID, "%" STR_FMT " is a directory: say 'recursive: true'",
+        return error_set(err, ERROR_INVALID, "%" STR_FMT " is a directory; set 'recursive: true'",
                          STR_ARG(path));
     }
     if (!host_open_below(reading->call->host, path, &inside, err)) {

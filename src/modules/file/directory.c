@@ -1,5 +1,5 @@
-/* file.directory: a directory with this owner and mode, all that is in it likewise with `recurse`,
- * and nothing in it but what the site manages with `clean`. */
+/* file.directory: a directory with this owner and mode; with `recurse` also for its content, with
+ * `clean` without anything that the site does not manage. */
 #include "base/vec.h"
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
@@ -10,15 +10,15 @@ enum {
 };
 
 const ParamSpec directory_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the directory" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
     FILE_OWNER_PARAMS,
-    { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },
+    { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
     { "recurse", PARAM_BOOL, .fallback = "false",
-      .help = "owner and group also for all that is in it, mode for the directories" },
-    { "file_mode", PARAM_MODE, .help = "with 'recurse': permissions of the files" },
-    { "clean", PARAM_BOOL, .fallback = "false", .help = "remove what no step takes care of" },
+      .help = "apply owner and group to everything in it, and mode to directories" },
+    { "file_mode", PARAM_MODE, .help = "with 'recurse': mode of the files" },
+    { "clean", PARAM_BOOL, .fallback = "false", .help = "remove everything that no step manages" },
     { "keep", PARAM_STRINGS,
-      .help = "with 'clean': what stays nevertheless, relative paths with wildcards" },
+      .help = "with 'clean': paths to preserve, relative and with wildcards" },
     { 0 },
 };
 
@@ -33,18 +33,18 @@ typedef struct Change {
     ChangeKind kind;
     Str path;
     mode_t mode;
-    FileInfo before; /* of CHANGE_OWNER and CHANGE_MODE */
+    FileInfo before; /* for CHANGE_OWNER and CHANGE_MODE */
 } Change;
 
 typedef struct Changes {
     Target wish;
     VEC(Change) list;
-    uint32_t own;     /* how many are of the directory itself; they come first */
-    uint32_t entries; /* looked at */
+    uint32_t own;     /* number of changes to the directory itself; they come first */
+    uint32_t entries; /* entries visited */
 } Changes;
 
-/* What lies in the directory is reached through the directory itself: whoever may write in it could
- * otherwise put a link in the way, and give away what is none of his. */
+/* Entries are accessed through a handle on the directory itself. Otherwise a user with write access
+ * to it could replace a component with a symlink and have us change files elsewhere. */
 static Str path_inside(Call *call, Str path)
 {
     Str name = call_str(call, "name");
@@ -57,13 +57,13 @@ static void push_change(Call *call, Changes *changes, ChangeKind kind, Str path,
 }
 
 typedef struct Found {
-    Host *host; /* through which it is reached */
+    Host *host; /* through which it is accessed */
     Str path;
     FileInfo info;
 } Found;
 
-/* `mode` is what it shall have; NULL: what it has. The first change of each kind tells how it was; the rest
- * is counted. */
+/* `mode` is the mode to set; NULL: unchanged. The first change of each kind records the previous
+ * state; further ones are only counted. */
 static bool plan_attributes(Call *call, Changes *changes, const Found *found, const mode_t *mode,
                             Error *err)
 {
@@ -96,12 +96,12 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
     FileInfo info;
     Str relative = str_from_offset(path_inside(call, path), 1);
     if (++changes->entries > ENTRIES_MAX) {
-        return error_set(err, ERROR_LIMIT, "too much in it");
+        return error_set(err, ERROR_LIMIT, "too many entries");
     }
     if (!host_stat(inside, path_inside(call, path), &info, err)) {
         return false;
     }
-    if (call_bool(call, "clean") && !call_keeps(call, relative) && !call_is_claimed(call, path)) {
+    if (call_bool(call, "clean") && !call_is_kept(call, relative) && !call_is_claimed(call, path)) {
         push_change(call, changes, CHANGE_REMOVE, path, 0);
         return true;
     }
@@ -115,7 +115,7 @@ static bool plan_entry(Call *call, Host *inside, Changes *changes, Str path, uns
         }
     }
     return info.kind != FILE_DIRECTORY ||
-           (call_bool(call, "clean") && call_keeps(call, relative)) ||
+           (call_bool(call, "clean") && call_is_kept(call, relative)) ||
            plan_inside(call, inside, changes, path, depth + 1, err);
 }
 
@@ -125,7 +125,7 @@ static bool plan_inside(Call *call, Host *inside, Changes *changes, Str path, un
     Str *names;
     uint32_t count;
     if (depth == DEPTH_MAX) {
-        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deep", STR_ARG(path));
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": nested too deeply", STR_ARG(path));
     }
     Str place = depth == 0 ? STR("/") : path_inside(call, path);
     if (!host_list(inside, call->arena, place, ENTRIES_MAX, &names, &count, err)) {
@@ -154,9 +154,10 @@ static bool plan_all_inside(Call *call, Changes *changes, Error *err)
             error_wrap(err, "in '%" STR_FMT "'", STR_ARG(path)));
 }
 
-/* --- Telling -------------------------------------------------------------------------------- */
+/* --- Reporting ------------------------------------------------------------------------------- */
 
-static void tell_itself(Call *call, const Changes *changes, const FileInfo *info, Outcome *outcome)
+static void report_directory(Call *call, const Changes *changes, const FileInfo *info,
+                             Outcome *outcome)
 {
     Arena *arena = call->arena;
     const Target *wish = &changes->wish;
@@ -199,9 +200,9 @@ static Value owner_value(Call *call, uid_t uid, gid_t gid)
         arena_format(call->arena, "%" STR_FMT ":%" STR_FMT, STR_ARG(user), STR_ARG(group)));
 }
 
-/* One of the changes below the directory. What gets another owner and another mode has two of them,
- * and is told once. */
-static void tell_inner(Call *call, const Changes *changes, const Change *change, Outcome *outcome)
+/* Reports one change below the directory. A path that changes both owner and mode has two changes
+ * but is reported once. */
+static void report_entry(Call *call, const Changes *changes, const Change *change, Outcome *outcome)
 {
     const Target *wish = &changes->wish;
     const FileInfo *before = &change->before;
@@ -210,7 +211,7 @@ static void tell_inner(Call *call, const Changes *changes, const Change *change,
     case CHANGE_MAKE:
     case CHANGE_REMOVE:
         outcome_change(call, outcome, path, value_missing(),
-                       value_string(change->kind == CHANGE_MAKE ? STR("made") : STR("removed")));
+                       value_string(change->kind == CHANGE_MAKE ? STR("created") : STR("removed")));
         return;
     case CHANGE_OWNER:
         outcome_change(call, outcome, path, owner_value(call, before->uid, before->gid),
@@ -229,10 +230,10 @@ static void tell_inner(Call *call, const Changes *changes, const Change *change,
     outcome_change(call, outcome, path, old, new);
 }
 
-static void tell_inside(Call *call, const Changes *changes, Outcome *outcome)
+static void report_entries(Call *call, const Changes *changes, Outcome *outcome)
 {
     for (uint32_t i = changes->own; i < changes->list.len; i++) {
-        tell_inner(call, changes, &changes->list.items[i], outcome);
+        report_entry(call, changes, &changes->list.items[i], outcome);
     }
 }
 
@@ -241,7 +242,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     Str path = call_str(call, "name");
     FileInfo info;
     Changes *changes = ARENA_NEW(call->arena, Changes);
-    if (!target_wish_attributes(call, &changes->wish, err) ||
+    if (!target_read_attributes(call, &changes->wish, err) ||
         !host_stat(call->host, path, &info, err)) {
         return false;
     }
@@ -250,8 +251,8 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
                          STR_ARG(path), file_kind_name(info.kind));
     }
     const Target *wish = &changes->wish;
-    /* What is in it would stay theirs. */
-    if (wish->uid != info.uid && !wish->people_missing &&
+    /* The former owner's files in it would still be theirs. */
+    if (wish->uid != info.uid && !wish->owner_missing &&
         !host_check_maker(call->host, call->arena, path, &info, err)) {
         return false;
     }
@@ -266,7 +267,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     changes->own = changes->list.len;
-    /* One that is only planned has nothing in it yet. */
+    /* A directory that is only planned is still empty. */
     if (info.kind == FILE_DIRECTORY && !plan_all_inside(call, changes, err) &&
         !(call->planning && err->kind == ERROR_NOT_FOUND)) {
         return false;
@@ -279,11 +280,11 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     }
     outcome->state = STR("present");
     outcome->found = changes;
-    outcome->changed = changes->list.len > 0 || wish->people_missing;
-    if (changes->own > 0 || wish->people_missing) {
-        tell_itself(call, changes, &info, outcome);
+    outcome->changed = changes->list.len > 0 || wish->owner_missing;
+    if (changes->own > 0 || wish->owner_missing) {
+        report_directory(call, changes, &info, outcome);
     }
-    tell_inside(call, changes, outcome);
+    report_entries(call, changes, outcome);
     outcome->comment = !outcome->changed          ? STR_EMPTY
                        : info.kind == FILE_ABSENT ? STR("created")
                                                   : STR("updated");
@@ -291,7 +292,7 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
            target_check_parents(call, path, call_bool(call, "parents"), err);
 }
 
-/* --- Doing it ------------------------------------------------------------------------------- */
+/* --- Applying -------------------------------------------------------------------------------- */
 
 static bool carry_out(Call *call, Host *host, Str path, const Changes *changes,
                       const Change *change, Error *err)
@@ -321,8 +322,8 @@ static bool apply_one(Call *call, Host *inside, const Changes *changes, const Ch
            error_wrap(err, "in '%" STR_FMT "'", STR_ARG(call_str(call, "name")));
 }
 
-/* From the inside out: what is in a directory changes before its new owner can put something else
- * there, and before its new mode keeps us from it. The changes of one path stay in their order. */
+/* From the inside out: the content of a directory changes before its new owner could replace it,
+ * and before its new mode could lock us out. Changes of one path keep their order. */
 bool directory_apply(Call *call, Outcome *outcome, Error *err)
 {
     const Changes *changes = outcome->found;

@@ -23,8 +23,8 @@ static void split_lines(Edit *edit, Str text)
     }
 }
 
-/* A file that was written elsewhere, with "\r\n" at the end of every line, keeps these. */
-static void take_line_ends(Edit *edit)
+/* A file that has "\r\n" at the end of every line keeps this style. */
+static void detect_line_endings(Edit *edit)
 {
     uint32_t ended = edit->lines.len - (edit->ends_line ? 0 : 1);
     for (uint32_t i = 0; i < ended; i++) {
@@ -38,16 +38,16 @@ static void take_line_ends(Edit *edit)
     }
 }
 
-bool edit_wants_absence(const Edit *edit)
+bool edit_is_absent(const Edit *edit)
 {
     return str_eq(call_str(edit->call, "state"), STR("absent"));
 }
 
-static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
+static bool handle_missing_file(Edit *edit, Outcome *outcome, Error *err)
 {
     Call *call = edit->call;
     Str path = edit->target->path;
-    if (edit_wants_absence(edit)) {
+    if (edit_is_absent(edit)) {
         edit->skipped = true;
         return true;
     }
@@ -61,7 +61,7 @@ static bool settle_absent_file(Edit *edit, Outcome *outcome, Error *err)
         return true;
     }
     return error_set(err, ERROR_NOT_FOUND,
-                     "%" STR_FMT ": No such file or directory; 'create: true' makes it",
+                     "%" STR_FMT ": No such file or directory; set 'create: true' to create it",
                      STR_ARG(path));
 }
 
@@ -78,7 +78,7 @@ static bool take_lines(Edit *edit, Error *err)
     }
     split_lines(edit, target->old);
     if (edit->lines.len > 0) {
-        take_line_ends(edit);
+        detect_line_endings(edit);
     }
     return true;
 }
@@ -87,13 +87,13 @@ bool edit_begin(Call *call, Outcome *outcome, Edit *edit, Error *err)
 {
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target) };
     Target *target = edit->target;
-    bool wished = target_wish(call, call_str(call, "name"), target, err);
+    bool wished = target_read(call, call_str(call, "name"), target, err);
     target->is_edit = true;
     if (!wished || !host_look(call->host, call->arena, target->path, FILE_CONTENT_MAX,
                               &target->before, &target->old, err)) {
         return false;
     }
-    return target->before.kind == FILE_ABSENT ? settle_absent_file(edit, outcome, err)
+    return target->before.kind == FILE_ABSENT ? handle_missing_file(edit, outcome, err)
                                               : take_lines(edit, err);
 }
 
@@ -101,7 +101,7 @@ bool edit_begin_system(Call *call, Str path, Edit *edit, Error *err)
 {
     *edit = (Edit){ .call = call, .target = ARENA_NEW(call->arena, Target), .ends_line = true };
     Target *target = edit->target;
-    *target = target_of_system(path);
+    *target = target_for_system_file(path);
     return host_look(call->host, call->arena, path, FILE_CONTENT_MAX, &target->before, &target->old,
                      err) &&
            (target->before.kind == FILE_ABSENT || take_lines(edit, err));
@@ -128,7 +128,8 @@ uint32_t edit_words(Str line, Str *out, uint32_t max)
     return count;
 }
 
-/* The first or last line that the pattern of that parameter finds; `*found` false: none. */
+/* Finds the first or last line that matches the pattern in that parameter. `*found` is false if
+ * there is none. */
 static bool find_line(Edit *edit, const char *name, bool last, uint32_t *at, bool *found,
                       Error *err)
 {
@@ -150,7 +151,7 @@ static bool find_line(Edit *edit, const char *name, bool last, uint32_t *at, boo
     return true;
 }
 
-bool edit_find_place(Edit *edit, uint32_t *out, Error *err)
+bool edit_find_position(Edit *edit, uint32_t *out, Error *err)
 {
     bool found = false;
     *out = edit->lines.len;
@@ -197,7 +198,7 @@ bool edit_end(Edit *edit, bool secret, Outcome *outcome, Error *err)
         buf_put(&text, edit->lines.items[i]);
         buf_put(&text, end);
     }
-    /* A file without a last line end stays so, unless something else changes. */
+    /* A file without a final newline stays that way unless something else changes. */
     Str content = buf_str(&text);
     if (!edit->ends_line && content.len == edit->target->old.len + end.len &&
         str_starts(content, edit->target->old)) {

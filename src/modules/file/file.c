@@ -1,110 +1,291 @@
-/* file.*: files, directories and links. */
+/* file.*: files, directories and symlinks. The simple actions (symlink, copy, absent) and the module
+ * table. */
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
+
+/* --- file.symlink ---------------------------------------------------------------------------- */
+
+static const ParamSpec symlink_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "path of the symlink" },
+    { "target", PARAM_STRING, .required = true, .help = "target of the symlink; need not exist",
+      .decides = "target" },
+    { "force", PARAM_BOOL, .fallback = "false",
+      .help = "replace a file or directory at this path" },
+    { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
+    { 0 },
+};
+
+static bool symlink_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name"), target = call_str(call, "target"), now = STR_EMPTY;
+    FileInfo *info = ARENA_NEW(call->arena, FileInfo);
+    if (!host_stat(call->host, path, info, err)) {
+        return false;
+    }
+    if (!host_check_link(path, target, err)) {
+        return false;
+    }
+    if (call->planning && info->kind == FILE_ABSENT &&
+        !target_check_parents(call, path, call_bool(call, "parents"), err)) {
+        return false;
+    }
+    outcome->state = STR("present");
+    outcome->found = info;
+    if (info->kind == FILE_LINK) {
+        if (!host_read_link(call->host, call->arena, path, &now, err)) {
+            return false;
+        }
+        if (str_eq(now, target)) {
+            return true;
+        }
+    } else if (info->kind != FILE_ABSENT && !call_bool(call, "force")) {
+        return error_set(err, ERROR_CONFLICT,
+                         "%" STR_FMT " is a %s, not a symlink; set 'force: true' to replace it",
+                         STR_ARG(path), file_kind_name(info->kind));
+    } else if (info->kind != FILE_ABSENT) {
+        outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(info->kind))),
+                       value_string(STR("link")));
+    }
+    outcome->changed = true;
+    outcome_change(call, outcome, "target", now.len > 0 ? value_string(now) : value_missing(),
+                   value_string(target));
+    outcome->comment = info->kind == FILE_ABSENT ? STR("created") : STR("updated");
+    call_plan(call, path,
+              &(PlannedFile){ .info = { .kind = FILE_LINK, .mode = 0777 }, .content = target });
+    return true;
+}
+
+static bool symlink_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name"), target = call_str(call, "target");
+    const FileInfo *info = outcome->found;
+    if (!call_keep(call, path, err)) {
+        return false;
+    }
+    if (info->kind != FILE_ABSENT && info->kind != FILE_LINK) {
+        outcome->changed = true;
+        if (!host_remove(call->host, path, err)) {
+            return false;
+        }
+    }
+    bool ok = host_make_link(call->host, path, target, err);
+    size_t slash = str_find_last(path, STR("/"));
+    if (!ok && err->kind == ERROR_NOT_FOUND && slash > 0 && call_bool(call, "parents")) {
+        ok = host_make_directory(call->host, str_slice(path, 0, slash), DIRECTORY_MODE_NEW, true,
+                                 err) &&
+             host_make_link(call->host, path, target, err);
+    }
+    outcome->changed = outcome->changed || ok;
+    return ok;
+}
+
+static void symlink_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, symlink_params, params, claims);
+}
+
+/* --- file.copy ------------------------------------------------------------------------------- */
+
+static const ParamSpec copy_params[] = {
+    { "name", PARAM_PATH, .required = true, .help = "path of the copy" },
+    { "source", PARAM_PATH, .decides = "content@copy", .required = true,
+      .help = "path of the file to copy" },
+    FILE_WRITE_PARAMS,
+    { 0 },
+};
+
+static bool copy_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str source = call_str(call, "source"), content;
+    FileInfo info;
+    Target *target = ARENA_NEW(call->arena, Target);
+    if (!target_read(call, call_str(call, "name"), target, err)) {
+        return false;
+    }
+    if (!host_look(call->host, call->arena, source, FILE_CONTENT_MAX, &info, &content, err)) {
+        return false;
+    }
+    if (info.kind == FILE_ABSENT && call_lacks(call, "source", "path", source)) {
+        outcome->changed = true;
+        outcome->unknown = true;
+        return true;
+    }
+    if (info.kind == FILE_ABSENT) {
+        return error_set(err, ERROR_NOT_FOUND, "no file '%" STR_FMT "' on the machine",
+                         STR_ARG(source));
+    }
+    if (info.kind != FILE_REGULAR) {
+        return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a file", STR_ARG(source),
+                         file_kind_name(info.kind));
+    }
+    if (info.size > FILE_CONTENT_MAX) {
+        return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes", STR_ARG(source),
+                         FILE_CONTENT_MAX);
+    }
+    if ((info.mode & S_IROTH) == 0 && !host_check_content(call->host, source, &info, err)) {
+        return call_blame(call, "source");
+    }
+    Value value = value_string(content);
+    target_set_content(target, (info.mode & S_IROTH) != 0 ? value : value_with_secret(value));
+    if (!target->has_mode) {
+        target->has_mode = true;
+        target->mode = info.mode & FILE_MODE_COPIED;
+    }
+    return target_check_one(call, target, outcome, err);
+}
+
+static void copy_claims(Arena *arena, const Value *params, List *claims)
+{
+    target_claims(arena, copy_params, params, claims);
+    claims_add_param(arena, claims, "needs:path:", params[1]);
+}
+
+/* --- file.absent ----------------------------------------------------------------------------- */
+
+static const ParamSpec absent_params[] = {
+    { "name", PARAM_PATH, .required = true,
+      .help = "path of a file, link or directory to remove; a directory with everything in it" },
+    { 0 },
+};
+
+static bool absent_check(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name");
+    FileInfo info;
+    outcome->state = STR("absent");
+    if (str_eq(path, STR("/"))) {
+        return error_set(err, ERROR_INVALID, "the root directory cannot be removed");
+    }
+    if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    if (info.kind != FILE_ABSENT) {
+        outcome->changed = true;
+        outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(info.kind))),
+                       value_string(STR("absent")));
+        outcome->comment = STR("removed");
+        call_plan(call, path, &(PlannedFile){ .info.kind = FILE_ABSENT });
+    }
+    return true;
+}
+
+static bool absent_apply(Call *call, Outcome *outcome, Error *err)
+{
+    Str path = call_str(call, "name");
+    if (!call_keep(call, path, err)) {
+        return false;
+    }
+    outcome->changed = true; /* even if only part of a tree was removed */
+    return host_remove(call->host, path, err);
+}
+
+static void absent_claims(Arena *arena, const Value *params, List *claims)
+{
+    claims_add_param(arena, claims, "drops:path:", params[0]);
+}
+
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static const Action actions[] = {
     { "managed", "Ensure that a file has this content, owner and mode.", managed_params,
       managed_check, managed_apply, .claims = managed_claims, .thing = "path name",
       .wants = "kind=file",
-      .text =
-          "At most one of 'content', 'template', 'source' and 'from' says what is in the file;\n"
-          "without any, its content is left alone and a new file is empty. With 'from', 'name' is\n"
-          "the directory below which the published files are placed. A single file may also go "
-          "under\n"
-          "another name: it does when 'name' is no directory and does not end with '/'.\n"
-          "\n"
-          "What is not given stays as it is: mode, owner and group of a file that is there. A new\n"
-          "file has mode 0644, or 0600 when its content is secret. The file is replaced at one\n"
-          "moment, so a part of it is never visible. A link is replaced too, not followed.\n"
-          "\n"
-          "'validate' runs a command on the new content before it is used, with '%s' replaced by\n"
-          "its path; when that fails the old file stays.\n"
-          "\n"
-          "Of a file that not everybody may read, as it is or as it shall be (0600, 0640), plan\n"
-          "and apply tell only that it changes; 'diff: true' shows the difference too. Secrets\n"
-          "are never shown.\n",
-      .example = "- name: greet who logs in\n"
+      .text = "At most one of 'content', 'template', 'source' and 'from' sets the content of\n"
+              "the file. Without any, existing content is left unchanged and a new file is\n"
+              "empty. With 'from', 'name' is the directory in which the published files are\n"
+              "placed. A single file can also be given another name: it is if 'name' is not a\n"
+              "directory and does not end with '/'.\n"
+              "\n"
+              "Mode, owner and group of an existing file are left unchanged unless set. A new\n"
+              "file has mode 0644, or 0600 if its content is secret. The file is replaced\n"
+              "atomically, so a partial file is never visible. A symlink is replaced too, not\n"
+              "followed.\n"
+              "\n"
+              "'validate' runs a command on the new content before it is used, with '%s'\n"
+              "replaced by its path; if it fails, the old file is left unchanged.\n"
+              "\n"
+              "If a file is not world-readable, before or after the change (0600, 0640), plan\n"
+              "and apply report only that it changes; 'diff: true' shows the difference too.\n"
+              "Secrets are never shown.\n",
+      .example = "- name: greet users at login\n"
                  "  file.managed:\n"
                  "    - name: /etc/motd\n"
                  "    - content: |\n"
                  "        Welcome.\n"
                  "    - owner: root\n"
                  "    - mode: 0644\n" },
-    { "content", "Read files, for other steps to place elsewhere.", content_params, content_check,
+    { "content", "Read files, for other steps to write elsewhere.", content_params, content_check,
       .query = content_query, .claims = content_claims,
       .text = "The files are published under the name of the step: 'from: [{file: NAME}]' of\n"
-              "file.managed puts them down again, with their modes. Links are left out. What not\n"
-              "everybody may read is a secret from then on and shown in no diff.\n",
+              "file.managed writes them with their modes. Links are skipped. The content of\n"
+              "files that are not world-readable is secret from then on and not shown in diffs.\n",
       .example = "- name: read the certificates\n"
                  "  file.content:\n"
                  "    - name: /etc/pki\n"
                  "    - recursive: true\n" },
     { "contents", "Read a text.", contents_params, contents_check, .query = contents_query,
       .claims = content_claims,
-      .text = "As a macro it is the text. What not everybody may read is a secret.\n",
-      .example = "- name: when did it start\n"
+      .text =
+          "As a macro it returns the content. It is secret if the file is not world-readable.\n",
+      .example = "- name: read the host name\n"
                  "  file.contents:\n"
                  "    - name: /etc/hostname\n" },
-    { "directory", "Ensure that there is a directory.", directory_params, directory_check,
+    { "directory", "Ensure that a directory exists.", directory_params, directory_check,
       directory_apply, .claims = directory_claims, .thing = "path name", .wants = "kind=directory",
       .text =
-          "With 'clean' everything in it goes that no step of the node takes care of and 'keep' "
-          "does\n"
-          "not name. Nothing goes where a step puts published files ('from'), because their names\n"
-          "are not known beforehand, nor in a run of single jobs ('--job'), which does not know "
-          "what\n"
-          "the others take care of.\n",
-      .example = "- name: a place for data\n"
+          "With 'clean', everything in the directory is removed that no step of the node manages\n"
+          "and 'keep' does not match. Nothing is removed where a step writes published files\n"
+          "('from'), because their names are not known in advance, nor in a run of selected jobs\n"
+          "('--job'), because it does not know what the other jobs manage.\n",
+      .example = "- name: data directory\n"
                  "  file.directory:\n"
                  "    - name: /srv/data\n"
                  "    - mode: 0750\n"
                  "    - recurse: true\n"
                  "    - file_mode: 0640\n" },
-    { "symlink", "Ensure that a link leads there.", symlink_params, symlink_check, symlink_apply,
+    { "symlink", "Ensure that a symlink exists.", symlink_params, symlink_check, symlink_apply,
       .claims = symlink_claims, .thing = "path name", .wants = "kind=link",
       .example = "- name: use the current release\n"
                  "  file.symlink:\n"
                  "    - name: /srv/app\n"
                  "    - target: releases/1.4\n" },
-    { "absent", "Ensure that there is nothing.", absent_params, absent_check, absent_apply,
+    { "absent", "Ensure that a path does not exist.", absent_params, absent_check, absent_apply,
       .claims = absent_claims, .thing = "path name", .wants = "kind=absent",
-      .text = "A directory goes with all that is in it, but nothing that is mounted there.\n",
-      .example = "- name: no more telnet\n"
+      .text = "A directory is removed with everything in it, except for mounted file systems.\n",
+      .example = "- name: no telnet configuration\n"
                  "  file.absent:\n"
                  "    - name: /etc/telnet\n" },
     { "line", "Ensure that a line is in a file, or is not.", line_params, line_check,
-      target_apply_one, .claims = line_claims, .thing = "path name", .part = "match|line",
-      .wants = "kind=file",
-      .text =
-          "With 'match' the last line that the pattern finds becomes the line. Otherwise, when\n"
-          "the file has no such line yet, it goes behind the last line that 'after' finds, before\n"
-          "the first that 'before' finds, or to the end. With 'state: absent' all lines that are\n"
-          "equal or that 'match' finds are removed.\n",
-      .example = "- name: no passwords\n"
+      target_apply_one, .verify_all = line_verify, .claims = line_claims, .thing = "path name",
+      .part = "match|line", .part_kind = PART_LINE, .wants = "kind=file",
+      .text = "With 'match', the last line that matches the pattern is replaced. Otherwise, if\n"
+              "the file does not contain the line yet, it is inserted after the last line that\n"
+              "matches 'after', before the first that matches 'before', or at the end. With\n"
+              "'state: absent', all lines that are equal or that match 'match' are removed.\n",
+      .example = "- name: no password logins\n"
                  "  file.line:\n"
                  "    - name: /etc/ssh/sshd_config\n"
                  "    - match: ^#?PasswordAuthentication\n"
                  "    - line: PasswordAuthentication no\n"
                  "    - create: true\n" },
-    { "block", "Ensure that some lines are in a file, between marks.", block_params, block_check,
-      target_apply_one, .claims = block_claims, .thing = "path name", .part = "marker",
+    { "block", "Ensure that a block of lines is in a file, between markers.", block_params,
+      block_check, target_apply_one, .claims = block_claims, .thing = "path name", .part = "marker",
       .wants = "kind=file",
       .text =
-          "The marks are how the block is found again: give each block of a file a 'marker' of\n"
-          "its own.\n",
-      .example = "- name: the hosts of the cluster\n"
+          "The block is found by its markers, so each block of a file needs a unique 'marker'.\n",
+      .example = "- name: hosts of the cluster\n"
                  "  file.block:\n"
                  "    - name: /etc/hosts\n"
                  "    - content: |\n"
                  "        10.0.0.1 db1\n"
                  "        10.0.0.2 db2\n"
                  "    - create: true\n" },
-    { "copy", "Ensure that a file is the copy of another one.", copy_params, copy_check,
+    { "copy", "Ensure that a file is a copy of another file.", copy_params, copy_check,
       target_apply_one, .claims = copy_claims, .thing = "path name", .wants = "kind=file",
       .text =
-          "Both are on this machine. The mode is that of the original unless given, without its\n"
+          "Both are on this machine. Unless set, the mode is that of the original, without its\n"
           "set-user-ID, set-group-ID and sticky bits.\n",
-      .example = "- name: keep the defaults at hand\n"
+      .example = "- name: start with the default configuration\n"
                  "  file.copy:\n"
                  "    - name: /etc/app.conf\n"
                  "    - source: /etc/app.conf.default\n" },
@@ -113,7 +294,7 @@ static const Action actions[] = {
 
 const Module modules_file = {
     .name = "file",
-    .help = "Files, directories and links.",
+    .help = "Files, directories and symlinks.",
     .id_param = "name",
     .actions = actions,
 };

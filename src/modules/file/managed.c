@@ -1,20 +1,20 @@
-/* file.managed: a file with this content, owner and mode; or, from what another step published, a
- * whole tree of them. */
+/* file.managed: a file with this content, owner and mode; or, with content that another step has
+ * published, a tree of files. */
 #include "modules/file/actions.h"
 #include "modules/file/target.h"
 
 const ParamSpec managed_params[] = {
-    { "name", PARAM_PLACE, .required = true, .help = "the path of the file" },
-    { "content", PARAM_STRING, .help = "what is in it", .decides = "content" },
-    { "template", PARAM_SITE_TEMPLATE, .help = "what is in it, a template below templates/",
+    { "name", PARAM_PLACE, .required = true, .help = "path of the file" },
+    { "content", PARAM_STRING, .help = "content of the file", .decides = "content" },
+    { "template", PARAM_SITE_TEMPLATE, .help = "template below templates/ that renders the content",
       .decides = "content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
-    { "source", PARAM_SITE_FILE, .help = "what is in it, a file below files/ of the site",
+    { "source", PARAM_SITE_FILE, .help = "file below files/ of the site with the content",
       .decides = "content" },
     { "from", PARAM_PUBLISHED, .decides = "?kind",
-      .help = "what file.content of another step has published" },
+      .help = "files that file.content of another step has published" },
     { "replace", PARAM_BOOL, .fallback = "true", .decides = "!content",
-      .help = "false: a file that is there keeps its content" },
+      .help = "false: leave the content of an existing file unchanged" },
     FILE_WRITE_PARAMS,
     { 0 },
 };
@@ -24,7 +24,7 @@ typedef struct Managed {
     uint32_t count;
 } Managed;
 
-/* Published paths are relative and stay below the name. */
+/* Published paths are relative and must stay below `name`. */
 static bool is_safe(Str path)
 {
     Str part;
@@ -39,7 +39,7 @@ static bool is_safe(Str path)
     return true;
 }
 
-static bool wish_published(Call *call, Value entry, bool alone, Target *target, Error *err)
+static bool read_published(Call *call, Value entry, bool alone, Target *target, Error *err)
 {
     const Value *path = value_get(entry, STR("path"));
     const Value *mode = value_get(entry, STR("mode"));
@@ -47,10 +47,10 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
     const Value *single = value_get(entry, STR("single"));
     if (path == NULL || !value_is_string(*path) || content == NULL || !value_is_string(*content) ||
         !is_safe(value_str(*path))) {
-        return error_set(err, ERROR_INVALID, "what was published is no file");
+        return error_set(err, ERROR_INVALID, "the published value is not a file");
     }
     Str place = call_str(call, "name");
-    bool into = str_ends(place, STR("/")); /* a directory, whether it is there or not */
+    bool into = str_ends(place, STR("/")); /* a directory, existing or not */
     place = into ? str_slice(place, 0, place.len - 1) : place;
     FileInfo info = { .kind = FILE_ABSENT };
     bool is_single =
@@ -62,7 +62,7 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
         place = arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(place),
                              STR_ARG(value_str(*path)));
     }
-    if (!target_wish(call, place, target, err)) {
+    if (!target_read(call, place, target, err)) {
         return false;
     }
     target->is_whole = true;
@@ -75,7 +75,7 @@ static bool wish_published(Call *call, Value entry, bool alone, Target *target, 
     return true;
 }
 
-static bool wish_all(Call *call, Managed *managed, Error *err)
+static bool read_targets(Call *call, Managed *managed, Error *err)
 {
     static const char *const sources[] = { "content", "template", "source", "from", NULL };
     const char *source;
@@ -87,7 +87,7 @@ static bool wish_all(Call *call, Managed *managed, Error *err)
     managed->count = published ? from.list->len : 1;
     managed->items = ARENA_ARRAY(call->arena, Target, managed->count + 1);
     for (uint32_t i = 0; published && i < managed->count; i++) {
-        if (!wish_published(call, from.list->items[i], managed->count == 1, &managed->items[i],
+        if (!read_published(call, from.list->items[i], managed->count == 1, &managed->items[i],
                             err)) {
             return error_wrap(err, "from");
         }
@@ -99,11 +99,11 @@ static bool wish_all(Call *call, Managed *managed, Error *err)
     Str name = call_str(call, "name");
     if (str_ends(name, STR("/"))) {
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' is a directory: without 'from', 'name' is the path of a "
-                         "file and does not end with '/'",
+                         "'%" STR_FMT "' is a directory; without 'from', 'name' must be the path "
+                         "of a file and not end with '/'",
                          STR_ARG(name));
     }
-    if (!target_wish(call, name, target, err)) {
+    if (!target_read(call, name, target, err)) {
         return false;
     }
     if (source != NULL) {
@@ -113,8 +113,8 @@ static bool wish_all(Call *call, Managed *managed, Error *err)
     return true;
 }
 
-/* With `replace: false` the content counts only while there is no file. */
-static bool keep_what_is_there(Call *call, Target *target, Error *err)
+/* With `replace: false` the content is used only to create the file. */
+static bool preserve_content(Call *call, Target *target, Error *err)
 {
     FileInfo info;
     if (call_bool(call, "replace") || !target->has_content) {
@@ -131,11 +131,11 @@ bool managed_check(Call *call, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Buf) diff = buf_make(BUF_UNLIMITED);
     Managed *managed = ARENA_NEW(call->arena, Managed);
-    if (!wish_all(call, managed, err)) {
+    if (!read_targets(call, managed, err)) {
         return false;
     }
     for (uint32_t i = 0; i < managed->count; i++) {
-        if (!keep_what_is_there(call, &managed->items[i], err) ||
+        if (!preserve_content(call, &managed->items[i], err) ||
             !target_compare(call, &managed->items[i], managed->count > 1, outcome, &diff, err)) {
             return false;
         }

@@ -1,30 +1,35 @@
+/* Compares a requested file with the one on disk, describes the difference, and writes it.
+ *
+ * Danger: the directory may belong to another user. If a step sets content and owner, the file
+ * is replaced rather than modified, since its former owner may have it open, and a backup
+ * belongs to the owner of what was read. Content of files that are not world-readable is left
+ * out of diffs. */
 #include "modules/file/target.h"
 
 #include "base/text_diff.h"
 #include "base/utf8.h"
 #include "modules/command.h"
-#include "modules/command_check.h"
 #include "sys/process.h"
 #include "sys/sha256.h"
 
 enum {
-    DIFF_MAX = 1 << 20 /* bytes; larger texts are told of by size and hash */
+    DIFF_MAX = 1 << 20 /* bytes; larger files are described by size and checksum */
 };
 
-/* --- What is wanted ------------------------------------------------------------------------- */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
-/* Whether an earlier step of a plan brings the owner or the group. */
-static bool comes_later(Call *call, Target *target, const char *param, const char *class, Str name,
-                        const Error *err)
+/* Returns true if an earlier step of a plan creates the owner or the group. */
+static bool is_created_later(Call *call, Target *target, const char *param, const char *class,
+                             Str name, const Error *err)
 {
     if (err->kind != ERROR_NOT_FOUND) {
         return call_blame(call, param);
     }
-    target->people_missing = call_lacks(call, param, class, name);
-    return target->people_missing;
+    target->owner_missing = call_lacks(call, param, class, name);
+    return target->owner_missing;
 }
 
-bool target_wish_people(Call *call, Target *target, Error *err)
+bool target_read_owner(Call *call, Target *target, Error *err)
 {
     target->owner = call_str(call, "owner");
     target->group = call_str(call, "group");
@@ -32,21 +37,21 @@ bool target_wish_people(Call *call, Target *target, Error *err)
     target->gid = HOST_KEEP_ID;
     if (target->owner.len > 0 &&
         !host_find_user(call->host, target->owner, &target->uid, NULL, err) &&
-        !comes_later(call, target, "owner", "user", target->owner, err)) {
+        !is_created_later(call, target, "owner", "user", target->owner, err)) {
         return false;
     }
     if (target->group.len > 0 && !host_find_group(call->host, target->group, &target->gid, err) &&
-        !comes_later(call, target, "group", "group", target->group, err)) {
+        !is_created_later(call, target, "group", "group", target->group, err)) {
         return false;
     }
     return true;
 }
 
-bool target_wish_attributes(Call *call, Target *target, Error *err)
+bool target_read_attributes(Call *call, Target *target, Error *err)
 {
     target->has_mode = call_has(call, "mode");
     target->mode = (mode_t)call_int(call, "mode", 0);
-    return target_wish_people(call, target, err);
+    return target_read_owner(call, target, err);
 }
 
 static bool read_backup(Call *call, Target *target, Error *err)
@@ -59,19 +64,19 @@ static bool read_backup(Call *call, Target *target, Error *err)
     }
     target->backup = given;
     return str_find(given, STR("/"), 0) == STR_NOT_FOUND ||
-           error_set(err, ERROR_INVALID, "'backup' is the end of a name, without '/'");
+           error_set(err, ERROR_INVALID, "'backup' is a suffix and cannot contain '/'");
 }
 
-bool target_wish(Call *call, Str path, Target *target, Error *err)
+bool target_read(Call *call, Str path, Target *target, Error *err)
 {
     *target = (Target){ .path = path, .new_mode = FILE_MODE_NEW };
     target->parents = call_bool(call, "parents");
     target->validate = call_param(call, "validate");
     target->open = call_bool(call, "diff");
-    return target_wish_attributes(call, target, err) && read_backup(call, target, err);
+    return target_read_attributes(call, target, err) && read_backup(call, target, err);
 }
 
-Target target_of_system(Str path)
+Target target_for_system_file(Str path)
 {
     return (Target){ .path = path,
                      .new_mode = FILE_MODE_NEW,
@@ -95,7 +100,7 @@ void target_set_content(Target *target, Value content)
     target->new_mode = target->secret ? FILE_MODE_SECRET : target->new_mode;
 }
 
-/* --- What is there -------------------------------------------------------------------------- */
+/* --- Comparison ------------------------------------------------------------------------------ */
 
 Value mode_value(Arena *arena, mode_t mode)
 {
@@ -118,7 +123,7 @@ static Str describe(Arena *arena, Str content, int64_t size, bool known)
     return arena_format(arena, "%zu bytes, sha256 %s", content.len, digits);
 }
 
-/* Set-id bits that a former owner gave are not the new one's: chown(2) takes them away too. */
+/* Set-id bits granted by the former owner do not apply to the new one; chown(2) clears them too. */
 mode_t target_mode(const Target *target)
 {
     const FileInfo *before = &target->before;
@@ -130,8 +135,8 @@ mode_t target_mode(const Target *target)
     return is_given_away ? before->mode & ~(mode_t)(S_ISUID | S_ISGID) : before->mode;
 }
 
-/* What not everybody may read on the machine is not for everybody who reads of the run either,
- * whether it is that way now or shall be. */
+/* A file that is not world-readable, before or after the change, must not be shown to everyone who
+ * can read the report either. */
 static bool is_private(const Target *target)
 {
     return (target->before.kind == FILE_REGULAR && (target->before.mode & S_IROTH) == 0) ||
@@ -160,7 +165,7 @@ static void put_diff(Call *call, const Target *target, Buf *diff)
                    STR_ARG(before), STR_ARG(after));
 }
 
-static bool look(Call *call, Target *target, Error *err)
+static bool read_current(Call *call, Target *target, Error *err)
 {
     if (target->old_known) {
         return true;
@@ -177,9 +182,9 @@ static bool look(Call *call, Target *target, Error *err)
     return true;
 }
 
-bool target_check_maker(Call *call, const Target *target, Error *err)
+bool target_check_chown(Call *call, const Target *target, Error *err)
 {
-    return target->uid != HOST_KEEP_ID || target->people_missing ||
+    return target->uid != HOST_KEEP_ID || target->owner_missing ||
            host_check_maker(call->host, call->arena, target->path, &target->before, err);
 }
 
@@ -190,7 +195,7 @@ static bool refuse_kind(const Target *target, Error *err)
                      file_kind_name(kind));
 }
 
-static void tell_attributes(Call *call, const Target *target, Outcome *outcome)
+static void report_attributes(Call *call, const Target *target, Outcome *outcome)
 {
     Arena *arena = call->arena;
     const FileInfo *before = &target->before;
@@ -214,7 +219,7 @@ static void tell_attributes(Call *call, const Target *target, Outcome *outcome)
     }
 }
 
-static void tell_one(Call *call, const Target *target, Outcome *outcome)
+static void report_one(Call *call, const Target *target, Outcome *outcome)
 {
     FileKind kind = target->before.kind;
     if (kind != FILE_REGULAR) {
@@ -224,17 +229,17 @@ static void tell_one(Call *call, const Target *target, Outcome *outcome)
         outcome_change(call, outcome, "size", value_int(target->before.size),
                        value_int((int64_t)target->content.len));
     }
-    tell_attributes(call, target, outcome);
+    report_attributes(call, target, outcome);
     outcome->comment = kind == FILE_ABSENT ? STR("created") : STR("updated");
 }
 
-static void tell_of_many(Call *call, const Target *target, Outcome *outcome)
+static void report_several(Call *call, const Target *target, Outcome *outcome)
 {
     const char *path = arena_copy_c(call->arena, target->path);
     FileKind kind = target->before.kind;
-    outcome_change(
-        call, outcome, path, value_string(str_from_c(file_kind_name(kind))),
-        value_string(target->write && kind == FILE_REGULAR ? STR("other content") : STR("file")));
+    outcome_change(call, outcome, path, value_string(str_from_c(file_kind_name(kind))),
+                   value_string(target->write && kind == FILE_REGULAR ? STR("different content")
+                                                                      : STR("file")));
 }
 
 bool target_check_parents(Call *call, Str path, bool parents, Error *err)
@@ -251,7 +256,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
         }
         if (info.kind == FILE_ABSENT) {
             return call_lacks(call, param, "path", path) ||
-                   error_set(err, ERROR_NOT_FOUND, "there is no directory '%" STR_FMT "'",
+                   error_set(err, ERROR_NOT_FOUND, "directory '%" STR_FMT "' does not exist",
                              STR_ARG(path));
         }
         bool is_link = info.kind == FILE_LINK && !info.planned;
@@ -262,18 +267,20 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
         }
         if (is_link && behind.kind == FILE_ABSENT) {
             return call_lacks(call, param, "path", path) ||
-                   error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a link to no directory",
+                   error_set(err, ERROR_CONFLICT,
+                             "%" STR_FMT " is a symlink that does not lead to a directory",
                              STR_ARG(path));
         }
+        /* An earlier step creates a file here, so no step creates a directory. */
         return info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
-               call_lacks(call, param, "path", path) ||
+               (info.planned ? call_blame(call, param) : call_lacks(call, param, "path", path)) ||
                error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(path), file_kind_name(info.kind));
     }
     return true;
 }
 
-/* For the checks of later steps: what would stand there. */
+/* Records what the path would contain, for the checks of later steps. */
 static void plan_file(Call *call, const Target *target)
 {
     if (!target->has_content && !target->old_known) {
@@ -293,7 +300,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
 {
     ArenaMark mark = arena_mark(call->arena);
     bool looked = target->old_known;
-    if (!look(call, target, err)) {
+    if (!read_current(call, target, err)) {
         return false;
     }
     const FileInfo *before = &target->before;
@@ -307,7 +314,7 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         return refuse_kind(target, err);
     }
     if (target->has_content && (!target->is_edit || target->secret) &&
-        !target_check_maker(call, target, err)) {
+        !target_check_chown(call, target, err)) {
         return false;
     }
     bool same_content =
@@ -325,10 +332,10 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     if (same_content) {
         target->old = STR_EMPTY;
         if (!looked) {
-            arena_release(call->arena, mark); /* a thousand unchanged files keep nothing */
+            arena_release(call->arena, mark); /* a thousand unchanged files must not use memory */
         }
     }
-    if (!target->write && !target->set_owner && !target->set_mode && !target->people_missing) {
+    if (!target->write && !target->set_owner && !target->set_mode && !target->owner_missing) {
         return true;
     }
     if (!target->write && (target->set_owner || target->set_mode) && !before->planned &&
@@ -360,14 +367,14 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
     }
     plan_file(call, target);
     if (several) {
-        tell_of_many(call, target, outcome);
+        report_several(call, target, outcome);
     } else {
-        tell_one(call, target, outcome);
+        report_one(call, target, outcome);
     }
     return true;
 }
 
-/* --- Doing it ------------------------------------------------------------------------------- */
+/* --- Applying -------------------------------------------------------------------------------- */
 
 static bool validate(void *context, Str path, Error *err)
 {
@@ -390,7 +397,8 @@ static bool validate(void *context, Str path, Error *err)
     return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
 }
 
-/* Whoever can exchange the file since the check gets a copy that belongs to the owner of what is read. */
+/* If the file was replaced after the check, the backup still belongs to the owner of what is
+ * read. */
 static bool save_backup(Call *call, const Target *target, Error *err)
 {
     FileInfo info;
@@ -460,7 +468,7 @@ bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err)
         }
         outcome->changed = true;
     }
-    /* A new owner takes the set-id bits away, so the mode comes after it. */
+    /* chown clears the set-id bits, so the mode is set after it. */
     bool again = target->set_owner && target->has_mode && (target->mode & 06000) != 0;
     if (target->set_mode || again) {
         if (!host_set_mode(call->host, target->path, target->mode, err)) {
@@ -490,7 +498,7 @@ bool target_apply_one(Call *call, Outcome *outcome, Error *err)
     return target_apply(call, outcome->found, outcome, err);
 }
 
-/* --- Claims --------------------------------------------------------------------------------- */
+/* --- Claims ---------------------------------------------------------------------------------- */
 
 static void claim(Arena *arena, const ParamSpec *specs, const Value *params, const char *name,
                   const char *prefix, List *claims)

@@ -1,58 +1,61 @@
-/* A file as a step wants it, beside what is there: what all actions that write files share.
+/* A file as requested by a step, compared with the one on disk: shared by all actions that write
+ * files.
  *
- * check: target_wish() reads the parameters of FILE_WRITE_PARAMS, the action says which content,
- * target_compare() looks at the file and describes the difference. apply: target_apply(). */
+ * check: target_read() reads the parameters in FILE_WRITE_PARAMS, the action sets the content,
+ * target_compare() reads the file and describes the difference. apply: target_apply(). */
 #pragma once
 
 #include "base/buf.h"
 #include "modules/call.h"
 
-#define FILE_OWNER_PARAMS                                                                      \
-    { "owner", PARAM_STRING, .help = "whom it belongs to, by name or number",                  \
-      .decides = "owner" },                                                                    \
-        { "group", PARAM_STRING, .help = "its group, by name or number", .decides = "group" }, \
-    {                                                                                          \
-        "mode", PARAM_MODE, .help = "its permissions, octal however they are quoted",          \
-                            .decides = "mode"                                                  \
+#define FILE_OWNER_PARAMS                                                                  \
+    { "owner", PARAM_STRING, .help = "owner, by name or number", .decides = "owner" },     \
+        { "group", PARAM_STRING, .help = "group, by name or number", .decides = "group" }, \
+    {                                                                                      \
+        "mode", PARAM_MODE, .help = "mode; always octal, with or without quotes",          \
+                            .decides = "mode"                                              \
     }
 
-#define FILE_WRITE_PARAMS                                                                        \
-    FILE_OWNER_PARAMS,                                                                           \
-        { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" }, \
-        { "backup", PARAM_STRING,                                                                \
-          .help = "keep the former content beside it; true, or the end of that file's name" },   \
-        { "diff", PARAM_BOOL, .fallback = "false",                                               \
-          .help = "show what changes also when not everybody may read the file" },               \
-    {                                                                                            \
-        "validate", PARAM_COMMAND,                                                               \
-            .help = "a command that must like the new content before it is used; %s is its path" \
+#define FILE_WRITE_PARAMS                                                                          \
+    FILE_OWNER_PARAMS,                                                                             \
+        { "parents", PARAM_BOOL, .fallback = "true",                                               \
+          .help = "create missing parent directories" },                                           \
+        { "backup", PARAM_STRING,                                                                  \
+          .help = "back up the old content next to the file; true, or the suffix of the backup" }, \
+        { "diff", PARAM_BOOL, .fallback = "false",                                                 \
+          .help = "show the diff even if the file is not world-readable" },                        \
+    {                                                                                              \
+        "validate", PARAM_COMMAND,                                                                 \
+            .help = "command that must accept the new content before it is used; %s is its path"   \
     }
 
 enum {
     FILE_MODE_NEW = 0644,
     FILE_MODE_SECRET = 0600,
-    FILE_MODE_COPIED = 0777, /* of another file: nobody else chooses who a program runs as */
+    /* mode bits copied from another file: it must not decide which user a program runs as */
+    FILE_MODE_COPIED = 0777,
     DIRECTORY_MODE_NEW = 0755,
-    FILE_CONTENT_MAX = 64 << 20, /* bytes that are read of one file */
+    FILE_CONTENT_MAX = 64 << 20, /* maximum size of a file that is read, in bytes */
 };
 
 typedef struct Target {
-    /* Wanted. */
+    /* Requested. */
     Str path;
     bool has_content;
     Str content;
     bool secret; /* the content must not be shown */
-    bool open;   /* shown though not everybody may read the file */
+    bool open;   /* show the diff even if the file is not world-readable */
     bool has_mode;
     mode_t mode;
-    mode_t new_mode; /* for a file that is not there yet */
-    bool is_edit;    /* the content is that of the file, with changes */
-    bool is_whole;   /* the content is all that is in the file, and the step's own: when that is a
-                        secret, a file that is there is closed to others, unless has_mode */
-    uid_t uid;       /* HOST_KEEP_ID: as it is */
+    mode_t new_mode; /* mode of a new file */
+    bool is_edit;    /* the content is that of the file, edited */
+    /* the content is complete and set by the step: if it is secret, an existing file is made
+     * inaccessible to others, unless has_mode */
+    bool is_whole;
+    uid_t uid; /* HOST_KEEP_ID: unchanged */
     gid_t gid;
-    Str owner, group;    /* as written */
-    bool people_missing; /* of a plan: one of them is not there yet */
+    Str owner, group;   /* as written */
+    bool owner_missing; /* in a plan: owner or group does not exist yet */
     bool parents;
     Str backup;     /* suffix; empty: none */
     Value validate; /* missing: none */
@@ -62,40 +65,42 @@ typedef struct Target {
     Str old; /* the old content, as far as it was read */
     bool old_known;
     bool write, set_owner, set_mode;
-    bool renew;  /* set_owner takes a new file: the former owner may have this one open */
-    bool hidden; /* neither the old nor the new content may be shown */
+    bool renew;  /* set_owner replaces the file: the former owner may have it open */
+    bool hidden; /* neither old nor new content may be shown */
 } Target;
 
-/* Owner and group. In a plan, somebody who is not there yet is no failure. */
-MUST_CHECK bool target_wish_people(Call *call, Target *target, Error *err);
-/* These and the mode. */
-MUST_CHECK bool target_wish_attributes(Call *call, Target *target, Error *err);
-/* These, and all the rest of FILE_WRITE_PARAMS. */
-MUST_CHECK bool target_wish(Call *call, Str path, Target *target, Error *err);
-/* A file of the system, without parameters for it: one that is there keeps owner and mode. */
-Target target_of_system(Str path);
+/* Reads owner and group. In a plan, either may not exist yet. */
+MUST_CHECK bool target_read_owner(Call *call, Target *target, Error *err);
+/* Reads owner, group and mode. */
+MUST_CHECK bool target_read_attributes(Call *call, Target *target, Error *err);
+/* Reads all of FILE_WRITE_PARAMS. */
+MUST_CHECK bool target_read(Call *call, Str path, Target *target, Error *err);
+/* A system file without parameters: an existing file keeps its owner and mode. */
+Target target_for_system_file(Str path);
 void target_set_content(Target *target, Value content);
-/* The same, as one line. */
+/* Sets the content to a single line. */
 void target_set_line(Call *call, Target *target, Str line);
-/* That it shall have, once `before` is known. */
+/* The resulting mode; `before` must be set. */
 mode_t target_mode(const Target *target);
 
-/* In a plan: whether the directories above `path` let it be made, now or after an earlier step. */
+/* During a plan, checks that the file can be created given its parent directories, now or after an
+ * earlier step. */
 MUST_CHECK bool target_check_parents(Call *call, Str path, bool parents, Error *err);
-/* Whether what is there can keep its owner, or gets the one that is wanted. */
-MUST_CHECK bool target_check_maker(Call *call, const Target *target, Error *err);
-/* Looks, and says in `target` and `outcome` what is to change; `several`: this is one of many. The
- * diff goes to `diff`. With `target->old_known` the old content was read by the caller. */
+/* Checks that a replaced file can keep its owner, or get the requested one. */
+MUST_CHECK bool target_check_chown(Call *call, const Target *target, Error *err);
+/* Compares with the file on disk and sets the changes in `target` and `outcome`. `several`: one of
+ * many targets. The diff is appended to `diff`. With `target->old_known` the caller has already
+ * read the old content. */
 MUST_CHECK bool target_compare(Call *call, Target *target, bool several, Outcome *outcome,
                                Buf *diff, Error *err);
 MUST_CHECK bool target_apply(Call *call, Target *target, Outcome *outcome, Error *err);
 
-/* The whole check and apply of an action with one target, which is `outcome->found`. */
+/* The complete check and apply of an action with a single target, stored in `outcome->found`. */
 MUST_CHECK bool target_check_one(Call *call, Target *target, Outcome *outcome, Error *err);
 bool target_apply_one(Call *call, Outcome *outcome, Error *err);
 
 /* "0644" */
 Value mode_value(Arena *arena, mode_t mode);
 
-/* The claims of an action whose path is `name`: that path, and the owner and group it needs. */
+/* Claims of an action whose path is `name`: the path, and the owner and group it needs. */
 void target_claims(Arena *arena, const ParamSpec *specs, const Value *params, List *claims);

@@ -1,12 +1,13 @@
-/* firewall.rules: one table of nftables.
+/* firewall.rules: a table of nftables.
  *
- * nft prints a table in other words than it was given, so what is loaded cannot be compared with
- * what is wanted. Instead the file that is loaded at boot also holds what nft printed right after
- * the table was loaded: the wish is compared with the file, and the kernel with that print. */
+ * nft prints a table differently than it was written, so the loaded table cannot be compared with
+ * the requested one. Instead, the file that is loaded at boot also contains what nft printed right
+ * after loading the table: the requested rules are compared with the file, and the kernel's with
+ * that listing. */
 #include "base/text_diff.h"
 #include "modules/command.h"
 #include "modules/file/edit.h"
-#include "modules/firewall/text.h"
+#include "modules/firewall/ruleset.h"
 #include "modules/tool.h"
 #include "sys/clock.h"
 #include "sys/probe.h"
@@ -16,41 +17,41 @@
 #define INCLUDE STR("include \"" FOLDER "/eden-*.nft\"")
 
 enum {
-    FILE_MODE = 0600,    /* rules tell an intruder much */
-    GRACE_MS = 2000,     /* for us to speak up, beyond the time for the confirmation */
-    ASK_AGAIN_MS = 1000, /* whether it answers now that the former rules are back */
+    FILE_MODE = 0600,    /* the rules are useful to an attacker */
+    GRACE_MS = 2000,     /* additional time for us to confirm, beyond the timeout of the test */
+    ASK_AGAIN_MS = 1000, /* timeout of the test after restoring the previous rules */
     CONFIRM_MS_MAX = 600000,
     CONFIRM_PAUSE_MS = 100
 };
 
-/* How new rules prove that they do not lock anybody out: parameter `confirm`. */
+/* How new rules must prove that they do not lock us out: parameter `confirm`. */
 typedef struct Confirm {
-    bool wanted; /* false: nothing is asked */
+    bool wanted; /* false: no test */
     Str address;
     uint16_t port;
-    Value command; /* missing: the port is asked */
+    Value command; /* missing: connect to the port */
     int64_t timeout_ms;
 } Confirm;
 
 typedef struct RulesChange {
-    FirewallWish wish;
+    FirewallSpec wish;
     Confirm confirm;
     bool absent, secret;
-    Str script; /* puts the table in place, or takes it away */
+    Str script; /* loads the table, or removes it */
     bool load;
     Str file_path;
     FileInfo file;
     bool write_file;
-    Target *conf; /* the file that includes it; NULL: stays as it is */
+    Target *conf; /* the file that includes it; NULL: unchanged */
 } RulesChange;
 
-/* --- The confirmation ------------------------------------------------------------------------ */
+/* --- Confirmation ---------------------------------------------------------------------------- */
 
 static const ParamSpec confirm_specs[] = {
-    { "address", PARAM_STRING, .help = "whom to connect to" },
-    { "port", PARAM_INT, .help = "its TCP port" },
-    { "cmd", PARAM_COMMAND, .help = "a command that must succeed" },
-    { "timeout", PARAM_DURATION, .help = "how long to try" },
+    { "address", PARAM_STRING, .help = "address to connect to" },
+    { "port", PARAM_INT, .help = "TCP port to connect to" },
+    { "cmd", PARAM_COMMAND, .help = "command that must succeed" },
+    { "timeout", PARAM_DURATION, .help = "how long to retry" },
 };
 
 enum {
@@ -72,7 +73,7 @@ static bool confirm_params(Call *call, Value given, Value *values, Error *err)
         }
         if (at == CONFIRM_PARAMS) {
             return error_set(err, ERROR_INVALID,
-                             "there is no '%" STR_FMT "': it has address, port, cmd, timeout",
+                             "unknown key '%" STR_FMT "'; known are address, port, cmd, timeout",
                              STR_ARG(key));
         }
         if (entry.value.kind == VALUE_NULL) {
@@ -98,12 +99,13 @@ static bool confirm_map(Call *call, Value given, Confirm *out, Error *err)
         !value_is_missing(values[CONFIRM_ADDRESS]) || !value_is_missing(values[CONFIRM_PORT]);
     out->command = values[CONFIRM_COMMAND];
     if (by_port == !value_is_missing(out->command)) {
-        return error_set(err, ERROR_INVALID, "needs either 'address' and 'port', or 'cmd'");
+        return error_set(err, ERROR_INVALID, "either 'address' and 'port', or 'cmd' is required");
     }
     if (by_port) {
         int64_t port = values[CONFIRM_PORT].kind == VALUE_INT ? values[CONFIRM_PORT].integer : 0;
         if (value_is_missing(values[CONFIRM_ADDRESS]) || port < 1 || port > UINT16_MAX) {
-            return error_set(err, ERROR_INVALID, "needs 'address', and 'port' from 1 to 65535");
+            return error_set(err, ERROR_INVALID,
+                             "'address' is required, and 'port' from 1 to 65535");
         }
         out->address = value_str(values[CONFIRM_ADDRESS]);
         out->port = (uint16_t)port;
@@ -112,7 +114,7 @@ static bool confirm_map(Call *call, Value given, Confirm *out, Error *err)
         out->timeout_ms = values[CONFIRM_TIMEOUT].integer;
     }
     return (out->timeout_ms > 0 && out->timeout_ms <= CONFIRM_MS_MAX) ||
-           error_set(err, ERROR_INVALID, "'timeout' is from 1ms to %d minutes",
+           error_set(err, ERROR_INVALID, "'timeout' must be between 1ms and %d minutes",
                      CONFIRM_MS_MAX / 60000);
 }
 
@@ -144,8 +146,9 @@ static bool confirm_once(Call *call, const Confirm *confirm, int64_t timeout_ms,
     return error_wrap(err, "'%" STR_FMT "'", STR_ARG(words));
 }
 
-/* Asks until the answer is good, for at most `timeout_ms`. False with what was wrong at last. */
-static bool confirm_ask(Call *call, const Confirm *confirm, int64_t timeout_ms, Error *err)
+/* Repeats the test until it succeeds, for at most `timeout_ms`. Returns false with the last
+ * error. */
+static bool confirm_wait(Call *call, const Confirm *confirm, int64_t timeout_ms, Error *err)
 {
     int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
     for (int64_t left_ms = timeout_ms;; left_ms = (deadline_us - clock_monotonic_us()) / 1000) {
@@ -162,7 +165,7 @@ static bool confirm_ask(Call *call, const Confirm *confirm, int64_t timeout_ms, 
 
 /* --- nft ------------------------------------------------------------------------------------- */
 
-/* "Error: unknown statement: foo bar": of nft's messages the first, with the line that it means. */
+/* "Error: unknown statement: foo bar": the first message of nft, with the line it refers to. */
 static bool nft_failure(Str told, bool secret, Error *err)
 {
     Str line = STR_EMPTY, source = STR_EMPTY;
@@ -170,12 +173,12 @@ static bool nft_failure(Str told, bool secret, Error *err)
     size_t at = str_find(line, STR("Error: "), 0);
     line = at == STR_NOT_FOUND ? line : str_from_offset(line, at + strlen("Error: "));
     source = secret ? STR_EMPTY : str_trim(source);
-    return error_set(err, ERROR_INVALID, "nft refuses the rules: %" STR_FMT "%s%" STR_FMT,
+    return error_set(err, ERROR_INVALID, "nft rejects the rules: %" STR_FMT "%s%" STR_FMT,
                      STR_ARG(line), source.len > 0 ? ": " : "", STR_ARG(source));
 }
 
-/* What nft prints of the table; empty when there is none. */
-static bool nft_print(Call *call, const FirewallWish *wish, const char *options, Str *out,
+/* Lists the table with nft; empty if it does not exist. */
+static bool nft_print(Call *call, const FirewallSpec *wish, const char *options, Str *out,
                       Error *err)
 {
     ToolArgs args = { 0 };
@@ -205,8 +208,8 @@ static bool nft_print(Call *call, const FirewallWish *wish, const char *options,
     return tool_failure(call, &tool, &result, err);
 }
 
-/* Without what changes by itself: counters, and what packets add to sets. */
-static bool nft_list(Call *call, const FirewallWish *wish, Str *out, Error *err)
+/* Without volatile data: counters, and set elements that packets add. */
+static bool nft_list(Call *call, const FirewallSpec *wish, Str *out, Error *err)
 {
     if (!nft_print(call, wish, "-s", out, err)) {
         return false;
@@ -228,8 +231,8 @@ static bool nft_run(Call *call, const char *const *argv, Str script, bool secret
     return result.exit_code == 0 || nft_failure(result.error_out, secret, err);
 }
 
-/* Whether nft would take it; nothing is changed. */
-static bool nft_try(Call *call, Str script, bool secret, Error *err)
+/* Checks whether nft accepts it, without changing anything. */
+static bool nft_check(Call *call, Str script, bool secret, Error *err)
 {
     return nft_run(call, (const char *const[]){ "nft", "-c", "-f", "-", NULL }, script, secret,
                    err);
@@ -242,11 +245,11 @@ static bool nft_load(Call *call, Str script, bool secret, Error *err)
 
 /* --- Check ----------------------------------------------------------------------------------- */
 
-static bool read_wish(Call *call, RulesChange *change, Error *err)
+static bool read_params(Call *call, RulesChange *change, Error *err)
 {
-    FirewallWish *wish = &change->wish;
+    FirewallSpec *wish = &change->wish;
     Str table;
-    *wish = (FirewallWish){ .drops = str_eq(call_str(call, "policy"), STR("drop")),
+    *wish = (FirewallSpec){ .drops = str_eq(call_str(call, "policy"), STR("drop")),
                             .basics = call_bool(call, "basics"),
                             .rules = call_param(call, "rules"),
                             .content = call_str(call, "content"),
@@ -266,7 +269,14 @@ static bool read_wish(Call *call, RulesChange *change, Error *err)
     return true;
 }
 
-/* The file of the distribution that its service loads. */
+static bool read_alone(Call *call, Error *err)
+{
+    return read_params(call, ARENA_NEW(call->arena, RulesChange), err) ||
+           call_blame(call, str_starts(str_from_c(err->text), STR("confirm")) ? "confirm" : NULL);
+}
+CALL_VERIFY(rules_verify, read_alone)
+
+/* Edits the distribution's file that the nftables service loads. */
 static bool check_conf(Call *call, RulesChange *change, Outcome *outcome, Error *err)
 {
     Str path = STR("/etc/sysconfig/nftables.conf");
@@ -305,8 +315,8 @@ static bool check_conf(Call *call, RulesChange *change, Outcome *outcome, Error 
     return true;
 }
 
-static void tell_diff(Call *call, Outcome *outcome, Str old_text, Str new_text, Str name,
-                      bool secret)
+static void report_diff(Call *call, Outcome *outcome, Str old_text, Str new_text, Str name,
+                        bool secret)
 {
     AUTO_CLEAR(Buf) diff = buf_make(BUF_UNLIMITED);
     if (secret) {
@@ -321,11 +331,11 @@ static void tell_diff(Call *call, Outcome *outcome, Str old_text, Str new_text, 
 
 typedef struct Found {
     Str name;    /* "table inet eden" */
-    Str listing; /* empty: there is no such table */
+    Str listing; /* empty: the table does not exist */
     Str file;
 } Found;
 
-static bool look(Call *call, RulesChange *change, Found *found, Error *err)
+static bool read_current(Call *call, RulesChange *change, Found *found, Error *err)
 {
     found->name = arena_format(call->arena, "table %" STR_FMT " %" STR_FMT,
                                STR_ARG(change->wish.family), STR_ARG(change->wish.name));
@@ -339,14 +349,14 @@ static bool look(Call *call, RulesChange *change, Found *found, Error *err)
                      STR_ARG(change->file_path), file_kind_name(change->file.kind));
 }
 
-static void tell_absence(Call *call, RulesChange *change, const Found *found, Outcome *outcome)
+static void report_absence(Call *call, RulesChange *change, const Found *found, Outcome *outcome)
 {
     change->load = found->listing.len > 0;
     change->write_file = change->file.kind == FILE_REGULAR;
     if (change->load) {
         outcome_change(call, outcome, arena_copy_c(call->arena, found->name),
                        value_string(STR("loaded")), value_string(STR("absent")));
-        tell_diff(call, outcome, found->listing, STR_EMPTY, found->name, change->secret);
+        report_diff(call, outcome, found->listing, STR_EMPTY, found->name, change->secret);
     } else if (change->write_file) {
         outcome_change(call, outcome, arena_copy_c(call->arena, change->file_path),
                        value_string(STR("file")), value_string(STR("absent")));
@@ -354,18 +364,18 @@ static void tell_absence(Call *call, RulesChange *change, const Found *found, Ou
     outcome->changed = change->load || change->write_file;
 }
 
-/* Whether it is the wish that moved, or what is loaded. */
-static void tell_rules(Call *call, RulesChange *change, const Found *found, Outcome *outcome)
+/* Reports whether the requested rules changed, or the loaded ones. */
+static void report_rules(Call *call, RulesChange *change, const Found *found, Outcome *outcome)
 {
     Str script = STR_EMPTY, remembered = STR_EMPTY;
     Str now = found->listing.len == 0 ? STR("absent") : STR("loaded"), then = STR("loaded");
     if (firewall_parse_file(call->arena, found->file, &script, &remembered) &&
         str_eq(script, change->script)) {
-        now = found->listing.len == 0 ? now : STR("changed by others");
-        tell_diff(call, outcome, found->listing, remembered, found->name, change->secret);
+        now = found->listing.len == 0 ? now : STR("modified externally");
+        report_diff(call, outcome, found->listing, remembered, found->name, change->secret);
     } else {
         then = found->listing.len == 0 ? then : STR("other rules");
-        tell_diff(call, outcome, script, change->script, change->file_path, change->secret);
+        report_diff(call, outcome, script, change->script, change->file_path, change->secret);
     }
     outcome_change(call, outcome, arena_copy_c(call->arena, found->name), value_string(now),
                    value_string(then));
@@ -375,11 +385,11 @@ static void tell_rules(Call *call, RulesChange *change, const Found *found, Outc
 static bool compare(Call *call, RulesChange *change, Outcome *outcome, Error *err)
 {
     Found found;
-    if (!look(call, change, &found, err)) {
+    if (!read_current(call, change, &found, err)) {
         return false;
     }
     if (change->absent) {
-        tell_absence(call, change, &found, outcome);
+        report_absence(call, change, &found, outcome);
         return true;
     }
     change->load = found.listing.len == 0 ||
@@ -388,27 +398,28 @@ static bool compare(Call *call, RulesChange *change, Outcome *outcome, Error *er
     if (!change->load) {
         return true;
     }
-    tell_rules(call, change, &found, outcome);
-    return nft_try(call, change->script, change->secret, err);
+    report_rules(call, change, &found, outcome);
+    return nft_check(call, change->script, change->secret, err);
 }
 
 static bool rules_check(Call *call, Outcome *outcome, Error *err)
 {
     RulesChange *change = ARENA_NEW(call->arena, RulesChange);
-    if (!read_wish(call, change, err)) {
+    if (!read_params(call, change, err)) {
         return false;
     }
     if (!host_is_live(call->host)) {
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "a firewall needs the running machine, not the root '%s'",
-                         host_root(call->host));
+        return error_set(
+            err, ERROR_UNAVAILABLE,
+            "a firewall requires the running system and cannot be used below the root '%s'",
+            host_root(call->host));
     }
     outcome->found = change;
     outcome->state = change->absent ? STR("absent") : STR("present");
-    if (!tool_is_there(call, "nft")) {
+    if (!tool_exists(call, "nft")) {
         outcome->changed = outcome->unknown = call_lacks_program(call, "nft");
         return outcome->unknown ||
-               error_set(err, ERROR_NOT_FOUND, "there is no nft here (package nftables)");
+               error_set(err, ERROR_NOT_FOUND, "nft not found (package nftables)");
     }
     if (!check_conf(call, change, outcome, err) || !compare(call, change, outcome, err)) {
         return false;
@@ -424,20 +435,22 @@ static bool rules_check(Call *call, Outcome *outcome, Error *err)
 
 /* --- Apply ----------------------------------------------------------------------------------- */
 
-/* The former rules are back; `why` tells what the new ones were lacking. */
-static bool tell_rollback(Call *call, const RulesChange *change, const Error *why, Error *err)
+/* Reports that the previous rules were restored; `why` is the reason. */
+static bool report_rollback(Call *call, const RulesChange *change, const Error *why, Error *err)
 {
     Error again;
     bool answers =
-        call_cancelled(call) || confirm_ask(call, &change->confirm, ASK_AGAIN_MS, &again);
-    return error_set(err, why->kind,
-                     "the new rules were not confirmed within %g s, the former ones are back%s: %s",
-                     (double)change->confirm.timeout_ms / 1000,
-                     answers ? "" : " (and do not get confirmed either)", why->text);
+        call_cancelled(call) || confirm_wait(call, &change->confirm, ASK_AGAIN_MS, &again);
+    return error_set(
+        err, why->kind,
+        "the new rules were not confirmed within %g s and the previous ones were restored%s: %s",
+        (double)change->confirm.timeout_ms / 1000,
+        answers ? "" : " (but fail the confirmation too)", why->text);
 }
 
-/* With a process that puts the former rules back if nobody says that the new ones are good. */
-static bool load_on_trial(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
+/* Loads the rules, with a separate process that restores the previous ones unless it is told that
+ * the new ones are confirmed. */
+static bool load_with_rollback(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
 {
     Str former, program, told = STR_EMPTY;
     if (!nft_print(call, &change->wish, NULL, &former, err)) {
@@ -451,11 +464,11 @@ static bool load_on_trial(Call *call, const RulesChange *change, Outcome *outcom
         .restore = firewall_replace(call->arena, &change->wish, former),
         .timeout_ms = change->confirm.timeout_ms + GRACE_MS,
     };
-    if (!nft_try(call, spec.restore, change->secret, err)) {
-        return error_wrap(err, "the rules that are loaded could not be put back");
+    if (!nft_check(call, spec.restore, change->secret, err)) {
+        return error_wrap(err, "the currently loaded rules could not be restored");
     }
     if (!tool_find(call, "nft", &program)) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no nft here (package nftables)");
+        return error_set(err, ERROR_NOT_FOUND, "nft not found (package nftables)");
     }
     spec.program = arena_copy_c(call->arena, program);
     AUTO(Trial) *trial = NULL;
@@ -463,20 +476,21 @@ static bool load_on_trial(Call *call, const RulesChange *change, Outcome *outcom
         return told.len > 0 ? nft_failure(told, change->secret, err) : false;
     }
     Error why;
-    if (confirm_ask(call, &change->confirm, change->confirm.timeout_ms, &why)) {
+    if (confirm_wait(call, &change->confirm, change->confirm.timeout_ms, &why)) {
         outcome->changed = trial_keep(&trial, err);
         return outcome->changed ||
-               error_wrap(err,
-                          "the new rules were confirmed too late and the former ones are back");
+               error_wrap(
+                   err,
+                   "the new rules were confirmed too late and the previous ones were restored");
     }
     if (!trial_undo(&trial, err) && !nft_load(call, spec.restore, change->secret, err)) {
         outcome->changed = true;
-        return error_wrap(err,
-                          "the new rules were not confirmed (%s), and the former ones could "
-                          "not be put back",
-                          why.text);
+        return error_wrap(
+            err,
+            "the new rules were not confirmed (%s), and the previous ones could not be restored",
+            why.text);
     }
-    return tell_rollback(call, change, &why, err);
+    return report_rollback(call, change, &why, err);
 }
 
 static bool write_file(Call *call, const RulesChange *change, Outcome *outcome, Error *err)
@@ -503,7 +517,7 @@ static bool rules_apply(Call *call, Outcome *outcome, Error *err)
 {
     RulesChange *change = outcome->found;
     if (change->load) {
-        bool ok = change->confirm.wanted ? load_on_trial(call, change, outcome, err)
+        bool ok = change->confirm.wanted ? load_with_rollback(call, change, outcome, err)
                                          : nft_load(call, change->script, change->secret, err);
         if (!ok) {
             return false;
@@ -519,25 +533,26 @@ static bool rules_apply(Call *call, Outcome *outcome, Error *err)
     return change->conf == NULL || target_apply(call, change->conf, outcome, err);
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static const ParamSpec rules_params[] = {
     { "table", PARAM_STRING, .fallback = "inet eden",
-      .help = "family and name of the table that belongs to this step" },
+      .help = "family and name of the table that this step manages" },
     { "rules", PARAM_ANY,
-      .help = "a list of accept, drop or reject, each with port, protocol, from, interface" },
+      .help = "list of accept, drop or reject, each with port, protocol, from, interface" },
     { "policy", PARAM_STRING, .fallback = "drop", .choices = "accept|drop",
-      .help = "what becomes of all that no rule speaks of" },
+      .help = "what to do with packets that no rule matches" },
     { "basics", PARAM_BOOL, .fallback = "true",
-      .help = "let answers, the loopback and ICMP in before all rules" },
-    { "content", PARAM_STRING, .help = "further rules of the input chain, in nft's own words" },
+      .help = "accept replies, loopback and ICMP before all rules" },
+    { "content", PARAM_STRING, .help = "additional rules of the input chain, in nft syntax" },
     { "definitions", PARAM_STRING,
-      .help = "what else the table shall have, such as sets and chains, in nft's own words" },
+      .help = "additional content of the table, such as sets and chains, in nft syntax" },
     { "confirm", PARAM_MAP,
-      .help = "address and port, or cmd, that must work with the new rules within timeout (5s)" },
-    { "boot", PARAM_BOOL, .fallback = "true", .help = "have /etc/nftables.conf include the rules" },
+      .help = "test of the new rules: address and port, or cmd, that must succeed within timeout "
+              "(5s)" },
+    { "boot", PARAM_BOOL, .fallback = "true", .help = "include the rules in /etc/nftables.conf" },
     { "state", PARAM_STRING, .fallback = "present", .choices = "present|absent",
-      .help = "whether there shall be such a table" },
+      .help = "whether the table exists" },
     { 0 },
 };
 
@@ -548,32 +563,34 @@ static void rules_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "rules", "Ensure the rules of the firewall, by nftables.", rules_params, rules_check,
-      rules_apply, .claims = rules_claims, .id_param = "table", .waits = true, .cost_ms = 100,
-      .text =
-          "One table belongs to the step. It is replaced as a whole and at one moment; other\n"
-          "tables are left alone. Rules are asked in their order and the first that fits decides;\n"
-          "'policy' decides about the rest. Answers to what this machine asked for, its own\n"
-          "loopback and ICMP come in before all rules, unless 'basics: false'.\n"
-          "\n"
-          "    rules:\n"
-          "      - accept: {port: [80, 443]}\n"
-          "      - accept: {ports: 60000-61000, protocol: udp, interface: eth0}\n"
-          "      - reject: {from: [192.0.2.0/24, \"2001:db8::/32\"]}\n"
-          "\n"
-          "Further rules of the same chain are written in nft's own words in 'content', sets and\n"
-          "other chains in 'definitions'.\n"
-          "\n"
-          "With 'confirm' the new rules are on trial: unless the address accepts a connection, or\n"
-          "the command succeeds, within the timeout, the former rules come back and the step\n"
-          "fails. They come back too when eden is killed meanwhile. Only confirmed rules are\n"
-          "written to the disk. An address proves that this machine still reaches others; that\n"
-          "others reach it, such as by ssh, takes a command that asks one of them.\n"
-          "\n"
-          "For the next boot the table is kept in /etc/nftables.d, and /etc/nftables.conf gets a\n"
-          "line that includes it (not with 'boot: false'). That the service nftables is enabled\n"
-          "is for another step. What others change in the table is noticed and put right.\n",
-      .example = "- name: only the web and ssh\n"
+    { "rules", "Ensure the rules of the firewall with nftables.", rules_params, rules_check,
+      rules_apply, .verify_all = rules_verify, .claims = rules_claims, .id_param = "table",
+      .waits = true, .cost_ms = 100,
+      .text = "The step manages one table. It is replaced atomically; other tables are left\n"
+              "unchanged. Rules are evaluated in order and the first match decides; 'policy'\n"
+              "applies to everything else. Replies to the machine's own requests, loopback and\n"
+              "ICMP are accepted before all rules, unless 'basics: false'.\n"
+              "\n"
+              "    rules:\n"
+              "      - accept: {port: [80, 443]}\n"
+              "      - accept: {ports: 60000-61000, protocol: udp, interface: eth0}\n"
+              "      - reject: {from: [192.0.2.0/24, \"2001:db8::/32\"]}\n"
+              "\n"
+              "Additional rules of the same chain are written in nft syntax in 'content', sets\n"
+              "and other chains in 'definitions'.\n"
+              "\n"
+              "With 'confirm' the new rules are tested: unless the address accepts a\n"
+              "connection, or the command succeeds, within the timeout, the previous rules are\n"
+              "restored and the step fails. They are also restored if eden is killed in the\n"
+              "meantime. Only confirmed rules are written to disk. An address proves that this\n"
+              "machine can still reach others; to prove that others can reach it, for instance\n"
+              "with ssh, use a command that tests it from there.\n"
+              "\n"
+              "For the next boot the table is saved in /etc/nftables.d, and /etc/nftables.conf\n"
+              "gets a line that includes it (except with 'boot: false'). Enabling the service\n"
+              "nftables is left to another step. External changes to the table are detected and\n"
+              "reverted.\n",
+      .example = "- name: allow only web and ssh\n"
                  "  firewall.rules:\n"
                  "    - rules:\n"
                  "        - accept: {port: [80, 443]}\n"
@@ -584,6 +601,6 @@ static const Action actions[] = {
 
 const Module modules_firewall = {
     .name = "firewall",
-    .help = "What may come in.",
+    .help = "Firewall rules.",
     .actions = actions,
 };

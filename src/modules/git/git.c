@@ -1,7 +1,7 @@
 /* git.cloned: a clone of a repository, at a branch, tag or commit.
  *
- * What eden itself checked out last is refs/eden/head of the clone: commits that neither this nor a
- * branch of the repository has are somebody's own. */
+ * refs/eden/head of the clone is the commit that eden last checked out. Commits that neither it nor
+ * a branch of the repository contains were made locally. */
 #include "modules/file/target.h"
 #include "modules/git/program.h"
 #include "modules/git/refs.h"
@@ -13,22 +13,21 @@ enum {
 };
 
 static const ParamSpec cloned_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the directory" },
+    { "name", PARAM_PATH, .required = true, .help = "path of the directory" },
     { "repo", PARAM_STRING, .decides = "repository", .required = true,
-      .help = "the address of the repository: https://..., ssh://..., host:path, or a path" },
+      .help = "address of the repository: https://..., ssh://..., host:path, or a path" },
     { "rev", PARAM_STRING, .decides = "revision",
-      .help = "a branch, a tag, or all digits of a commit; else the branch that is the "
-              "repository's own" },
-    { "depth", PARAM_INT, .fallback = "0", .help = "how many commits are fetched; 0: all" },
-    { "submodules", PARAM_BOOL, .fallback = "false", .help = "with those that it has in it" },
+      .help = "branch, tag, or full commit hash; default: the repository's default branch" },
+    { "depth", PARAM_INT, .fallback = "0", .help = "number of commits to fetch; 0: all" },
+    { "submodules", PARAM_BOOL, .fallback = "false", .help = "clone submodules too" },
     { "force", PARAM_BOOL, .fallback = "false",
-      .help = "give up local changes and commits, instead of failing" },
-    { "user", PARAM_STRING, .help = "who clones it and whom it belongs to" },
-    { "key", PARAM_PATH, .help = "the private key for ssh, a file" },
-    { "known_hosts", PARAM_PATH, .help = "the only file with keys of hosts for ssh" },
-    { "username", PARAM_STRING, .help = "the name for https" },
+      .help = "discard local changes and commits instead of failing" },
+    { "user", PARAM_STRING, .help = "user that runs git and owns the clone" },
+    { "key", PARAM_PATH, .help = "path of the private key for ssh" },
+    { "known_hosts", PARAM_PATH, .help = "path of the only known_hosts file that ssh uses" },
+    { "username", PARAM_STRING, .help = "user name for https" },
     { "password", PARAM_STRING,
-      .help = "the password or token for https; no other server gets it" },
+      .help = "password or token for https; not sent to any other server" },
     { 0 },
 };
 
@@ -36,19 +35,19 @@ static const ParamSpec cloned_params[] = {
 typedef struct Clone {
     Git git;
     Str path, address, rev;
-    Str place;     /* where it is or will be, as git is told */
-    FileKind kind; /* of what stands there */
+    Str place;     /* path of the clone, as passed to git */
+    FileKind kind; /* kind of the existing file */
     bool exists;   /* it is a clone */
-    GitRef wanted; /* `commit` is empty when it is not known yet */
-    Str head;      /* the commit that is checked out; may be empty */
-    Str branch;    /* its branch; may be empty */
+    GitRef wanted; /* `commit` is empty if not known yet */
+    Str head;      /* commit that is checked out; may be empty */
+    Str branch;    /* current branch; may be empty */
     bool other_address;
-    bool move;    /* to another commit or branch */
-    bool reset;   /* local changes go */
-    bool modules; /* submodules are not as they shall be */
+    bool move;    /* check out another commit or branch */
+    bool reset;   /* discard local changes */
+    bool modules; /* submodules need an update */
 } Clone;
 
-/* --- What is wanted ------------------------------------------------------------------------- */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
 static bool read_params(Call *call, Clone *clone, Error *err)
 {
@@ -61,26 +60,26 @@ static bool read_params(Call *call, Clone *clone, Error *err)
     }
     if (value_is_secret(call_param(call, "repo"))) {
         return error_set(err, ERROR_INVALID,
-                         "'repo' is kept in the clone and cannot be a secret; 'password' can");
+                         "'repo' is stored in the clone and cannot be a secret; use 'password'");
     }
     if (depth < 0 || depth > DEPTH_MAX) {
-        return error_set(err, ERROR_INVALID, "'depth' is a number from 0 to %d", DEPTH_MAX);
+        return error_set(err, ERROR_INVALID, "'depth' must be a number from 0 to %d", DEPTH_MAX);
     }
     clone->git.local = git_address_is_local(clone->address);
     clone->git.server = git_server_of(call->arena, clone->address);
     return !call_has(call, "rev") || git_check_rev(clone->rev, err);
 }
 
-/* An earlier step of a plan brings it, so that more is not known before. */
-static bool comes_later(Outcome *outcome, bool comes)
+/* An earlier step of a plan creates it, so nothing more is known yet. */
+static bool is_created_later(Outcome *outcome, bool comes)
 {
     outcome->changed = outcome->unknown = comes;
     return comes;
 }
 
-/* The repository cannot be read. What it takes to reach it may come: its place here, or what ssh
- * wants to know. */
-static bool remote_comes(Call *call, const Clone *clone)
+/* The repository cannot be read, but an earlier step may create what is missing: the repository
+ * itself, or the configuration of ssh. */
+static bool remote_created_later(Call *call, const Clone *clone)
 {
     if (clone->git.local && str_starts(clone->address, STR("/"))) {
         return call_lacks(call, "repo", "path", clone->address);
@@ -95,10 +94,9 @@ static bool check_needs(Call *call, bool *comes, Error *err)
     Account ignored;
     Str user = call_str(call, "user");
     *comes = false;
-    if (!tool_is_there(call, "git")) {
+    if (!tool_exists(call, "git")) {
         *comes = call_lacks_program(call, "git");
-        return *comes ||
-               error_set(err, ERROR_NOT_FOUND, "the program git is not there (package git)");
+        return *comes || error_set(err, ERROR_NOT_FOUND, "git not found (package git)");
     }
     if (user.len == 0 || host_find_account(call->host, call->arena, user, &ignored, err)) {
         return true;
@@ -125,12 +123,12 @@ static bool find_wanted(Call *call, Clone *clone, Error *err)
            git_find_ref(listed, clone->rev, &clone->wanted, err);
 }
 
-/* --- What is there -------------------------------------------------------------------------- */
+/* --- Current state --------------------------------------------------------------------------- */
 
-/* git goes by names, again and again. Where another user could exchange what they lead to, root's git
- * would work elsewhere; and in a clone of somebody else it would run what they wrote into its
+/* git resolves paths by name repeatedly. If another user could replace a path component, git
+ * running as root would work elsewhere; and in another user's clone it would run commands from its
  * configuration. */
-static bool find_place(Call *call, Clone *clone, Error *err)
+static bool resolve_path(Call *call, Clone *clone, Error *err)
 {
     uid_t uid = 0;
     Error ignored;
@@ -142,13 +140,13 @@ static bool find_place(Call *call, Clone *clone, Error *err)
     if (host_guarded_path(call->host, call->arena, clone->path, &clone->place, err)) {
         return true;
     }
-    const char *hint = err->kind == ERROR_DENIED ? "; with 'user' git runs as another user" : "";
+    const char *hint = err->kind == ERROR_DENIED ? "; set 'user' to run git as another user" : "";
     char text[sizeof err->text];
     memcpy(text, err->text, sizeof text);
     return error_set(err, err->kind, "%s%s", text, hint);
 }
 
-static bool look_at_place(Call *call, Clone *clone, Error *err)
+static bool check_destination(Call *call, Clone *clone, Error *err)
 {
     FileInfo info;
     Str *names;
@@ -161,7 +159,7 @@ static bool look_at_place(Call *call, Clone *clone, Error *err)
         return error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(clone->path), file_kind_name(info.kind));
     }
-    if (!find_place(call, clone, err)) {
+    if (!resolve_path(call, clone, err)) {
         return false;
     }
     if (info.kind == FILE_ABSENT) {
@@ -177,29 +175,29 @@ static bool look_at_place(Call *call, Clone *clone, Error *err)
         return true;
     }
     if (!host_list(call->host, call->arena, clone->path, 2, &names, &count, err)) {
-        /* More than fit, or only the plan has it. */
+        /* Too many entries to list, or the directory is only planned. */
         return err->kind == ERROR_NOT_FOUND && call->planning
                    ? true
-                   : error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is no clone",
+                   : error_set(err, ERROR_CONFLICT, "%" STR_FMT " exists and is not a clone",
                                STR_ARG(clone->path));
     }
-    return count == 0 || error_set(err, ERROR_CONFLICT, "%" STR_FMT " is there and is no clone",
+    return count == 0 || error_set(err, ERROR_CONFLICT, "%" STR_FMT " exists and is not a clone",
                                    STR_ARG(clone->path));
 }
 
-static bool look_at_clone(Clone *clone, Error *err)
+static bool read_clone(Clone *clone, Error *err)
 {
     Git *git = &clone->git;
     bool yes;
     Str address;
-    if (!GIT_ASK(git, &yes, &address, err, "config", "--get", "remote.origin.url")) {
+    if (!GIT_QUERY(git, &yes, &address, err, "config", "--get", "remote.origin.url")) {
         return false;
     }
     clone->other_address = !yes || !str_eq(address, clone->address);
-    /* The first one that looks into the repository tells why it cannot be used. */
+    /* The first command that accesses the repository reports why it cannot be used. */
     if (!GIT_RUN(git, NULL, err, "rev-parse", "--git-dir") ||
-        !GIT_ASK(git, &yes, &clone->head, err, "rev-parse", "--verify", "--quiet", "HEAD") ||
-        !GIT_ASK(git, &yes, &clone->branch, err, "symbolic-ref", "--quiet", "--short", "HEAD")) {
+        !GIT_QUERY(git, &yes, &clone->head, err, "rev-parse", "--verify", "--quiet", "HEAD") ||
+        !GIT_QUERY(git, &yes, &clone->branch, err, "symbolic-ref", "--quiet", "--short", "HEAD")) {
         return false;
     }
     return true;
@@ -220,8 +218,8 @@ static Str first_lines(Arena *arena, Str text)
     return buf_str(&out);
 }
 
-/* Files that are changed, and commits that are nowhere else. */
-static bool look_for_own_work(Call *call, Clone *clone, Error *err)
+/* Finds changed files, and commits that exist nowhere else. */
+static bool check_local_changes(Call *call, Clone *clone, Error *err)
 {
     Git *git = &clone->git;
     bool ours;
@@ -232,11 +230,12 @@ static bool look_for_own_work(Call *call, Clone *clone, Error *err)
         return false;
     }
     if (clone->head.len > 0) {
-        if (!GIT_ASK(git, &ours, &ignored, err, "rev-parse", "--verify", "--quiet",
-                     "refs/eden/head")) {
+        if (!GIT_QUERY(git, &ours, &ignored, err, "rev-parse", "--verify", "--quiet",
+                       "refs/eden/head")) {
             return false;
         }
-        /* Without our mark somebody else cloned it: then the repository's own names count. */
+        /* Without our ref someone else has cloned it; then compare with the remote's branches and
+         * tags. */
         const char *mark = ours ? "refs/eden/head" : "--tags";
         if (!GIT_RUN(git, &own, err, "rev-list", "--max-count=1", "HEAD", "--not", mark,
                      "--remotes", "--tags")) {
@@ -250,19 +249,19 @@ static bool look_for_own_work(Call *call, Clone *clone, Error *err)
         return changed.len > 0
                    ? error_set(err, ERROR_CONFLICT,
                                "%" STR_FMT " has local changes (%" STR_FMT
-                               "); 'force: true' gives them up",
+                               "); set 'force: true' to discard them",
                                STR_ARG(clone->path), STR_ARG(first_lines(call->arena, changed)))
                    : error_set(err, ERROR_CONFLICT,
-                               "%" STR_FMT " has commits of its own (%.12s); 'force: true' gives "
-                               "them up",
+                               "%" STR_FMT
+                               " has local commits (%.12s); set 'force: true' to discard them",
                                STR_ARG(clone->path), arena_copy_c(call->arena, own));
     }
     clone->reset = changed.len > 0;
     return true;
 }
 
-/* Lines of `git submodule status` start with a blank when all is well. */
-static bool look_at_modules(Call *call, Clone *clone, Error *err)
+/* Lines of `git submodule status` start with a space if the submodule is up to date. */
+static bool check_submodules(Call *call, Clone *clone, Error *err)
 {
     Str status, line;
     if (!call_bool(call, "submodules")) {
@@ -277,7 +276,7 @@ static bool look_at_modules(Call *call, Clone *clone, Error *err)
     return true;
 }
 
-/* --- Check ---------------------------------------------------------------------------------- */
+/* --- Check ----------------------------------------------------------------------------------- */
 
 static void compare(Call *call, Clone *clone, Outcome *outcome)
 {
@@ -306,17 +305,17 @@ static void compare(Call *call, Clone *clone, Outcome *outcome)
         outcome_change(call, outcome, "submodules", value_missing(), value_string(STR("updated")));
     }
     outcome->changed = outcome->changes != NULL;
-    outcome->comment = outcome->changed ? STR("updated") : STR("already there");
+    outcome->comment = outcome->changed ? STR("updated") : STR("already cloned");
 }
 
 static bool check_existing(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
-    if (!look_at_clone(clone, err) || !look_for_own_work(call, clone, err) ||
-        !look_at_modules(call, clone, err)) {
+    if (!read_clone(clone, err) || !check_local_changes(call, clone, err) ||
+        !check_submodules(call, clone, err)) {
         return false;
     }
     if (!find_wanted(call, clone, err)) {
-        return comes_later(outcome, remote_comes(call, clone));
+        return is_created_later(outcome, remote_created_later(call, clone));
     }
     compare(call, clone, outcome);
     return true;
@@ -324,13 +323,16 @@ static bool check_existing(Call *call, Clone *clone, Outcome *outcome, Error *er
 
 static bool check_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
+    if (call->planning && !target_check_parents(call, clone->path, true, err)) {
+        return false;
+    }
     outcome->changed = true;
     outcome->comment = STR("cloned");
     outcome_change(call, outcome, "repo", value_missing(), value_string(clone->address));
     FileInfo made = { .kind = FILE_DIRECTORY, .mode = DIRECTORY_MODE_NEW };
     call_plan(call, clone->path, &(PlannedFile){ .info = made });
     if (!find_wanted(call, clone, err)) {
-        return comes_later(outcome, remote_comes(call, clone));
+        return is_created_later(outcome, remote_created_later(call, clone));
     }
     outcome_change(call, outcome, "commit", value_missing(), value_string(clone->wanted.commit));
     return true;
@@ -341,7 +343,7 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
     Clone *clone = ARENA_NEW(call->arena, Clone);
     outcome->state = STR("present");
     outcome->found = clone;
-    if (!read_params(call, clone, err) || !look_at_place(call, clone, err)) {
+    if (!read_params(call, clone, err) || !check_destination(call, clone, err)) {
         return false;
     }
     bool comes;
@@ -349,13 +351,13 @@ static bool cloned_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (comes) {
-        return comes_later(outcome, true);
+        return is_created_later(outcome, true);
     }
     return clone->exists ? check_existing(call, clone, outcome, err)
                          : check_new(call, clone, outcome, err);
 }
 
-/* --- Apply ---------------------------------------------------------------------------------- */
+/* --- Apply ----------------------------------------------------------------------------------- */
 
 static bool fetch_all(Clone *clone, Error *err)
 {
@@ -363,7 +365,7 @@ static bool fetch_all(Clone *clone, Error *err)
                    "+refs/heads/*:refs/remotes/origin/*");
 }
 
-/* Where a fetched name goes. */
+/* The local ref for a fetched ref. */
 static Str tracked(Arena *arena, Str name)
 {
     Str branch = git_branch_of(name);
@@ -401,10 +403,10 @@ static bool fetch_one(Call *call, Clone *clone, Str what, Str to, Error *err)
 static bool has_commit(Clone *clone, const char *commit, bool *yes, Error *err)
 {
     Str ignored;
-    return GIT_ASK(&clone->git, yes, &ignored, err, "cat-file", "-e", commit);
+    return GIT_QUERY(&clone->git, yes, &ignored, err, "cat-file", "-e", commit);
 }
 
-/* Not every server gives a commit by its digits; then all branches are fetched for it. */
+/* Not every server allows fetching a commit by its hash; then fetch all branches. */
 static bool fetch_commit(Call *call, Clone *clone, Error *err)
 {
     Str commit = clone->wanted.commit;
@@ -489,7 +491,7 @@ static bool update_modules(Call *call, Clone *clone, Error *err)
            git_run(&clone->git, tool_args_end(call, &args), NULL, err);
 }
 
-static bool fill(Call *call, Clone *clone, Error *err)
+static bool populate(Call *call, Clone *clone, Error *err)
 {
     return fetch(call, clone, err) && check_out(call, clone, err) &&
            update_modules(call, clone, err);
@@ -502,10 +504,10 @@ static bool clone_draft(Call *call, Clone *clone, Str draft, Error *err)
     return GIT_RUN(git, NULL, err, "init", "--quiet", "--initial-branch=main") &&
            GIT_RUN(git, NULL, err, "remote", "add", "--", "origin",
                    arena_copy_c(call->arena, clone->address)) &&
-           fill(call, clone, err);
+           populate(call, clone, err);
 }
 
-static bool make_draft(Call *call, Clone *clone, Str draft, Error *err)
+static bool create_draft(Call *call, Clone *clone, Str draft, Error *err)
 {
     size_t slash = str_find_last(clone->place, STR("/"));
     Account *account = &clone->git.account;
@@ -520,12 +522,12 @@ static bool make_draft(Call *call, Clone *clone, Str draft, Error *err)
                                  has_account ? account->gid : HOST_KEEP_ID, err);
 }
 
-/* Beside its place, which it gets when it is whole. */
+/* Clones next to the destination and moves the clone there when complete. */
 static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
 {
     Str draft = host_draft_path(call->arena, clone->place);
     Error ignored;
-    if (!make_draft(call, clone, draft, err)) {
+    if (!create_draft(call, clone, draft, err)) {
         return false;
     }
     if (clone_draft(call, clone, draft, err) && call_keep(call, clone->path, err) &&
@@ -535,7 +537,7 @@ static bool apply_new(Call *call, Clone *clone, Outcome *outcome, Error *err)
     }
     return host_remove(call->host, draft, &ignored)
                ? false
-               : error_wrap(err, "%" STR_FMT " is left", STR_ARG(draft));
+               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(draft));
 }
 
 static bool set_address(Call *call, Clone *clone, Error *err)
@@ -587,7 +589,7 @@ static bool cloned_apply(Call *call, Outcome *outcome, Error *err)
                          : apply_new(call, clone, outcome, err);
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static void claim(Arena *arena, const Value *params, const char *name, const char *prefix,
                   List *claims)
@@ -609,18 +611,17 @@ static const Action actions[] = {
     { "cloned", "Ensure that a directory is a clone of a repository.", cloned_params, cloned_check,
       cloned_apply, .claims = cloned_claims, .cost_ms = 2000, .thing = "path name",
       .wants = "kind=directory",
-      .text =
-          "With a branch the clone follows it; with a tag or all digits of a commit it stands\n"
-          "there. A commit that is checked out already needs no network. A new clone is made\n"
-          "beside its place and moved there when it is whole.\n"
-          "\n"
-          "Files that were changed and local commits make the step fail, unless\n"
-          "'force' gives them up; files that git does not know are never touched.\n"
-          "\n"
-          "git asks no questions here and runs no hooks. With ssh the key of the host must be\n"
-          "known (ssh.known_host). 'password' is seen in no list of processes and is not kept in\n"
-          "the clone.\n",
-      .example = "- name: the application\n"
+      .text = "With a branch, the clone follows it; with a tag or a full commit hash, it stays\n"
+              "there. No network access is needed if the commit is already checked out. A new\n"
+              "clone is created next to its destination and moved there when complete.\n"
+              "\n"
+              "Changed files and local commits make the step fail, unless 'force' discards\n"
+              "them; untracked files are never changed.\n"
+              "\n"
+              "git does not prompt and runs no hooks. With ssh, the host key must be known\n"
+              "(ssh.known_host). 'password' does not appear in process listings and is not\n"
+              "stored in the clone.\n",
+      .example = "- name: clone the application\n"
                  "  git.cloned:\n"
                  "    - name: /srv/app\n"
                  "    - repo: https://git.example.net/app.git\n"

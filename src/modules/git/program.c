@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "modules/tool.h"
 
-/* What a caller of ours may have set for a repository of its own. */
+/* Variables that the caller of eden may have set for another repository. */
 static const char *const foreign[] = {
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -27,19 +27,20 @@ static const char *const foreign[] = {
     "GIT_EXEC_PATH",
 };
 
-/* A constant for the shell that git gives it to; the secrets are in the environment. */
+/* A constant that git passes to a shell; the secrets are in the environment. */
 #define HELPER                                                                              \
     "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \"$EDEN_USERNAME\" " \
     "\"$EDEN_PASSWORD\"; }; f"
 
-/* What git hands to a shell as part of a command has no character that means something there. */
+/* git passes the path to a shell as part of a command, so it must not contain shell
+ * metacharacters. */
 static bool check_plain_path(Call *call, const char *name, Error *err)
 {
     Str path = call_str(call, name);
     for (size_t i = 0; i < path.len; i++) {
         if (!ascii_is_name(path.data[i]) && memchr("/.+-@:,=", path.data[i], 8) == NULL) {
             return error_set(err, ERROR_INVALID,
-                             "'%s' is a path of letters, digits and /._+-@:,= only", name);
+                             "'%s' can contain only letters, digits and /._+-@:,=", name);
         }
     }
     return true;
@@ -50,7 +51,7 @@ static bool check_secret(Call *call, const char *name, Error *err)
     Str text = call_str(call, name);
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.data[i] < ' ') {
-            return error_set(err, ERROR_INVALID, "'%s' has a control character in it", name);
+            return error_set(err, ERROR_INVALID, "'%s' contains a control character", name);
         }
     }
     return true;
@@ -61,7 +62,7 @@ bool git_begin(Call *call, Git *git, Error *err)
     *git = (Git){ .call = call, .directory = STR_EMPTY };
     git->has_account = call_has(call, "user");
     if (call_has(call, "username") != call_has(call, "password")) {
-        return error_set(err, ERROR_INVALID, "'username' and 'password' belong together");
+        return error_set(err, ERROR_INVALID, "'username' and 'password' must be set together");
     }
     return check_plain_path(call, "key", err) && check_plain_path(call, "known_hosts", err) &&
            check_secret(call, "username", err) && check_secret(call, "password", err);
@@ -130,7 +131,7 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "-c");
         VEC_PUSH(arena, argv, settings[i]);
     }
-    /* The repository itself, never a submodule, for which its author would choose the path. */
+    /* Only for the repository itself, never for submodules, whose author would choose the path. */
     VEC_PUSH(arena, argv, "-c");
     VEC_PUSH(arena, argv, git->local ? "protocol.file.allow=user" : "protocol.file.allow=never");
     if (call_has(git->call, "password")) {
@@ -138,7 +139,7 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
         VEC_PUSH(arena, argv, "credential.helper=");
     }
     if (call_has(git->call, "password") && git->server.len > 0) {
-        /* A redirect or a submodule may lead to another server, which the password is not for. */
+        /* A redirect or submodule may lead to another server, which must not receive the password. */
         Str helper =
             arena_format(arena, "credential.%" STR_FMT ".helper=%s", STR_ARG(git->server), HELPER);
         VEC_PUSH(arena, argv, "-c");
@@ -154,7 +155,7 @@ static void add_arguments(Git *git, const char *const *args, Words *argv)
     VEC_PUSH(arena, argv, NULL);
 }
 
-/* The user may be made by an earlier step, so they are looked up when they are needed. */
+/* An earlier step may create the user, so the account is looked up only when needed. */
 static bool find_account(Git *git, Error *err)
 {
     return !git->has_account || git->account.name.len > 0 ||
@@ -184,17 +185,17 @@ static Str trim_end(Str text)
     return text;
 }
 
-/* What ssh says comes before what git makes of it. */
-static bool is_of_ssh(Str line)
+/* Messages of ssh are more specific than those of git. */
+static bool is_from_ssh(Str line)
 {
     return str_starts(line, STR("ssh: ")) ||
            str_find(line, STR("Permission denied ("), 0) != STR_NOT_FOUND ||
            str_starts(line, STR("Host key verification failed"));
 }
 
-/* The message of git tells what happened, hints follow it. */
-static bool tell_failure(Git *git, const Tool *tool, const ProcessResult *result, const char *what,
-                         Error *err)
+/* Extracts git's error message and adds a hint. */
+static bool set_failure(Git *git, const Tool *tool, const ProcessResult *result, const char *what,
+                        Error *err)
 {
     Str rest = result->error_out, line, told = STR_EMPTY;
     while (rest.len > 0 && str_split_next(&rest, '\n', &line)) {
@@ -203,7 +204,7 @@ static bool tell_failure(Git *git, const Tool *tool, const ProcessResult *result
         }
         if (str_starts(line, STR("fatal: ")) || str_starts(line, STR("error: "))) {
             told = str_from_offset(line, strlen("fatal: "));
-        } else if (is_of_ssh(line)) {
+        } else if (is_from_ssh(line)) {
             told = str_trim(line);
         }
     }
@@ -214,8 +215,8 @@ static bool tell_failure(Git *git, const Tool *tool, const ProcessResult *result
     bool asks =
         call_has(git->call, "password") && str_starts(told, STR("could not read Username for "));
     const char *hint = str_starts(told, STR("Host key verification failed"))
-                           ? " A step 'ssh.known_host' says by which key the host is known."
-                       : asks ? "; 'password' is given to no other server than that of 'repo'"
+                           ? "; use a step 'ssh.known_host' to add the host key"
+                       : asks ? "; 'password' is sent only to the server of 'repo'"
                               : "";
     return error_set(err, ERROR_OS, "git %s: %" STR_FMT "%s", what, STR_ARG(told), hint);
 }
@@ -228,7 +229,7 @@ bool git_run(Git *git, const char *const *args, Str *out, Error *err)
         return false;
     }
     if (result.ending != PROCESS_EXITED || result.exit_code != 0) {
-        return tell_failure(git, &tool, &result, args[0], err);
+        return set_failure(git, &tool, &result, args[0], err);
     }
     if (out != NULL) {
         *out = trim_end(result.out);
@@ -236,7 +237,7 @@ bool git_run(Git *git, const char *const *args, Str *out, Error *err)
     return true;
 }
 
-bool git_ask(Git *git, const char *const *args, bool *yes, Str *out, Error *err)
+bool git_query(Git *git, const char *const *args, bool *yes, Str *out, Error *err)
 {
     ProcessResult result;
     Tool tool;
@@ -244,7 +245,7 @@ bool git_ask(Git *git, const char *const *args, bool *yes, Str *out, Error *err)
         return false;
     }
     if (result.ending != PROCESS_EXITED) {
-        return tell_failure(git, &tool, &result, args[0], err);
+        return set_failure(git, &tool, &result, args[0], err);
     }
     *yes = result.exit_code == 0;
     *out = trim_end(result.out);

@@ -7,7 +7,7 @@ enum {
     REV_MAX = 250
 };
 
-/* --- Addresses ------------------------------------------------------------------------------ */
+/* --- Addresses ------------------------------------------------------------------------------- */
 
 static bool has_control(Str text)
 {
@@ -19,7 +19,7 @@ static bool has_control(Str text)
     return false;
 }
 
-/* The part before "://", or nothing. */
+/* The part before "://", or empty. */
 static Str scheme_of(Str address)
 {
     size_t end = str_find(address, STR("://"), 0);
@@ -31,7 +31,7 @@ bool git_address_is_local(Str address)
     return str_starts(address, STR("/")) || str_eq(scheme_of(address), STR("file"));
 }
 
-/* What is between "://" and the path. */
+/* The part between "://" and the path. */
 static Str authority_of(Str address, Str scheme)
 {
     Str rest = str_from_offset(address, scheme.len + 3);
@@ -81,13 +81,12 @@ bool git_check_address(Str address, Error *err)
                          "'repo' must be an address with https, http, ssh, git or file, "
                          "'host:path', or an absolute path");
     }
-    return !has_password(address) ||
-           error_set(err, ERROR_INVALID,
-                     "'repo' has a password in it, which everybody on the machine could read: give "
-                     "it as 'password'");
+    return !has_password(address) || error_set(err, ERROR_INVALID,
+                                               "'repo' contains a password, which every user of "
+                                               "the machine could read; use 'password' instead");
 }
 
-/* --- Revisions ------------------------------------------------------------------------------ */
+/* --- Revisions ------------------------------------------------------------------------------- */
 
 bool git_is_commit(Str rev)
 {
@@ -99,11 +98,12 @@ bool git_is_commit(Str rev)
     return rev.len == 40 || rev.len == 64;
 }
 
-/* As `git check-ref-format` has it. */
+/* The rules of `git check-ref-format`. */
 bool git_check_rev(Str rev, Error *err)
 {
-    if (rev.len > REV_MAX) { /* not shown: a secret that is cut is not found */
-        return error_set(err, ERROR_INVALID, "'rev' has %zu bytes, more than %d", rev.len, REV_MAX);
+    if (rev.len > REV_MAX) { /* not shown: a truncated secret would not be redacted */
+        return error_set(err, ERROR_INVALID, "'rev' has %zu bytes; the maximum is %d", rev.len,
+                         REV_MAX);
     }
     bool ok = rev.len > 0 && rev.data[0] != '-' && rev.data[0] != '/' &&
               rev.data[rev.len - 1] != '/' && rev.data[rev.len - 1] != '.' &&
@@ -115,11 +115,11 @@ bool git_check_rev(Str rev, Error *err)
     for (size_t i = 0; ok && i < rev.len; i++) {
         ok = memchr("~^:?*[\\", rev.data[i], 7) == NULL;
     }
-    return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' cannot be a branch, a tag or a commit", STR_ARG(rev));
+    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a branch, tag or commit",
+                           STR_ARG(rev));
 }
 
-/* --- What a repository says ----------------------------------------------------------------- */
+/* --- Remote refs ----------------------------------------------------------------------------- */
 
 static bool next_line(Str *rest, Str *value, Str *name)
 {
@@ -138,15 +138,14 @@ static bool next_line(Str *rest, Str *value, Str *name)
     return false;
 }
 
-/* `name` is one of the prefixes and then `rev`, perhaps with `suffix`. */
+/* Returns true if `name` is the prefix followed by `rev` and, optionally, `suffix`. */
 static bool is_named(Str name, Str prefix, Str rev, Str suffix)
 {
     return name.len == prefix.len + rev.len + suffix.len && str_starts(name, prefix) &&
            str_ends(name, suffix) && str_eq(str_slice(name, prefix.len, prefix.len + rev.len), rev);
 }
 
-/* The better of what is known so far: 0 nothing, then a tag, what an annotated tag stands for, and
- * a branch or a name in full. */
+/* Ranks matches: 0 none, then a tag, the target of an annotated tag, a branch or full ref name. */
 static int rank_of(Str name, Str rev)
 {
     if (is_named(name, HEADS, rev, STR_EMPTY) ||
@@ -191,7 +190,7 @@ bool git_find_ref(Str listed, Str rev, GitRef *out, Error *err)
     }
     return error_set(err, ERROR_NOT_FOUND,
                      "the repository has no branch or tag '%" STR_FMT
-                     "'; a commit is given by all its digits",
+                     "'; use the full hash for a commit",
                      STR_ARG(rev));
 }
 

@@ -1,58 +1,60 @@
-/* http.download: a file from a web server, known by its digest. */
+/* http.download: a file from a web server, verified by its digest. */
 #include "modules/digest.h"
 #include "modules/file/target.h"
 #include "modules/http/transfer.h"
 #include "modules/tool.h"
 
 enum {
-    SHOWN_URL = 100, /* bytes of an address in a message */
+    SHOWN_URL = 100, /* maximum length of an address in a message */
     PIN_MAX = 4096,
     PIN_MODE = 0600,
     PIN_DIGITS = 16
 };
 
 static const ParamSpec download_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "the path of the file" },
-    { "url", PARAM_STRING, .required = true, .help = "the address: https://... or http://..." },
+    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "url", PARAM_STRING, .decides = "content@download", .required = true,
+      .help = "address: https://... or http://..." },
     { "digest", PARAM_STRING, .decides = "digest",
-      .help = "what the file must be: 'sha256:' or 'sha512:' and hexadecimal digits" },
+      .help = "required digest of the file: 'sha256:' or 'sha512:' and hexadecimal digits" },
     { "pin", PARAM_BOOL, .fallback = "false",
-      .help = "trust the first download and take no other one later; instead of 'digest'" },
+      .help = "trust the first download and reject any other later; instead of 'digest'" },
     FILE_OWNER_PARAMS,
-    { "parents", PARAM_BOOL, .fallback = "true", .help = "make missing directories above" },
-    { "headers", PARAM_MAP, .help = "further headers of the request, names to texts" },
-    { "username", PARAM_STRING, .help = "the name for the server" },
-    { "password", PARAM_STRING, .help = "the password for the server" },
+    { "parents", PARAM_BOOL, .fallback = "true", .help = "create missing parent directories" },
+    { "headers", PARAM_MAP, .help = "additional headers of the request, names to strings" },
+    { "username", PARAM_STRING, .help = "user name for the server" },
+    { "password", PARAM_STRING, .help = "password for the server" },
     { "ca", PARAM_PATH,
-      .help = "a file with the certificates that the server's must come from, instead of those "
-              "that the machine trusts" },
-    { "max_size", PARAM_INT, .fallback = "8589934592", .help = "more bytes are never taken" },
+      .help = "path of a file with the trusted CA certificates; default: those that the machine "
+              "trusts" },
+    { "max_size", PARAM_INT, .fallback = "8589934592",
+      .help = "maximum size of the file, in bytes" },
     { "timeout", PARAM_DURATION,
-      .help = "how long it may take; a minute without a byte always ends it" },
+      .help = "how long the download may take; it always fails after a minute without data" },
     { 0 },
 };
 
 /* What check found. */
 typedef struct Download {
-    Target target; /* without content */
+    Target target; /* content is not set */
     Request request;
-    Str wanted;    /* the digest; empty: the first one is to be pinned */
-    Str found;     /* that of what is there; empty: there is no file */
+    Str wanted;    /* required digest; empty: the first download is to be pinned */
+    Str found;     /* digest of the existing file; empty: there is none */
     bool pins;     /* `wanted` is from the pin, or will be */
-    Str pin_place; /* where it is noted */
+    Str pin_place; /* path of the pin file */
     bool fetch;
 } Download;
 
 /* --- Pins ------------------------------------------------------------------------------------ */
 
-/* The digest of the first download from an address, noted in a hidden file beside what was downloaded, so
- * that it outlives that. */
+/* The digest of the first download from an address, in a hidden file next to the downloaded one, so
+ * that it survives its removal. */
 typedef struct Pin {
     bool found;
-    Str digest; /* of what came; "sha256:..." */
+    Str digest; /* of the download: "sha256:..." */
 } Pin;
 
-/* ".eden-pin-0123456789abcdef", other for each name. */
+/* ".eden-pin-0123456789abcdef", unique for each name. */
 static Str pin_path(Arena *arena, Str file)
 {
     char hex[SHA256_HEX + 1];
@@ -62,14 +64,14 @@ static Str pin_path(Arena *arena, Str file)
                         PIN_DIGITS, hex);
 }
 
-/* The address may hold a secret, so its digest stands for it. */
+/* The address may contain a secret, so only its digest is stored. */
 static Str digest_of_url(Arena *arena, Str url)
 {
     return digest_of_text(arena, DIGEST_SHA256, url);
 }
 
-/* One of another address is not found. One that cannot be understood is a failure: what it says is not to
- * be trusted, and neither is what comes next. */
+/* A pin for another address is treated as missing. An unreadable pin is an error: neither it nor
+ * the next download can be trusted. */
 static bool pin_read(Call *call, Str path, Str url, Pin *out, Error *err)
 {
     FileInfo info;
@@ -87,8 +89,8 @@ static bool pin_read(Call *call, Str path, Str url, Pin *out, Error *err)
         !digest_parse(call->arena, digest, &digest, &ignored) ||
         !digest_parse(call->arena, rest, &address, &ignored)) {
         return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT " does not hold the digest of a download; without that file, "
-                         "the next one is trusted",
+                         "%" STR_FMT
+                         " is not a valid pin; if you remove it, the next download is trusted",
                          STR_ARG(path));
     }
     out->found = str_eq(address, digest_of_url(call->arena, url));
@@ -107,13 +109,13 @@ static bool pin_write(Call *call, Str path, Str url, Str digest, Error *err)
     return call_keep(call, path, err) && host_write(call->host, path, &write, err);
 }
 
-/* --- What is wanted ------------------------------------------------------------------------- */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
 static bool read_target(Call *call, Target *target, Error *err)
 {
     *target = (Target){ .path = call_str(call, "name"), .new_mode = FILE_MODE_NEW };
     target->parents = call_bool(call, "parents");
-    return target_wish_attributes(call, target, err);
+    return target_read_attributes(call, target, err);
 }
 
 static bool read_digest(Call *call, Download *download, Error *err)
@@ -121,17 +123,16 @@ static bool read_digest(Call *call, Download *download, Error *err)
     download->pins = call_bool(call, "pin");
     if (call_has(call, "digest") == download->pins) {
         return error_set(err, ERROR_INVALID,
-                         "needs either 'digest' ('sha256:' or 'sha512:' and hexadecimal digits) or "
-                         "'pin: true'");
+                         "exactly one of 'digest' ('sha256:' or 'sha512:' and hexadecimal digits) "
+                         "and 'pin: true' is required");
     }
     if (!download->pins) {
         return digest_parse(call->arena, call_str(call, "digest"), &download->wanted, err);
     }
     if (!request_is_encrypted(download->request.url)) {
-        return error_set(
-            err, ERROR_INVALID,
-            "'pin' needs an address with https://: over http:// anyone on the network path "
-            "could choose what is trusted");
+        return error_set(err, ERROR_INVALID,
+                         "'pin' requires an address with https://: over http:// anyone on the "
+                         "network path could choose what is trusted");
     }
     Pin pin;
     download->pin_place = pin_path(call->arena, download->target.path);
@@ -142,19 +143,34 @@ static bool read_digest(Call *call, Download *download, Error *err)
     return true;
 }
 
+static Request read_request(const Call *call)
+{
+    return (Request){ .url = call_str(call, "url"),
+                      .username = call_str(call, "username"),
+                      .password = call_str(call, "password"),
+                      .headers = call_param(call, "headers"),
+                      .ca = call_str(call, "ca"),
+                      .max_size = call_int(call, "max_size", 0) };
+}
+
+/* Checks that do not need the machine. */
+static bool read_alone(Call *call, Error *err)
+{
+    Request request = read_request(call);
+    Str digest = call_str(call, "digest");
+    return request_check(&request, err) &&
+           (digest.len == 0 || digest_parse(call->arena, digest, &digest, err));
+}
+CALL_VERIFY(download_verify, read_alone)
+
 static bool read_params(Call *call, Download *download, Error *err)
 {
-    download->request = (Request){ .url = call_str(call, "url"),
-                                   .username = call_str(call, "username"),
-                                   .password = call_str(call, "password"),
-                                   .headers = call_param(call, "headers"),
-                                   .ca = call_str(call, "ca"),
-                                   .max_size = call_int(call, "max_size", 0) };
+    download->request = read_request(call);
     return request_check(&download->request, err) && read_target(call, &download->target, err) &&
            read_digest(call, download, err);
 }
 
-/* --- Check ---------------------------------------------------------------------------------- */
+/* --- Check ----------------------------------------------------------------------------------- */
 
 static bool find_digest(Call *call, Download *download, Error *err)
 {
@@ -164,7 +180,7 @@ static bool find_digest(Call *call, Download *download, Error *err)
         return true;
     }
     if (!host_reader_open(call->host, download->target.path, &reader, err)) {
-        /* Only the plan has it. */
+        /* The file is only planned. */
         return call->planning && err->kind == ERROR_NOT_FOUND;
     }
     return digest_of_file(call->arena, digest_kind(download->wanted), reader, &download->found,
@@ -177,7 +193,7 @@ static void tell_fetch(Call *call, const Download *download, Outcome *outcome)
     outcome_change(call, outcome, "digest",
                    download->found.len > 0 ? value_string(download->found) : value_missing(),
                    value_string(download->wanted.len > 0 ? download->wanted
-                                                         : STR("that of the first download")));
+                                                         : STR("digest of the first download")));
     if (outcome->comment.len == 0) {
         outcome->comment = STR("updated");
     }
@@ -192,10 +208,10 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
     const Target *target = &download->target;
     if (!read_params(call, download, err) ||
         !target_compare(call, &download->target, false, outcome, &ignored, err) ||
-        !target_check_maker(call, target, err) || !find_digest(call, download, err)) {
+        !target_check_chown(call, target, err) || !find_digest(call, download, err)) {
         return false;
     }
-    /* Whoever the file is taken from may have it open, and write to it after this. */
+    /* The former owner may have the file open and write to it later. */
     bool is_taken = target->set_owner && target->uid != HOST_KEEP_ID &&
                     target->uid != target->before.uid && target->before.uid != 0;
     download->fetch =
@@ -204,15 +220,15 @@ static bool download_check(Call *call, Outcome *outcome, Error *err)
         return true;
     }
     tell_fetch(call, download, outcome);
-    if (tool_is_there(call, "curl") || call_lacks_program(call, "curl")) {
+    if (tool_exists(call, "curl") || call_lacks_program(call, "curl")) {
         return true;
     }
-    return error_set(err, ERROR_NOT_FOUND, "the program curl is not there (package curl)");
+    return error_set(err, ERROR_NOT_FOUND, "curl not found (package curl)");
 }
 
-/* --- Apply ---------------------------------------------------------------------------------- */
+/* --- Apply ----------------------------------------------------------------------------------- */
 
-/* The address as a message may show it. */
+/* The address for messages. */
 static Str shown_url(Call *call)
 {
     Value url = call_param(call, "url");
@@ -224,18 +240,20 @@ static bool check_digest(Call *call, const Download *download, const Transfer *t
     if (download->wanted.len == 0 || str_eq(download->wanted, transfer->digest)) {
         return true;
     }
-    Str hint = download->pins ? arena_format(call->arena,
-                                             "; to trust what the server has now, remove %" STR_FMT,
-                                             STR_ARG(download->pin_place))
-                              : STR_EMPTY;
+    Str hint = download->pins
+                   ? arena_format(call->arena,
+                                  "; to trust the current content of the server, remove %" STR_FMT,
+                                  STR_ARG(download->pin_place))
+                   : STR_EMPTY;
     return error_set(err, ERROR_INVALID,
-                     "wrong digest: wanted is %" STR_FMT ", found is %" STR_FMT
+                     "wrong digest: expected %" STR_FMT ", got %" STR_FMT
                      " (%lld bytes from %" STR_FMT "); nothing was changed%" STR_FMT,
                      STR_ARG(download->wanted), STR_ARG(transfer->digest),
                      (long long)transfer->size, STR_ARG(shown_url(call)), STR_ARG(hint));
 }
 
-static bool fill(Call *call, const Download *download, HostWriter *writer, Str *digest, Error *err)
+static bool populate(Call *call, const Download *download, HostWriter *writer, Str *digest,
+                     Error *err)
 {
     const Target *target = &download->target;
     const FileInfo *before = &target->before;
@@ -258,9 +276,9 @@ static bool fill(Call *call, const Download *download, HostWriter *writer, Str *
            host_sync(call->host, err);
 }
 
-/* The pin first: were we ended between the two, the next run would trust something else. */
-static bool place(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
-                  Error *err)
+/* Writes the pin first: if interrupted in between, the next run must not trust another download. */
+static bool install(Call *call, const Download *download, Str draft, Str digest, Outcome *outcome,
+                    Error *err)
 {
     const Target *target = &download->target;
     if (download->pins && download->wanted.len == 0) {
@@ -288,18 +306,18 @@ static bool fetch(Call *call, const Download *download, Outcome *outcome, Error 
                              DIRECTORY_MODE_NEW, true, err)) {
         return false;
     }
-    /* One that a killed run left is in the way. */
+    /* Remove the partial file of a killed run. */
     if (!host_remove(call->host, draft, err) ||
         !host_writer_open(call->host, draft, &writer, err)) {
         return false;
     }
-    if (fill(call, download, writer, &digest, err) &&
-        place(call, download, draft, digest, outcome, err)) {
+    if (populate(call, download, writer, &digest, err) &&
+        install(call, download, draft, digest, outcome, err)) {
         return true;
     }
     return host_remove(call->host, draft, &ignored)
                ? false
-               : error_wrap(err, "%" STR_FMT " is left", STR_ARG(draft));
+               : error_wrap(err, "%" STR_FMT " was left behind", STR_ARG(draft));
 }
 
 static bool download_apply(Call *call, Outcome *outcome, Error *err)
@@ -309,7 +327,7 @@ static bool download_apply(Call *call, Outcome *outcome, Error *err)
                            : target_apply(call, &download->target, outcome, err);
 }
 
-/* --- The row --------------------------------------------------------------------------------- */
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static void download_claims(Arena *arena, const Value *params, List *claims)
 {
@@ -324,30 +342,31 @@ static void download_claims(Arena *arena, const Value *params, List *claims)
 }
 
 static const Action actions[] = {
-    { "download", "Ensure that a file is what a web server has under an address.", download_params,
-      download_check, download_apply, .claims = download_claims, .cost_ms = 2000,
-      .thing = "path name", .wants = "kind=file",
-      .text =
-          "'digest' says what the file must be. A file that has it is left alone and the server\n"
-          "is not asked, neither in a run nor in a plan. With 'pin: true' the first download from\n"
-          "an address is trusted, and its digest is noted in a hidden file beside the file\n"
-          "(.eden-pin-...); from then on it is as if that digest were given. Another address, or\n"
-          "removing that file, starts over. Only https can be pinned.\n"
-          "\n"
-          "What comes is written beside its place and moved there when its digest is right, at\n"
-          "one moment. An answer that is cut off, too large, too slow, or another content than\n"
-          "wanted leaves everything as it is.\n"
-          "\n"
-          "curl does it, without its own configuration; proxies are those of the environment.\n"
-          "From https no redirect leads to http. Names, passwords and headers are seen in no list\n"
-          "of processes; a secret in 'headers' is not carried along by redirects: Authorization\n"
-          "and Cookie stay behind, with others the step fails.\n",
+    { "download", "Ensure that a file is downloaded from a web server.", download_params,
+      download_check, download_apply, .verify_all = download_verify, .claims = download_claims,
+      .cost_ms = 2000, .thing = "path name", .wants = "kind=file",
+      .text = "'digest' is the required digest of the file. A file that already has it is left\n"
+              "unchanged and the server is not contacted, neither in a run nor in a plan. With\n"
+              "'pin: true' the first download from an address is trusted, and its digest is\n"
+              "stored in a hidden file next to the file (.eden-pin-...); from then on that\n"
+              "digest is required. Another address, or removing the hidden file, starts over.\n"
+              "Only https can be pinned.\n"
+              "\n"
+              "The response is written next to the destination and moved there atomically after\n"
+              "its digest was verified. A response that is truncated, too large, too slow, or\n"
+              "has different content changes nothing.\n"
+              "\n"
+              "The download is done by curl, without its own configuration; proxies are taken\n"
+              "from the environment. Redirects from https to http are not followed. User names,\n"
+              "passwords and headers do not appear in process listings. Secret 'headers' are\n"
+              "not sent along with redirects: Authorization and Cookie are dropped, with others\n"
+              "the step fails.\n",
       .example = "- name: the release\n"
                  "  http.download:\n"
                  "    - name: /var/cache/app-1.4.tar.gz\n"
                  "    - url: https://downloads.example.net/app-1.4.tar.gz\n"
-                 "    - digest: sha256:"
-                 "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n" },
+                 "    - digest: "
+                 "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n" },
     { 0 },
 };
 

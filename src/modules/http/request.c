@@ -9,12 +9,12 @@ enum {
     HEADERS_MAX = 100,
     REDIRECTS_MAX = 10,
     CONNECT_SECONDS = 30,
-    STALL_SECONDS = 60, /* without a byte */
+    STALL_SECONDS = 60, /* seconds without data */
 };
 
-/* --- Judging -------------------------------------------------------------------------------- */
+/* --- Validation ------------------------------------------------------------------------------ */
 
-/* Control characters would end the line of an option or of a header. */
+/* Control characters would end the line of an option or header. */
 static bool is_line(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -30,7 +30,7 @@ bool request_is_encrypted(Str url)
     return str_starts(url, STR("https://"));
 }
 
-/* What stands between "://" and the path. */
+/* The part between "://" and the path. */
 static Str server_of(Str url)
 {
     Str rest = str_from_offset(url, str_find(url, STR("://"), 0) + 3);
@@ -49,26 +49,27 @@ static bool check_url(Str url, Error *err)
     Str server = ok ? server_of(url) : STR_EMPTY;
     if (server.len == 0 || server.data[0] == ':') {
         return error_set(err, ERROR_INVALID,
-                         "'url' must be an address with https:// or http://, without blanks, of at "
+                         "'url' must be an address with https:// or http://, without spaces, of at "
                          "most %d bytes",
                          URL_MAX);
     }
     return str_find(server, STR("@"), 0) == STR_NOT_FOUND ||
-           error_set(err, ERROR_INVALID,
-                     "'url' has a name or password in it: give them as 'username' and 'password'");
+           error_set(
+               err, ERROR_INVALID,
+               "'url' contains a user name or password; use 'username' and 'password' instead");
 }
 
 static bool check_account(const Request *request, Error *err)
 {
     if ((request->username.len > 0) != (request->password.len > 0)) {
-        return error_set(err, ERROR_INVALID, "'username' and 'password' belong together");
+        return error_set(err, ERROR_INVALID, "'username' and 'password' must be set together");
     }
     if (request->username.len > SECRET_MAX || request->password.len > SECRET_MAX ||
         !is_line(request->username) || !is_line(request->password) ||
         str_find(request->username, STR(":"), 0) != STR_NOT_FOUND) {
         return error_set(err, ERROR_INVALID,
-                         "'username' and 'password' have no control characters and at most %d "
-                         "bytes, and the name has no ':'",
+                         "'username' and 'password' cannot contain control characters or exceed %d "
+                         "bytes, and 'username' cannot contain ':'",
                          SECRET_MAX);
     }
     return true;
@@ -93,16 +94,16 @@ static bool check_headers(const Request *request, Error *err)
 {
     const Map *headers = headers_of(request);
     if (headers != NULL && headers->len > HEADERS_MAX) {
-        return error_set(err, ERROR_LIMIT, "'headers' are at most %d", HEADERS_MAX);
+        return error_set(err, ERROR_LIMIT, "'headers' can have at most %d entries", HEADERS_MAX);
     }
     for (uint32_t i = 0; headers != NULL && i < headers->len; i++) {
         const MapEntry *entry = &headers->entries[i];
         if (!value_is_string(entry->key) || !value_is_string(entry->value) ||
             !is_header_name(value_str(entry->key)) || !is_line(value_str(entry->value)) ||
             entry->key.len + entry->value.len > HEADER_MAX) {
-            return error_set(err, ERROR_INVALID,
-                             "'headers' maps names, of letters, digits, '-' and '_', to texts of "
-                             "one line");
+            return error_set(
+                err, ERROR_INVALID,
+                "'headers' must map names of letters, digits, '-' and '_' to single-line strings");
         }
     }
     return true;
@@ -111,10 +112,10 @@ static bool check_headers(const Request *request, Error *err)
 bool request_check(const Request *request, Error *err)
 {
     if (request->max_size < 1) {
-        return error_set(err, ERROR_INVALID, "'max_size' is at least 1");
+        return error_set(err, ERROR_INVALID, "'max_size' must be at least 1");
     }
     if (!is_line(request->ca)) {
-        return error_set(err, ERROR_INVALID, "'ca' cannot have control characters");
+        return error_set(err, ERROR_INVALID, "'ca' cannot contain control characters");
     }
     return check_url(request->url, err) && check_account(request, err) &&
            check_headers(request, err);
@@ -135,7 +136,7 @@ bool request_follows(const Request *request)
     return true;
 }
 
-/* --- Writing it down ------------------------------------------------------------------------ */
+/* --- Formatting ------------------------------------------------------------------------------ */
 
 static void put_escaped(Buf *out, Str text)
 {
@@ -147,7 +148,7 @@ static void put_escaped(Buf *out, Str text)
     }
 }
 
-/* NAME = "ONE BETWEEN TWO", of which the second may be missing. */
+/* Writes NAME = "ONE BETWEEN TWO"; TWO may be empty. */
 static void put_option(Buf *out, const char *name, Str one, const char *between, Str two)
 {
     buf_put_format(out, "%s = \"", name);
@@ -162,7 +163,7 @@ static void put_headers(Buf *out, const Request *request)
     const Map *headers = headers_of(request);
     for (uint32_t i = 0; headers != NULL && i < headers->len; i++) {
         Str text = str_trim(value_str(headers->entries[i].value));
-        /* A colon with nothing behind it would take the header away. */
+        /* curl would drop a header with nothing after the colon. */
         put_option(out, "header", value_str(headers->entries[i].key), text.len > 0 ? ": " : ";",
                    text);
     }
@@ -184,7 +185,7 @@ Str request_options(Arena *arena, const Request *request)
         buf_put_c(&out, "dump-header = \"/dev/stderr\"\n");
     }
     if (request->ca.len > 0) {
-        /* Without the second, some builds also trust what the machine trusts. */
+        /* Without the second option, some builds also trust the system's certificates. */
         put_option(&out, "cacert", request->ca, "", STR_EMPTY);
         buf_put_c(&out, "capath = \"/dev/null\"\n");
     }

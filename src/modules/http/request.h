@@ -1,5 +1,5 @@
-/* What curl is asked for. Pure: parameters are judged here, and written as a file of options for
- * it, because everybody can see the arguments of a program. */
+/* The request for curl. Pure: validates the parameters and formats them as an option file, because
+ * all users can see the arguments of a process. */
 #pragma once
 
 #include "base/arena.h"
@@ -8,21 +8,22 @@
 
 typedef struct Request {
     Str url;
-    Str username, password; /* both empty: none */
-    Value headers;          /* a map of names to texts; missing: none */
-    Str ca;                 /* a file with certificates; empty: those of the machine */
+    Str username, password; /* both empty: no authentication */
+    Value headers;          /* map of names to strings; missing: none */
+    Str ca;                 /* file with certificates; empty: those of the machine */
     int64_t max_size;
-    bool tells_head; /* the head of the answer goes to standard error */
+    bool tells_head; /* the response header is written to standard error */
 } Request;
 
-/* Whether an address starts with https. */
+/* Returns true if the address starts with https. */
 bool request_is_encrypted(Str url);
-/* Fails with ERROR_INVALID for what curl must not get. */
+/* Fails with ERROR_INVALID for anything that must not be passed to curl. */
 MUST_CHECK bool request_check(const Request *request, Error *err);
-/* A redirect must not carry a secret to a server that it was not meant for. curl takes care of
- * what it knows (a password, Authorization, Cookie), but not of other headers. */
+/* Returns false if redirects must not be followed, because they would send a secret to another
+ * server. curl handles what it recognizes (password, Authorization, Cookie), but not other
+ * headers. */
 bool request_follows(const Request *request);
-/* The options, for standard input of `curl --config -`. After the body, a line of REQUEST_STATUS
- * and the number of the answer goes to standard error. */
+/* Formats the options for standard input of `curl --config -`. After the body, curl writes a line
+ * of REQUEST_STATUS and the status code to standard error. */
 Str request_options(Arena *arena, const Request *request);
 #define REQUEST_STATUS STR("eden-status ")

@@ -16,7 +16,7 @@ enum {
     CURL_TOO_LARGE = 63,
 };
 
-/* --- While it runs -------------------------------------------------------------------------- */
+/* --- Progress -------------------------------------------------------------------------------- */
 
 static void show(Transfer *transfer)
 {
@@ -34,11 +34,11 @@ static void show(Transfer *transfer)
 
 static bool refuse_size(Transfer *transfer, Error *err)
 {
-    return error_set(err, ERROR_LIMIT, "the answer is larger than 'max_size' (%lld bytes)",
+    return error_set(err, ERROR_LIMIT, "the response is larger than 'max_size' (%lld bytes)",
                      (long long)transfer->request.max_size);
 }
 
-static bool take(void *context, Str piece)
+static bool receive_data(void *context, Str piece)
 {
     Transfer *transfer = context;
     if ((uint64_t)piece.len > (uint64_t)(transfer->request.max_size - transfer->size)) {
@@ -55,7 +55,7 @@ static bool take(void *context, Str piece)
     return true;
 }
 
-/* Lines of the head of each answer, and our own at the end. */
+/* Lines of the header of each response, and our own status line at the end. */
 static void read_line(void *context, Str line)
 {
     Transfer *transfer = context;
@@ -73,10 +73,10 @@ static void read_line(void *context, Str line)
     }
 }
 
-/* --- How it ended --------------------------------------------------------------------------- */
+/* --- Results --------------------------------------------------------------------------------- */
 
 /* "curl: (6) Could not resolve host: x" */
-static Str last_words(Str text)
+static Str last_message(Str text)
 {
     Str line, told = STR_EMPTY;
     while (text.len > 0 && str_split_next(&text, '\n', &line)) {
@@ -88,10 +88,10 @@ static Str last_words(Str text)
     return told;
 }
 
-static bool tell_failure(Transfer *transfer, const Tool *tool, const ProcessResult *result,
-                         Error *err)
+static bool set_failure(Transfer *transfer, const Tool *tool, const ProcessResult *result,
+                        Error *err)
 {
-    Str told = last_words(result->error_out);
+    Str told = last_message(result->error_out);
     if (transfer->refused) {
         *err = transfer->why;
         return false;
@@ -105,8 +105,8 @@ static bool tell_failure(Transfer *transfer, const Tool *tool, const ProcessResu
     case CURL_REDIRECTS:
         if (!request_follows(&transfer->request)) {
             return error_set(err, ERROR_DENIED,
-                             "the server sends us elsewhere, where the secret in 'headers' does "
-                             "not belong");
+                             "the server redirects to another address, which must not receive the "
+                             "secret in 'headers'");
         }
         break;
     default: break;
@@ -114,8 +114,9 @@ static bool tell_failure(Transfer *transfer, const Tool *tool, const ProcessResu
     return error_set(err, ERROR_OS, "%" STR_FMT, STR_ARG(told));
 }
 
-/* Where the head can be written to at all; that a process opens its own pipe anew takes /proc. */
-static bool can_tell_head(Call *call)
+/* Whether the header can be written to standard error at all: a process needs /proc to reopen its
+ * own pipe. */
+static bool can_dump_header(Call *call)
 {
     FileInfo info;
     Error ignored;
@@ -128,12 +129,12 @@ bool transfer_run(Transfer *transfer, Error *err)
     static const char *const argv[] = { "curl", "--disable", "--config", "-", NULL };
     Call *call = transfer->call;
     ProcessResult result;
-    transfer->request.tells_head = can_tell_head(call);
+    transfer->request.tells_head = can_dump_header(call);
     digester_start(&transfer->digester, transfer->kind);
     Tool tool = { .argv = argv,
                   .input = request_options(call->arena, &transfer->request),
                   .timeout_ms = transfer->timeout_ms,
-                  .take = take,
+                  .take = receive_data,
                   .take_context = transfer,
                   .line = read_line,
                   .line_context = transfer };
@@ -141,10 +142,11 @@ bool transfer_run(Transfer *transfer, Error *err)
         return false;
     }
     if (result.ending != PROCESS_EXITED || result.exit_code != 0 || transfer->refused) {
-        return tell_failure(transfer, &tool, &result, err);
+        return set_failure(transfer, &tool, &result, err);
     }
     if (transfer->status != STATUS_OK) {
-        return error_set(err, ERROR_OS, "the server answered %lld", (long long)transfer->status);
+        return error_set(err, ERROR_OS, "the server responded with status %lld",
+                         (long long)transfer->status);
     }
     transfer->digest = digester_finish(&transfer->digester, call->arena);
     return true;

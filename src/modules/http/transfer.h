@@ -1,4 +1,4 @@
-/* One run of curl: what it brings goes into a file and a digest as it comes. */
+/* One run of curl; its output is written to a file and hashed as it arrives. */
 #pragma once
 
 #include "modules/call.h"
@@ -7,24 +7,24 @@
 #include "sys/host_stream.h"
 
 typedef struct Transfer {
-    /* Given. */
+    /* Set by the caller. */
     Call *call;
     Request request;
-    int64_t timeout_ms; /* 0: the call's */
+    int64_t timeout_ms; /* 0: that of the call */
     HostWriter *writer;
     DigestKind kind;
-    /* Made. */
+    /* Results. */
     int64_t size;
     Str digest;
-    /* Meanwhile. */
+    /* State during the transfer. */
     Digester digester;
-    int64_t total;    /* as the server says; 0: it does not */
-    int64_t shown_us; /* when progress was told last */
-    int64_t status;   /* of the last answer */
+    int64_t total;    /* size according to the server; 0: unknown */
+    int64_t shown_us; /* time of the last progress report */
+    int64_t status;   /* status code of the last response */
     bool refused;
     Error why;
 } Transfer;
 
-/* With the first part filled in. The answer was complete, 200 and no larger than allowed, or this
- * fails. */
+/* The caller must have set the first part. Fails unless the response is complete, has status 200
+ * and does not exceed the maximum size. */
 MUST_CHECK bool transfer_run(Transfer *transfer, Error *err);

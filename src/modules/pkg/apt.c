@@ -1,8 +1,8 @@
-/* Debian's package manager: dpkg's files are read, apt-get and dpkg do the rest. */
-#include "modules/pkg/apt_texts.h"
+/* Debian's package manager. Reads dpkg's files directly and runs apt-get and dpkg for everything
+ * else. */
+#include "modules/pkg/apt_parse.h"
 #include "modules/pkg/backend.h"
 #include "modules/pkg/control.h"
-#include "modules/pkg/program.h"
 
 #define STATUS_PATH  "/var/lib/dpkg/status"
 #define UPDATES_PATH "/var/lib/dpkg/updates"
@@ -13,7 +13,7 @@
 enum {
     STATUS_MAX = 256 << 20, /* bytes */
     FILES_MAX = 100000,
-    LOCK_ROUND_S = 5 /* how long apt waits by itself, before we look again who it is */
+    LOCK_ROUND_S = 5 /* seconds that apt-get waits for the lock before we check the holder again */
 };
 
 static bool apt_is_native(Call *call)
@@ -23,8 +23,8 @@ static bool apt_is_native(Call *call)
     return host_stat(call->host, STR(STATUS_PATH), &info, &err) && info.kind == FILE_REGULAR;
 }
 
-/* With these characters no name is an option, a pattern or a version. One that ends with '-' or '+'
- * would be an order of its own to apt-get; it gets none that is not in the index. */
+/* This character set rules out options, patterns and versions. apt-get would treat a trailing '-'
+ * or '+' as an operation, but it never receives a name that is not in the index. */
 static bool apt_check_name(Str name, Error *err)
 {
     Str bare = str_slice(name, 0, str_find(name, STR(":"), 0));
@@ -37,12 +37,12 @@ static bool apt_check_name(Str name, Error *err)
         ok = ok && (ascii_is_digit(c) || (c >= 'a' && c <= 'z') || is_mark);
     }
     return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' cannot be a package: names are of small letters, "
-                           "digits and '+', '-', '.'",
+                           "'%" STR_FMT "' is not a package name: only lower case letters, digits, "
+                           "'+', '-' and '.' are allowed",
                            STR_ARG(name));
 }
 
-/* --- What is installed ---------------------------------------------------------------------- */
+/* --- Installed packages ---------------------------------------------------------------------- */
 
 static bool apt_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
@@ -61,7 +61,8 @@ static bool is_update(Str name)
     return name.len > 0;
 }
 
-/* What dpkg was about to write into its list when it was interrupted; named by numbers. */
+/* Reads the updates that dpkg had not yet merged into its status file when it was interrupted.
+ * Their file names are numbers. */
 static bool read_updates(Call *call, Arena *arena, Str **out, uint32_t *count, Error *err)
 {
     FileInfo info;
@@ -81,7 +82,7 @@ static bool read_updates(Call *call, Arena *arena, Str **out, uint32_t *count, E
     *out = ARENA_ARRAY(arena, Str, name_count + 1);
     for (uint32_t i = 0; i < name_count; i++) {
         Str path = arena_format(arena, UPDATES_PATH "/%" STR_FMT, STR_ARG(names[i]));
-        Error gone; /* dpkg may be at work and have taken it away */
+        Error gone; /* a running dpkg may have removed it */
         if (is_update(names[i]) &&
             host_read(call->host, arena, path, STATUS_MAX, &(*out)[*count], &gone)) {
             ++*count;
@@ -126,9 +127,9 @@ static void apt_list_needs(Arena *arena, const Package *package, List *names)
     }
 }
 
-/* --- What can be installed ------------------------------------------------------------------ */
+/* --- Available packages ---------------------------------------------------------------------- */
 
-/* A question leaves no trace: apt would write down its cache of both. */
+/* A query must not leave traces: keeps apt from writing its two cache files. */
 static void add_quiet_cache(Call *call, ToolArgs *args)
 {
     FileInfo info;
@@ -152,7 +153,7 @@ static bool apt_find_offers(Call *call, PackageOffer *offers, uint32_t count, Er
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("policy"));
     package_program_add_offers(call, &args, offers, count);
-    if (!tool_do(call, tool_args_end(call, &args), &out, err)) {
+    if (!tool_run_checked(call, tool_args_end(call, &args), &out, err)) {
         return false;
     }
     apt_policy_read(call->arena, out, offers, count);
@@ -165,7 +166,7 @@ static bool apt_list_names(Call *call, Str *out, Error *err)
     tool_arg(call, &args, STR("apt-cache"));
     add_quiet_cache(call, &args);
     tool_arg(call, &args, STR("pkgnames"));
-    return tool_do(call, tool_args_end(call, &args), out, err);
+    return tool_run_checked(call, tool_args_end(call, &args), out, err);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -198,8 +199,8 @@ static int64_t sources_time(Call *call)
     return newest;
 }
 
-/* apt notes nowhere when it looked for news last; but it has then gone through this directory. An
- * index that is older than its sources knows nothing of them. */
+/* apt does not record when it last checked for updates, but doing so changes this directory. An
+ * index that is older than the list of sources does not cover them. */
 static int64_t apt_index_time(Call *call)
 {
     Str *names;
@@ -218,10 +219,10 @@ static int64_t apt_index_time(Call *call)
     return has_one && newest > sources_time(call) ? newest : 0;
 }
 
-/* --- Running apt ---------------------------------------------------------------------------- */
+/* --- Running apt ----------------------------------------------------------------------------- */
 
-/* Nothing here may ask: there is nobody to answer. Below another root nothing is started: there is
- * no init to ask whether it may be. */
+/* apt must never prompt. Below another root no services are started, since there is no init system
+ * there to control them. */
 static const char *const *environment(Call *call, bool replaces)
 {
     static const char *const always[] = {
@@ -308,7 +309,7 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     begin(call, &args, change->lock_ms);
     add_conffiles(call, &args, "-oDpkg::Options::=", change->replace_conffiles);
     add_options(call, &args, change);
-    /* What is not needed any more would count as in the way. */
+    /* Otherwise packages that are no longer needed would count as removals. */
     if (change->operation == PACKAGES_INSTALL && !change->allow_removals) {
         tool_arg(call, &args, STR("--no-remove"));
         tool_arg(call, &args, STR("-oAPT::Get::AutomaticRemove=false"));
@@ -317,7 +318,7 @@ static bool apt_change(Call *call, const PackageChange *change, ProcessResult *r
     return run(call, &args, change->replace_conffiles, change->timeout_ms, result, err);
 }
 
-/* "E: ..." lines, or what else it said last. */
+/* Reports the "E: ..." lines of the output, or else its last line. */
 static bool failure(Call *call, const char *what, Str about, const ProcessResult *result,
                     int64_t timeout_ms, Error *err)
 {
@@ -358,8 +359,7 @@ static bool apt_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     return apt_simulate(call, &change, changes, err);
 }
 
-/* What dpkg had unpacked is configured; what it had not, apt brings to an end, but takes nothing
- * away for it. */
+/* Configures what dpkg had unpacked, then lets apt finish the rest without removing anything. */
 static bool apt_repair(Call *call, const PackageChange *like, Error *err)
 {
     ToolArgs args = { 0 };
@@ -388,7 +388,7 @@ static bool apt_repair(Call *call, const PackageChange *like, Error *err)
                : failure(call, "apt-get --fix-broken", STR("\n"), &fixed, like->timeout_ms, err);
 }
 
-/* --- Locks, and the index ------------------------------------------------------------------- */
+/* --- Locks and the index --------------------------------------------------------------------- */
 
 static bool apt_find_holder(Call *call, PackageHolder *out)
 {
@@ -402,7 +402,7 @@ static bool apt_was_locked(Str output)
     static const Str words[] = { STR("Could not get lock "), STR("Unable to acquire the dpkg"),
                                  STR("is locked by another process"),
                                  STR("Unable to lock directory ") };
-    /* Without the rights for it there is nothing to wait for. */
+    /* Without the permission to lock there is nothing to wait for. */
     bool may = str_find(output, STR("Permission denied"), 0) == STR_NOT_FOUND;
     for (size_t i = 0; may && i < COUNT_OF(words); i++) {
         if (str_find(output, words[i], 0) != STR_NOT_FOUND) {
@@ -412,7 +412,7 @@ static bool apt_was_locked(Str output)
     return false;
 }
 
-/* apt calls a source whose key it lacks unsigned, and the key only in a warning. */
+/* If a key is missing, apt reports the source as unsigned and names the key only in a warning. */
 static Str missing_key(Str output)
 {
     Str mark = STR("NO_PUBKEY ");
@@ -430,7 +430,7 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
     ToolArgs args = { 0 };
     ProcessResult result;
     begin(call, &args, 0);
-    /* Otherwise a source that cannot be reached is nothing but a warning. */
+    /* Otherwise an unreachable source is only a warning. */
     tool_arg(call, &args, STR("-oAPT::Update::Error-Mode=any"));
     tool_arg(call, &args, STR("update"));
     if (!run(call, &args, false, timeout_ms, &result, err)) {
@@ -440,13 +440,14 @@ static bool apt_refresh(Call *call, int64_t timeout_ms, Error *err)
         return true;
     }
     Str key = missing_key(result.out);
-    return key.len > 0 && error_wrap(err,
-                                     "the key %" STR_FMT " signs a source that does not have it "
-                                     "('key_file' of pkgrepo.managed)",
-                                     STR_ARG(key));
+    return key.len > 0 &&
+           error_wrap(err,
+                      "a source is signed with the key %" STR_FMT ", which is not installed; "
+                      "set 'key_file' of pkgrepo.managed",
+                      STR_ARG(key));
 }
 
-/* --- Marks ---------------------------------------------------------------------------------- */
+/* --- Marks ----------------------------------------------------------------------------------- */
 
 static bool mark(Call *call, const char *how, const Str *names, uint32_t count, Error *err)
 {
@@ -456,7 +457,7 @@ static bool mark(Call *call, const char *how, const Str *names, uint32_t count, 
     tool_arg(call, &args, str_from_c(how));
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);
-    return tool_do(call, tool_args_end(call, &args), NULL, err);
+    return tool_run_checked(call, tool_args_end(call, &args), NULL, err);
 }
 
 static bool apt_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)

@@ -1,128 +1,136 @@
-/* Package managers, one row each. What they have in common (waiting for their lock, one refresh a
- * run, whom to blame) is done above them, in transaction.c and index.c. */
+/* Package managers, one row each. What they have in common (waiting for the lock, one refresh per
+ * run, attributing failures to packages) is implemented on top of them, in transaction.c and
+ * index.c. */
 #pragma once
 
 #include "modules/pkg/database.h"
 #include "modules/pkg/version.h"
 #include "modules/tool.h"
+#include "sys/lock_holder.h"
 
 enum {
     PACKAGE_BACKENDS_MAX = 8
 };
 
 typedef enum PackageOperation {
-    PACKAGES_INSTALL, /* also of another version than is there */
+    PACKAGES_INSTALL, /* also replaces another installed version */
     PACKAGES_REMOVE,
-    PACKAGES_UPGRADE, /* all that there are newer ones of; `items` is not looked at */
+    PACKAGES_UPGRADE, /* everything that has a newer version; `items` is ignored */
 } PackageOperation;
 
 typedef struct PackageItem {
     Str name;
-    Str version; /* of PACKAGES_INSTALL; empty: the one that the package manager prefers */
+    Str version; /* for PACKAGES_INSTALL; empty: the version that the package manager prefers */
 } PackageItem;
 
-/* What one call of the package manager shall do, all of it or as much as it can. */
+/* What one invocation of the package manager should do. It may do only part of it. */
 typedef struct PackageChange {
     PackageOperation operation;
     const PackageItem *items;
     uint32_t count;
-    bool purge;             /* of PACKAGES_REMOVE: configuration too */
-    bool full;              /* of PACKAGES_UPGRADE: also where others must be removed for it */
-    bool replace_conffiles; /* a configuration file of the package wins over a changed one */
+    bool purge; /* for PACKAGES_REMOVE: configuration files too */
+    bool full;  /* for PACKAGES_UPGRADE: may remove packages to upgrade others */
+    /* the package's version of a configuration file replaces a locally changed one */
+    bool replace_conffiles;
     bool allow_downgrade;
-    bool allow_removals; /* of PACKAGES_INSTALL: of what is in the way */
-    bool set_recommends; /* `recommends` counts; otherwise as the machine is set up */
-    bool recommends;     /* what they recommend too */
-    int64_t timeout_ms;  /* 0: none */
-    int64_t lock_ms;     /* how long the package manager itself may wait for its lock */
+    bool allow_removals; /* for PACKAGES_INSTALL: may remove conflicting packages */
+    /* `recommends` is set; otherwise the configuration of the machine applies */
+    bool set_recommends;
+    bool recommends;    /* install recommended packages too */
+    int64_t timeout_ms; /* 0: no timeout */
+    int64_t lock_ms;    /* how long the package manager itself may wait for its lock */
 } PackageChange;
 
-/* What the index says of a package. */
+/* The index entry of a package. */
 typedef struct PackageOffer {
     Str name;
-    bool known;    /* somebody offers it, or names it */
-    Str candidate; /* which version would be installed; empty: none */
-    Str *versions; /* all that can be installed, the best first */
+    bool known;    /* a repository offers it, or refers to it */
+    Str candidate; /* version that would be installed; empty: none */
+    Str *versions; /* all installable versions, the preferred one first */
     uint32_t version_count;
 } PackageOffer;
 
-/* Who keeps others from changing packages. */
+/* The process that holds the package manager's lock. */
 typedef struct PackageHolder {
     Str who;  /* "'apt-get upgrade' (process 812)" */
-    Str what; /* the path of the lock */
+    Str what; /* path of the lock */
 } PackageHolder;
 
 struct PackageBackend {
-    const char *name;    /* as `provider` has it */
-    const char *program; /* which it takes to change anything; NULL: none */
-    bool live_only;      /* it works for the running machine only */
+    const char *name;    /* as in `provider` */
+    const char *program; /* required for any change; NULL: none */
+    bool live_only;      /* works only on the running system */
     VersionOrder order;
-    const VersionOrder *(*find_order)(Call *call); /* NULL: it is always `order` */
-    /* Whether this machine is run by it. */
+    const VersionOrder *(*find_order)(Call *call); /* NULL: always `order` */
+    /* Returns true if it is this machine's own package manager. */
     bool (*is_native)(Call *call);
-    /* Whether `name` can be a package; `err` says what is wrong with it. */
+    /* Returns false and sets `err` if `name` is not a valid package name. */
     bool (*check_name)(Str name, Error *err);
 
-    /* Of what `read` reads. */
+    /* Identifies the state of the files that `read` reads. */
     bool (*fingerprint)(Call *call, Fingerprint *out, Error *err);
     bool (*read)(Call *call, PackageDatabase *into, Error *err);
-    /* Whether something installed stands for `name`, where `read` cannot tell; may be NULL. */
+    /* Returns true if an installed package provides `name`, for backends where `read` cannot tell.
+     * May be NULL. */
     bool (*is_provided)(Call *call, Str name);
-    /* The names of what a package of the database wants beside it; may be NULL. */
+    /* Lists the dependencies of an installed package. May be NULL. */
     void (*list_needs)(Arena *arena, const Package *package, List *names);
 
-    /* One question for all of them. `offers` has the names, and room for the answers. */
+    /* Fills `offers`, whose names are set, with a single query. */
     bool (*find_offers)(Call *call, PackageOffer *offers, uint32_t count, Error *err);
-    /* The names of all that can be installed, one per line; may be NULL. */
+    /* Lists the names of all installable packages, one per line. May be NULL. */
     bool (*list_names)(Call *call, Str *out, Error *err);
-    /* What the change would do: name, old and new version, into `changes`. NULL: it cannot tell. */
+    /* Simulates the change and adds name, old and new version of each package to `changes`. NULL:
+     * not supported. */
     bool (*simulate)(Call *call, const PackageChange *change, Map *changes, Error *err);
-    /* The same of an upgrade of everything. */
+    /* The same for an upgrade of everything. */
     bool (*find_upgrades)(Call *call, bool full, Map *changes, Error *err);
-    /* When the index was read last, in milliseconds since 1970; 0: there is none. */
+    /* When the index was last refreshed, in milliseconds since 1970; 0: never. */
     int64_t (*index_time)(Call *call);
-    /* ERROR_CONFLICT: somebody else has the lock. */
+    /* Fails with ERROR_CONFLICT if another process holds the lock. */
     bool (*refresh)(Call *call, int64_t timeout_ms, Error *err);
 
-    /* False when nobody has the lock. */
+    /* Returns false if no process holds the lock. */
     bool (*find_holder)(Call *call, PackageHolder *out);
-    /* Whether it ended because somebody else had the lock. */
+    /* Returns true if the program failed because another process held the lock. */
     bool (*was_locked)(Str output);
-    /* Runs to the end of the program; `result->out` is all that it said. */
+    /* Runs the program until it exits; `result->out` is its entire output. */
     bool (*change)(Call *call, const PackageChange *change, ProcessResult *result, Error *err);
-    /* Brings what was interrupted to an end. */
+    /* Completes an interrupted operation. */
     bool (*repair)(Call *call, const PackageChange *like, Error *err);
-    /* The words that explain why `name` could not be changed, out of what was said. False: they are
-     * not about this one. */
+    /* Extracts from the output why `name` could not be changed. Returns false if the output does
+     * not concern it. */
     bool (*blame)(Arena *arena, Str output, Str name, Str *words);
-    /* Whether it ended because it may not remove what is in the way, and what that is: "'a', 'b'".
-     * NULL: `blame` finds words enough. */
+    /* Returns true if the change failed because conflicting packages must not be removed, and lists
+     * them: "'a', 'b'". NULL: `blame` is sufficient. */
     bool (*find_removals)(Arena *arena, Str output, Str *names);
 
-    /* A script of `name` failed, which this package manager takes lightly; NULL: none does. */
+    /* Finds a failed script of `name` that the package manager reports only as a warning. NULL: it
+     * has no such warnings. */
     bool (*find_warning)(Arena *arena, Str output, Str name, Str *words);
 
-    /* Where it does not ask about changed configuration files but puts the new one beside it, with
-     * this behind the name; NULL: it asks, and `change` answers. */
+    /* Suffix of the new version of a changed configuration file, for package managers that save it
+     * next to the old one instead of prompting. NULL: it prompts, and `change` answers. */
     const char *conffile_suffix;
-    /* Those of the installed ones among the packages, pushed onto `paths`. */
+    /* Appends the configuration files of those packages that are installed to `paths`. */
     bool (*list_conffiles)(Call *call, const PackageItem *items, uint32_t count, List *paths,
                            Error *err);
 
-    /* Whether it can do such a change at all; NULL: it can. */
+    /* Returns false if it cannot perform such a change at all. NULL: it supports all changes. */
     bool (*check_change)(const PackageChange *change, Error *err);
-    /* `held`, or no longer. NULL: it knows no such thing. */
+    /* Holds or releases packages. NULL: not supported. */
     bool (*hold)(Call *call, const Str *names, uint32_t count, bool held, Error *err);
-    /* So that they stay when those that they came with go. NULL: it knows no such thing. */
+    /* Marks packages as manually installed, so that they are not removed as unused dependencies.
+     * NULL: not supported. */
     bool (*mark_manual)(Call *call, const Str *names, uint32_t count, Error *err);
 };
 
-/* All of them; ends with NULL. */
+/* All backends, terminated by NULL. */
 extern const PackageBackend *const package_backends[];
 uint32_t backend_number(const PackageBackend *backend);
 const VersionOrder *backend_order(Call *call, const PackageBackend *backend);
-/* The one of that name, or the machine's own when `provider` is empty. ERROR_UNAVAILABLE: there is
- * none. */
+/* Finds the backend named `provider`, or the machine's own if it is empty. Fails with
+ * ERROR_UNAVAILABLE if there is none. */
 MUST_CHECK bool backend_choose(Call *call, Str provider, const PackageBackend **out, Error *err);
 
 extern const PackageBackend backend_apt;
@@ -130,3 +138,34 @@ extern const PackageBackend backend_dnf;
 extern const PackageBackend backend_packagekit;
 extern const PackageBackend backend_pacman;
 extern const PackageBackend backend_zypper;
+
+/* --- Package managers that are programs ------------------------------------------------------ */
+
+/* Runs the program until it exits; `result->out` is its entire output. `env` is as in Tool. */
+MUST_CHECK bool package_program_run(Call *call, ToolArgs *args, const char *const *env,
+                                    int64_t timeout_ms, ProcessResult *result, Error *err);
+bool package_program_is_done(
+    const ProcessResult *result); /* true if it exited by itself with code 0 */
+
+/* Adds "--" and the packages of the change, with `between` between name and version. NULL: versions
+ * are not passed. */
+void package_program_add_items(Call *call, ToolArgs *args, const PackageChange *change,
+                               const char *between);
+/* Adds "--" and the names of the offers. */
+void package_program_add_offers(Call *call, ToolArgs *args, const PackageOffer *offers,
+                                uint32_t count);
+/* Adds only the names. */
+void package_program_add_names(Call *call, ToolArgs *args, const Str *names, uint32_t count);
+
+/* Converts the result of a refresh. ERROR_CONFLICT means that another process held the lock. */
+MUST_CHECK bool package_refresh_result(Call *call, const PackageBackend *backend,
+                                       const ProcessResult *result, int64_t timeout_ms, Error *err);
+/* Runs a refresh with these arguments and returns its result. */
+MUST_CHECK bool package_program_refresh(Call *call, const PackageBackend *backend, ToolArgs *args,
+                                        int64_t timeout_ms, Error *err);
+
+typedef bool LockHolderFind(Host *host, Arena *arena, Str path, LockHolder *out);
+/* Finds the process that holds the first of the locks that is taken, with `find` as in
+ * lock_holder.h. */
+bool package_holder_find(Call *call, const Str *paths, size_t count, LockHolderFind *find,
+                         PackageHolder *out);

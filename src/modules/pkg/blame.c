@@ -97,7 +97,7 @@ static bool is_complaint(Str line)
         "exists in filesystem",
         NULL,
     };
-    /* Offers to solve it, and what was asked for: */
+    /* Suggested solutions, and echoes of the request: */
     static const char *const others[] = { "Solution ",    "do not install",
                                           "try to add",   "Choose from",
                                           "Continue?",    "skip the above",
@@ -120,7 +120,7 @@ bool blame_by_lines(Arena *arena, Str output, Str name, Str *words)
         BlameLines *which = blame_mentions(line, name) ? &about : &rest;
         VEC_PUSH(arena, which, line);
         if (str_ends(line, STR(":")) && i + 1 < lines.len) {
-            VEC_PUSH(arena, which, lines.items[++i]); /* the reason comes behind it */
+            VEC_PUSH(arena, which, lines.items[++i]); /* the reason is on the next line */
         }
     }
     const BlameLines *chosen = about.len > 0 ? &about : &rest;

@@ -1,4 +1,4 @@
-/* Finding in the output of a package manager what went wrong, and with whom. Pure. */
+/* Finds in the output of a package manager what failed, and for which package. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,14 +12,14 @@ enum {
 typedef VEC(Str) BlameLines;
 
 BlameLines blame_split(Arena *arena, Str output);
-/* One after another with "; " between them, unless the one before ends with a colon. */
+/* Joins the lines with "; ", or with a space after a line that ends with a colon. */
 Str blame_join(Arena *arena, const Str *lines, uint32_t count);
-/* Whether the line has the name of the package as a whole word; a version may follow it:
- * "vim-9.0-1.noarch" has "vim", "vim-tiny" has not. */
+/* Returns true if the line contains the name of the package as a word, optionally followed by a
+ * version: "vim-9.0-1.noarch" mentions "vim", "vim-tiny" does not. */
 bool blame_mentions(Str line, Str name);
-/* The last line that is not empty. */
+/* The last nonempty line. */
 Str blame_last(Arena *arena, const BlameLines *lines);
 
-/* For those who write one line about each problem: the lines that sound like one, first those about
- * this package. False: none is about it. */
+/* For package managers that report each problem on one line: picks the lines that look like errors,
+ * those about this package first. Returns false if none is about it. */
 bool blame_by_lines(Arena *arena, Str output, Str name, Str *words);

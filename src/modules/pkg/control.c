@@ -98,7 +98,7 @@ bool control_next_name(Str *rest, Str *name)
         return false;
     }
     *name = str_slice(at, 0, len);
-    /* Up to the next alternative: whatever follows is a condition of this one. */
+    /* Skip to the next alternative: anything before it is a condition of this name. */
     while (len < at.len && at.data[len] != ',' && at.data[len] != '|') {
         len++;
     }

@@ -1,14 +1,15 @@
-/* Texts of paragraphs with "Field: value" lines, as Debian writes them: the list of installed
- * packages, sources of packages. Pure; any text can be read, what is no field is passed over. */
+/* Parser for paragraphs of "Field: value" lines as Debian writes them (list of installed packages,
+ * package sources). Pure. Any text is accepted; lines that are not fields are skipped. */
 #pragma once
 
 #include "base/str.h"
 
-/* The next paragraph of `rest`, without the empty lines around it; false: no more. */
+/* Sets `paragraph` to the next paragraph of `rest`, without surrounding empty lines. Returns false
+ * at the end. */
 bool control_next_paragraph(Str *rest, Str *paragraph);
-/* The next field; `value` holds further lines as they stand, without space around all of it. */
+/* Reads the next field. `value` contains continuation lines verbatim and is trimmed as a whole. */
 bool control_next_field(Str *rest, Str *name, Str *value);
-/* Names of fields do not care for case. */
+/* Field names are case-insensitive. */
 bool control_find(Str paragraph, Str name, Str *value);
-/* The next name of a list such as "libc6 (>= 2.3), a | b:any", without conditions. */
+/* Reads the next name of a list such as "libc6 (>= 2.3), a | b:any", without conditions. */
 bool control_next_name(Str *rest, Str *name);

@@ -5,7 +5,7 @@
 #include "base/bug.h"
 #include "modules/pkg/backend.h"
 
-/* --- One database --------------------------------------------------------------------------- */
+/* --- Lookup ---------------------------------------------------------------------------------- */
 
 PackageDatabase *database_new(void)
 {
@@ -33,7 +33,7 @@ void database_unref(PackageDatabase *database)
         atomic_fetch_sub_explicit(&database->references, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    Arena arena = database->arena; /* which holds `database` itself */
+    Arena arena = database->arena; /* the arena that contains `database` itself */
     arena_clear(&arena);
 }
 
@@ -75,7 +75,7 @@ const Package *database_find_installed(const PackageDatabase *database, Str name
     return package;
 }
 
-/* --- Fingerprints --------------------------------------------------------------------------- */
+/* --- Fingerprints ---------------------------------------------------------------------------- */
 
 bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err)
 {
@@ -95,7 +95,7 @@ static bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
     return a->count == b->count && memcmp(a->words, b->words, a->count * sizeof a->words[0]) == 0;
 }
 
-/* --- The shared ones ------------------------------------------------------------------------ */
+/* --- Shared databases ------------------------------------------------------------------------ */
 
 typedef struct Databases {
     PackageDatabase *of[PACKAGE_BACKENDS_MAX];
@@ -111,13 +111,14 @@ static void databases_clear(void *value)
 
 static const SharedKind databases_kind = { sizeof(Databases), databases_clear };
 
-/* The files may change while they are read: what was read counts as what they were before. */
+/* The files may change while they are read, so the result is stored under the fingerprint from
+ * before. */
 static bool read_again(Call *call, const PackageBackend *backend, const Fingerprint *print,
                        PackageDatabase **slot, Error *err)
 {
     AUTO(PackageDatabase) *database = database_new();
     if (!backend->read(call, database, err)) {
-        return error_wrap(err, "cannot tell what is installed");
+        return error_wrap(err, "cannot read the list of installed packages");
     }
     database->print = *print;
     database_unref(*slot);
@@ -160,7 +161,7 @@ bool database_is_provided(Call *call, const PackageBackend *backend,
     return answer == yes;
 }
 
-void database_forget(Call *call, const PackageBackend *backend)
+void database_invalidate(Call *call, const PackageBackend *backend)
 {
     Shared *shared = host_shared(call->host);
     Databases *databases = shared_lock(shared, &databases_kind);

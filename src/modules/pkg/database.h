@@ -1,14 +1,14 @@
-/* What is installed on the machine, as its package manager has written it down.
+/* The packages that are installed on the machine, as recorded by its package manager.
  *
- * It is read once and shared by all steps of a run for as long as the files it was read from are
- * the same (host_shared). A database does not change; whoever uses one holds it:
+ * A database is read once and shared by all steps of a run until the files it was read from change
+ * (host_shared). It is immutable and reference-counted:
  *
  *     PackageDatabase *database;
  *     if (!database_get(call, backend, &database, err)) ...
  *     const Package *package = database_find(database, STR("vim"));
  *     database_unref(database);
  *
- * Texts live as long as the database: what shall stay is copied. */
+ * Strings live as long as the database; copy those that must outlive it. */
 #pragma once
 
 #include <stdatomic.h>
@@ -21,22 +21,22 @@ typedef struct PackageBackend PackageBackend; /* modules/pkg/backend.h */
 
 typedef enum PackageCondition {
     PACKAGE_ABSENT,
-    PACKAGE_CONFIG, /* removed, its configuration is left */
-    PACKAGE_HALF,   /* a change of it was interrupted, or failed half way */
+    PACKAGE_CONFIG, /* removed, but its configuration remains */
+    PACKAGE_HALF,   /* a change was interrupted or failed */
     PACKAGE_INSTALLED,
 } PackageCondition;
 
 typedef struct Package {
-    Str name;    /* "vim"; "libc6:i386" when it is not of the machine's own kind */
+    Str name;    /* "vim"; "libc6:i386" if not of the native architecture */
     Str version; /* empty: absent */
     PackageCondition condition;
-    Str detail;     /* of PACKAGE_HALF: "half-configured" */
-    bool held;      /* it keeps its version */
-    bool automatic; /* nobody asked for it: it came with another one */
-    Str record;     /* all that the database says of it, for the backend; may be empty */
+    Str detail;     /* for PACKAGE_HALF: "half-configured" */
+    bool held;      /* must not be upgraded or removed */
+    bool automatic; /* installed only as a dependency */
+    Str record;     /* its complete record, for the backend; may be empty */
 } Package;
 
-/* Which state of the files it was read from. */
+/* Identifies the state of the files that a database was read from. */
 typedef struct Fingerprint {
     uint64_t words[16];
     uint32_t count;
@@ -47,39 +47,40 @@ typedef struct PackageDatabase {
     atomic_uint references;
     Fingerprint print;
     StrMap packages;  /* name to Package */
-    StrMap provided;  /* name to the installed Package that stands for it */
-    StrMap *asked;    /* of database_is_provided; used by one thread at a time */
-    Str own_suffix;   /* ":amd64": names may end with it and mean the same; empty: none */
-    bool interrupted; /* the package manager was killed, or left packages half done */
+    StrMap provided;  /* name to the installed Package that provides it */
+    StrMap *asked;    /* results of database_is_provided; used by one thread at a time */
+    Str own_suffix;   /* ":amd64": optional suffix of names of native packages; empty: none */
+    bool interrupted; /* the package manager was killed, or left packages partially installed */
     Str interruption; /* "dpkg was interrupted" */
 } PackageDatabase;
 
 MUST_CHECK bool database_get(Call *call, const PackageBackend *backend, PackageDatabase **out,
                              Error *err);
-/* Somebody changed what its files do not tell: read it again when next asked for. */
-void database_forget(Call *call, const PackageBackend *backend);
+/* Discards the shared database after a change that its files do not reveal. */
+void database_invalidate(Call *call, const PackageBackend *backend);
 void database_unref(PackageDatabase *database); /* NULL is fine */
 DEFINE_AUTO(PackageDatabase, database_unref)
 
-/* The name that the database has for it: without the machine's own kind behind it. */
+/* The name as the database has it, without the suffix for the native architecture. */
 Str database_name(const PackageDatabase *database, Str name);
-/* NULL: nothing is known of it. */
+/* Returns NULL if there is no record of it. */
 const Package *database_find(const PackageDatabase *database, Str name);
-/* By its name, or by a name that an installed one provides; NULL: neither. */
+/* Finds a package by its name, or by a name that an installed package provides. NULL if there is
+ * none. */
 const Package *database_find_installed(const PackageDatabase *database, Str name);
 
-/* Whether something installed stands for `name`, where only the package manager can tell. It is
- * asked once for each name. */
+/* Returns true if an installed package provides `name`, where only the package manager can tell. It
+ * is queried once per name. */
 bool database_is_provided(Call *call, const PackageBackend *backend,
                           const PackageDatabase *database, Str name);
 
-/* --- For backends --------------------------------------------------------------------------- */
+/* --- For backends ---------------------------------------------------------------------------- */
 
-/* Owner, size, time and inode of a file; that there is none counts too. */
+/* Adds owner, size, mtime and inode of a file. A missing file has a fingerprint too. */
 MUST_CHECK bool fingerprint_add(Call *call, Str path, Fingerprint *print, Error *err);
 
 PackageDatabase *database_new(void); /* with one reference */
-/* A later one of the same name takes its place. */
+/* Replaces an earlier package of the same name. */
 void database_add(PackageDatabase *database, const Package *package);
-/* `name` is provided by `package`, unless somebody else is known to provide it. */
+/* Records that `package` provides `name`, unless another package already does. */
 void database_add_provided(PackageDatabase *database, Str name, const Package *package);

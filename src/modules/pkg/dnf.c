@@ -1,18 +1,18 @@
-/* dnf, of Fedora and its relatives. */
+/* dnf, the package manager of Fedora and its relatives. */
+#include "modules/pkg/backend.h"
 #include "modules/pkg/blame.h"
-#include "modules/pkg/program.h"
 #include "modules/pkg/rpm.h"
 #include "modules/scratch.h"
 
 #define CACHE_PATH "/var/cache/dnf"
-/* A new line at the end of each is added by dnf 4, not by dnf 5. */
+/* dnf 4 appends a newline to each entry, dnf 5 does not. */
 #define QUERY "%{name}\\t%{epoch}\\t%{version}-%{release}\\t%{arch}\\n"
 
 static const RpmLocks locks = { STR("/etc/dnf/plugins/versionlock.list"), dnf_locks_read };
 
 static bool dnf_is_native(Call *call)
 {
-    return rpm_has_database(call) && tool_is_there(call, "dnf");
+    return rpm_has_database(call) && tool_exists(call, "dnf");
 }
 
 static bool dnf_fingerprint(Call *call, Fingerprint *out, Error *err)
@@ -25,9 +25,9 @@ static bool dnf_read(Call *call, PackageDatabase *into, Error *err)
     return rpm_read(call, &locks, into, err);
 }
 
-/* --- Running dnf ---------------------------------------------------------------------------- */
+/* --- Running dnf ----------------------------------------------------------------------------- */
 
-/* Where somebody has the lock dnf does not wait by itself: we do, and say for whom. */
+/* dnf must not wait for the lock by itself: we do that, and report the holder. */
 static void begin(Call *call, ToolArgs *args)
 {
     tool_arg(call, args, STR("dnf"));
@@ -35,8 +35,9 @@ static void begin(Call *call, ToolArgs *args)
     tool_arg(call, args, STR("--setopt=exit_on_lock=1"));
 }
 
-/* "dnf -q repoquery ...". A question leaves no lines in the log, and a plan looks for no news. */
-static bool ask(Call *call, const ToolArgs *question, Str *out, Error *err)
+/* Runs "dnf -q repoquery ...". A query writes nothing to the log, and a plan does not refresh the
+ * index. */
+static bool run_query(Call *call, const ToolArgs *question, Str *out, Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
     ToolArgs args = { 0 };
@@ -55,7 +56,7 @@ static bool ask(Call *call, const ToolArgs *question, Str *out, Error *err)
     for (uint32_t i = 0; i < question->len; i++) {
         VEC_PUSH(call->arena, &args, question->items[i]);
     }
-    return tool_do(call, tool_args_end(call, &args), out, err);
+    return tool_run_checked(call, tool_args_end(call, &args), out, err);
 }
 
 static bool dnf_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
@@ -63,7 +64,7 @@ static bool dnf_find_offers(Call *call, PackageOffer *offers, uint32_t count, Er
     ToolArgs args = { 0 };
     Str out;
     package_program_add_offers(call, &args, offers, count);
-    if (!ask(call, &args, &out, err)) {
+    if (!run_query(call, &args, &out, err)) {
         return false;
     }
     rpm_offers_read(call->arena, out, offers, count);
@@ -77,7 +78,7 @@ static bool dnf_find_upgrades(Call *call, bool full, Map *changes, Error *err)
     AUTO(PackageDatabase) *database = NULL;
     tool_arg(call, &args, STR("--upgrades"));
     tool_arg(call, &args, STR("--latest-limit=1"));
-    if (!database_get(call, &backend_dnf, &database, err) || !ask(call, &args, &out, err)) {
+    if (!database_get(call, &backend_dnf, &database, err) || !run_query(call, &args, &out, err)) {
         return false;
     }
     rpm_upgrades_read(call->arena, out, database, changes);
@@ -115,7 +116,7 @@ static bool dnf_change(Call *call, const PackageChange *change, ProcessResult *r
     return package_program_run(call, &args, NULL, change->timeout_ms, result, err);
 }
 
-/* --- The index, and locks ------------------------------------------------------------------- */
+/* --- The index and locks --------------------------------------------------------------------- */
 
 static int64_t dnf_index_time(Call *call)
 {
@@ -153,8 +154,8 @@ static bool dnf_hold(Call *call, const Str *names, uint32_t count, bool held, Er
     tool_arg(call, &args, STR("versionlock"));
     tool_arg(call, &args, held ? STR("add") : STR("delete"));
     package_program_add_names(call, &args, names, count);
-    return tool_do(call, tool_args_end(call, &args), NULL, err) ||
-           error_wrap(err, "holding packages takes dnf's plugin 'versionlock'");
+    return tool_run_checked(call, tool_args_end(call, &args), NULL, err) ||
+           error_wrap(err, "holding packages requires dnf's plugin 'versionlock'");
 }
 
 const PackageBackend backend_dnf = {

@@ -3,12 +3,12 @@
 #include "sys/clock.h"
 
 typedef struct Index {
-    bool tried; /* to make it new, in this run */
+    bool tried; /* a refresh was attempted in this run */
     bool failed;
     bool outdated;
-    Error error; /* of the try to make it new */
+    Error error; /* result of that refresh */
     bool has_arena;
-    Arena arena;   /* of all that follows */
+    Arena arena;   /* owns everything below */
     StrMap offers; /* name to PackageOffer */
 } Index;
 
@@ -66,7 +66,7 @@ bool index_refresh(Call *call, const PackageBackend *backend, int64_t timeout_ms
     bool ok = index->tried && !index->failed;
     if (!index->tried) {
         ok = backend->refresh(call, timeout_ms, &index->error);
-        /* Who has to wait for others has not tried. */
+        /* Waiting for the lock does not count as an attempt. */
         index->tried = ok || index->error.kind != ERROR_CONFLICT;
         index->failed = !ok;
         index->outdated = index->outdated && !index->tried;
@@ -98,13 +98,13 @@ void index_sources_changed(Call *call)
     unlock_index(call);
 }
 
-void index_forget(Call *call, const PackageBackend *backend)
+void index_invalidate(Call *call, const PackageBackend *backend)
 {
     forget(lock_index(call, backend));
     unlock_index(call);
 }
 
-/* --- Offers --------------------------------------------------------------------------------- */
+/* --- Offers ---------------------------------------------------------------------------------- */
 
 static PackageOffer offer_copy(Arena *arena, const PackageOffer *offer)
 {
@@ -127,10 +127,10 @@ static void want(Call *call, const Index *index, StrMap *wanted, Offers *offers,
     }
 }
 
-/* Asks for those that are not known yet. */
-static bool ask(Call *call, const PackageBackend *backend, Index *index,
-                const PackageDatabase *installed, const PackageOffer *offers, uint32_t count,
-                Error *err)
+/* Queries the offers that are not cached yet. */
+static bool run_query(Call *call, const PackageBackend *backend, Index *index,
+                      const PackageDatabase *installed, const PackageOffer *offers, uint32_t count,
+                      Error *err)
 {
     Offers missing = { 0 };
     StrMap wanted;
@@ -149,7 +149,7 @@ static bool ask(Call *call, const PackageBackend *backend, Index *index,
         }
     }
     if (!backend->find_offers(call, missing.items, missing.len, err)) {
-        return error_wrap(err, "cannot tell what can be installed");
+        return error_wrap(err, "cannot query available packages");
     }
     for (uint32_t i = 0; i < missing.len; i++) {
         PackageOffer *kept = ARENA_NEW(&index->arena, PackageOffer);
@@ -168,7 +168,7 @@ bool index_find(Call *call, const PackageBackend *backend, const PackageDatabase
         str_map_init(&index->offers, &index->arena);
         index->has_arena = true;
     }
-    bool ok = ask(call, backend, index, installed, offers, count, err);
+    bool ok = run_query(call, backend, index, installed, offers, count, err);
     for (uint32_t i = 0; ok && i < count; i++) {
         offers[i] = offer_copy(call->arena, str_map_find(&index->offers, offers[i].name));
     }

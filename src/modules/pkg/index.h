@@ -1,27 +1,27 @@
-/* What can be installed: the index of a package manager. It is made new at most once a run, and
- * again after the sources have changed; what it says of a package is asked once. */
+/* The index of a package manager: the packages that can be installed. It is refreshed at most once
+ * per run, and again after the sources have changed. Queries are cached. */
 #pragma once
 
 #include "modules/pkg/backend.h"
 
-/* Whether this run has made it new, since the sources changed last. */
+/* Returns true if this run has refreshed it since the sources last changed. */
 bool index_is_fresh(Call *call, const PackageBackend *backend);
-/* Whether the sources have changed in this run, so that it does not know what they offer. */
+/* Returns true if the sources have changed in this run, so that the index does not cover them. */
 bool index_is_outdated(Call *call, const PackageBackend *backend);
-/* Makes it new, unless it is fresh. The failure of the first try is that of all others, except
- * ERROR_CONFLICT: somebody else has the lock. */
+/* Refreshes the index unless it is fresh. Later calls report the same failure as the first, except
+ * for ERROR_CONFLICT: another process holds the lock. */
 MUST_CHECK bool index_refresh(Call *call, const PackageBackend *backend, int64_t timeout_ms,
                               Error *err);
-/* Milliseconds since it was made new, by whomever; INT64_MAX: there is none. */
+/* Milliseconds since its last refresh by any process; INT64_MAX: there is no index. */
 int64_t index_age_ms(Call *call, const PackageBackend *backend);
 
-/* For those who change where packages come from. */
+/* Must be called after changing the list of repositories. */
 void index_sources_changed(Call *call);
 
-/* What it says of these packages; the texts are in the call's arena. With `installed` the names of
- * all that are installed are asked for in the same go. */
+/* Looks up these packages; strings are in the call's arena. If `installed` is set, all installed
+ * packages are included in the same query. */
 MUST_CHECK bool index_find(Call *call, const PackageBackend *backend,
                            const PackageDatabase *installed, PackageOffer *offers, uint32_t count,
                            Error *err);
-/* Packages were installed or removed: ask again. */
-void index_forget(Call *call, const PackageBackend *backend);
+/* Drops cached queries after packages were installed or removed. */
+void index_invalidate(Call *call, const PackageBackend *backend);

@@ -1,20 +1,20 @@
-/* PackageKit: whatever package manager stands behind its service on the system's D-Bus.
+/* PackageKit: a service on the system's D-Bus in front of some package manager.
  *
- * It changes packages and knows what can be installed. What is installed is read from the database
- * of the package manager behind it where we know that: PackageKit tells nothing of packages that
- * are held or half installed, and takes its time. */
+ * It changes packages and lists those that can be installed. Installed packages are read from the
+ * database of the underlying package manager if we support that: PackageKit does not report
+ * packages that are held or partially installed, and is slow. */
 #include "modules/pkg/packagekit.h"
 #include "base/buf.h"
-#include "modules/pkg/apt_texts.h"
+#include "modules/pkg/apt_parse.h"
 #include "modules/pkg/blame.h"
 #include "sys/bus.h"
 #include "sys/clock.h"
 
 #define SERVICE     "org.freedesktop.PackageKit"
 #define TRANSACTION SERVICE ".Transaction"
-#define LOCKED      "another process holds the lock: " /* how we mark it */
+#define LOCKED      "another process holds the lock: " /* our own marker in the output */
 
-#define IN_THE_WAY "to be removed: " /* the same */
+#define IN_THE_WAY "to be removed: " /* likewise */
 
 /* PkFilterEnum, PkTransactionFlagEnum, PkInfoEnum, PkExitEnum and PkErrorEnum of PackageKit's
  * pk-enum.h; sets of the first two are bits. */
@@ -30,13 +30,13 @@ enum {
     ERROR_CANNOT_GET_LOCK = 26,
 };
 
-typedef struct Answer {
+typedef struct PkResult {
     PkPackages packages;
     uint32_t exit_code, error_code;
     Str error;
-} Answer;
+} PkResult;
 
-/* --- Packages as it names them -------------------------------------------------------------- */
+/* --- Package ids ----------------------------------------------------------------------------- */
 
 bool pk_package_read(Str id, uint32_t info, PkPackage *out)
 {
@@ -64,14 +64,14 @@ const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str versi
     return NULL;
 }
 
-/* --- Transactions --------------------------------------------------------------------------- */
+/* --- Transactions ---------------------------------------------------------------------------- */
 
 static BusPatience patience(const Call *call, int64_t timeout_ms)
 {
     return (BusPatience){ timeout_ms > 0 ? timeout_ms : -1, call->cancelled };
 }
 
-static void take_signal(Call *call, const BusSignal *told, Answer *answer)
+static void handle_signal(Call *call, const BusSignal *told, PkResult *answer)
 {
     const BusValue *args = &told->args;
     PkPackage package;
@@ -86,31 +86,31 @@ static void take_signal(Call *call, const BusSignal *told, Answer *answer)
     }
 }
 
-static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, Answer *answer, Error *err)
+static bool wait_for_end(Call *call, Bus *bus, int64_t timeout_ms, PkResult *answer, Error *err)
 {
     int64_t deadline_us = clock_monotonic_us() + timeout_ms * 1000;
     for (;;) {
         BusSignal told;
         int64_t left_ms = (deadline_us - clock_monotonic_us()) / 1000;
         if (timeout_ms > 0 && left_ms <= 0) {
-            return error_set(err, ERROR_TIMEOUT, "PackageKit took longer than %g s",
+            return error_set(err, ERROR_TIMEOUT, "PackageKit timed out after %g s",
                              (double)timeout_ms / 1000);
         }
         if (!bus_wait(bus, patience(call, timeout_ms > 0 ? left_ms : 0), call->arena, &told, err)) {
             return error_wrap(err, "PackageKit");
         }
         if (told.gone) {
-            return error_set(err, ERROR_UNAVAILABLE, "PackageKit ended before it was done");
+            return error_set(err, ERROR_UNAVAILABLE, "PackageKit exited before it had finished");
         }
         if (str_eq(told.member, STR("Finished"))) {
             answer->exit_code = (uint32_t)bus_integer(bus_item(&told.args, 0));
             return true;
         }
-        take_signal(call, &told, answer);
+        handle_signal(call, &told, answer);
     }
 }
 
-/* Nobody is there to answer questions, and somebody waits for it. */
+/* Non-interactive, and in the foreground, since the step waits for it. */
 static bool begin(Call *call, Bus *bus, Str *path, Error *err)
 {
     static const Str hints[] = { STR("locale=C.UTF-8"), STR("interactive=false"),
@@ -135,11 +135,13 @@ static void cancel(Call *call, Bus *bus, Str path)
     Error err;
     BusCall asked = { SERVICE, path, TRANSACTION, "Cancel", NULL, 0 };
     if (!bus_call(bus, &asked, (BusPatience){ BUS_TIMEOUT_MS, NULL }, call->arena, NULL, &err)) {
-        call_progress(call, STR("PackageKit cannot be stopped now and goes on by itself"));
+        call_progress(
+            call,
+            STR("PackageKit cannot be interrupted at this point and continues in the background"));
     }
 }
 
-static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms, Answer *answer,
+static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms, PkResult *answer,
                         Error *err)
 {
     if (!begin(call, bus, &start.path, err)) {
@@ -155,11 +157,11 @@ static bool transact_on(Call *call, Bus *bus, BusCall start, int64_t timeout_ms,
     return false;
 }
 
-/* One method of one transaction, which is made for it, to its end. */
-static bool transact(Call *call, BusCall start, int64_t timeout_ms, Answer *answer, Error *err)
+/* Creates a transaction, calls one method on it and waits for it to finish. */
+static bool transact(Call *call, BusCall start, int64_t timeout_ms, PkResult *answer, Error *err)
 {
     Bus *bus;
-    *answer = (Answer){ 0 };
+    *answer = (PkResult){ 0 };
     if (!bus_take(host_shared(call->host), BUS_SYSTEM, &bus, err)) {
         return false;
     }
@@ -174,14 +176,15 @@ static bool transact(Call *call, BusCall start, int64_t timeout_ms, Answer *answ
             .service = SERVICE, .interface = TRANSACTION, .member = kind, BUS_ARGS(__VA_ARGS__) }, \
         timeout_ms, answer, err)
 
-static bool fail(const Answer *answer, Error *err)
+static bool fail(const PkResult *answer, Error *err)
 {
-    return error_set(err, answer->error_code == ERROR_CANNOT_GET_LOCK ? ERROR_CONFLICT : ERROR_OS,
-                     "PackageKit: %" STR_FMT,
-                     STR_ARG(answer->error.len > 0 ? answer->error : STR("failed, says not why")));
+    return error_set(
+        err, answer->error_code == ERROR_CANNOT_GET_LOCK ? ERROR_CONFLICT : ERROR_OS,
+        "PackageKit: %" STR_FMT,
+        STR_ARG(answer->error.len > 0 ? answer->error : STR("failed without giving a reason")));
 }
 
-static bool resolve(Call *call, const Str *names, uint32_t count, uint64_t filter, Answer *answer,
+static bool resolve(Call *call, const Str *names, uint32_t count, uint64_t filter, PkResult *answer,
                     Error *err)
 {
     if (!TRANSACT(call, "Resolve", 0, answer, err, bus_u64(filter),
@@ -191,10 +194,10 @@ static bool resolve(Call *call, const Str *names, uint32_t count, uint64_t filte
     return answer->exit_code == EXIT_OK || fail(answer, err);
 }
 
-/* --- The package manager behind it ---------------------------------------------------------- */
+/* --- The underlying package manager ---------------------------------------------------------- */
 
-/* The one whose database is here; NULL: none that we know. */
-static const PackageBackend *find_behind(Call *call)
+/* The backend whose database exists here; NULL if it is not one of ours. */
+static const PackageBackend *find_underlying(Call *call)
 {
     for (uint32_t i = 0; package_backends[i] != NULL; i++) {
         if (package_backends[i] != &backend_packagekit && package_backends[i]->is_native(call)) {
@@ -216,35 +219,36 @@ static bool packagekit_is_native(Call *call)
 
 static const VersionOrder *packagekit_find_order(Call *call)
 {
-    const PackageBackend *behind = find_behind(call);
+    const PackageBackend *behind = find_underlying(call);
     return behind == NULL ? &backend_packagekit.order : &behind->order;
 }
 
-/* With ';' it would name something else. */
+/* ';' separates the fields of a package id. */
 static bool packagekit_check_name(Str name, Error *err)
 {
     bool ok = name.len > 0 && name.data[0] != '-';
     for (size_t i = 0; i < name.len; i++) {
         ok = ok && (ascii_is_name(name.data[i]) || memchr("+.-:", name.data[i], 4) != NULL);
     }
-    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a package", STR_ARG(name));
+    return ok ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a package name", STR_ARG(name));
 }
 
 static bool packagekit_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
-    const PackageBackend *behind = find_behind(call);
+    const PackageBackend *behind = find_underlying(call);
     if (behind != NULL) {
         return behind->fingerprint(call, out, err);
     }
-    /* Nothing to go by: never the same. */
+    /* There is no file to identify the state, so it never matches. */
     out->words[out->count++] = (uint64_t)clock_monotonic_us();
     return true;
 }
 
 static bool packagekit_read(Call *call, PackageDatabase *into, Error *err)
 {
-    const PackageBackend *behind = find_behind(call);
-    Answer answer;
+    const PackageBackend *behind = find_underlying(call);
+    PkResult answer;
     if (behind != NULL) {
         return behind->read(call, into, err);
     }
@@ -274,21 +278,21 @@ static void packagekit_list_needs(Arena *arena, const Package *package, List *na
 
 static int64_t packagekit_index_time(Call *call)
 {
-    const PackageBackend *behind = find_behind(call);
+    const PackageBackend *behind = find_underlying(call);
     return behind == NULL ? 0 : behind->index_time(call);
 }
 
 static bool packagekit_find_holder(Call *call, PackageHolder *out)
 {
-    const PackageBackend *behind = find_behind(call);
+    const PackageBackend *behind = find_underlying(call);
     return behind != NULL && behind->find_holder(call, out);
 }
 
-/* --- What it does --------------------------------------------------------------------------- */
+/* --- Operations ------------------------------------------------------------------------------ */
 
 static bool packagekit_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
-    Answer answer;
+    PkResult answer;
     Str *names = ARENA_ARRAY(call->arena, Str, count);
     for (uint32_t i = 0; i < count; i++) {
         names[i] = offers[i].name;
@@ -328,7 +332,7 @@ void pk_offers_fill(Arena *arena, const VersionOrder *order, const PkPackages *p
 static bool packagekit_find_upgrades(Call *call, bool full, Map *changes, Error *err)
 {
     AUTO(PackageDatabase) *database = NULL;
-    Answer answer;
+    PkResult answer;
     if (!database_get(call, &backend_packagekit, &database, err) ||
         !TRANSACT(call, "GetUpdates", 0, &answer, err, bus_u64(FILTER_NONE))) {
         return false;
@@ -349,18 +353,19 @@ static bool packagekit_find_upgrades(Call *call, bool full, Map *changes, Error 
 
 static bool packagekit_refresh(Call *call, int64_t timeout_ms, Error *err)
 {
-    Answer answer;
+    PkResult answer;
     return TRANSACT(call, "RefreshCache", timeout_ms, &answer, err, bus_bool(true)) &&
            (answer.exit_code == EXIT_OK || fail(&answer, err));
 }
 
 typedef VEC(Str) Ids;
 
-/* The ids of what is to be changed; what is there in that version already needs no change. */
+/* Collects the ids of the packages to change. Packages already installed in the requested version
+ * are left out. */
 static bool find_ids(Call *call, const PackageChange *change, Ids *ids, Str *missing, Error *err)
 {
     bool installs = change->operation == PACKAGES_INSTALL;
-    Answer answer;
+    PkResult answer;
     Str *names = ARENA_ARRAY(call->arena, Str, change->count + 1);
     for (uint32_t i = 0; i < change->count; i++) {
         names[i] = change->items[i].name;
@@ -387,7 +392,7 @@ static bool find_ids(Call *call, const PackageChange *change, Ids *ids, Str *mis
     return true;
 }
 
-static bool run_change(Call *call, const PackageChange *change, const Ids *ids, Answer *answer,
+static bool run_change(Call *call, const PackageChange *change, const Ids *ids, PkResult *answer,
                        Error *err)
 {
     BusValue list = bus_strings(call->arena, ids->items, ids->len);
@@ -404,12 +409,12 @@ static bool run_change(Call *call, const PackageChange *change, const Ids *ids, 
     return TRANSACT(call, "UpdatePackages", change->timeout_ms, answer, err, bus_u64(flags), list);
 }
 
-/* PackageKit removes without a word what is in the way: it is asked before. `*names` is empty when
- * nothing is. */
-static bool find_in_the_way(Call *call, const PackageChange *change, const Ids *ids, Str *names,
-                            Error *err)
+/* PackageKit removes conflicting packages silently, so simulate first. `*names` is empty if there
+ * are none. */
+static bool find_conflicts(Call *call, const PackageChange *change, const Ids *ids, Str *names,
+                           Error *err)
 {
-    Answer answer;
+    PkResult answer;
     Buf found = buf_make_in(call->arena, BLAME_MAX);
     uint64_t flags =
         FLAG_SIMULATE | FLAG_ONLY_TRUSTED | (change->allow_downgrade ? FLAG_ALLOW_DOWNGRADE : 0);
@@ -431,7 +436,7 @@ static bool find_in_the_way(Call *call, const PackageChange *change, const Ids *
 
 static bool find_update_ids(Call *call, Ids *ids, Error *err)
 {
-    Answer answer;
+    PkResult answer;
     if (!TRANSACT(call, "GetUpdates", 0, &answer, err, bus_u64(FILTER_NONE))) {
         return false;
     }
@@ -441,7 +446,7 @@ static bool find_update_ids(Call *call, Ids *ids, Error *err)
     return true;
 }
 
-/* What it cannot do is no reason to do something else. */
+/* Fail on unsupported options instead of ignoring them. */
 static bool packagekit_check_change(const PackageChange *change, Error *err)
 {
     if (change->replace_conffiles || change->purge || change->set_recommends || change->full) {
@@ -449,7 +454,7 @@ static bool packagekit_check_change(const PackageChange *change, Error *err)
                            : change->purge           ? "purge"
                            : change->full            ? "full"
                                                      : "recommends";
-        return error_set(err, ERROR_UNAVAILABLE, "PackageKit knows no '%s'", what);
+        return error_set(err, ERROR_UNAVAILABLE, "PackageKit does not support '%s'", what);
     }
     return true;
 }
@@ -458,7 +463,7 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
                               Error *err)
 {
     Ids ids = { 0 };
-    Answer answer = { 0 };
+    PkResult answer = { 0 };
     Str missing = STR_EMPTY, others;
     *result = (ProcessResult){ .ending = PROCESS_EXITED };
     if (change->operation == PACKAGES_UPGRADE ? !find_update_ids(call, &ids, err)
@@ -474,7 +479,7 @@ static bool packagekit_change(Call *call, const PackageChange *change, ProcessRe
     if (ids.len == 0) {
         return true;
     }
-    if (!find_in_the_way(call, change, &ids, &others, err)) {
+    if (!find_conflicts(call, change, &ids, &others, err)) {
         return false;
     }
     if (others.len > 0) {
@@ -507,11 +512,11 @@ static bool packagekit_find_removals(Arena *arena, Str output, Str *names)
 
 static bool packagekit_repair(Call *call, const PackageChange *like, Error *err)
 {
-    const PackageBackend *behind = find_behind(call);
+    const PackageBackend *behind = find_underlying(call);
     return behind != NULL && behind->repair != NULL ? behind->repair(call, like, err) : true;
 }
 
-/* Its errors are the words of the package manager behind it, where that gives any. */
+/* Its errors are those of the underlying package manager, where it provides any. */
 static bool packagekit_blame(Arena *arena, Str output, Str name, Str *words)
 {
     return apt_blame(arena, output, name, words) || blame_by_lines(arena, output, name, words);

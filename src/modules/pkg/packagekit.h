@@ -1,4 +1,4 @@
-/* Packages as PackageKit names them. Pure; packagekit.c speaks with it. */
+/* Package ids of PackageKit. Pure; packagekit.c talks to the service. */
 #pragma once
 
 #include "modules/pkg/backend.h"
@@ -12,10 +12,11 @@ typedef struct PkPackage {
 
 typedef VEC(PkPackage) PkPackages;
 
-/* False for what is no id. */
+/* Returns false if `id` is not a package id. */
 bool pk_package_read(Str id, uint32_t info, PkPackage *out);
-/* The first of that name and version (empty: any), installed or not; NULL: there is none. */
+/* The first package of that name and version (empty: any), installed or not; NULL if there is
+ * none. */
 const PkPackage *pk_package_find(const PkPackages *packages, Str name, Str version, bool installed);
-/* Fills the offers out of what a search found; it may name a package twice. */
+/* Fills the offers with the results of a search, which may list a package twice. */
 void pk_offers_fill(Arena *arena, const VersionOrder *order, const PkPackages *packages,
                     PackageOffer *offers, uint32_t count);

@@ -1,8 +1,9 @@
-/* pacman, of Arch. Its repositories have one version of each package, the newest. */
+/* pacman, the package manager of Arch. Its repositories have only the newest version of each
+ * package. */
 #include "base/glob.h"
+#include "modules/pkg/backend.h"
 #include "modules/pkg/blame.h"
-#include "modules/pkg/pacman_texts.h"
-#include "modules/pkg/program.h"
+#include "modules/pkg/pacman_parse.h"
 
 #define LOCAL_PATH  "/var/lib/pacman/local"
 #define SYNC_PATH   "/var/lib/pacman/sync"
@@ -20,7 +21,7 @@ static bool pacman_is_native(Call *call)
     FileInfo info;
     Error err;
     return host_stat(call->host, STR(LOCAL_PATH), &info, &err) && info.kind == FILE_DIRECTORY &&
-           tool_is_there(call, "pacman");
+           tool_exists(call, "pacman");
 }
 
 static bool pacman_check_name(Str name, Error *err)
@@ -29,10 +30,11 @@ static bool pacman_check_name(Str name, Error *err)
     for (size_t i = 0; i < name.len; i++) {
         ok = ok && (ascii_is_name(name.data[i]) || memchr("+.-@", name.data[i], 4) != NULL);
     }
-    return ok || error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot be a package", STR_ARG(name));
+    return ok ||
+           error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a package name", STR_ARG(name));
 }
 
-/* --- What is installed ---------------------------------------------------------------------- */
+/* --- Installed packages ---------------------------------------------------------------------- */
 
 static bool pacman_fingerprint(Call *call, Fingerprint *out, Error *err)
 {
@@ -54,7 +56,7 @@ static void mark_held(Call *call, PackageDatabase *into, Str config)
     }
 }
 
-/* The lock is a file that is just there; one that nobody has open was left by somebody killed. */
+/* The lock is a file that merely exists. If no process has it open, its owner was killed. */
 static bool is_left_locked(Call *call)
 {
     FileInfo info;
@@ -113,7 +115,7 @@ static void pacman_list_needs(Arena *arena, const Package *package, List *names)
     }
 }
 
-/* --- Running pacman ------------------------------------------------------------------------- */
+/* --- Running pacman -------------------------------------------------------------------------- */
 
 static void begin(Call *call, ToolArgs *args, const char *operation)
 {
@@ -122,7 +124,7 @@ static void begin(Call *call, ToolArgs *args, const char *operation)
     tool_arg(call, args, str_from_c(operation));
 }
 
-/* It ends with 1 when it does not know one of them, and tells of the others all the same. */
+/* pacman exits with 1 if it does not find one of the packages, but still describes the others. */
 static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count, Error *err)
 {
     ToolArgs args = { 0 };
@@ -142,7 +144,7 @@ static bool pacman_find_offers(Call *call, PackageOffer *offers, uint32_t count,
 
 static bool pacman_list_names(Call *call, Str *out, Error *err)
 {
-    return TOOL_DO(call, out, err, "pacman", "-Slq");
+    return TOOL_RUN(call, out, err, "pacman", "-Slq");
 }
 
 static bool pacman_find_upgrades(Call *call, bool full, Map *changes, Error *err)
@@ -171,8 +173,8 @@ static bool pacman_change(Call *call, const PackageChange *change, ProcessResult
     case PACKAGES_UPGRADE: begin(call, &args, "-Su"); break;
     }
     if (change->allow_removals) {
-        /* The other answer than the usual one to the question of that number, alpm.h's
-         * ALPM_QUESTION_CONFLICT_PKG; the usual one is no. */
+        /* Inverts the default answer (no) to the question with this number,
+         * ALPM_QUESTION_CONFLICT_PKG of alpm.h. */
         tool_arg(call, &args, STR("--ask=4"));
     }
     if (change->operation != PACKAGES_UPGRADE) {
@@ -197,7 +199,7 @@ static bool pacman_find_warning(Arena *arena, Str output, Str name, Str *words)
     return false;
 }
 
-/* "%BACKUP%" of the entry's "files": path, tab, digest. */
+/* "%BACKUP%" of the package's "files": path, tab, checksum. */
 static bool pacman_list_conffiles(Call *call, const PackageItem *items, uint32_t count, List *paths,
                                   Error *err)
 {
@@ -230,12 +232,13 @@ static bool pacman_list_conffiles(Call *call, const PackageItem *items, uint32_t
 static bool pacman_check_change(const PackageChange *change, Error *err)
 {
     return !change->set_recommends ||
-           error_set(err, ERROR_UNAVAILABLE, "pacman knows no 'recommends'");
+           error_set(err, ERROR_UNAVAILABLE, "pacman does not support 'recommends'");
 }
 
-/* --- The index, and locks ------------------------------------------------------------------- */
+/* --- The index and locks --------------------------------------------------------------------- */
 
-/* pacman gives its files the time that they have on the server; the directory tells when it came. */
+/* pacman's files have the mtime of the server's; the directory's mtime is the time of the
+ * download. */
 static int64_t pacman_index_time(Call *call)
 {
     Str *names;
@@ -270,7 +273,7 @@ static bool pacman_repair(Call *call, const PackageChange *like, Error *err)
     return !is_left_locked(call) || host_remove(call->host, STR(LOCK_PATH), err);
 }
 
-/* --- Marks ---------------------------------------------------------------------------------- */
+/* --- Marks ----------------------------------------------------------------------------------- */
 
 static bool pacman_hold(Call *call, const Str *names, uint32_t count, bool held, Error *err)
 {
@@ -295,8 +298,8 @@ static bool pacman_mark_manual(Call *call, const Str *names, uint32_t count, Err
     tool_arg(call, &args, STR("--asexplicit"));
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);
-    bool ok = tool_do(call, tool_args_end(call, &args), NULL, err);
-    database_forget(call, &backend_pacman); /* written inside of the entries */
+    bool ok = tool_run_checked(call, tool_args_end(call, &args), NULL, err);
+    database_invalidate(call, &backend_pacman); /* changes the entries, not the directory */
     return ok;
 }
 

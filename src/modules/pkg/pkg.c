@@ -1,27 +1,330 @@
-/* pkg.*: packages of the system. The checks of installed, latest and removed are one (check.c), and so is
- * their apply (transaction.c); held and uptodate are in files of their own. */
-#include "modules/pkg/actions.h"
+/* pkg.*: system packages. installed, latest and removed share their check (step.c) and apply
+ * (transaction.c); held and uptodate are here. */
+#include "modules/pkg/index.h"
 #include "modules/pkg/transaction.h"
+
+/* --- pkg.held -------------------------------------------------------------------------------- */
+
+static const ParamSpec held_params[] = {
+    PACKAGE_NAMES,
+    { "hold", PARAM_BOOL, .decides = "hold", .fallback = "true",
+      .help = "whether to hold the packages; false releases them" },
+    PACKAGE_PROVIDER,
+    PACKAGE_LOCK,
+    { 0 },
+};
+
+typedef struct Released {
+    Arena arena;
+    StrMap names;
+    bool is_used;
+} Released;
+
+static void released_clear(void *value)
+{
+    Released *released = value;
+    if (released->is_used) {
+        arena_clear(&released->arena);
+    }
+}
+
+static const SharedKind released_kind = { sizeof(Released), released_clear };
+
+/* Records that `hold: false` would release the package. */
+static void planned_release(Call *call, Str package)
+{
+    Shared *shared = host_shared(call->host);
+    Released *released = shared_lock(shared, &released_kind);
+    if (!released->is_used) {
+        released->is_used = true;
+        arena_init(&released->arena, ARENA_UNLIMITED);
+        str_map_init(&released->names, &released->arena);
+    }
+    str_map_put(&released->names, arena_copy(&released->arena, package), NULL);
+    shared_unlock(shared, &released_kind);
+}
+
+bool package_is_released(Call *call, Str package)
+{
+    if (!call->planning) {
+        return false;
+    }
+    Shared *shared = host_shared(call->host);
+    Released *released = shared_lock(shared, &released_kind);
+    bool is_released = released->is_used && str_map_has(&released->names, package);
+    shared_unlock(shared, &released_kind);
+    return is_released;
+}
+
+static bool compare(Call *call, const PackageStep *step, const PackageDatabase *database,
+                    Outcome *outcome, Error *err)
+{
+    bool hold = call_bool(call, "hold");
+    for (uint32_t i = 0; i < step->count; i++) {
+        Str name = step->wishes[i].name;
+        const Package *package = database_find(database, name);
+        bool is_there = package != NULL && package->condition >= PACKAGE_HALF;
+        if (!is_there && hold &&
+            !call_lacks(call, call_has(call, "pkgs") ? "pkgs" : "name", "pkg", name)) {
+            return error_set(err, ERROR_NOT_FOUND,
+                             "'%" STR_FMT "' is not installed, so there is no version to hold",
+                             STR_ARG(name));
+        }
+        if ((is_there && package->held) != hold) {
+            outcome->changed = true;
+            outcome_change(call, outcome, arena_copy_c(call->arena, name),
+                           value_string(hold ? STR("free") : STR("held")),
+                           value_string(hold ? STR("held") : STR("free")));
+        }
+        if (call->planning && !hold) {
+            planned_release(call, name);
+        }
+    }
+    return true;
+}
+
+static bool held_check(Call *call, Outcome *outcome, Error *err)
+{
+    PackageStep *step = ARENA_NEW(call->arena, PackageStep);
+    AUTO(PackageDatabase) *database = NULL;
+    if (!package_step_read(call, step, err)) {
+        return false;
+    }
+    if (step->backend->hold == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "'%s' does not support holding packages",
+                         step->backend->name);
+    }
+    if (!database_get(call, step->backend, &database, err) ||
+        !compare(call, step, database, outcome, err)) {
+        return false;
+    }
+    outcome->state = STR("installed");
+    outcome->found = step;
+    return true;
+}
+
+static bool hold_all(Call *call, const PackageStep *step, Outcome *outcome, Error *err)
+{
+    VEC(Str) names = { 0 };
+    bool hold = call_bool(call, "hold");
+    AUTO(PackageDatabase) *database = NULL;
+    if (!database_get(call, step->backend, &database, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < step->count; i++) {
+        const Package *package = database_find(database, step->wishes[i].name);
+        if ((package != NULL && package->held) != hold) {
+            VEC_PUSH(call->arena, &names, database_name(database, step->wishes[i].name));
+        }
+    }
+    if (names.len == 0) {
+        return true;
+    }
+    outcome->changed = true;
+    return step->backend->hold(call, names.items, names.len, hold, err);
+}
+
+static bool held_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const PackageStep *step = outcome->found;
+    PackageLock *turn;
+    bool ok =
+        packages_lock(call, step->backend, packages_deadline_us(call, step->lock_ms), &turn, err) &&
+        hold_all(call, step, outcome, err);
+    packages_unlock(call);
+    return ok;
+}
+
+static void held_claims(Arena *arena, const Value *params, List *claims)
+{
+    package_claims(arena, "pkg:", held_params, params, claims);
+}
+
+/* --- pkg.uptodate ---------------------------------------------------------------------------- */
+
+static const ParamSpec uptodate_params[] = {
+    { "full", PARAM_BOOL, .fallback = "false",
+      .help = "whether to also upgrade packages that require removing others" },
+    { "refresh", PARAM_BOOL,
+      .help =
+          "true: refresh the package index first; false: never; default: depending on its age" },
+    { "index_age", PARAM_DURATION, .fallback = "1h",
+      .help = "maximum age of the index if 'refresh' is not set" },
+    { "conffiles", PARAM_STRING, .fallback = "keep", .choices = "keep|replace",
+      .help =
+          "which configuration file to use if both the machine and the package have changed it" },
+    PACKAGE_PROVIDER,
+    PACKAGE_LOCK,
+    { 0 },
+};
+
+static bool read_step(Call *call, PackageStep *step, Error *err)
+{
+    step->latest = true;
+    if (!package_step_options(call, step, err)) {
+        return false;
+    }
+    PackageChange change = { .operation = PACKAGES_UPGRADE, .full = call_bool(call, "full") };
+    return step->backend->check_change == NULL || step->backend->check_change(&change, err);
+}
+
+static bool find_upgrades(Call *call, const PackageStep *step, Map **out, Error *err)
+{
+    *out = map_new(call->arena, 8);
+    return step->backend->find_upgrades(call, call_bool(call, "full"), *out, err) ||
+           error_wrap(err, "cannot list upgrades");
+}
+
+static void uptodate_claims(Arena *arena, const Value *params, List *claims)
+{
+    package_add_provided_claims(arena, claims);
+    claims_add(arena, claims, "brings:package", STR_EMPTY); /* through a new index */
+}
+
+static bool uptodate_check(Call *call, Outcome *outcome, Error *err)
+{
+    PackageStep *step = ARENA_NEW(call->arena, PackageStep);
+    AUTO(PackageDatabase) *database = NULL;
+    Map *changes;
+    if (!read_step(call, step, err) || !database_get(call, step->backend, &database, err)) {
+        return false;
+    }
+    outcome->found = step;
+    /* A partially installed package can prevent the package manager from simulating. */
+    if (package_check_interruption(call, step->backend, database, outcome)) {
+        return true;
+    }
+    if (package_step_refreshes(call, step) && !call->planning) {
+        outcome->unknown = true;
+        return true;
+    }
+    if (!find_upgrades(call, step, &changes, err)) {
+        return false;
+    }
+    if (changes->len > 0) {
+        outcome->changed = true;
+        outcome->changes = changes;
+    }
+    return true;
+}
+
+static bool uptodate_query(Call *call, Outcome *outcome, Error *err)
+{
+    PackageStep *step = ARENA_NEW(call->arena, PackageStep);
+    Map *changes;
+    if (!read_step(call, step, err) || !find_upgrades(call, step, &changes, err)) {
+        return false;
+    }
+    outcome->value = value_bool(changes->len == 0);
+    return true;
+}
+
+/* Converts the result of the upgrade; `outcome` has the changes. */
+static bool check_result(Call *call, const PackageStep *step, const ProcessResult *result,
+                         Outcome *outcome, Error *err)
+{
+    if (result->ending != PROCESS_EXITED) {
+        process_failure(call->arena, result, call->timeout_ms, err);
+        return error_wrap(err, "%s", step->backend->name);
+    }
+    if (result->exit_code == 0) {
+        return true;
+    }
+    Str words;
+    step->backend->blame(call->arena, result->out, STR("\n"), &words);
+    outcome->out = result->out;
+    return error_set(err, ERROR_OS, "the upgrade failed: %" STR_FMT, STR_ARG(words));
+}
+
+static bool refresh_and_upgrade(Call *call, const PackageStep *step, PackageChange *change,
+                                int64_t deadline_us, Outcome *outcome, Error *err)
+{
+    Map *changes;
+    ProcessResult result;
+    if (package_step_refreshes(call, step) &&
+        !packages_refresh(call, step->backend, deadline_us, err)) {
+        return false;
+    }
+    if (!find_upgrades(call, step, &changes, err)) {
+        return false;
+    }
+    if (changes->len == 0) {
+        return true;
+    }
+    if (!packages_change(call, step->backend, change, deadline_us, &result, err)) {
+        return false;
+    }
+    index_invalidate(call, step->backend);
+    return check_result(call, step, &result, outcome, err);
+}
+
+/* Compares the installed packages before and after, so that changes are reported even if the
+ * upgrade fails. */
+static bool bring_up_to_date(Call *call, const PackageStep *step, PackageLock *turn,
+                             int64_t deadline_us, Outcome *outcome, Error *err)
+{
+    AUTO(PackageDatabase) *before = NULL;
+    AUTO(PackageDatabase) *now = NULL;
+    PackageChange change = { .operation = PACKAGES_UPGRADE,
+                             .full = call_bool(call, "full"),
+                             .replace_conffiles = step->replace_conffiles,
+                             .timeout_ms = call->timeout_ms };
+    Str repaired;
+    Error lost;
+    if (!database_get(call, step->backend, &before, err) ||
+        !database_get(call, step->backend, &now, err) ||
+        !packages_repair(call, step->backend, turn, &change, &now, &repaired, err)) {
+        return false;
+    }
+    bool ok = refresh_and_upgrade(call, step, &change, deadline_us, outcome, err);
+    PackageDatabase *after;
+    if (!database_get(call, step->backend, &after, &lost)) {
+        *err = ok ? lost : *err;
+        return false;
+    }
+    database_unref(now);
+    now = after;
+    outcome->changes = NULL;
+    packages_note_changes(call, outcome, before, now);
+    if (repaired.len > 0) {
+        package_note_repair(call, outcome, step->backend, repaired);
+    }
+    return ok;
+}
+
+static bool uptodate_apply(Call *call, Outcome *outcome, Error *err)
+{
+    const PackageStep *step = outcome->found;
+    int64_t deadline_us = packages_deadline_us(call, step->lock_ms);
+    PackageLock *turn;
+    bool ok = packages_lock(call, step->backend, deadline_us, &turn, err) &&
+              bring_up_to_date(call, step, turn, deadline_us, outcome, err);
+    packages_unlock(call);
+    return ok;
+}
+
+/* --- Module table ---------------------------------------------------------------------------- */
 
 #define INSTALL_PARAMS                                                                             \
     { "conffiles", PARAM_STRING, .fallback = "keep", .choices = "keep|replace",                    \
-      .help = "whose configuration file stays when both the machine and the package changed it" }, \
+      .help =                                                                                      \
+          "which configuration file to use if both the machine and the package have changed it" }, \
         { "recommends", PARAM_BOOL,                                                                \
-          .help = "also what the packages recommend; otherwise as the machine is set up" },        \
+          .help = "whether to install recommended packages too; default: the machine's "           \
+                  "configuration" },                                                               \
         { "allow_removals", PARAM_BOOL, .fallback = "false",                                       \
-          .help =                                                                                  \
-              "let packages go that are in the way; otherwise the step fails and names them" },    \
+          .help = "remove conflicting packages; otherwise the step fails and lists them" },        \
         PACKAGE_PROVIDER, PACKAGE_LOCK
 
 static const ParamSpec installed_params[] = {
     { "name", PARAM_STRING, .help = "a package" },
     { "version", PARAM_STRING, .decides = "version",
-      .help = "of 'name': '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'" },
-    { "pkgs", PARAM_VERSIONS, .help = "several packages, each as NAME or as 'NAME: VERSION'" },
+      .help = "version of 'name': '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'" },
+    { "pkgs", PARAM_VERSIONS, .help = "several packages, each as NAME or 'NAME: VERSION'" },
     { "refresh", PARAM_BOOL,
-      .help = "true: read the index of packages again first; false: never; otherwise when needed" },
+      .help = "true: refresh the package index first; false: never; default: when needed" },
     { "allow_downgrade", PARAM_BOOL, .fallback = "false",
-      .help = "go back to an older version when that is the one wanted" },
+      .help = "allow replacing a package with an older version" },
     INSTALL_PARAMS,
     { 0 },
 };
@@ -29,9 +332,10 @@ static const ParamSpec installed_params[] = {
 static const ParamSpec latest_params[] = {
     PACKAGE_NAMES,
     { "refresh", PARAM_BOOL,
-      .help = "true: read the index of packages again first; false: never; otherwise by its age" },
+      .help =
+          "true: refresh the package index first; false: never; default: depending on its age" },
     { "index_age", PARAM_DURATION, .fallback = "1h",
-      .help = "how old the index may be when 'refresh' is not given" },
+      .help = "maximum age of the index if 'refresh' is not set" },
     INSTALL_PARAMS,
     { 0 },
 };
@@ -44,7 +348,7 @@ static bool installed_check(Call *call, Outcome *outcome, Error *err)
 static void installed_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", installed_params, params, claims);
-    package_brings(arena, claims);
+    package_add_provided_claims(arena, claims);
     if (value_is_true(params_get(installed_params, params, "refresh"))) {
         claims_add(arena, claims, "brings:package", STR_EMPTY);
     }
@@ -60,13 +364,13 @@ static bool latest_check(Call *call, Outcome *outcome, Error *err)
 static void latest_claims(Arena *arena, const Value *params, List *claims)
 {
     package_claims(arena, "pkg:", latest_params, params, claims);
-    package_brings(arena, claims);
-    claims_add(arena, claims, "brings:package", STR_EMPTY); /* with a new index */
+    package_add_provided_claims(arena, claims);
+    claims_add(arena, claims, "brings:package", STR_EMPTY); /* through a new index */
 }
 
 static const ParamSpec removed_params[] = {
     PACKAGE_NAMES,
-    { "purge", PARAM_BOOL, .fallback = "false", .help = "remove their configuration too" },
+    { "purge", PARAM_BOOL, .fallback = "false", .help = "remove their configuration files too" },
     PACKAGE_PROVIDER,
     PACKAGE_LOCK,
     { 0 },
@@ -88,27 +392,28 @@ static const Action actions[] = {
     { "installed", "Ensure that packages are installed.", installed_params, installed_check,
       packages_apply, .claims = installed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
       .cost_ms = 5000, .thing = "package name|pkgs", .wants = "state=installed",
-      .text =
-          "A version is exact ('1.2-3'), a pattern ('1.2*'), or comparisons that all must hold\n"
-          "('>=1.2, <2'), in the order of the machine's own package manager. Without one, any\n"
-          "version that is there will do. Going back to an older one takes 'allow_downgrade'.\n"
-          "\n"
-          "The package index is refreshed when 'refresh' is true, when it does not exist, when\n"
-          "the sources changed in this run, and when it does not know the package or version;\n"
-          "at most once a run, however many steps ask, and again after the sources changed. When\n"
-          "nothing is to be installed it is not needed. Without 'refresh' a source that cannot\n"
-          "be reached is no failure as long as the packages are known.\n"
-          "\n"
-          "Nothing is ever asked. Where both the machine and the package have changed a\n"
-          "configuration file, 'conffiles' says which of them stays. While another process\n"
-          "changes packages the step waits and says for whom. What was interrupted (a package\n"
-          "manager that was killed, packages left half configured) is brought to an end first.\n"
-          "\n"
-          "With --order genius the packages of all steps that are ready are installed in one\n"
-          "transaction. When that fails, those that are not to blame are installed all the same.\n"
-          "What other packages are in the way of (conflicts) is not installed, unless\n"
-          "'allow_removals' lets those be removed.\n"
-          "The changes name every package with its versions, also those that came along.\n",
+      .text = "A version is exact ('1.2-3'), a pattern ('1.2*'), or a list of comparisons that\n"
+              "must all hold ('>=1.2, <2'), ordered as the machine's package manager orders\n"
+              "versions. Without one, any installed version is accepted. Downgrades require\n"
+              "'allow_downgrade'.\n"
+              "\n"
+              "The package index is refreshed if 'refresh' is true, if it does not exist, if\n"
+              "the sources changed in this run, and if it lacks the package or version; at most\n"
+              "once per run, regardless of the number of steps, and again after the sources\n"
+              "changed. It is not used if there is nothing to install. Without 'refresh', an\n"
+              "unreachable source is not an error as long as the packages are in the index.\n"
+              "\n"
+              "The package manager never prompts. If both the machine and the package have\n"
+              "changed a configuration file, 'conffiles' decides which one is used. While\n"
+              "another process changes packages, the step waits and reports that process.\n"
+              "Interrupted operations (a package manager that was killed, packages left\n"
+              "half-configured) are completed first.\n"
+              "\n"
+              "With --order genius, the packages of all ready steps are installed in one\n"
+              "transaction. If it fails, the packages that did not cause the failure are still\n"
+              "installed. A package that conflicts with installed ones is not installed unless\n"
+              "'allow_removals' allows removing those. The changes list every package with its\n"
+              "versions, including dependencies.\n",
       .example = "- name: install the web server\n"
                  "  pkg.installed:\n"
                  "    - pkgs:\n"
@@ -119,33 +424,35 @@ static const Action actions[] = {
       latest_check, packages_apply, .claims = latest_claims, .merge = packages_merge,
       .stage = STAGE_PACKAGES, .cost_ms = 5000, .thing = "package name|pkgs",
       .wants = "state=installed version=latest",
-      .text = "The newest is what the package manager prefers: pins and priorities count. The\n"
-              "index is read again once a run, when it is older than 'index_age' or 'refresh' is\n"
-              "true. A plan does not do that, and tells by the index that is there.\n",
-      .example = "- name: the newest certificates\n"
+      .text =
+          "The newest version is the one that the package manager prefers, considering pins and\n"
+          "priorities. The index is refreshed once per run if it is older than 'index_age' or\n"
+          "'refresh' is true. A plan does not refresh it and uses the existing index.\n",
+      .example = "- name: latest certificates\n"
                  "  pkg.latest:\n"
                  "    - name: ca-certificates\n" },
     { "removed", "Ensure that packages are not installed.", removed_params, removed_check,
       packages_apply, .claims = removed_claims, .merge = packages_merge, .stage = STAGE_PACKAGES,
       .cost_ms = 3000, .thing = "package name|pkgs", .wants = "state=absent",
-      .text = "Packages that need them go too. The changes name them; with apt those of a plan do\n"
-              "so already.\n",
+      .text =
+          "Packages that depend on them are removed too. The changes list them; with apt, so does\n"
+          "a plan.\n",
       .example = "- name: no telnet\n"
                  "  pkg.removed:\n"
                  "    - name: telnetd\n"
                  "    - purge: true\n" },
     { "held", "Ensure that packages keep the version they have.", held_params, held_check,
       held_apply, .claims = held_claims, .stage = STAGE_PACKAGES, .cost_ms = 100,
-      .thing = "package name|pkgs",
-      .text = "A package that is held is changed by no other step: that step fails and says so.\n",
+      .thing = "package name|pkgs", .text = "Other steps that would change a held package fail.\n",
       .example = "- name: keep the kernel\n"
                  "  pkg.held:\n"
                  "    - name: linux-image-amd64\n" },
     { "uptodate", "Ensure that all packages are in their newest version.", uptodate_params,
       uptodate_check, uptodate_apply, .query = uptodate_query, .claims = uptodate_claims,
       .stage = STAGE_PACKAGES, .cost_ms = 20000,
-      .text = "As a macro it is true when there is nothing newer, by the index that is there:\n"
-              "macros['pkg.uptodate']().\n",
+      .text =
+          "As a macro it is true if nothing newer is available according to the current index:\n"
+          "macros['pkg.uptodate']().\n",
       .example = "- name: bring everything up to date\n"
                  "  pkg.uptodate:\n"
                  "    - refresh: true\n" },
@@ -154,7 +461,7 @@ static const Action actions[] = {
 
 const Module modules_pkg = {
     .name = "pkg",
-    .help = "Packages of the system.",
+    .help = "System packages.",
     .id_param = "name|pkgs",
     .actions = actions,
 };

@@ -1,16 +1,16 @@
 #include "modules/pkg/rpm.h"
 
-#include "modules/pkg/program.h"
+#include "modules/pkg/backend.h"
 
 enum {
     LOCKS_MAX = 1 << 20,
     INDEX_FILES_MAX = 10000
 };
 
-/* What they need comes behind, as far as it has a name. */
+/* Required capabilities follow at the end. */
 #define QUERY "%{NAME}\\t%{EPOCHNUM}\\t%{VERSION}-%{RELEASE}\\t%{ARCH}[\\t%{REQUIRENAME}]\\n"
 
-/* Where its database may be, by its age and the system. */
+/* Possible locations of the database, depending on its format and the distribution. */
 static const Str databases[] = {
     STR("/var/lib/rpm/rpmdb.sqlite"),
     STR("/usr/lib/sysimage/rpm/rpmdb.sqlite"),
@@ -36,8 +36,7 @@ bool rpm_has_database(Call *call)
     return false;
 }
 
-/* What is between the database and its journal counts only when there is something: looking at the
- * database makes an empty one. */
+/* The write-ahead log counts only if it is not empty: reading the database creates an empty one. */
 static bool add_database(Call *call, Fingerprint *out, Error *err)
 {
     for (size_t i = 0; i < COUNT_OF(databases); i++) {
@@ -59,14 +58,14 @@ bool rpm_fingerprint(Call *call, const RpmLocks *locks, Fingerprint *out, Error 
     return add_database(call, out, err) && fingerprint_add(call, locks->path, out, err);
 }
 
-/* Without a database rpm would make one. */
+/* rpm would create a missing database. */
 static bool read_database(Call *call, PackageDatabase *into, Error *err)
 {
     Str out;
     if (!rpm_has_database(call)) {
         return true;
     }
-    if (!TOOL_DO(call, &out, err, "rpm", "-qa", "--qf", QUERY)) {
+    if (!TOOL_RUN(call, &out, err, "rpm", "-qa", "--qf", QUERY)) {
         return false;
     }
     rpm_list_read(into, arena_copy(&into->arena, out));
@@ -100,11 +99,11 @@ void rpm_list_needs(Arena *arena, const Package *package, List *names)
 bool rpm_is_provided(Call *call, Str name)
 {
     Error err;
-    return rpm_has_database(call) && TOOL_DO(call, NULL, &err, "rpm", "-q", "--quiet",
-                                             "--whatprovides", arena_copy_c(call->arena, name));
+    return rpm_has_database(call) && TOOL_RUN(call, NULL, &err, "rpm", "-q", "--quiet",
+                                              "--whatprovides", arena_copy_c(call->arena, name));
 }
 
-/* What is not installed is told of in words, and in the exit code. */
+/* Packages that are not installed produce a message and an exit code other than 0. */
 bool rpm_list_conffiles(Call *call, const PackageItem *items, uint32_t count, List *paths,
                         Error *err)
 {

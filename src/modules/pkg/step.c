@@ -2,18 +2,19 @@
 
 #include "base/buf.h"
 #include "base/suggest.h"
+#include "modules/pkg/index.h"
 
-/* --- Parameters ----------------------------------------------------------------------------- */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
 static bool has_param(const Call *call, const char *name)
 {
     return action_param_index(call->action, str_from_c(name)) >= 0;
 }
 
-static bool read_wish(const PackageStep *step, Str name, Value version, PackageWish *out,
-                      Error *err)
+static bool read_request(const PackageStep *step, Str name, Value version, PackageRequest *out,
+                         Error *err)
 {
-    *out = (PackageWish){ .name = name };
+    *out = (PackageRequest){ .name = name };
     if (!step->backend->check_name(name, err)) {
         return false;
     }
@@ -24,36 +25,36 @@ static bool read_wish(const PackageStep *step, Str name, Value version, PackageW
         return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot have a version here",
                          STR_ARG(name));
     }
-    return version_wish_parse(value_str(version), &out->version, err) ||
+    return version_spec_parse(value_str(version), &out->version, err) ||
            error_wrap(err, "package '%" STR_FMT "'", STR_ARG(name));
 }
 
-static bool read_wishes(Call *call, PackageStep *step, Error *err)
+static bool read_requests(Call *call, PackageStep *step, Error *err)
 {
     Str name = call_str(call, "name");
     Value packages = call_param(call, "pkgs");
     Value version = has_param(call, "version") ? call_param(call, "version") : value_missing();
     bool has_list = packages.kind == VALUE_MAP && packages.map->len > 0;
     if (has_list && name.len > 0) {
-        return error_set(err, ERROR_INVALID, "'name' and 'pkgs' both say which packages");
+        return error_set(err, ERROR_INVALID, "'name' and 'pkgs' are mutually exclusive");
     }
     if (has_list && value_is_string(version)) {
         return error_set(err, ERROR_INVALID,
-                         "'version' goes with 'name'; in 'pkgs' write '- NAME: VERSION'");
+                         "'version' applies to 'name'; in 'pkgs' use '- NAME: VERSION'");
     }
     if (!has_list) {
         if (name.len == 0) {
-            return error_set(err, ERROR_INVALID, "needs 'name' or 'pkgs'");
+            return error_set(err, ERROR_INVALID, "'name' or 'pkgs' is required");
         }
         step->count = 1;
-        step->wishes = ARENA_NEW(call->arena, PackageWish);
-        return read_wish(step, name, version, step->wishes, err);
+        step->wishes = ARENA_NEW(call->arena, PackageRequest);
+        return read_request(step, name, version, step->wishes, err);
     }
-    step->wishes = ARENA_ARRAY(call->arena, PackageWish, packages.map->len);
+    step->wishes = ARENA_ARRAY(call->arena, PackageRequest, packages.map->len);
     for (; step->count < packages.map->len; step->count++) {
         const MapEntry *entry = &packages.map->entries[step->count];
-        if (!read_wish(step, value_str(entry->key), entry->value, &step->wishes[step->count],
-                       err)) {
+        if (!read_request(step, value_str(entry->key), entry->value, &step->wishes[step->count],
+                          err)) {
             return false;
         }
     }
@@ -90,7 +91,7 @@ bool package_step_options(Call *call, PackageStep *out, Error *err)
 
 bool package_step_read(Call *call, PackageStep *out, Error *err)
 {
-    return package_step_options(call, out, err) && read_wishes(call, out, err);
+    return package_step_options(call, out, err) && read_requests(call, out, err);
 }
 
 PackageChange package_step_change(const PackageStep *step)
@@ -109,15 +110,30 @@ static void push_claim(Arena *arena, const char *prefix, List *claims, Value nam
     if (value_is_string(name) && name.len > 0) {
         Str claim = arena_format(arena, "%s%" STR_FMT, prefix, STR_ARG(value_str(name)));
         list_push(arena, claims, value_string(claim));
+        bool has_zones =
+            str_starts(value_str(name), STR("tz")) || str_starts(value_str(name), STR("timezone"));
+        if (has_zones && !str_starts(claim, STR("drops:"))) {
+            list_push(arena, claims, value_string(STR("brings:timezone")));
+        }
     }
 }
 
-void package_brings(Arena *arena, List *claims)
+void package_add_provided_claims(Arena *arena, List *claims)
 {
-    static const char *const classes[] = { "path", "program",     "user", "group",
-                                           "unit", "alternative", "kmod", "remote" };
+    static const char *const classes[] = { "program",     "user", "group",  "unit",
+                                           "alternative", "kmod", "remote", "filesystem" };
+    /* Not home directories, /tmp, /mnt, /media and /usr/local: packages install nothing there. */
+    static const char *const folders[] = {
+        "/bin/",         "/boot/",      "/etc/",         "/lib64/",   "/lib/",
+        "/opt/",         "/run/",       "/sbin/",        "/srv/",     "/var/",
+        "/usr/bin/",     "/usr/games/", "/usr/include/", "/usr/lib/", "/usr/lib64/",
+        "/usr/libexec/", "/usr/sbin/",  "/usr/share/",   "/usr/src/",
+    };
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         claims_add(arena, claims, "brings:", str_from_c(classes[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        claims_add(arena, claims, "brings:path:", str_from_c(folders[i]));
     }
 }
 
@@ -135,7 +151,7 @@ void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, co
     }
 }
 
-/* --- Beside what is there ------------------------------------------------------------------- */
+/* --- Comparison with the installed packages -------------------------------------------------- */
 
 static bool is_gone(const PackageStep *step, const PackageDatabase *database, Str name)
 {
@@ -144,49 +160,49 @@ static bool is_gone(const PackageStep *step, const PackageDatabase *database, St
            (package->condition == PACKAGE_CONFIG && !step->purge);
 }
 
-bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish *wish,
-                         const PackageDatabase *database, Str candidate)
+bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *wish,
+                            const PackageDatabase *database, Str candidate)
 {
     if (step->removes) {
         return is_gone(step, database, wish->name);
     }
     const Package *package = database_find(database, wish->name);
     if (package == NULL || package->condition < PACKAGE_HALF) {
-        /* Another one may stand for it; but that one has other versions. */
-        return version_wish_is_any(&wish->version) &&
+        /* Another package may provide it, but its versions are unrelated. */
+        return version_spec_is_any(&wish->version) &&
                (database_find_installed(database, wish->name) != NULL ||
                 database_is_provided(call, step->backend, database, wish->name));
     }
     return package->condition == PACKAGE_INSTALLED &&
-           version_wish_accepts(&wish->version, step->order, package->version) &&
+           version_spec_accepts(&wish->version, step->order, package->version) &&
            (candidate.len == 0 || step->order->compare(package->version, candidate) >= 0);
 }
 
-bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
-                              const PackageDatabase *database, bool released, Error *err)
+bool package_request_check(const PackageStep *step, const PackageRequest *wish,
+                           const PackageDatabase *database, bool released, Error *err)
 {
     const Package *package = database_find(database, wish->name);
     if (package == NULL || package->condition < PACKAGE_HALF) {
         return true;
     }
     if (!step->removes && !step->allow_downgrade &&
-        version_wish_is_below(&wish->version, step->order, package->version)) {
+        version_spec_is_below(&wish->version, step->order, package->version)) {
         return error_set(err, ERROR_CONFLICT,
-                         "'%" STR_FMT "' is there in version %" STR_FMT ", newer than %" STR_FMT
-                         "; 'allow_downgrade: true' lets it go back",
+                         "'%" STR_FMT "' is installed in version %" STR_FMT ", newer than %" STR_FMT
+                         "; set 'allow_downgrade: true' to allow a downgrade",
                          STR_ARG(wish->name), STR_ARG(package->version),
                          STR_ARG(wish->version.text));
     }
     if (package->held && !released && package->condition == PACKAGE_INSTALLED) {
         return error_set(err, ERROR_CONFLICT,
                          "'%" STR_FMT "' is held at version %" STR_FMT
-                         "; 'pkg.held' with 'hold: false' lets it go",
+                         "; use 'pkg.held' with 'hold: false' to release it",
                          STR_ARG(wish->name), STR_ARG(package->version));
     }
     return true;
 }
 
-/* --- Versions ------------------------------------------------------------------------------- */
+/* --- Versions -------------------------------------------------------------------------------- */
 
 static Str list_versions(Arena *arena, const PackageOffer *offer)
 {
@@ -201,18 +217,18 @@ static Str list_versions(Arena *arena, const PackageOffer *offer)
     return buf_str(&out);
 }
 
-static bool find_version(const PackageStep *step, const PackageWish *wish,
+static bool find_version(const PackageStep *step, const PackageRequest *wish,
                          const PackageOffer *offer, Str *out)
 {
     const VersionOrder *order = step->order;
-    if (offer->candidate.len > 0 && version_wish_accepts(&wish->version, order, offer->candidate)) {
+    if (offer->candidate.len > 0 && version_spec_accepts(&wish->version, order, offer->candidate)) {
         *out = offer->candidate;
         return true;
     }
     bool found = false;
     for (uint32_t i = 0; i < offer->version_count; i++) {
         Str version = offer->versions[i];
-        if (version_wish_accepts(&wish->version, order, version) &&
+        if (version_spec_accepts(&wish->version, order, version) &&
             (!found || order->compare(version, *out) > 0)) {
             *out = version;
             found = true;
@@ -221,8 +237,8 @@ static bool find_version(const PackageStep *step, const PackageWish *wish,
     return found;
 }
 
-/* One that is spelled nearly the same; empty: none is. */
-static Str near_name(Call *call, const PackageBackend *backend, Str name)
+/* The name of an available package that is spelled similarly; empty: there is none. */
+static Str similar_name(Call *call, const PackageBackend *backend, Str name)
 {
     Str names, one;
     Error err;
@@ -236,27 +252,27 @@ static Str near_name(Call *call, const PackageBackend *backend, Str name)
     return suggest_found(&suggest, &one) ? arena_copy(call->arena, one) : STR_EMPTY;
 }
 
-bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish,
-                          const PackageDatabase *database, const PackageOffer *offer, Error *err)
+bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest *wish,
+                             const PackageDatabase *database, const PackageOffer *offer, Error *err)
 {
     const Package *package = database_find(database, wish->name);
     bool is_there = package != NULL && package->condition == PACKAGE_INSTALLED;
     if (step->latest && is_there && offer->candidate.len == 0) {
-        wish->target = arena_copy(call->arena, package->version); /* nobody has a newer one */
+        /* no repository has a newer one */
+        wish->target = arena_copy(call->arena, package->version);
         return true;
     }
     if (!offer->known) {
-        Str near = near_name(call, step->backend, wish->name);
-        return error_set(err, ERROR_NOT_FOUND,
-                         "no source of packages has '%" STR_FMT "'%s%" STR_FMT "%s",
+        Str near = similar_name(call, step->backend, wish->name);
+        return error_set(err, ERROR_NOT_FOUND, "no repository has '%" STR_FMT "'%s%" STR_FMT "%s",
                          STR_ARG(wish->name), near.len > 0 ? "; did you mean '" : "", STR_ARG(near),
                          near.len > 0 ? "'?" : "");
     }
-    if (version_wish_is_any(&wish->version)) {
+    if (version_spec_is_any(&wish->version)) {
         if (offer->candidate.len == 0) {
             return error_set(err, ERROR_NOT_FOUND,
-                             "no source of packages has '%" STR_FMT
-                             "'; others only name it: ask for the one that provides it",
+                             "no repository has '%" STR_FMT
+                             "', other packages only refer to it; use the package that provides it",
                              STR_ARG(wish->name));
         }
         wish->target = step->latest ? offer->candidate : STR_EMPTY;
@@ -265,21 +281,22 @@ bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish
     if (!find_version(step, wish, offer, &wish->target)) {
         Str listed = list_versions(call->arena, offer);
         return error_set(err, ERROR_NOT_FOUND,
-                         "there is no version %" STR_FMT " of '%" STR_FMT "'; %s%" STR_FMT,
+                         "no version %" STR_FMT " of '%" STR_FMT "' is available; %s%" STR_FMT,
                          STR_ARG(wish->version.text), STR_ARG(wish->name),
-                         listed.len > 0 ? "offered: " : "none is offered", STR_ARG(listed));
+                         listed.len > 0 ? "offered: " : "there are no versions of it",
+                         STR_ARG(listed));
     }
     if (package != NULL && package->condition >= PACKAGE_HALF && !step->allow_downgrade &&
         step->order->compare(package->version, wish->target) > 0) {
         return error_set(err, ERROR_CONFLICT,
-                         "'%" STR_FMT "' is there in version %" STR_FMT "; to go back to %" STR_FMT
-                         " takes 'allow_downgrade: true'",
+                         "'%" STR_FMT "' is installed in version %" STR_FMT
+                         "; a downgrade to %" STR_FMT " requires 'allow_downgrade: true'",
                          STR_ARG(wish->name), STR_ARG(package->version), STR_ARG(wish->target));
     }
     return true;
 }
 
-Value package_now(Arena *arena, const Package *package)
+Value package_current_state(Arena *arena, const Package *package)
 {
     if (package == NULL || package->condition == PACKAGE_ABSENT) {
         return value_missing();
@@ -292,4 +309,296 @@ Value package_now(Arena *arena, const Package *package)
                                          STR_ARG(package->version), STR_ARG(package->detail)));
     }
     return value_string(arena_copy(arena, package->version));
+}
+
+/* --- The check of a step --------------------------------------------------------------------- */
+
+bool package_step_refreshes(Call *call, const PackageStep *step)
+{
+    if (step->refresh == REFRESH_NEVER || index_is_fresh(call, step->backend)) {
+        return false;
+    }
+    if (step->refresh == REFRESH_ALWAYS || index_is_outdated(call, step->backend)) {
+        return true;
+    }
+    int64_t age_ms = index_age_ms(call, step->backend);
+    return age_ms == INT64_MAX || age_ms > step->index_age_ms;
+}
+
+typedef struct StepCheck {
+    Call *call;
+    PackageStep *step;
+    Outcome *outcome;
+    PackageDatabase *database;
+    PackageOffer *offers; /* one per package request; NULL: not queried */
+    /* requests that are not met, and those of them that can be installed */
+    uint32_t unmet, resolved;
+} StepCheck;
+
+enum {
+    /* a package that is missing from an index younger than a week does not exist */
+    TRUSTED_INDEX_MS = 7 * 24 * 3600 * 1000
+};
+
+static void note(StepCheck *look, Str name, Value old_value, Value new_value)
+{
+    look->outcome->changed = true;
+    outcome_change(look->call, look->outcome, arena_copy_c(look->call->arena, name), old_value,
+                   new_value);
+}
+
+/* A plan reports which versions would be installed. An apply queries them for all steps together
+ * once the transaction starts. `latest` needs the newest version in any case. */
+static bool find_offers(StepCheck *look, bool unmet, Error *err)
+{
+    const PackageStep *step = look->step;
+    bool planning = look->call->planning;
+    if (step->removes || !(step->latest || (unmet && planning))) {
+        return true;
+    }
+    if (!planning && package_step_refreshes(look->call, step)) {
+        look->outcome->unknown = true; /* only a refreshed index can tell */
+        return true;
+    }
+    look->offers = ARENA_ARRAY(look->call->arena, PackageOffer, step->count);
+    for (uint32_t i = 0; i < step->count; i++) {
+        look->offers[i].name = database_name(look->database, step->wishes[i].name);
+    }
+    return index_find(look->call, step->backend, step->latest ? look->database : NULL, look->offers,
+                      step->count, err);
+}
+
+static const char *names_param(Call *call)
+{
+    return call_has(call, "pkgs") ? "pkgs" : "name";
+}
+
+/* During a plan a package that no repository offers may become available through a repository that
+ * is yet to be added, or through a newer index: the step refreshes it before it fails. */
+static bool may_be_offered_later(StepCheck *look, Str name, const Error *err)
+{
+    Call *call = look->call;
+    const PackageStep *step = look->step;
+    if (!call->planning || err->kind != ERROR_NOT_FOUND) {
+        return call_blame(call, names_param(call));
+    }
+    if (call_lacks(call, names_param(call), "package", name)) {
+        return true;
+    }
+    bool reads =
+        step->refresh == REFRESH_ALWAYS || (step->refresh == REFRESH_WHEN_NEEDED &&
+                                            index_age_ms(call, step->backend) > TRUSTED_INDEX_MS);
+    if (reads) {
+        look->outcome->unknown = true;
+        look->outcome->comment = arena_format(
+            call->arena, "%s, according to the current index; this step refreshes it first",
+            err->text);
+    }
+    return reads;
+}
+
+static bool note_install(StepCheck *look, uint32_t at, Error *err)
+{
+    const PackageStep *step = look->step;
+    PackageRequest *wish = &step->wishes[at];
+    const Package *package = database_find(look->database, wish->name);
+    Value wanted = value_string(wish->version.text.len > 0 ? wish->version.text : STR("newest"));
+    look->unmet++;
+    if (look->offers != NULL) {
+        if (package_request_resolve(look->call, step, wish, look->database, &look->offers[at],
+                                    err)) {
+            wanted = value_string(wish->target.len > 0 ? wish->target : look->offers[at].candidate);
+            look->resolved++;
+        } else if (!may_be_offered_later(look, wish->name, err)) {
+            return false;
+        }
+    }
+    note(look, wish->name, package_current_state(look->call->arena, package), wanted);
+    return true;
+}
+
+static bool check_request(StepCheck *look, uint32_t at, Error *err)
+{
+    const PackageStep *step = look->step;
+    const PackageRequest *wish = &step->wishes[at];
+    Str candidate = step->latest && look->offers != NULL ? look->offers[at].candidate : STR_EMPTY;
+    const Package *package = database_find(look->database, wish->name);
+    if (package_request_is_met(look->call, step, wish, look->database, candidate)) {
+        if (!step->removes && package != NULL && package->automatic &&
+            step->backend->mark_manual != NULL) {
+            note(look, wish->name, value_string(STR("automatic")), value_string(STR("wanted")));
+        }
+        return true;
+    }
+    if (!package_request_check(step, wish, look->database,
+                               package_is_released(look->call, wish->name), err)) {
+        return false;
+    }
+    if (step->removes) {
+        note(look, wish->name, package_current_state(look->call->arena, package), value_missing());
+        return true;
+    }
+    return note_install(look, at, err);
+}
+
+/* A plan lists dependent packages that would be removed too, if the package manager can simulate
+ * that. It fails if the package manager refuses, as for an essential package. */
+static bool check_removable(StepCheck *look, Error *err)
+{
+    const PackageStep *step = look->step;
+    PackageItem *items = ARENA_ARRAY(look->call->arena, PackageItem, step->count);
+    PackageChange change = package_step_change(step);
+    Map *changes = map_new(look->call->arena, 4);
+    if (!look->call->planning || !step->removes || step->backend->simulate == NULL) {
+        return true;
+    }
+    change.items = items;
+    for (uint32_t i = 0; i < step->count; i++) {
+        Str name = database_name(look->database, step->wishes[i].name);
+        if (!package_request_is_met(look->call, step, &step->wishes[i], look->database,
+                                    STR_EMPTY)) {
+            items[change.count++] = (PackageItem){ .name = name };
+        }
+    }
+    if (change.count == 0) {
+        return true;
+    }
+    if (!step->backend->simulate(look->call, &change, changes, err)) {
+        /* The package manager may not be installed yet, and a repair that runs first may help. */
+        return err->kind != ERROR_OS || look->database->interrupted ||
+               call_blame(look->call, names_param(look->call));
+    }
+    for (uint32_t i = 0; i < changes->len; i++) {
+        Str name = value_str(changes->entries[i].key);
+        const Package *package = database_find(look->database, name);
+        if (package != NULL && map_find_str(look->outcome->changes, name) == NULL) {
+            note(look, name, package_current_state(look->call->arena, package), value_missing());
+        }
+    }
+    return true;
+}
+
+/* During a plan, asks the package manager whether everything can be installed without removing
+ * other packages. If it cannot simulate that, the run will find out. */
+static bool check_installable(StepCheck *look, Error *err)
+{
+    Call *call = look->call;
+    const PackageStep *step = look->step;
+    if (!call->planning || step->removes || step->backend->simulate == NULL || look->unmet == 0 ||
+        look->unmet != look->resolved || look->database->interrupted) {
+        return true;
+    }
+    PackageItem *items = ARENA_ARRAY(call->arena, PackageItem, step->count);
+    PackageChange change = package_step_change(step);
+    Map *changes = map_new(call->arena, 4);
+    change.items = items;
+    for (uint32_t i = 0; i < step->count; i++) {
+        const Package *package = database_find(look->database, step->wishes[i].name);
+        if (package != NULL && package->held) {
+            /* an earlier step releases it, which a simulation cannot take into account */
+            return true;
+        }
+        items[change.count++] =
+            (PackageItem){ .name = step->wishes[i].name, .version = step->wishes[i].target };
+    }
+    if (!step->backend->simulate(call, &change, changes, err)) {
+        return call_lacks(call, names_param(call), "package", step->wishes[0].name);
+    }
+    for (uint32_t i = 0; i < changes->len && !step->allow_removals; i++) {
+        Str name = value_str(changes->entries[i].key);
+        if (value_get(changes->entries[i].value, STR("new")) == NULL &&
+            !call_lacks(call, names_param(call), "removal", name)) {
+            return error_set(err, ERROR_CONFLICT,
+                             "'%" STR_FMT
+                             "' would be removed for it; set 'allow_removals: true' to allow that",
+                             STR_ARG(name));
+        }
+    }
+    return true;
+}
+
+static bool has_unmet(const StepCheck *look)
+{
+    for (uint32_t i = 0; i < look->step->count; i++) {
+        if (!package_request_is_met(look->call, look->step, &look->step->wishes[i], look->database,
+                                    STR_EMPTY)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong)
+{
+    outcome->changed = true;
+    outcome_change(call, outcome, backend->name, value_string(arena_copy(call->arena, wrong)),
+                   value_string(STR("repaired")));
+}
+
+/* A package manager that is still running has not been interrupted. */
+bool package_check_interruption(Call *call, const PackageBackend *backend,
+                                const PackageDatabase *database, Outcome *outcome)
+{
+    PackageHolder holder;
+    if (!database->interrupted || backend->repair == NULL || backend->find_holder(call, &holder)) {
+        return false;
+    }
+    package_note_repair(call, outcome, backend, database->interruption);
+    return true;
+}
+
+/* Changes require the program, but an earlier step of a plan may install it. */
+static bool check_program(StepCheck *look, Error *err)
+{
+    const PackageBackend *backend = look->step->backend;
+    if (!(look->outcome->changed || look->outcome->unknown) || backend->program == NULL ||
+        tool_exists(look->call, backend->program)) {
+        return true;
+    }
+    if (host_is_live(look->call->host) && call_lacks_program(look->call, backend->program)) {
+        look->outcome->unknown = true;
+        return true;
+    }
+    return error_set(err, ERROR_UNAVAILABLE, "this requires '%s', which is not %s%s%s",
+                     backend->program,
+                     host_is_live(look->call->host) ? "installed" : "installed below the root '",
+                     host_is_live(look->call->host) ? "" : host_root(look->call->host),
+                     host_is_live(look->call->host) ? "" : "'");
+}
+
+static bool check_all(StepCheck *look, Error *err)
+{
+    if (!find_offers(look, has_unmet(look), err)) {
+        if (!look->call->planning) {
+            return false;
+        }
+        look->offers = NULL;
+        look->outcome->unknown = look->step->latest;
+    }
+    for (uint32_t i = 0; i < look->step->count; i++) {
+        if (!check_request(look, i, err)) {
+            return false;
+        }
+    }
+    if (!check_installable(look, err) || !check_removable(look, err)) {
+        return false;
+    }
+    package_check_interruption(look->call, look->step->backend, look->database, look->outcome);
+    return check_program(look, err);
+}
+
+bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err)
+{
+    StepCheck look = { .call = call, .step = step, .outcome = outcome };
+    if (!package_step_read(call, step, err)) {
+        return false;
+    }
+    if (!database_get(call, step->backend, &look.database, err)) {
+        return false;
+    }
+    bool ok = check_all(&look, err);
+    database_unref(look.database);
+    outcome->state = step->removes ? STR("absent") : STR("installed");
+    outcome->found = step;
+    return ok;
 }

@@ -1,13 +1,13 @@
-/* What a step wants of packages: its parameters, read, and beside what is installed. */
+/* The packages that a step requests: its parsed parameters, compared with what is installed. */
 #pragma once
 
 #include "modules/pkg/backend.h"
 
-typedef struct PackageWish {
+typedef struct PackageRequest {
     Str name;
-    VersionWish version; /* of an installed one: which will do */
-    Str target;          /* which version is to be installed; empty: the preferred one */
-} PackageWish;
+    VersionSpec version; /* accepted versions of an installed package */
+    Str target;          /* version to install; empty: the preferred one */
+} PackageRequest;
 
 typedef enum PackageRefresh {
     REFRESH_WHEN_NEEDED,
@@ -15,79 +15,78 @@ typedef enum PackageRefresh {
     REFRESH_NEVER,
 } PackageRefresh;
 
-/* What check hands to apply. */
+/* Passed from check to apply. */
 typedef struct PackageStep {
     const PackageBackend *backend;
     const VersionOrder *order;
-    PackageWish *wishes;
+    PackageRequest *wishes;
     uint32_t count;
-    bool removes; /* all of them; otherwise they are installed */
-    bool latest;  /* in the newest version there is */
+    bool removes; /* removes all packages; otherwise installs them */
+    bool latest;  /* installs the newest available version */
     bool purge;
     bool replace_conffiles;
     bool allow_downgrade;
     bool allow_removals;
     bool set_recommends, recommends;
     PackageRefresh refresh;
-    int64_t index_age_ms; /* of `latest`: how old the index may be */
+    int64_t index_age_ms; /* for `latest`: maximum age of the index */
     int64_t lock_ms;
 } PackageStep;
 
-/* Parameters that several actions have, with the same meaning. */
-#define PACKAGE_NAMES                                              \
-    { "name", PARAM_STRING, .help = "a package" },                 \
-    {                                                              \
-        "pkgs", PARAM_VERSIONS, .help = "several packages at once" \
+/* Parameters that several actions share, with the same meaning. */
+#define PACKAGE_NAMES                                      \
+    { "name", PARAM_STRING, .help = "a package" },         \
+    {                                                      \
+        "pkgs", PARAM_VERSIONS, .help = "several packages" \
     }
-#define PACKAGE_PROVIDER                                                            \
-    {                                                                               \
-        "provider", PARAM_STRING,                                                   \
-            .choices = "apt|dnf|zypper|pacman|packagekit",                          \
-            .help = "which package manager; otherwise the one that the machine has" \
+#define PACKAGE_PROVIDER                                                                       \
+    {                                                                                          \
+        "provider", PARAM_STRING, .choices = "apt|dnf|zypper|pacman|packagekit",               \
+                                  .help = "package manager to use; default: the machine's own" \
     }
 #define PACKAGE_LOCK                                                                              \
     {                                                                                             \
-        "lock_timeout", PARAM_DURATION, .fallback = "5m",                                         \
-                                        .help = "how long to wait for others who change packages" \
+        "lock_timeout", PARAM_DURATION,                                                           \
+            .fallback = "5m", .help = "how long to wait for other processes that change packages" \
     }
 
-/* Reads all parameters that the action has; `removes` and `latest` are the caller's. Fails for wrong ones,
- * and with ERROR_UNAVAILABLE where there is no package manager. */
+/* Reads all parameters of the action; the caller sets `removes` and `latest`. Fails if a parameter
+ * is invalid, and with ERROR_UNAVAILABLE if there is no package manager. */
 MUST_CHECK bool package_step_read(Call *call, PackageStep *out, Error *err);
-/* The same without packages: the package manager, and how to go about it. */
+/* Reads only the package manager and the options, no packages. */
 MUST_CHECK bool package_step_options(Call *call, PackageStep *out, Error *err);
-/* What the package manager is told beside the packages. */
+/* The options of the step, without packages. */
 PackageChange package_step_change(const PackageStep *step);
-/* The whole check of a step that installs or removes, with `step` for apply. */
+/* The complete check of a step that installs or removes packages; stores `step` for apply. */
 MUST_CHECK bool package_step_check(Call *call, PackageStep *step, Outcome *outcome, Error *err);
-/* What was interrupted is a change to make, unless somebody is at it; whether it is noted. */
+/* Reports an interrupted operation as a change, unless a package manager is still running. Returns
+ * true if it did. */
 bool package_check_interruption(Call *call, const PackageBackend *backend,
                                 const PackageDatabase *database, Outcome *outcome);
-/* That it was: `wrong` is what had been interrupted. */
+/* Reports the completed repair; `wrong` describes the interruption. */
 void package_note_repair(Call *call, Outcome *outcome, const PackageBackend *backend, Str wrong);
-/* What packages may bring beside themselves. */
-void package_brings(Arena *arena, List *claims);
-/* A claim for each package that the parameters name; `prefix` is "pkg:", or "drops:pkg:". */
+/* Adds claims for what packages may provide besides themselves. */
+void package_add_provided_claims(Arena *arena, List *claims);
+/* Adds a claim for each package in the parameters; `prefix` is "pkg:" or "drops:pkg:". */
 void package_claims(Arena *arena, const char *prefix, const ParamSpec *specs, const Value *params,
                     List *claims);
 
-/* Whether there is nothing to do for it. `candidate` is the newest version there is, when `latest`
- * counts; empty: not known. */
-bool package_wish_is_met(Call *call, const PackageStep *step, const PackageWish *wish,
-                         const PackageDatabase *database, Str candidate);
-/* Whether the index would be made new before it is looked at. */
+/* Returns true if nothing needs to be done for it. `candidate` is the newest available version if
+ * `latest` is set; empty: unknown. */
+bool package_request_is_met(Call *call, const PackageStep *step, const PackageRequest *wish,
+                            const PackageDatabase *database, Str candidate);
+/* Returns true if the index would be refreshed before it is used. */
 bool package_step_refreshes(Call *call, const PackageStep *step);
-/* Whether an earlier step of the plan releases a held package (held.c). False outside of plans. */
+/* Returns true if an earlier step of the plan releases a held package (pkg.c). False outside of
+ * plans. */
 bool package_is_released(Call *call, Str package);
-/* Why this cannot be done at all: the version that is there is newer, or held, unless it was
- * `released`. */
-MUST_CHECK bool package_wish_is_possible(const PackageStep *step, const PackageWish *wish,
-                                         const PackageDatabase *database, bool released,
-                                         Error *err);
-/* Chooses the version to install: of a wish with a pattern or comparison the best that is offered.
- * ERROR_NOT_FOUND: there is none. */
-MUST_CHECK bool package_wish_resolve(Call *call, const PackageStep *step, PackageWish *wish,
-                                     const PackageDatabase *database, const PackageOffer *offer,
-                                     Error *err);
-/* What is there now, for people: "1.0", "1.0 (half-configured)"; missing: nothing is. */
-Value package_now(Arena *arena, const Package *package);
+/* Fails if the installed version is newer than requested, or held and not `released`. */
+MUST_CHECK bool package_request_check(const PackageStep *step, const PackageRequest *wish,
+                                      const PackageDatabase *database, bool released, Error *err);
+/* Chooses the version to install; for a pattern or comparison the best available one. Fails with
+ * ERROR_NOT_FOUND if there is none. */
+MUST_CHECK bool package_request_resolve(Call *call, const PackageStep *step, PackageRequest *wish,
+                                        const PackageDatabase *database, const PackageOffer *offer,
+                                        Error *err);
+/* The installed version for display: "1.0", "1.0 (half-configured)"; missing: not installed. */
+Value package_current_state(Arena *arena, const Package *package);

@@ -1,28 +1,39 @@
+/* One transaction of the package manager for many steps.
+ *
+ * Steps that differ only in their packages form a batch (can_batch). A batch takes the lock,
+ * completes interrupted operations, refreshes the index if a member needs it, chooses versions,
+ * and runs one change for all members. The exit code does not decide who failed: the database is
+ * read again, and a member whose packages are not as requested is open. If several are open,
+ * those that the output does not blame are tried again without the others; if it blames none or
+ * all of them, the two halves are tried (attempt_parts). Each attempt may undo an earlier one,
+ * so its items include what other members already have. Changes are the difference of the
+ * database before and after. */
 #include "modules/pkg/transaction.h"
 
 #include "modules/pkg/index.h"
 #include "sys/clock.h"
 
 enum {
-    SAME_FAILURES = 2,     /* of that many steps by themselves: it may not be their fault */
-    OUTPUT_TAIL = 16 << 10 /* bytes that a failed step keeps of what was said */
+    /* after this many identical failures of single steps, look for a common cause */
+    SAME_FAILURES = 2,
+    OUTPUT_TAIL = 16 << 10 /* bytes of output that a failed step reports */
 };
 
 /* One step of a transaction. */
 typedef struct Member {
     MergedCall *merged;
     PackageStep *step;
-    bool refreshed_in_vain; /* it goes on, but its packages may be old ones */
+    bool refreshed_in_vain; /* continues, possibly with an outdated index */
 } Member;
 
 typedef struct Batch {
-    Call call; /* of the first, with the time that all of them have */
+    Call call; /* call of the first member, with the timeout of all members */
     const PackageBackend *backend;
-    PackageChange like; /* the options that all of them share */
+    PackageChange like; /* options that all members share */
     Member *members;
     uint32_t count;
-    int64_t deadline_us; /* for the lock */
-    PackageTurn *turn;
+    int64_t deadline_us; /* for acquiring the lock */
+    PackageLock *turn;
     PackageDatabase *before, *now;
     Str repaired;
     bool repaired_in_vain;
@@ -30,7 +41,7 @@ typedef struct Batch {
     uint32_t same_failures;
 } Batch;
 
-/* --- Members -------------------------------------------------------------------------------- */
+/* --- Members --------------------------------------------------------------------------------- */
 
 static void member_fail(Member *member, const Error *err)
 {
@@ -47,29 +58,29 @@ static void fail_all(Batch *batch, const Error *err)
     }
 }
 
-/* The version that `latest` would have, of a wish that was resolved. */
-static Str candidate_of(const PackageStep *step, const PackageWish *wish)
+/* The version that `latest` would install, for a resolved request. */
+static Str candidate_of(const PackageStep *step, const PackageRequest *wish)
 {
     return step->latest ? wish->target : STR_EMPTY;
 }
 
-static bool wish_is_met(Batch *batch, const Member *member, const PackageWish *wish)
+static bool request_is_met(Batch *batch, const Member *member, const PackageRequest *wish)
 {
-    return package_wish_is_met(&batch->call, member->step, wish, batch->now,
-                               candidate_of(member->step, wish));
+    return package_request_is_met(&batch->call, member->step, wish, batch->now,
+                                  candidate_of(member->step, wish));
 }
 
 static bool member_is_met(Batch *batch, const Member *member)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        if (!wish_is_met(batch, member, &member->step->wishes[i])) {
+        if (!request_is_met(batch, member, &member->step->wishes[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool look_again(Batch *batch, Error *err)
+static bool recheck(Batch *batch, Error *err)
 {
     PackageDatabase *now;
     if (!database_get(&batch->call, batch->backend, &now, err)) {
@@ -80,7 +91,7 @@ static bool look_again(Batch *batch, Error *err)
     return true;
 }
 
-/* --- Before it ------------------------------------------------------------------------------ */
+/* --- Preparation ----------------------------------------------------------------------------- */
 
 static bool needs_refresh(Batch *batch, const Member *member)
 {
@@ -89,7 +100,7 @@ static bool needs_refresh(Batch *batch, const Member *member)
            package_step_refreshes(&batch->call, member->step);
 }
 
-/* Who asked for it fails without it; others go on with what is known. */
+/* Members with `refresh: true` fail if this does; the others continue with the existing index. */
 static void refresh_for_all(Batch *batch)
 {
     bool wanted = false;
@@ -121,7 +132,7 @@ static void want_offer(Batch *batch, StrMap *wanted, Offers *offers, Str name)
     }
 }
 
-/* What the index says of all that is wanted, in one go. */
+/* Looks up all requested packages in one query. */
 static bool find_offers(Batch *batch, StrMap *by_name, Error *err)
 {
     Arena *arena = batch->call.arena;
@@ -131,8 +142,8 @@ static bool find_offers(Batch *batch, StrMap *by_name, Error *err)
     for (uint32_t i = 0; i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
-            const PackageWish *wish = &member->step->wishes[k];
-            if (member->step->latest || !wish_is_met(batch, member, wish)) {
+            const PackageRequest *wish = &member->step->wishes[k];
+            if (member->step->latest || !request_is_met(batch, member, wish)) {
                 want_offer(batch, by_name, &offers, wish->name);
             }
         }
@@ -152,23 +163,23 @@ static bool member_resolve(Batch *batch, Member *member, const StrMap *offers, E
 {
     PackageStep *step = member->step;
     for (uint32_t i = 0; i < step->count; i++) {
-        PackageWish *wish = &step->wishes[i];
+        PackageRequest *wish = &step->wishes[i];
         const PackageOffer *offer = str_map_find(offers, database_name(batch->now, wish->name));
         if (offer == NULL) {
-            continue; /* it is met */
+            continue; /* already satisfied */
         }
         if ((step->latest &&
-             !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)) ||
-            (!wish_is_met(batch, member, wish) &&
-             (!package_wish_is_possible(step, wish, batch->now, false, err) ||
-              !package_wish_resolve(&batch->call, step, wish, batch->now, offer, err)))) {
+             !package_request_resolve(&batch->call, step, wish, batch->now, offer, err)) ||
+            (!request_is_met(batch, member, wish) &&
+             (!package_request_check(step, wish, batch->now, false, err) ||
+              !package_request_resolve(&batch->call, step, wish, batch->now, offer, err)))) {
             return false;
         }
     }
     return true;
 }
 
-/* Leaves out what cannot be had. `*missing`: somebody wants what a newer index may have. */
+/* Excludes what is not available. `*missing`: a newer index might have it. */
 static bool resolve_all(Batch *batch, bool last, bool *missing, Error *err)
 {
     StrMap offers;
@@ -199,10 +210,10 @@ static bool possible_removals(Batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         Member *member = &batch->members[i];
         for (uint32_t k = 0; k < member->step->count; k++) {
-            const PackageWish *wish = &member->step->wishes[k];
+            const PackageRequest *wish = &member->step->wishes[k];
             Error why;
-            if (!wish_is_met(batch, member, wish) &&
-                !package_wish_is_possible(member->step, wish, batch->now, false, &why)) {
+            if (!request_is_met(batch, member, wish) &&
+                !package_request_check(member->step, wish, batch->now, false, &why)) {
                 member_fail(member, &why);
             }
         }
@@ -235,9 +246,8 @@ static bool resolve(Batch *batch, Error *err)
 
 static bool prepare(Batch *batch, Error *err)
 {
-    if (!packages_begin(&batch->call, batch->backend, batch->deadline_us, &batch->turn, err) ||
-        !database_get(&batch->call, batch->backend, &batch->before, err) ||
-        !look_again(batch, err) ||
+    if (!packages_lock(&batch->call, batch->backend, batch->deadline_us, &batch->turn, err) ||
+        !database_get(&batch->call, batch->backend, &batch->before, err) || !recheck(batch, err) ||
         !packages_repair(&batch->call, batch->backend, batch->turn, &batch->like, &batch->now,
                          &batch->repaired, err)) {
         return false;
@@ -246,7 +256,7 @@ static bool prepare(Batch *batch, Error *err)
     return resolve(batch, err);
 }
 
-/* --- The transaction ------------------------------------------------------------------------ */
+/* --- The transaction ------------------------------------------------------------------------- */
 
 typedef VEC(Member *) Members;
 
@@ -271,8 +281,8 @@ static void add_item(Batch *batch, StrMap *known, Items *items, Str name, Str ve
     }
 }
 
-/* What is to be done for these members; and beside it what others of the batch have got already,
- * where it might be taken from them again. */
+/* The packages to change for these members, plus those already changed for other members that this
+ * change might undo. */
 static Items list_items(Batch *batch, const Members *members)
 {
     Items items = { 0 };
@@ -281,7 +291,7 @@ static Items list_items(Batch *batch, const Members *members)
     for (uint32_t i = 0; i < members->len; i++) {
         const PackageStep *step = members->items[i]->step;
         for (uint32_t k = 0; k < step->count; k++) {
-            if (!wish_is_met(batch, members->items[i], &step->wishes[k])) {
+            if (!request_is_met(batch, members->items[i], &step->wishes[k])) {
                 add_item(batch, &known, &items, step->wishes[k].name, step->wishes[k].target);
             }
         }
@@ -290,8 +300,9 @@ static Items list_items(Batch *batch, const Members *members)
     for (uint32_t i = 0; keeps && i < batch->count; i++) {
         const Member *member = &batch->members[i];
         for (uint32_t k = 0; !member->merged->failed && k < member->step->count; k++) {
-            const PackageWish *wish = &member->step->wishes[k];
-            if (wish_is_met(batch, member, wish) && database_find(batch->now, wish->name) != NULL) {
+            const PackageRequest *wish = &member->step->wishes[k];
+            if (request_is_met(batch, member, wish) &&
+                database_find(batch->now, wish->name) != NULL) {
                 add_item(batch, &known, &items, wish->name, wish->target);
             }
         }
@@ -302,7 +313,7 @@ static Items list_items(Batch *batch, const Members *members)
 static Str unmet_name(Batch *batch, const Member *member)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        if (!wish_is_met(batch, member, &member->step->wishes[i])) {
+        if (!request_is_met(batch, member, &member->step->wishes[i])) {
             return member->step->wishes[i].name;
         }
     }
@@ -323,14 +334,14 @@ static void explain(Batch *batch, Member *member, const ProcessResult *result, E
         batch->backend->find_removals(call->arena, result->out, &words)) {
         error_set(err, ERROR_CONFLICT,
                   "'%" STR_FMT "' could not be installed: %" STR_FMT
-                  " would be removed for it; 'allow_removals: true' lets that happen",
+                  " would be removed for it; set 'allow_removals: true' to allow that",
                   STR_ARG(name), STR_ARG(words));
         return;
     }
     batch->backend->blame(call->arena, result->out, name, &words);
     error_set(err, ERROR_OS, "'%" STR_FMT "' could not be %s: %" STR_FMT, STR_ARG(name),
               member->step->removes ? "removed" : "installed",
-              STR_ARG(words.len > 0 ? words : STR("the package manager says not why")));
+              STR_ARG(words.len > 0 ? words : STR("the package manager did not report a reason")));
 }
 
 static void fail_with_output(Batch *batch, Member *member, const ProcessResult *result)
@@ -347,7 +358,7 @@ static void fail_with_output(Batch *batch, Member *member, const ProcessResult *
     member_fail(member, &err);
 }
 
-/* The words without the name: equal ones have one cause. */
+/* Compares the messages without the name: equal ones have a common cause. */
 static bool is_same_failure(const Error *a, const Error *b)
 {
     const char *x = strstr(a->text, " could not be "), *y = strstr(b->text, " could not be ");
@@ -361,7 +372,7 @@ static void note_failure(Batch *batch, const Error *err)
     batch->last_failure = *err;
 }
 
-/* What a package manager takes lightly, the step tells. */
+/* Failed scripts that the package manager reports only as warnings are warnings of the step. */
 static void note_warnings(Batch *batch, const Members *members, Str output)
 {
     for (uint32_t i = 0; i < members->len && batch->backend->find_warning != NULL; i++) {
@@ -379,8 +390,8 @@ static void note_warnings(Batch *batch, const Members *members, Str output)
     }
 }
 
-/* Runs it for these; false when there is no sense in another try. */
-static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
+/* Runs the transaction for these members. Returns false if another attempt is pointless. */
+static bool run_members(Batch *batch, const Members *members, ProcessResult *result)
 {
     Items items = list_items(batch, members);
     Error err;
@@ -389,8 +400,8 @@ static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
     change.count = items.len;
     bool ok =
         packages_change(&batch->call, batch->backend, &change, batch->deadline_us, result, &err);
-    index_forget(&batch->call, batch->backend);
-    if (!ok || !look_again(batch, &err)) {
+    index_invalidate(&batch->call, batch->backend);
+    if (!ok || !recheck(batch, &err)) {
         for (uint32_t i = 0; i < members->len; i++) {
             member_fail(members->items[i], &err);
         }
@@ -400,13 +411,13 @@ static bool run_for(Batch *batch, const Members *members, ProcessResult *result)
     return true;
 }
 
-/* Whether what went wrong is about this one. */
+/* Returns true if the failure concerns this member. */
 static bool is_suspect(Batch *batch, const Member *member, Str output)
 {
     for (uint32_t i = 0; i < member->step->count; i++) {
-        const PackageWish *wish = &member->step->wishes[i];
+        const PackageRequest *wish = &member->step->wishes[i];
         Str words;
-        if (!wish_is_met(batch, member, wish) &&
+        if (!request_is_met(batch, member, wish) &&
             batch->backend->blame(batch->call.arena, output, wish->name, &words)) {
             return true;
         }
@@ -416,8 +427,8 @@ static bool is_suspect(Batch *batch, const Member *member, Str output)
 
 static void attempt(Batch *batch, const Members *wanted);
 
-/* Those that are not to blame go first, together. Where nobody is or all are, halves are tried until
- * it is clear whose fault it is: most often one among many. */
+/* Members without blame go first, together. If none or all are to blame, bisect until the culprit
+ * is found: usually one among many. */
 static void attempt_parts(Batch *batch, const Members *members, Str output)
 {
     Members parts[2] = { 0 };
@@ -435,12 +446,13 @@ static void attempt_parts(Batch *batch, const Members *members, Str output)
     attempt(batch, &parts[1]);
 }
 
-/* What a failed transaction left half done would be in the way of the next. */
+/* Completes what a failed transaction left partially installed, since it would block the next
+ * one. */
 static void repair_after(Batch *batch)
 {
     Str repaired;
-    Error err; /* what cannot be helped shows when others are tried */
-    PackageTurn turn = { .repair_failed = batch->repaired_in_vain };
+    Error err; /* if the repair fails, the next attempt will show */
+    PackageLock turn = { .repair_failed = batch->repaired_in_vain };
     if (!packages_repair(&batch->call, batch->backend, &turn, &batch->like, &batch->now, &repaired,
                          &err)) {
         return;
@@ -455,9 +467,9 @@ static void attempt(Batch *batch, const Members *wanted)
     if (members.len == 0) {
         return;
     }
-    /* Others may do better, but it is not worth to find out which of them. */
+    /* The remaining members might succeed, but finding out which is not worth the time. */
     bool common = batch->same_failures >= SAME_FAILURES;
-    if (!run_for(batch, &members, &result)) {
+    if (!run_members(batch, &members, &result)) {
         return;
     }
     Members open = open_members(batch, &members);
@@ -470,13 +482,13 @@ static void attempt(Batch *batch, const Members *wanted)
     for (uint32_t i = 0; i < open.len; i++) {
         fail_with_output(batch, open.items[i], &result);
     }
-    /* What is in the way of one says nothing of the others. */
+    /* A conflict of one package does not affect the others. */
     if (open.len == 1 && open.items[0]->merged->error->kind != ERROR_CONFLICT) {
         note_failure(batch, open.items[0]->merged->error);
     }
 }
 
-/* --- After it ------------------------------------------------------------------------------- */
+/* --- Results --------------------------------------------------------------------------------- */
 
 static bool is_different(const Package *a, const Package *b)
 {
@@ -492,7 +504,8 @@ static void note_change(Call *call, Outcome *outcome, const PackageDatabase *bef
     if (is_different(old, new)) {
         outcome->changed = true;
         outcome_change(call, outcome, arena_copy_c(call->arena, name),
-                       package_now(call->arena, old), package_now(call->arena, new));
+                       package_current_state(call->arena, old),
+                       package_current_state(call->arena, new));
     }
 }
 
@@ -529,7 +542,7 @@ void packages_note_changes(Call *call, Outcome *outcome, const PackageDatabase *
     }
 }
 
-/* What came along with a package goes to the step that wanted that. */
+/* Attributes a dependency to the step that requested the package. */
 static void note_needs(Batch *batch, Member *member, StrMap *changed, Str name)
 {
     Arena *arena = batch->call.arena;
@@ -583,7 +596,7 @@ static void note_all_changes(Batch *batch)
     }
 }
 
-/* Wanted by a step is wanted by somebody. */
+/* Packages that a step requests count as manually installed. */
 static void mark_manual(Batch *batch)
 {
     VEC(Str) names = { 0 };
@@ -605,7 +618,7 @@ static void mark_manual(Batch *batch)
     Error err;
     if (names.len > 0 && batch->backend->mark_manual != NULL &&
         !batch->backend->mark_manual(&batch->call, names.items, names.len, &err)) {
-        error_wrap(&err, "cannot mark as wanted");
+        error_wrap(&err, "cannot mark packages as manually installed");
         fail_all(batch, &err);
     }
 }
@@ -621,7 +634,7 @@ static void conclude(Batch *batch)
         package_note_repair(first->call, first->outcome, batch->backend, batch->repaired);
     } else if (batch->now->interrupted) {
         first->outcome->comment =
-            arena_format(first->call->arena, "%" STR_FMT ", which could not be repaired",
+            arena_format(first->call->arena, "%" STR_FMT ", and repairing it failed",
                          STR_ARG(batch->now->interruption));
     }
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -630,13 +643,14 @@ static void conclude(Batch *batch)
         if (!member->merged->failed && !member_is_met(batch, member)) {
             Str name = unmet_name(batch, member);
             error_set(&err, ERROR_CONFLICT,
-                      "'%" STR_FMT "' was %s, but another step of this transaction undid it",
+                      "'%" STR_FMT "' was %s, but another step of this transaction reverted that",
                       STR_ARG(name), member->step->removes ? "removed" : "installed");
             member_fail(member, &err);
         }
         if (!member->merged->failed && member->refreshed_in_vain) {
-            member->merged->outcome->comment = arena_format(
-                member->merged->call->arena, "with an old index: %s", batch->last_failure.text);
+            member->merged->outcome->comment =
+                arena_format(member->merged->call->arena, "using an outdated index: %s",
+                             batch->last_failure.text);
         }
     }
 }
@@ -654,14 +668,14 @@ static void run_batch(Batch *batch)
     } else {
         fail_all(batch, &err);
     }
-    packages_end(&batch->call);
+    packages_unlock(&batch->call);
     database_unref(batch->before);
     database_unref(batch->now);
 }
 
-/* --- Who goes with whom --------------------------------------------------------------------- */
+/* --- Batching -------------------------------------------------------------------------------- */
 
-static bool are_alike(const PackageStep *a, const PackageStep *b)
+static bool can_batch(const PackageStep *a, const PackageStep *b)
 {
     return a->backend == b->backend && a->removes == b->removes && a->purge == b->purge &&
            a->replace_conffiles == b->replace_conffiles &&
@@ -674,7 +688,7 @@ static int64_t longer(int64_t a, int64_t b)
     return a <= 0 || b <= 0 ? 0 : a > b ? a : b;
 }
 
-/* Takes all that go with the first out of `left`. */
+/* Removes the first member and all that can be batched with it from `left`. */
 static Batch take_batch(Member *left, uint32_t *count)
 {
     const PackageStep *like = left[0].step;
@@ -683,7 +697,7 @@ static Batch take_batch(Member *left, uint32_t *count)
     int64_t lock_ms = 0;
     uint32_t rest = 0;
     for (uint32_t i = 0; i < *count; i++) {
-        if (!are_alike(like, left[i].step)) {
+        if (!can_batch(like, left[i].step)) {
             left[rest++] = left[i];
             continue;
         }

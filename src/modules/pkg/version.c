@@ -1,8 +1,10 @@
+/* The version orders of dpkg, rpm and pacman, reimplemented so that checks need no process, and
+ * the requested versions of sites: exact, patterns and comparisons. */
 #include "modules/pkg/version.h"
 
 #include "base/glob.h"
 
-/* --- Parts ---------------------------------------------------------------------------------- */
+/* --- Components ------------------------------------------------------------------------------ */
 
 typedef struct VersionParts {
     Str epoch, upstream, revision;
@@ -18,7 +20,7 @@ static Str without_zeros(Str digits)
     return str_from_offset(digits, at);
 }
 
-/* "[epoch:]upstream[-revision]"; only digits make an epoch. */
+/* "[epoch:]upstream[-revision]"; an epoch consists of digits only. */
 static VersionParts split(Str version)
 {
     VersionParts parts = { .upstream = version };
@@ -42,14 +44,14 @@ static VersionParts split(Str version)
     return parts;
 }
 
-/* Numbers of any length, without leading zeros. */
+/* Compares numbers of any length, without leading zeros. */
 static int compare_digits(Str a, Str b)
 {
     return a.len != b.len ? (a.len < b.len ? -1 : 1) : str_compare(a, b);
 }
 
-/* Cuts the digits at the start off, and gives them without leading zeros. */
-static Str take_digits(Str *rest)
+/* Removes the leading digits and returns them without leading zeros. */
+static Str read_digits(Str *rest)
 {
     size_t len = 0;
     while (len < rest->len && ascii_is_digit(rest->data[len])) {
@@ -60,7 +62,7 @@ static Str take_digits(Str *rest)
     return digits;
 }
 
-static Str take_letters(Str *rest)
+static Str read_letters(Str *rest)
 {
     size_t len = 0;
     while (len < rest->len && ascii_is_alpha(rest->data[len])) {
@@ -71,9 +73,9 @@ static Str take_letters(Str *rest)
     return letters;
 }
 
-/* --- Debian --------------------------------------------------------------------------------- */
+/* --- dpkg ------------------------------------------------------------------------------------ */
 
-/* The end and digits between '~' and letters, letters before everything else. */
+/* Sort order: '~', then the end and digits, then letters, then everything else. */
 static int dpkg_weight(Str rest)
 {
     if (rest.len == 0 || ascii_is_digit(rest.data[0])) {
@@ -83,7 +85,7 @@ static int dpkg_weight(Str rest)
     return c == '~' ? -1 : ascii_is_alpha((char)c) ? c : c + 256;
 }
 
-/* Parts without digits and parts of digits by turns. */
+/* Compares alternating runs of nondigits and digits. */
 static int dpkg_compare_part(Str a, Str b)
 {
     while (a.len > 0 || b.len > 0) {
@@ -96,7 +98,7 @@ static int dpkg_compare_part(Str a, Str b)
             a = str_from_offset(a, 1);
             b = str_from_offset(b, 1);
         }
-        int difference = compare_digits(take_digits(&a), take_digits(&b));
+        int difference = compare_digits(read_digits(&a), read_digits(&b));
         if (difference != 0) {
             return difference;
         }
@@ -114,7 +116,7 @@ int version_compare_dpkg(Str a, Str b)
     return difference != 0 ? difference : dpkg_compare_part(x.revision, y.revision);
 }
 
-/* --- rpm ------------------------------------------------------------------------------------ */
+/* --- rpm ------------------------------------------------------------------------------------- */
 
 static Str skip_separators(Str rest)
 {
@@ -131,8 +133,8 @@ static bool starts_with(Str rest, char c)
     return rest.len > 0 && rest.data[0] == c;
 }
 
-/* '~' is before the end of the other, '^' behind its end but before anything else. Sets `*both`
- * when there is nothing to tell yet and both were skipped. */
+/* '~' sorts before the end of the other version, '^' after its end but before anything else. Sets
+ * `*both` if both had the mark and it was skipped. */
 static int rpm_compare_mark(Str *a, Str *b, char mark, int against_end, bool *both)
 {
     bool in_a = starts_with(*a, mark), in_b = starts_with(*b, mark);
@@ -148,15 +150,15 @@ static int rpm_compare_mark(Str *a, Str *b, char mark, int against_end, bool *bo
     return in_b ? (a->len == 0 ? -against_end : 1) : 0;
 }
 
-/* Digits are newer than letters; letters go by their bytes. */
+/* Digits are newer than letters; letters are compared by bytes. */
 static int compare_segment(Str *a, Str *b)
 {
     bool digits_a = ascii_is_digit(a->data[0]), digits_b = ascii_is_digit(b->data[0]);
     if (digits_a != digits_b) {
         return digits_a ? 1 : -1;
     }
-    return digits_a ? compare_digits(take_digits(a), take_digits(b))
-                    : str_compare(take_letters(a), take_letters(b));
+    return digits_a ? compare_digits(read_digits(a), read_digits(b))
+                    : str_compare(read_letters(a), read_letters(b));
 }
 
 static int rpm_compare_part(Str a, Str b)
@@ -204,7 +206,7 @@ int version_compare_rpm(Str a, Str b)
     return compare_parts(a, b, rpm_compare_part);
 }
 
-/* --- pacman --------------------------------------------------------------------------------- */
+/* --- pacman ---------------------------------------------------------------------------------- */
 
 static Str skip_signs(Str rest, size_t *skipped)
 {
@@ -236,7 +238,7 @@ static int alpm_compare_part(Str a, Str b)
     if (a.len == 0 && b.len == 0) {
         return 0;
     }
-    /* What is left of one: letters ("rc1") make it older than nothing, all else newer. */
+    /* In the longer version, remaining letters ("rc1") make it older, anything else newer. */
     Str left = a.len > 0 ? a : b;
     int newer = ascii_is_alpha(left.data[0]) ? -1 : 1;
     return a.len > 0 ? newer : -newer;
@@ -247,19 +249,19 @@ int version_compare_alpm(Str a, Str b)
     return compare_parts(a, b, alpm_compare_part);
 }
 
-/* --- Wishes --------------------------------------------------------------------------------- */
+/* --- Requested versions ---------------------------------------------------------------------- */
 
 static const struct {
     Str sign;
     VersionRelation relation;
 } relations[] = {
-    /* The longer ones first. */
+    /* Longer operators first. */
     { STR(">="), VERSION_AT_LEAST }, { STR("<="), VERSION_AT_MOST }, { STR("=="), VERSION_EQUAL },
     { STR("!="), VERSION_UNEQUAL },  { STR(">"), VERSION_MORE },     { STR("<"), VERSION_LESS },
     { STR("="), VERSION_EQUAL },
 };
 
-static bool take_relation(Str *text, VersionRelation *out)
+static bool read_relation(Str *text, VersionRelation *out)
 {
     for (size_t i = 0; i < COUNT_OF(relations); i++) {
         if (str_starts(*text, relations[i].sign)) {
@@ -271,7 +273,7 @@ static bool take_relation(Str *text, VersionRelation *out)
     return false;
 }
 
-/* What any of the package managers has in a version. */
+/* Accepts what any of the package managers allows in a version. */
 static bool is_version(Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -296,23 +298,24 @@ static bool is_pattern(Str text)
 
 static bool refuse(Str text, Error *err)
 {
-    return error_set(err, ERROR_INVALID,
-                     "'%" STR_FMT "' is no version: write '1.2-3', a pattern '1.2*', or "
-                     "comparisons '>=1.2, <2'",
-                     STR_ARG(text));
+    return error_set(
+        err, ERROR_INVALID,
+        "'%" STR_FMT
+        "' is not a version; use '1.2-3', a pattern '1.2*', or comparisons '>=1.2, <2'",
+        STR_ARG(text));
 }
 
-static bool parse_terms(Str text, VersionWish *out, Error *err)
+static bool parse_terms(Str text, VersionSpec *out, Error *err)
 {
     Str rest = text, term;
     while (str_split_next(&rest, ',', &term)) {
         VersionRelation relation;
         term = str_trim(term);
-        if (!take_relation(&term, &relation) || !is_version(term)) {
+        if (!read_relation(&term, &relation) || !is_version(term)) {
             return refuse(text, err);
         }
         if (out->term_count == VERSION_TERMS_MAX) {
-            return error_set(err, ERROR_INVALID, "a version is compared with at most %d others",
+            return error_set(err, ERROR_INVALID, "a version can have at most %d comparisons",
                              VERSION_TERMS_MAX);
         }
         out->terms[out->term_count].relation = relation;
@@ -321,15 +324,15 @@ static bool parse_terms(Str text, VersionWish *out, Error *err)
     return true;
 }
 
-bool version_wish_parse(Str text, VersionWish *out, Error *err)
+bool version_spec_parse(Str text, VersionSpec *out, Error *err)
 {
-    VersionWish wish = { .text = str_trim(text) };
+    VersionSpec wish = { .text = str_trim(text) };
     Str rest = wish.text;
     VersionRelation relation;
     if (rest.len == 0) {
         return refuse(rest, err);
     }
-    if (take_relation(&rest, &relation)) {
+    if (read_relation(&rest, &relation)) {
         if (!parse_terms(wish.text, &wish, err)) {
             return false;
         }
@@ -363,7 +366,7 @@ static int compare_with(const VersionOrder *order, Str version, Str wanted)
     return order->compare(bare ? without_epoch(version) : version, wanted);
 }
 
-static bool holds(VersionRelation relation, int difference)
+static bool relation_holds(VersionRelation relation, int difference)
 {
     switch (relation) {
     case VERSION_EQUAL: return difference == 0;
@@ -376,7 +379,7 @@ static bool holds(VersionRelation relation, int difference)
     return difference >= 0;
 }
 
-bool version_wish_accepts(const VersionWish *wish, const VersionOrder *order, Str version)
+bool version_spec_accepts(const VersionSpec *wish, const VersionOrder *order, Str version)
 {
     if (wish->pattern.len > 0) {
         return glob_match(wish->pattern, version) ||
@@ -384,14 +387,14 @@ bool version_wish_accepts(const VersionWish *wish, const VersionOrder *order, St
     }
     for (uint32_t i = 0; i < wish->term_count; i++) {
         int difference = compare_with(order, version, wish->terms[i].version);
-        if (!holds(wish->terms[i].relation, difference)) {
+        if (!relation_holds(wish->terms[i].relation, difference)) {
             return false;
         }
     }
     return true;
 }
 
-bool version_wish_is_below(const VersionWish *wish, const VersionOrder *order, Str version)
+bool version_spec_is_below(const VersionSpec *wish, const VersionOrder *order, Str version)
 {
     for (uint32_t i = 0; i < wish->term_count; i++) {
         int difference = compare_with(order, version, wish->terms[i].version);

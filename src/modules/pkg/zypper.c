@@ -1,26 +1,26 @@
-/* zypper, of openSUSE and SUSE. */
+/* zypper, the package manager of openSUSE and SUSE. */
+#include "modules/pkg/backend.h"
 #include "modules/pkg/blame.h"
-#include "modules/pkg/program.h"
 #include "modules/pkg/rpm.h"
 
 enum {
     RELEASE_MAX = 1 << 20,
-    /* How zypper ends when all was done and there is something to tell: */
+    /* Exit codes that mean success with additional information: */
     REBOOT_NEEDED = 102,
-    RESTART_NEEDED = 103, /* of zypper: there may be more to upgrade */
+    RESTART_NEEDED = 103, /* zypper itself was updated: more upgrades may follow */
     SCRIPT_FAILED = 107,
-    NOTHING_FOUND = 104 /* when a search has no result */
+    NOTHING_FOUND = 104 /* a search had no results */
 };
 
 static const RpmLocks locks = { STR("/etc/zypp/locks"), zypper_locks_read };
 
-/* Fedora has it too, to install. */
+/* Fedora offers zypper as a package too. */
 static bool zypper_is_native(Call *call)
 {
     Str text;
     Error err;
-    return rpm_has_database(call) && tool_is_there(call, "zypper") &&
-           (!tool_is_there(call, "dnf") ||
+    return rpm_has_database(call) && tool_exists(call, "zypper") &&
+           (!tool_exists(call, "dnf") ||
             (host_read(call->host, call->arena, STR("/etc/os-release"), RELEASE_MAX, &text, &err) &&
              str_find(text, STR("suse"), 0) != STR_NOT_FOUND));
 }
@@ -35,7 +35,7 @@ static bool zypper_read(Call *call, PackageDatabase *into, Error *err)
     return rpm_read(call, &locks, into, err);
 }
 
-/* --- Running zypper ------------------------------------------------------------------------- */
+/* --- Running zypper -------------------------------------------------------------------------- */
 
 static void begin(Call *call, ToolArgs *args, bool asks)
 {
@@ -47,8 +47,8 @@ static void begin(Call *call, ToolArgs *args, bool asks)
     }
 }
 
-/* A question leaves no lines in the log. */
-static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
+/* A query writes nothing to the log. */
+static bool run_query(Call *call, ToolArgs *args, Str *out, Error *err)
 {
     static const char *const quiet[] = { "ZYPP_LOGFILE=/dev/null", NULL };
     Tool tool = { .argv = tool_args_end(call, args), .env = quiet };
@@ -58,7 +58,7 @@ static bool ask(Call *call, ToolArgs *args, Str *out, Error *err)
     }
     *out = result.out;
     if (result.out_cut) {
-        return error_set(err, ERROR_LIMIT, "zypper wrote too much");
+        return error_set(err, ERROR_LIMIT, "the output of zypper is too large");
     }
     return (result.ending == PROCESS_EXITED &&
             (result.exit_code == 0 || result.exit_code == NOTHING_FOUND)) ||
@@ -75,7 +75,7 @@ static bool zypper_find_offers(Call *call, PackageOffer *offers, uint32_t count,
     tool_arg(call, &args, STR("--match-exact"));
     tool_arg(call, &args, STR("--type=package"));
     package_program_add_offers(call, &args, offers, count);
-    if (!ask(call, &args, &out, err)) {
+    if (!run_query(call, &args, &out, err)) {
         return false;
     }
     zypper_search_read(call->arena, out, offers, count);
@@ -89,7 +89,7 @@ static bool zypper_find_upgrades(Call *call, bool full, Map *changes, Error *err
     begin(call, &args, true);
     tool_arg(call, &args, STR("list-updates"));
     tool_arg(call, &args, STR("--type=package"));
-    if (!ask(call, &args, &out, err)) {
+    if (!run_query(call, &args, &out, err)) {
         return false;
     }
     zypper_updates_read(call->arena, out, changes);
@@ -138,7 +138,7 @@ static bool zypper_change(Call *call, const PackageChange *change, ProcessResult
     return true;
 }
 
-/* --- The index, and locks ------------------------------------------------------------------- */
+/* --- The index and locks --------------------------------------------------------------------- */
 
 static int64_t zypper_index_time(Call *call)
 {
@@ -172,7 +172,7 @@ static bool zypper_hold(Call *call, const Str *names, uint32_t count, bool held,
     tool_arg(call, &args, held ? STR("addlock") : STR("removelock"));
     tool_arg(call, &args, STR("--"));
     package_program_add_names(call, &args, names, count);
-    return tool_do(call, tool_args_end(call, &args), NULL, err);
+    return tool_run_checked(call, tool_args_end(call, &args), NULL, err);
 }
 
 const PackageBackend backend_zypper = {

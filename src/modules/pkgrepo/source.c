@@ -1,5 +1,6 @@
 #include "modules/pkgrepo/source.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 
 bool repo_name_check(Str name, Error *err)
@@ -9,24 +10,26 @@ bool repo_name_check(Str name, Error *err)
         char c = name.data[i];
         ok = ok && (ascii_is_name(c) || c == '-' || c == '.');
     }
-    return ok || error_set(err, ERROR_INVALID,
-                           "'%" STR_FMT "' cannot name a source: it takes letters, digits, '.', "
-                           "'_' and '-'",
-                           STR_ARG(name));
+    return ok ||
+           error_set(
+               err, ERROR_INVALID,
+               "'%" STR_FMT
+               "' is not a repository name: only letters, digits, '.', '_' and '-' are allowed",
+               STR_ARG(name));
 }
 
-/* One line without control characters; a word has no space either. */
+/* Accepts one line without control characters; a word cannot contain spaces either. */
 static bool check_text(const char *what, Str text, bool is_word, Error *err)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.data[i];
         if (c < ' ' || c == 0x7f || (is_word && (c == ' ' || c == '[' || c == ']'))) {
-            return error_set(err, ERROR_INVALID, "'%s' cannot hold '%" STR_FMT "'%s", what,
+            return error_set(err, ERROR_INVALID, "'%s' cannot be '%" STR_FMT "'%s", what,
                              STR_ARG(str_slice(text, i, i + 1)),
-                             c == ' ' ? "; a space in an address is written %20" : "");
+                             c == ' ' ? "; encode a space in an address as %20" : "");
         }
     }
-    return text.len > 0 || error_set(err, ERROR_INVALID, "'%s' has an empty text", what);
+    return text.len > 0 || error_set(err, ERROR_INVALID, "'%s' contains an empty string", what);
 }
 
 static bool check_words(const char *what, const List *words, Error *err)
@@ -61,17 +64,17 @@ static bool check_deb(const RepoSource *source, Error *err)
                          is_empty(source->uris) ? "uris" : "suites");
     }
     if (source->mirrorlist.len > 0) {
-        return error_set(err, ERROR_INVALID, "'mirrorlist' is for dnf and zypper");
+        return error_set(err, ERROR_INVALID, "'mirrorlist' is for dnf and zypper only");
     }
     if (source->priority != 0) {
         return error_set(err, ERROR_INVALID,
-                         "'priority' is for dnf and zypper; apt has preferences for that");
+                         "'priority' is for dnf and zypper only; apt uses preferences instead");
     }
     bool flat = has_flat_suite(source);
     if (flat != is_empty(source->components)) {
         return error_set(err, ERROR_INVALID, "%s",
-                         flat ? "a suite that ends with '/' is a path and has no components"
-                              : "needs 'components', such as main");
+                         flat ? "a suite that ends with '/' is a path and cannot have components"
+                              : "'components' is required, such as main");
     }
     return true;
 }
@@ -79,12 +82,12 @@ static bool check_deb(const RepoSource *source, Error *err)
 static bool check_rpm(const RepoSource *source, Error *err)
 {
     if (is_empty(source->uris) == (source->mirrorlist.len == 0)) {
-        return error_set(err, ERROR_INVALID, "needs one of 'uris' and 'mirrorlist'");
+        return error_set(err, ERROR_INVALID, "'uris' or 'mirrorlist' is required");
     }
     if (!is_empty(source->suites) || !is_empty(source->components) ||
         !is_empty(source->architectures)) {
         return error_set(err, ERROR_INVALID,
-                         "'suites', 'components' and 'architectures' are for apt");
+                         "'suites', 'components' and 'architectures' are for apt only");
     }
     return true;
 }
@@ -99,11 +102,11 @@ static bool check_options(const RepoSource *source, Error *err)
             ok = ok && (ascii_is_name(name.data[k]) || name.data[k] == '-');
         }
         if (!ok) {
-            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot name an option",
+            return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not an option name",
                              STR_ARG(name));
         }
         if (!value_is_string(entry->value)) {
-            return error_set(err, ERROR_INVALID, "option '%" STR_FMT "' must be a text",
+            return error_set(err, ERROR_INVALID, "option '%" STR_FMT "' must be a string",
                              STR_ARG(name));
         }
         if (!check_text("options", value_str(entry->value), source->format == REPO_ONELINE, err)) {
@@ -147,7 +150,7 @@ static void put_list(Buf *out, const char *name, const List *words)
     }
 }
 
-/* Further lines of a field begin with a space; an empty one is a point. */
+/* Continuation lines of a field begin with a space; an empty line is written as a dot. */
 static void put_key(Buf *out, Str text)
 {
     Str line;
@@ -281,4 +284,63 @@ bool repo_source_format(Arena *arena, const RepoSource *source, Str *out, Error 
     }
     *out = buf_str(&text);
     return true;
+}
+
+/* --- Keys ------------------------------------------------------------------------------------ */
+
+#define ARMOR_BEGIN "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+#define ARMOR_END   "-----END PGP PUBLIC KEY BLOCK-----"
+
+/* The first byte of a packet has its highest bit set; a public key is packet 6. */
+static bool is_key_bytes(Str bytes)
+{
+    if (bytes.len < 16) {
+        return false;
+    }
+    unsigned char first = (unsigned char)bytes.data[0];
+    bool new_form = (first & 0x40) != 0;
+    unsigned tag = new_form ? first & 0x3f : first >> 2 & 0x0f;
+    return (first & 0x80) != 0 && tag == 6;
+}
+
+/* Only lines of printable characters. */
+static bool is_text(Str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if ((c < ' ' && !ascii_is_space((char)c)) || c >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool repo_key_parse(Arena *arena, Str given, RepoKey *out, Error *err)
+{
+    Str text = str_trim(given), bytes;
+    if (str_starts(text, STR(ARMOR_BEGIN))) {
+        if (!str_ends(text, STR(ARMOR_END))) {
+            return error_set(err, ERROR_INVALID, "the key has no '" ARMOR_END "' line at the end");
+        }
+        if (!is_text(text)) {
+            return error_set(err, ERROR_INVALID,
+                             "the key contains characters that are not allowed in ASCII armor");
+        }
+        *out = (RepoKey){ arena_format(arena, "%" STR_FMT "\n", STR_ARG(text)), true };
+        return true;
+    }
+    if (str_starts(text, STR("-----BEGIN PGP PRIVATE"))) {
+        return error_set(err, ERROR_INVALID,
+                         "this is a private key; repositories need the public key");
+    }
+    if (is_key_bytes(given)) {
+        *out = (RepoKey){ given, false };
+        return true;
+    }
+    if (base64_decode(arena, text, &bytes) && is_key_bytes(bytes)) {
+        *out = (RepoKey){ bytes, false };
+        return true;
+    }
+    return error_set(err, ERROR_INVALID,
+                     "the key must be an armored OpenPGP public key, or one encoded in base64");
 }

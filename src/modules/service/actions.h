@@ -1,10 +1,12 @@
-/* The actions of module service, one file each; service.c puts them into the table. */
+/* Actions of module service, one file each; service.c lists them in the module's table. */
 #pragma once
 
 #include "modules/call.h"
 
 extern const ParamSpec ensure_params[];
 bool ensure_check(Call *call, Outcome *outcome, Error *err);
+bool ensure_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                   Error *err);
 bool ensure_apply(Call *call, Outcome *outcome, Error *err);
 bool ensure_react(Call *call, Outcome *outcome, Error *err);
 const char *ensure_reaction(const Action *action, const Value *params);
@@ -16,7 +18,3 @@ bool unit_check(Call *call, Outcome *outcome, Error *err);
 bool unit_apply(Call *call, Outcome *outcome, Error *err);
 void unit_merge(MergedCall *calls, uint32_t count);
 void unit_claims(Arena *arena, const Value *params, List *claims);
-
-extern const ParamSpec status_params[];
-bool status_check(Call *call, Outcome *outcome, Error *err);
-bool status_query(Call *call, Outcome *outcome, Error *err);

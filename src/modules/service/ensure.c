@@ -1,4 +1,4 @@
-/* service.ensure: a unit that runs or does not, starts at boot or does not. */
+/* service.ensure: whether a unit runs, and whether it starts at boot. */
 #include "modules/service/ensure.h"
 
 #include "modules/service/actions.h"
@@ -8,18 +8,19 @@
 
 const ParamSpec ensure_params[] = {
     { "name", PARAM_STRING, .required = true,
-      .help = "the unit; without an ending such as .timer it is a service" },
+      .help = "name of the unit; without a suffix such as .timer it is a service" },
     { "state", PARAM_STRING, .decides = "state!restarted|reloaded",
       .choices = "started|stopped|restarted|reloaded",
-      .help = "what it shall be, or what shall be done in every run" },
+      .help = "desired state, or action to perform in every run" },
     { "enabled", PARAM_BOOL, .decides = "enabled", .help = "whether it starts at boot" },
     { "masked", PARAM_BOOL, .decides = "masked", .help = "whether it cannot be started at all" },
     { "reload", PARAM_BOOL, .fallback = "false",
-      .help = "as the reaction to a change it reloads, instead of restarting" },
+      .help = "reload instead of restarting in reaction to a change" },
     { "timeout", PARAM_DURATION, .fallback = "5m",
-      .help = "how long it may take to start or stop; 0: as long as systemd waits" },
+      .help = "how long starting or stopping may take; 0: systemd's own limit" },
     { "settle", PARAM_DURATION, .fallback = "500ms",
-      .help = "how long a service is watched after its start that does not say when it is ready" },
+      .help = "how long to watch a service after its start if it does not notify systemd when it "
+              "is ready" },
     { 0 },
 };
 
@@ -27,13 +28,13 @@ typedef struct Ensure {
     Wanted wanted;
     Found found;
     Todo todo;
-    bool started; /* by apply, just now */
+    bool started; /* by apply, in this run */
 } Ensure;
 
-/* --- Below another root ----------------------------------------------------------------------- */
+/* --- Below another root ---------------------------------------------------------------------- */
 
-/* Units below another root: nothing runs there, but links can be made. Its own systemctl makes
- * them, with that root as its own, so that nothing leads out of it. */
+/* Below another root nothing runs, but units can be enabled. The systemctl of that root does it
+ * inside the root, so that no path leads out of it. */
 
 static const char *const offline[] = { "SYSTEMD_OFFLINE=1", NULL };
 
@@ -55,8 +56,9 @@ static bool systemctl(Call *call, const char *verb, Str name, ProcessResult *out
                        out, err);
 }
 
-/* is-enabled says it with a word and with its exit code; without --quiet the word is printed. */
-static bool ask_state(Call *call, Str name, ProcessResult *out, Error *err)
+/* is-enabled reports the state as a word and as its exit code; without --quiet it prints the
+ * word. */
+static bool query_state(Call *call, Str name, ProcessResult *out, Error *err)
 {
     const char *unit = arena_copy_c(call->arena, name);
     return run_offline(
@@ -64,16 +66,16 @@ static bool ask_state(Call *call, Str name, ProcessResult *out, Error *err)
         err);
 }
 
-static bool root_look(Call *call, const Wanted *wanted, Found *out, Error *err)
+static bool root_read_state(Call *call, const Wanted *wanted, Found *out, Error *err)
 {
     ProcessResult result;
     *out = (Found){ .unit.name = wanted->name };
-    if (!tool_is_there(call, "systemctl")) {
+    if (!tool_exists(call, "systemctl")) {
         return call_lacks_program(call, "systemctl") ||
-               error_set(err, ERROR_UNAVAILABLE, "the root '%s' has no systemctl",
+               error_set(err, ERROR_UNAVAILABLE, "no systemctl found below the root '%s'",
                          host_root(call->host));
     }
-    if (!ask_state(call, wanted->name, &result, err)) {
+    if (!query_state(call, wanted->name, &result, err)) {
         return false;
     }
     Str state = str_trim(result.out);
@@ -111,16 +113,16 @@ static bool root_apply(Call *call, const Wanted *wanted, const Todo *todo, Outco
     return true;
 }
 
-/* --- Looking ---------------------------------------------------------------------------------- */
+/* --- Current state --------------------------------------------------------------------------- */
 
-static bool look(Manager *manager, const Wanted *wanted, Found *out, Error *err)
+static bool read_state(Manager *manager, const Wanted *wanted, Found *out, Error *err)
 {
     *out = (Found){ .unit.name = wanted->name };
     bool has_state = !unit_name_is_template(wanted->name);
-    if (has_state && !manager_look(manager, wanted->name, &out->unit, err)) {
+    if (has_state && !manager_get_unit(manager, wanted->name, &out->unit, err)) {
         return false;
     }
-    /* Finding this out reads directories, so it is asked for only where it counts. */
+    /* Determining this reads directories, so it is done only if needed. */
     bool counts = wanted->has_enabled || wanted->has_masked || !has_state;
     return !counts || manager_file_state(manager, out->unit.name, &out->file_state, err);
 }
@@ -135,7 +137,7 @@ static bool suggest(Manager *manager, Str name, Error *err)
     return false;
 }
 
-/* With what may help to mend it. Always false. */
+/* Adds information that may help to fix it. Always returns false. */
 static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Error *err)
 {
     const UnitStatus *unit = &ensure->found.unit;
@@ -144,12 +146,12 @@ static bool explain(Manager *manager, const Ensure *ensure, Outcome *outcome, Er
     }
     if (unit_is_broken(unit)) {
         Str tail = journal_tail(manager->call, &unit->name, 1, 0);
-        journal_tell(manager->call, tail, &unit->name, 1, outcome, err);
+        journal_add_to_error(manager->call, tail, &unit->name, 1, outcome, err);
     }
     return false;
 }
 
-/* A unit that is not there may come with an earlier step: its own file, or that of its template. */
+/* A missing unit may be created by an earlier step: its own file, or that of its template. */
 static bool decide(Call *call, Ensure *ensure, Error *err)
 {
     const Wanted *wanted = &ensure->wanted;
@@ -169,11 +171,11 @@ static bool check_live(Call *call, Ensure *ensure, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager;
     if (!manager_open(call, &manager, err) ||
-        !look(&manager, &ensure->wanted, &ensure->found, err)) {
+        !read_state(&manager, &ensure->wanted, &ensure->found, err)) {
         return false;
     }
     if (!call->planning && ensure->wanted.state == WANT_STARTED &&
-        !unit_watch_young(&manager, &ensure->found.unit, ensure->wanted.patience.settle_ms, err)) {
+        !unit_watch_recent(&manager, &ensure->found.unit, ensure->wanted.patience.settle_ms, err)) {
         return false;
     }
     return decide(call, ensure, err) || explain(&manager, ensure, outcome, err);
@@ -183,11 +185,23 @@ static bool check_root(Call *call, Ensure *ensure, Error *err)
 {
     if (ensure->wanted.state != WANT_ANY) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "'state' needs the running machine, not another root (--root %s); there, "
-                         "'enabled' and 'masked' can be set",
+                         "'state' requires the running system and cannot be used below another "
+                         "root (--root %s); 'enabled' and 'masked' can",
                          host_root(call->host));
     }
-    return root_look(call, &ensure->wanted, &ensure->found, err) && decide(call, ensure, err);
+    return root_read_state(call, &ensure->wanted, &ensure->found, err) && decide(call, ensure, err);
+}
+
+static bool read_alone(Call *call, Error *err)
+{
+    Wanted ignored;
+    return ensure_read(call, &ignored, err);
+}
+
+bool ensure_verify(Arena *arena, const Action *action, const Value *params, const char **at,
+                   Error *err)
+{
+    return call_verify(arena, action, params, read_alone, at, err);
 }
 
 bool ensure_check(Call *call, Outcome *outcome, Error *err)
@@ -205,9 +219,9 @@ bool ensure_check(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-/* --- Doing it -------------------------------------------------------------------------------- */
+/* --- Applying -------------------------------------------------------------------------------- */
 
-/* Links of unit files first, because a unit must be unmasked before it starts. */
+/* Unit files first, because a unit must be unmasked before it can start. */
 static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
 {
     static const UnitFileChange order[] = { UNIT_UNMASK,          UNIT_UNMASK_RUNTIME, UNIT_DISABLE,
@@ -229,7 +243,7 @@ static bool change_files(Manager *manager, Ensure *ensure, Outcome *outcome, Err
     return manager_reload(manager, err);
 }
 
-/* What systemd makes of enabling is its own business: it is asked whether it worked. */
+/* What enabling does depends on the unit file, so verify the result with systemd. */
 static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
 {
     Str state;
@@ -244,14 +258,14 @@ static bool confirm_files(Manager *manager, Ensure *ensure, Error *err)
 }
 
 /* "stopped; app.socket can start it again" */
-static void tell_of_triggers(Manager *manager, const UnitStatus *unit, Outcome *outcome)
+static void report_triggers(Manager *manager, const UnitStatus *unit, Outcome *outcome)
 {
     Arena *arena = manager->call->arena;
     for (uint32_t i = 0; i < unit->triggers.count; i++) {
         UnitStatus trigger;
         Error err;
         Str name = bus_text(bus_item(&unit->triggers, i));
-        if (manager_look(manager, name, &trigger, &err) && unit_is_running(&trigger)) {
+        if (manager_get_unit(manager, name, &trigger, &err) && unit_is_running(&trigger)) {
             outcome->comment = arena_format(arena, "stopped; %" STR_FMT " can start it again",
                                             STR_ARG(trigger.name));
             return;
@@ -268,11 +282,11 @@ static bool act(Manager *manager, Ensure *ensure, Outcome *outcome, Error *err)
     ensure->started = ensure->todo.job == UNIT_START || ensure->todo.job == UNIT_RESTART;
     outcome->state = unit_state(unit);
     if (ensure->todo.job == UNIT_STOP) {
-        tell_of_triggers(manager, unit, outcome);
+        report_triggers(manager, unit, outcome);
     } else if (!unit_is_running(unit)) {
         outcome_change(manager->call, outcome, "state", value_string(outcome->state),
-                       value_string(STR("ran to its end")));
-        outcome->comment = STR("ran to its end");
+                       value_string(STR("finished")));
+        outcome->comment = STR("finished");
     }
     return true;
 }
@@ -289,21 +303,21 @@ bool ensure_apply(Call *call, Outcome *outcome, Error *err)
            (!ensure->todo.acts || act(&manager, ensure, outcome, err));
 }
 
-/* --- Reacting -------------------------------------------------------------------------------- */
+/* --- Reactions ------------------------------------------------------------------------------- */
 
-/* Whether the unit has to do anything about the change, given how it is. */
+/* Returns true if the unit has to react to the change, considering its state. */
 static bool must_react(const Call *call, const Wanted *wanted, const Ensure *ensure,
                        const UnitStatus *unit, Str *why_not)
 {
     bool shall_run = wanted->state != WANT_ANY && wanted->state != WANT_STOPPED;
     if (wanted->state == WANT_STOPPED || wanted->masked || (!shall_run && unit_is_stopped(unit))) {
-        *why_not = STR("does not run, so nothing is to be restarted");
+        *why_not = STR("not running, so there is nothing to restart");
         return false;
     }
-    /* systemd says when it left the state inactive: a restart is such a moment too. */
+    /* systemd records when the unit left the state inactive; a restart counts too. */
     if ((ensure != NULL && ensure->started) ||
         (call->change_ms > 0 && unit->started_ms > call->change_ms)) {
-        *why_not = STR("was started after the change");
+        *why_not = STR("started after the change");
         return false;
     }
     return true;
@@ -330,7 +344,8 @@ bool ensure_react(Call *call, Outcome *outcome, Error *err)
         return true; /* nothing runs there */
     }
     AUTO_CLEAR(Manager) manager;
-    if (!manager_open(call, &manager, err) || !manager_look(&manager, wanted.name, &unit, err)) {
+    if (!manager_open(call, &manager, err) ||
+        !manager_get_unit(&manager, wanted.name, &unit, err)) {
         return false;
     }
     outcome->state = unit_state(&unit);
@@ -374,7 +389,8 @@ bool ensure_since(Call *call, int64_t *out_ms, Error *err)
         return false;
     }
     AUTO_CLEAR(Manager) manager;
-    if (!manager_open(call, &manager, err) || !manager_look(&manager, wanted.name, &unit, err)) {
+    if (!manager_open(call, &manager, err) ||
+        !manager_get_unit(&manager, wanted.name, &unit, err)) {
         return false;
     }
     *out_ms = unit_is_running(&unit) ? unit.started_ms : 0;
@@ -383,7 +399,7 @@ bool ensure_since(Call *call, int64_t *out_ms, Error *err)
 
 /* --- Claims ---------------------------------------------------------------------------------- */
 
-/* The unit; and what must be there before it: its file, and the package that is called like it. */
+/* The unit, and what must exist before it: its file, and the package of the same name. */
 void ensure_claims(Arena *arena, const Value *params, List *claims)
 {
     Str name;
@@ -401,7 +417,7 @@ void ensure_claims(Arena *arena, const Value *params, List *claims)
         claims_add(arena, claims, "needs:unit-dropin:", template);
     }
     claims_add(arena, claims, "needs:pkg:", unit_name_base(name));
-    /* What a service does when it starts: */
+    /* Starting a service may create these: */
     claims_add(arena, claims, "brings:remote", STR_EMPTY);
     claims_add(arena, claims, "brings:path:/run/", STR_EMPTY);
     claims_add(arena, claims, "brings:path:/var/", STR_EMPTY);

@@ -1,5 +1,5 @@
-/* What service.ensure wants of a unit, and what it takes to get there. Deciding is apart from
- * doing: ensure_decide.c looks at what was found and at nothing else. */
+/* The desired state of a unit for service.ensure, and the actions to get there. Decisions are pure:
+ * ensure_decide.c uses only the collected state. */
 #pragma once
 
 #include "modules/service/job.h"
@@ -13,37 +13,37 @@ typedef enum WantedState {
 } WantedState;
 
 typedef struct Wanted {
-    Str name; /* complete */
+    Str name; /* full name with suffix */
     WantedState state;
     bool has_enabled, enabled;
     bool has_masked, masked;
-    bool reload; /* as a reaction */
-    JobPatience patience;
+    bool reload; /* reload in reaction to a change */
+    JobTimeouts patience;
 } Wanted;
 
 typedef struct Found {
-    UnitStatus unit; /* `load` is empty: it was not looked at */
+    UnitStatus unit; /* `load` is empty: not queried */
     Str file_state;  /* see manager_file_state */
 } Found;
 
 typedef struct Todo {
-    bool changes_file[6]; /* by UnitFileChange, in this order */
-    bool reloads;         /* the links are as they shall be, but systemd has not read them */
+    bool changes_file[6]; /* indexed by UnitFileChange, in this order */
+    bool reloads;         /* the unit files are as desired, but systemd has not reloaded them */
     bool acts;
     UnitJob job;
 } Todo;
 
-/* The parameters; ERROR_INVALID for wishes that contradict one another. */
+/* Reads the parameters. Fails with ERROR_INVALID if they contradict each other. */
 MUST_CHECK bool ensure_read(Call *call, Wanted *out, Error *err);
-/* What is to be done. Fails when it cannot be: ERROR_NOT_FOUND where there is no such unit. In a
- * plan that may come, and so is no failure. */
+/* Decides what to do. Fails if that is impossible, with ERROR_NOT_FOUND if there is no such unit;
+ * during a plan, an earlier step may still create it. */
 MUST_CHECK bool ensure_decide(const Wanted *wanted, const Found *found, bool planning, Todo *out,
                               Error *err);
 bool todo_is_empty(const Todo *todo);
-/* Changes, comment and the state that the unit will be in. */
+/* Sets changes, comment and the resulting state. */
 void ensure_describe(Call *call, const Wanted *wanted, const Found *found, const Todo *todo,
                      Outcome *outcome);
 
-/* Whether a file in that state is enabled; masked. */
+/* Returns true if a unit file in that state is enabled, or masked. */
 bool file_state_is_enabled(Str state);
 bool file_state_is_masked(Str state);

@@ -1,4 +1,4 @@
-/* From what is wanted and what is there to what is to be done. */
+/* Compares the desired state with the current one and decides what to do. */
 #include "base/buf.h"
 #include "modules/service/ensure.h"
 #include "modules/service/unit_name.h"
@@ -44,7 +44,7 @@ bool ensure_read(Call *call, Wanted *out, Error *err)
     }
     if (out->state != WANT_ANY && unit_name_is_template(out->name)) {
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT "' is a template: only its instances, such as '%" STR_FMT
+                         "'%" STR_FMT "' is a template; only its instances, such as '%" STR_FMT
                          "@1', have a state",
                          STR_ARG(out->name), STR_ARG(unit_name_base(out->name)));
     }
@@ -71,7 +71,7 @@ static bool is_one_of(Str state, const char *const *list, size_t count)
     return false;
 }
 
-/* There are files that enabling does nothing for. */
+/* Some unit files cannot be enabled. */
 static bool refuse_enabling(const Wanted *wanted, Str state, Error *err)
 {
     static const char *const fixed[] = { "static", "generated", "transient" };
@@ -79,12 +79,12 @@ static bool refuse_enabling(const Wanted *wanted, Str state, Error *err)
         (str_eq(state, STR("indirect")) && !unit_name_is_template(wanted->name))) {
         return error_set(err, ERROR_CONFLICT,
                          "%" STR_FMT " cannot be enabled: it is '%" STR_FMT
-                         "', which means that %s; leave 'enabled' out",
+                         "', which means that %s; do not set 'enabled'",
                          STR_ARG(wanted->name), STR_ARG(state),
                          str_eq(state, STR("static"))
-                             ? "it has no [Install] section and is started by others"
-                         : str_eq(state, STR("indirect")) ? "another unit is to be enabled for it"
-                                                          : "it is made by a program at each boot");
+                             ? "it has no [Install] section and is started by other units"
+                         : str_eq(state, STR("indirect")) ? "another unit must be enabled instead"
+                                                          : "it is generated at each boot");
     }
     return true;
 }
@@ -108,14 +108,15 @@ static bool decide_files(const Wanted *wanted, const Found *found, Todo *out, Er
     if (!wanted->enabled) {
         static const char *const on[] = { "enabled", "alias", "linked", "indirect" };
         static const char *const on_now[] = { "enabled-runtime", "linked-runtime" };
-        /* Indirect means that others are enabled for it, which is not its own doing. */
+        /* 'indirect' means that other units are enabled for it, which it does not control itself. */
         out->changes_file[UNIT_DISABLE] = is_one_of(state, on, COUNT_OF(on) - 1);
         out->changes_file[UNIT_DISABLE_RUNTIME] = is_one_of(state, on_now, COUNT_OF(on_now));
         return true;
     }
     if (file_state_is_masked(state) && !unmasked) {
         return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT " is masked and cannot be enabled; 'masked: false' unmasks it",
+                         "%" STR_FMT
+                         " is masked and cannot be enabled; set 'masked: false' to unmask it",
                          STR_ARG(wanted->name));
     }
     if (!file_state_is_enabled(state)) {
@@ -150,7 +151,8 @@ static bool decide_state(const Wanted *wanted, const UnitStatus *unit, Todo *out
     }
     if (str_eq(unit->load, STR("masked")) && !unmasks && out->acts) {
         return error_set(err, ERROR_CONFLICT,
-                         "%" STR_FMT " is masked and cannot be started; 'masked: false' unmasks it",
+                         "%" STR_FMT
+                         " is masked and cannot be started; set 'masked: false' to unmask it",
                          STR_ARG(unit->name));
     }
     return !out->acts || !unit_is_broken(unit) ||
@@ -158,13 +160,13 @@ static bool decide_state(const Wanted *wanted, const UnitStatus *unit, Todo *out
                      STR_ARG(unit->name), STR_ARG(unit->load_error));
 }
 
-/* What is not there is neither running nor enabled, and can be masked. */
+/* A missing unit is neither running nor enabled, and can be masked. */
 static bool decide_missing(const Wanted *wanted, bool planning, Todo *out, Error *err)
 {
     bool wants = (wanted->state != WANT_ANY && wanted->state != WANT_STOPPED) ||
                  (wanted->has_enabled && wanted->enabled);
     if (wants && !planning) {
-        return error_set(err, ERROR_NOT_FOUND, "there is no unit '%" STR_FMT "'",
+        return error_set(err, ERROR_NOT_FOUND, "unit '%" STR_FMT "' not found",
                          STR_ARG(wanted->name));
     }
     out->changes_file[UNIT_MASK] = wanted->has_masked && wanted->masked;
@@ -199,7 +201,7 @@ bool todo_is_empty(const Todo *todo)
     return empty;
 }
 
-/* --- In words -------------------------------------------------------------------------------- */
+/* --- Description ----------------------------------------------------------------------------- */
 
 static void put_word(Buf *out, const char *word)
 {
@@ -216,9 +218,9 @@ static void describe_files(Call *call, const Found *found, const Todo *todo, Out
         put_word(comment, masked ? "masked" : "unmasked");
     }
     if (todo->reloads) {
-        outcome_change(call, outcome, "loaded", value_string(STR("an older one")),
-                       value_string(STR("this one")));
-        put_word(comment, "read again by systemd");
+        outcome_change(call, outcome, "loaded", value_string(STR("older version")),
+                       value_string(STR("current version")));
+        put_word(comment, "reloaded by systemd");
     }
     if (changes[UNIT_ENABLE] || changes[UNIT_DISABLE] || changes[UNIT_DISABLE_RUNTIME]) {
         Value old = found->file_state.len > 0 ? value_string(found->file_state) : value_missing();
@@ -250,7 +252,7 @@ void ensure_describe(Call *call, const Wanted *wanted, const Found *found, const
         outcome->state = todo->job == UNIT_STOP ? STR("stopped") : STR("running");
     }
     if (comment.len == 0 && gone) {
-        buf_put_c(&comment, "there is no such unit");
+        buf_put_c(&comment, "no such unit");
     } else if (comment.len == 0 && looked) {
         buf_put_format(&comment, "%" STR_FMT "%s%" STR_FMT, STR_ARG(outcome->state),
                        found->file_state.len > 0 ? ", " : "", STR_ARG(found->file_state));

@@ -1,3 +1,7 @@
+/* Runs a systemd job: subscribe to signals, queue the job, wait for JobRemoved or the deadline,
+ * then check the state of the unit. Signals can be lost while systemd re-executes itself, so the
+ * unit is polled as well, and a lost connection is reopened. See job.h for why the end of a job
+ * does not prove that a service works. */
 #include "modules/service/job.h"
 
 #include "base/buf.h"
@@ -7,14 +11,14 @@
 #include "sys/process.h"
 
 enum {
-    LOOK_MS = 1000,      /* how often a job is looked for whose end was not told */
-    NEEDED_MAX = 8,      /* failed units that a failed one needs: told */
+    LOOK_MS = 1000,      /* how often to poll for a job whose end was not signaled */
+    NEEDED_MAX = 8,      /* maximum number of failed dependencies to report */
     CONDITIONS_MAX = 200 /* bytes */
 };
 
 static const struct {
     const char *method;
-    const char *verb; /* "did not start" */
+    const char *verb; /* "start": used as "did not start" */
 } jobs[] = {
     [UNIT_START] = { "StartUnit", "start" },
     [UNIT_STOP] = { "StopUnit", "stop" },
@@ -22,44 +26,45 @@ static const struct {
     [UNIT_RELOAD] = { "ReloadOrRestartUnit", "reload" },
 };
 
-typedef struct Running {
+typedef struct JobRun {
     Manager *manager;
     UnitStatus *unit;
     UnitJob job;
-    JobPatience patience;
-    Str path;            /* of the job */
-    Str result;          /* "done", "failed", ...; empty: it goes on, or nobody told how it ended */
+    JobTimeouts patience;
+    Str path; /* object path of the job */
+    /* "done", "failed", ...; empty: still running, or its end was not signaled */
+    Str result;
     int64_t deadline_us; /* negative: none */
-    int64_t since_us;    /* of the wall clock */
-    bool unmet;          /* its conditions did not hold, so that nothing was done */
-    BusValue last_end;   /* properties of its service when it failed last; may be empty */
+    int64_t since_us;    /* wall clock time */
+    bool unmet;          /* its conditions did not hold, so nothing was done */
+    BusValue last_end;   /* properties of its service at the last failure; may be empty */
     Outcome *outcome;
-} Running;
+} JobRun;
 
 /* --- Failures -------------------------------------------------------------------------------- */
 
-/* What systemd says with exit codes of its own, when the program could not even be started. */
+/* Exit codes that systemd itself uses if the program could not be started. */
 static const char *exit_code_meaning(int64_t code)
 {
     switch (code) {
     case 200: return "its working directory cannot be used";
     case 203: return "its program cannot be executed";
     case 209: return "its output cannot be set up";
-    case 216: return "its group is not there";
-    case 217: return "its user is not there";
-    case 226: return "its view of the file system cannot be set up";
-    case 238: return "its state directory cannot be made";
+    case 216: return "its group does not exist";
+    case 217: return "its user does not exist";
+    case 226: return "its file system namespace cannot be set up";
+    case 238: return "its state directory cannot be created";
     default: return NULL;
     }
 }
 
 enum {
-    EXITED = 1 /* CLD_EXITED; others are signals */
+    EXITED = 1 /* CLD_EXITED; other values mean signals */
 };
 
-/* The command beside the main one that failed: of a list "ExecStartPre" and so on, each with its
- * path first, and last how it ended. */
-static Str describe_command(Running *running, const BusValue *more)
+/* Finds the failed command other than the main one, in lists such as "ExecStartPre". Each entry has
+ * the path first and the exit status last. */
+static Str describe_command(JobRun *running, const BusValue *more)
 {
     static const char *const lists[] = { "ExecCondition", "ExecStartPre", "ExecStart",
                                          "ExecStartPost", "ExecReload",   "ExecStop" };
@@ -70,7 +75,7 @@ static Str describe_command(Running *running, const BusValue *more)
             int64_t status = bus_integer(bus_item(command, 9));
             if (bus_integer(bus_item(command, 8)) == EXITED && status != 0) {
                 return arena_format(running->manager->call->arena,
-                                    "its %s, %" STR_FMT ", ended with exit code %lld", lists[i],
+                                    "its %s, %" STR_FMT ", exited with code %lld", lists[i],
                                     STR_ARG(bus_text(bus_item(command, 0))), (long long)status);
             }
         }
@@ -84,17 +89,17 @@ static bool tells_failure(const BusValue *properties)
     return result.len > 0 && !str_eq(result, STR("success"));
 }
 
-/* Why a unit failed, in words: "it ended with exit code 3". */
-static Str describe_failure(Running *running)
+/* Describes why a unit failed: "it exited with code 3". */
+static Str describe_failure(JobRun *running)
 {
     BusValue more;
     Error err;
     Arena *arena = running->manager->call->arena;
-    if (!manager_look_closer(running->manager, running->unit, &more, &err)) {
+    if (!manager_get_properties(running->manager, running->unit, &more, &err)) {
         return STR_EMPTY;
     }
     if (!tells_failure(&more) && tells_failure(&running->last_end)) {
-        more = running->last_end; /* it was started again since */
+        more = running->last_end; /* it has been restarted since */
     }
     Str result = bus_text(bus_find(&more, "Result"));
     int64_t code = bus_integer(bus_find(&more, "ExecMainCode"));
@@ -105,18 +110,18 @@ static Str describe_failure(Running *running)
             return arena_format(arena, "%s (exit code %lld)", meaning, (long long)status);
         }
         return code == EXITED && status != 0
-                   ? arena_format(arena, "it ended with exit code %lld", (long long)status)
+                   ? arena_format(arena, "it exited with code %lld", (long long)status)
                    : describe_command(running, &more);
     }
     if ((str_eq(result, STR("signal")) || str_eq(result, STR("core-dump"))) && code > EXITED) {
-        return arena_format(arena, "it was ended by %" STR_FMT,
+        return arena_format(arena, "it was killed by %" STR_FMT,
                             STR_ARG(process_signal_name(arena, (int)status)));
     }
     if (str_eq(result, STR("timeout"))) {
-        return STR("it took longer than its own time limit");
+        return STR("it exceeded its own time limit");
     }
     if (str_eq(result, STR("protocol"))) {
-        return STR("it did not tell that it is ready, as its type asks for");
+        return STR("it did not notify systemd that it is ready, as its type requires");
     }
     if (str_eq(result, STR("start-limit-hit"))) {
         return STR("it was started too often in a short time");
@@ -125,17 +130,18 @@ static Str describe_failure(Running *running)
         return STR("it ran out of memory");
     }
     if (str_eq(result, STR("success")) && unit_is_stopped(running->unit)) {
-        return STR("it ended at once, without an error; what only runs to its end is Type=oneshot");
+        return STR("it exited immediately without an error; a service that is expected to exit "
+                   "needs Type=oneshot");
     }
     return tells_failure(&more)
-               ? arena_format(arena, "systemd says '%" STR_FMT "'", STR_ARG(result))
+               ? arena_format(arena, "systemd reports '%" STR_FMT "'", STR_ARG(result))
                : STR_EMPTY;
 }
 
 typedef VEC(Str) Names;
 
-/* The units that it requires and that failed. */
-static void find_failed_needs(Running *running, Names *out)
+/* Lists the required units that failed. */
+static void find_failed_needs(JobRun *running, Names *out)
 {
     static const char *const kinds[] = { "Requires", "Requisite", "BindsTo" };
     Manager *manager = running->manager;
@@ -144,13 +150,13 @@ static void find_failed_needs(Running *running, Names *out)
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         BusValue names;
         Error err;
-        if (!bus_get(manager->bus, &of, kinds[i], manager_patience(manager), arena, &names, &err)) {
+        if (!bus_get(manager->bus, &of, kinds[i], manager_timeout(manager), arena, &names, &err)) {
             continue;
         }
         for (uint32_t j = 0; j < names.count && out->len < NEEDED_MAX; j++) {
             UnitStatus needed;
             Str name = bus_text(bus_item(&names, j));
-            if (manager_look(manager, name, &needed, &err) &&
+            if (manager_get_unit(manager, name, &needed, &err) &&
                 (unit_is_failing(&needed) || str_eq(needed.load, STR("not-found")) ||
                  str_eq(needed.load, STR("masked")))) {
                 VEC_PUSH(arena, out, needed.name);
@@ -159,8 +165,8 @@ static void find_failed_needs(Running *running, Names *out)
     }
 }
 
-/* "app.service did not start: ...", with its journal. Always false. */
-static bool fail(Running *running, ErrorKind kind, Str why, Error *err)
+/* Sets "app.service did not start: ...", with its journal. Always returns false. */
+static bool fail(JobRun *running, ErrorKind kind, Str why, Error *err)
 {
     Call *call = running->manager->call;
     Names units = { 0 };
@@ -168,27 +174,28 @@ static bool fail(Running *running, ErrorKind kind, Str why, Error *err)
     if (str_eq(running->result, STR("dependency"))) {
         find_failed_needs(running, &units);
         why = units.len > 1
-                  ? arena_format(call->arena, "it needs %" STR_FMT ", which is not there or failed",
+                  ? arena_format(call->arena,
+                                 "it requires %" STR_FMT ", which failed or does not exist",
                                  STR_ARG(units.items[1]))
-                  : STR("something that it needs failed");
+                  : STR("a unit that it requires failed");
     }
     error_set(err, kind, "%" STR_FMT " did not %s%s%" STR_FMT, STR_ARG(running->unit->name),
               jobs[running->job].verb, why.len > 0 ? ": " : "", STR_ARG(why));
     running->outcome->state = unit_state(running->unit);
     if (!call_cancelled(call)) {
         Str tail = journal_tail(call, units.items, units.len, running->since_us);
-        journal_tell(call, tail, units.items, units.len, running->outcome, err);
+        journal_add_to_error(call, tail, units.items, units.len, running->outcome, err);
     }
     return false;
 }
 
-static bool fail_late(Running *running, Error *err)
+static bool fail_late(JobRun *running, Error *err)
 {
     const UnitStatus *unit = running->unit;
     return fail(running, ERROR_TIMEOUT,
                 arena_format(running->manager->call->arena,
                              "after %lld s it is still '%" STR_FMT "' (%" STR_FMT
-                             "); systemd goes on with it",
+                             "); systemd continues with the job",
                              (long long)(running->patience.timeout_ms / 1000),
                              STR_ARG(unit->active), STR_ARG(unit->sub)),
                 err);
@@ -196,14 +203,14 @@ static bool fail_late(Running *running, Error *err)
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
-static bool is_late(const Running *running)
+static bool is_late(const JobRun *running)
 {
     return running->deadline_us >= 0 && clock_monotonic_us() >= running->deadline_us;
 }
 
-/* Waits for the next signal, at most until `until_us` and the deadline. False: none came, or it
- * could not be waited for; `err->kind` is ERROR_TIMEOUT in the first case. */
-static bool next_signal(Running *running, int64_t until_us, BusSignal *out, Error *err)
+/* Waits for the next signal, at most until `until_us` and the deadline. Returns false with
+ * ERROR_TIMEOUT if none arrived, with another error if waiting failed. */
+static bool next_signal(JobRun *running, int64_t until_us, BusSignal *out, Error *err)
 {
     Manager *manager = running->manager;
     if (running->deadline_us >= 0 && running->deadline_us < until_us) {
@@ -215,7 +222,7 @@ static bool next_signal(Running *running, int64_t until_us, BusSignal *out, Erro
     if (!bus_wait(manager->bus, patience, manager->call->arena, out, err)) {
         return false;
     }
-    /* Once it is over, systemd may have forgotten the unit and this with it. */
+    /* Afterward systemd may have unloaded the unit, and these properties with it. */
     const BusValue *properties = bus_item(&out->args, 1);
     const BusValue *condition = bus_find(properties, "ConditionResult");
     if (str_eq(out->member, STR("PropertiesChanged"))) {
@@ -225,7 +232,7 @@ static bool next_signal(Running *running, int64_t until_us, BusSignal *out, Erro
     return true;
 }
 
-static bool expect_signals(Running *running, Error *err)
+static bool expect_signals(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
     BusMatch removed = { .service = SYSTEMD,
@@ -236,36 +243,37 @@ static bool expect_signals(Running *running, Error *err)
                          .path = running->unit->path,
                          .interface = "org.freedesktop.DBus.Properties",
                          .member = "PropertiesChanged" };
-    BusPatience patience = manager_patience(manager);
+    BusPatience patience = manager_timeout(manager);
     bus_forget(manager->bus);
     if (!bus_expect(manager->bus, &removed, patience, err) ||
         !bus_expect(manager->bus, &changed, patience, err)) {
         return false;
     }
-    /* A connection that is used again has done so already. */
+    /* A reused connection is already subscribed. */
     return manager_call(manager, "Subscribe", NULL, 0, NULL, err) ||
            str_eq(bus_error_name(manager->bus), STR(SYSTEMD ".AlreadySubscribed"));
 }
 
-/* After the connection was lost, unless the run was cancelled. What was told meanwhile is missed. */
-static bool reconnect(Running *running, Error *err)
+/* Reconnects after the connection was lost, unless the run was canceled. Signals sent in between
+ * are missed. */
+static bool reconnect(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
     return err->kind == ERROR_UNAVAILABLE && !call_cancelled(manager->call) &&
            manager_reopen(manager, err) && expect_signals(running, err);
 }
 
-static bool look_again(Running *running, Error *err)
+static bool refresh_unit(JobRun *running, Error *err)
 {
     Manager *manager = running->manager;
     Str name = running->unit->name;
-    return manager_look(manager, name, running->unit, err) ||
-           (reconnect(running, err) && manager_look(manager, name, running->unit, err));
+    return manager_get_unit(manager, name, running->unit, err) ||
+           (reconnect(running, err) && manager_get_unit(manager, name, running->unit, err));
 }
 
-/* Until the job is over. systemd tells, unless it was just replacing itself: so now and then the
- * unit is asked whether it still has a job. */
-static bool await_end(Running *running, Error *err)
+/* Waits for the end of the job. systemd signals it, except while it re-executes itself, so the unit
+ * is also polled for a pending job. */
+static bool await_end(JobRun *running, Error *err)
 {
     for (;;) {
         BusSignal signal;
@@ -281,7 +289,7 @@ static bool await_end(Running *running, Error *err)
         } else if (err->kind != ERROR_TIMEOUT && !reconnect(running, err)) {
             return error_wrap(err, "waiting for %" STR_FMT, STR_ARG(running->unit->name));
         }
-        if (!look_again(running, err)) {
+        if (!refresh_unit(running, err)) {
             return false;
         }
         if (!running->unit->has_job) {
@@ -293,18 +301,19 @@ static bool await_end(Running *running, Error *err)
     }
 }
 
-/* --- The end --------------------------------------------------------------------------------- */
+/* --- Results --------------------------------------------------------------------------------- */
 
-/* Whether it is over with the unit only after a while, as the job's end says nothing. */
-static bool tells_nothing(const BusValue *more, const UnitStatus *unit)
+/* Returns true if the end of the job does not show whether the unit works, so that it must be
+ * watched. */
+static bool is_inconclusive(const BusValue *more, const UnitStatus *unit)
 {
     Str type = bus_text(bus_find(more, "Type"));
     return str_eq(unit->active, STR("active")) && str_eq(unit->sub, STR("running")) &&
            (str_eq(type, STR("simple")) || str_eq(type, STR("exec")) || str_eq(type, STR("idle")));
 }
 
-/* As long as nothing happens to it. A unit that is in between two states is waited for. */
-static bool await_rest(Running *running, int64_t until_us, Error *err)
+/* Waits while the state does not change. A unit in a transitional state is awaited. */
+static bool await_stable(JobRun *running, int64_t until_us, Error *err)
 {
     for (;;) {
         BusSignal signal;
@@ -323,7 +332,7 @@ static bool await_rest(Running *running, int64_t until_us, Error *err)
             err->kind != ERROR_TIMEOUT && !reconnect(running, err)) {
             return error_wrap(err, "watching %" STR_FMT, STR_ARG(running->unit->name));
         }
-        if (!look_again(running, err)) {
+        if (!refresh_unit(running, err)) {
             return false;
         }
     }
@@ -336,9 +345,9 @@ static void put_condition(Buf *out, const BusValue *one)
                    STR_ARG(bus_text(bus_item(one, 3))));
 }
 
-/* The conditions of the unit ("ConditionPathExists=") that did not hold; all of them, where systemd
- * does not remember. */
-static Str describe_conditions(Running *running)
+/* The conditions of the unit ("ConditionPathExists=") that did not hold; all of them if systemd
+ * does not record which. */
+static Str describe_conditions(JobRun *running)
 {
     Manager *manager = running->manager;
     Arena *arena = manager->call->arena;
@@ -346,7 +355,7 @@ static Str describe_conditions(Running *running)
     BusValue conditions;
     Error err;
     BusCall of = { .service = SYSTEMD, .path = running->unit->path, .interface = SYSTEMD ".Unit" };
-    if (!bus_get(manager->bus, &of, "Conditions", manager_patience(manager), arena, &conditions,
+    if (!bus_get(manager->bus, &of, "Conditions", manager_timeout(manager), arena, &conditions,
                  &err)) {
         return STR("its conditions do not hold");
     }
@@ -361,26 +370,26 @@ static Str describe_conditions(Running *running)
                         STR_ARG(buf_str(failed.len > 0 ? &failed : &all)));
 }
 
-/* Type=oneshot without RemainAfterExit has done all that it does, and is inactive. */
-static bool ran_to_its_end(const UnitStatus *unit, const BusValue *more)
+/* Type=oneshot without RemainAfterExit has finished and is inactive. */
+static bool is_finished_oneshot(const UnitStatus *unit, const BusValue *more)
 {
     return str_eq(unit->active, STR("inactive")) &&
            str_eq(bus_text(bus_find(more, "Type")), STR("oneshot")) &&
            str_eq(bus_text(bus_find(more, "Result")), STR("success"));
 }
 
-/* The job is over: does the unit run? */
-static bool judge_start(Running *running, Error *err)
+/* Decides, after the end of the job, whether the unit runs. */
+static bool check_started(JobRun *running, Error *err)
 {
     BusValue more;
     UnitStatus *unit = running->unit;
-    if (!manager_look_closer(running->manager, unit, &more, err)) {
+    if (!manager_get_properties(running->manager, unit, &more, err)) {
         return false;
     }
     int64_t restarts = bus_integer(bus_find(&more, "NRestarts"));
-    int64_t settle_us = tells_nothing(&more, unit) ? running->patience.settle_ms * 1000 : 0;
-    if (!await_rest(running, clock_monotonic_us() + settle_us, err) ||
-        !manager_look_closer(running->manager, unit, &more, err)) {
+    int64_t settle_us = is_inconclusive(&more, unit) ? running->patience.settle_ms * 1000 : 0;
+    if (!await_stable(running, clock_monotonic_us() + settle_us, err) ||
+        !manager_get_properties(running->manager, unit, &more, err)) {
         return false;
     }
     if (running->unmet && unit_is_stopped(unit)) {
@@ -391,22 +400,22 @@ static bool judge_start(Running *running, Error *err)
         Str why = describe_failure(running);
         if (again || !unit_is_stopped(unit)) {
             why = arena_format(running->manager->call->arena,
-                               "%" STR_FMT "%ssystemd starts it again and again", STR_ARG(why),
+                               "%" STR_FMT "%ssystemd keeps restarting it", STR_ARG(why),
                                why.len > 0 ? ", and " : "");
         }
         return fail(running, ERROR_OS, why, err);
     }
-    if (unit_is_running(unit) || ran_to_its_end(unit, &more)) {
+    if (unit_is_running(unit) || is_finished_oneshot(unit, &more)) {
         return true;
     }
     return fail(running, ERROR_OS, describe_failure(running), err);
 }
 
-static bool judge(Running *running, Error *err)
+static bool check_result(JobRun *running, Error *err)
 {
     UnitStatus *unit = running->unit;
     Str result = running->result;
-    if (!look_again(running, err)) {
+    if (!refresh_unit(running, err)) {
         return false;
     }
     bool done = result.len == 0 || str_eq(result, STR("done")) || str_eq(result, STR("skipped"));
@@ -415,17 +424,17 @@ static bool judge(Running *running, Error *err)
                                                   : describe_failure(running);
         why = why.len > 0 ? why
                           : arena_format(running->manager->call->arena,
-                                         "systemd says '%" STR_FMT "'", STR_ARG(result));
+                                         "systemd reports '%" STR_FMT "'", STR_ARG(result));
         return fail(running, ERROR_OS, why, err);
     }
     if (running->job != UNIT_STOP) {
-        return judge_start(running, err);
+        return check_started(running, err);
     }
-    return await_rest(running, 0, err) &&
-           (unit_is_stopped(unit) || fail(running, ERROR_OS, STR("it runs again"), err));
+    return await_stable(running, 0, err) &&
+           (unit_is_stopped(unit) || fail(running, ERROR_OS, STR("it is running again"), err));
 }
 
-bool unit_watch_young(Manager *manager, UnitStatus *unit, int64_t settle_ms, Error *err)
+bool unit_watch_recent(Manager *manager, UnitStatus *unit, int64_t settle_ms, Error *err)
 {
     int64_t age_ms = clock_now_ms() - unit->started_ms;
     BusValue more;
@@ -433,7 +442,7 @@ bool unit_watch_young(Manager *manager, UnitStatus *unit, int64_t settle_ms, Err
         !str_eq(unit_name_kind(unit->name), STR("service"))) {
         return true;
     }
-    if (!manager_look_closer(manager, unit, &more, err)) {
+    if (!manager_get_properties(manager, unit, &more, err)) {
         return false;
     }
     int64_t restarts = bus_integer(bus_find(&more, "NRestarts"));
@@ -441,8 +450,8 @@ bool unit_watch_young(Manager *manager, UnitStatus *unit, int64_t settle_ms, Err
         return true;
     }
     if (!call_sleep(manager->call, settle_ms - age_ms, err) ||
-        !manager_look(manager, unit->name, unit, err) ||
-        !manager_look_closer(manager, unit, &more, err)) {
+        !manager_get_unit(manager, unit->name, unit, err) ||
+        !manager_get_properties(manager, unit, &more, err)) {
         return false;
     }
     if (bus_integer(bus_find(&more, "NRestarts")) > restarts) {
@@ -452,10 +461,10 @@ bool unit_watch_young(Manager *manager, UnitStatus *unit, int64_t settle_ms, Err
     return true;
 }
 
-bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobPatience patience,
+bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts patience,
                   Outcome *outcome, Error *err)
 {
-    Running running = {
+    JobRun running = {
         .manager = manager,
         .unit = unit,
         .job = job,
@@ -475,7 +484,7 @@ bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobPatience p
     }
     outcome->changed = true;
     running.path = bus_text(bus_item(&reply, 0));
-    bool ok = await_end(&running, err) && judge(&running, err);
+    bool ok = await_end(&running, err) && check_result(&running, err);
     bus_forget(manager->bus);
     return ok;
 }

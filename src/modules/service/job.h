@@ -1,9 +1,9 @@
-/* Starting, stopping and reloading a unit, to the end.
+/* Starts, stops or reloads a unit and waits for the result.
  *
- * systemd queues a job and tells when it is over. That is not always the whole truth: for a
- * service that does not say when it is ready (Type=simple, exec and idle) the job is over once the
- * program was started, and one that dies a moment later counts as started. So such a unit is
- * watched for a while longer, the `settle` of the step. */
+ * systemd queues a job and signals its end. For a service that does not notify when it is ready
+ * (Type=simple, exec and idle) that is not conclusive: the job ends once the program was started,
+ * and a program that exits right afterward still counts as started. So such a unit is watched for a
+ * while longer, the `settle` parameter of the step. */
 #pragma once
 
 #include "modules/service/manager.h"
@@ -11,22 +11,23 @@
 typedef enum UnitJob {
     UNIT_START,
     UNIT_STOP,
-    UNIT_RESTART, /* starts it where it does not run */
-    UNIT_RELOAD,  /* restarts it where it cannot reload, starts it where it does not run */
+    UNIT_RESTART, /* starts it if it is not running */
+    UNIT_RELOAD,  /* restarts it if it cannot reload, starts it if it is not running */
 } UnitJob;
 
-typedef struct JobPatience {
-    int64_t timeout_ms; /* for the job; 0: as long as systemd waits */
+typedef struct JobTimeouts {
+    int64_t timeout_ms; /* for the job; 0: systemd's own limit */
     int64_t settle_ms;
-} JobPatience;
+} JobTimeouts;
 
-/* Until the job is over and the unit is as the job was to make it. Then `unit` tells how it is now,
- * also after a failure as far as that is known. When the unit failed, its journal is in `err` and
- * in the error output of `outcome`; `outcome->changed` is set once the job was given. */
-MUST_CHECK bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobPatience patience,
+/* Runs the job and waits until the unit is in the intended state. `unit` is updated, even after a
+ * failure if possible. If the unit failed, its journal is added to `err` and to the error output of
+ * `outcome`. `outcome->changed` is set once the job was queued. */
+MUST_CHECK bool unit_job_run(Manager *manager, UnitStatus *unit, UnitJob job, JobTimeouts patience,
                              Outcome *outcome, Error *err);
 
-/* A unit that keeps failing and is started again each time looks as if it ran, for moments. One
- * that was started less than `settle_ms` ago, and not for the first time, is watched that long; if
- * it fails meanwhile, `unit` says that it waits for its next try. */
-MUST_CHECK bool unit_watch_young(Manager *manager, UnitStatus *unit, int64_t settle_ms, Error *err);
+/* A unit that keeps failing and being restarted appears to run for short periods. So a unit that
+ * was restarted less than `settle_ms` ago is watched that long; if it fails, `unit` shows that it
+ * waits for its next start. */
+MUST_CHECK bool unit_watch_recent(Manager *manager, UnitStatus *unit, int64_t settle_ms,
+                                  Error *err);

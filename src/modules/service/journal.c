@@ -10,7 +10,7 @@ enum {
     TOLD_LINE_MAX = 130
 };
 
-/* Asks the journal to take in what was written to it up to now; as root only. */
+/* Flushes pending messages to the journal; requires root. */
 static void sync_journal(Call *call)
 {
     ProcessResult result;
@@ -20,7 +20,7 @@ static void sync_journal(Call *call)
     (void)!tool_run(call, &tool, &result, &err);
 }
 
-/* A line of a stranger, on one line, cut where it is too long. */
+/* Sanitizes an untrusted line: no line breaks, and truncated if too long. */
 static void put_line(Buf *out, Str line, size_t max)
 {
     size_t at = 0, start = out->len;
@@ -34,8 +34,8 @@ static void put_line(Buf *out, Str line, size_t max)
     }
 }
 
-/* What --unit stands for, and more: of a process that is gone before the journal looks at it, such
- * as one that could not be executed, nobody knows the unit but systemd, who said it. */
+/* Matches more than --unit does: if a process exits before journald looks it up, for instance
+ * because it could not be executed, only messages of systemd itself name the unit. */
 static void match_unit(Call *call, ToolArgs *args, Str unit)
 {
     static const char *const fields[] = { "UNIT", "OBJECT_SYSTEMD_UNIT", "COREDUMP_UNIT" };
@@ -46,7 +46,7 @@ static void match_unit(Call *call, ToolArgs *args, Str unit)
     tool_arg(call, args, arena_format(arena, "_SYSTEMD_UNIT=%" STR_FMT, STR_ARG(unit)));
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         tool_arg(call, args, STR("+"));
-        tool_arg(call, args, STR("_UID=0")); /* others could claim it */
+        tool_arg(call, args, STR("_UID=0")); /* other users could forge it */
         tool_arg(call, args, arena_format(arena, "%s=%" STR_FMT, fields[i], STR_ARG(unit)));
     }
 }
@@ -92,8 +92,9 @@ Str journal_tail(Call *call, const Str *units, uint32_t count, int64_t since_us)
     return buf_str(&text);
 }
 
-/* "app.service: Failed with result 'exit-code'.", "Failed to start ...": of the unit, not by it. */
-static bool is_of_systemd(Str line, const Str *units, uint32_t count)
+/* "app.service: Failed with result 'exit-code'.", "Failed to start ...": about the unit, not from
+ * it. */
+static bool is_from_systemd(Str line, const Str *units, uint32_t count)
 {
     static const char *const starts[] = { "Starting ",           "Started ",
                                           "Stopping ",           "Stopped ",
@@ -114,8 +115,8 @@ static bool is_of_systemd(Str line, const Str *units, uint32_t count)
     return false;
 }
 
-/* What is told again is told once, where it came last. */
-static uint32_t forget(Str line, Str *told, uint32_t found)
+/* Drops an earlier copy of a repeated line. */
+static uint32_t remove_duplicate(Str line, Str *told, uint32_t found)
 {
     for (uint32_t i = 0; i < found; i++) {
         if (str_eq(told[i], line)) {
@@ -126,17 +127,17 @@ static uint32_t forget(Str line, Str *told, uint32_t found)
     return found;
 }
 
-/* The last lines of the unit's own, or when there are none, the last of all. */
-static uint32_t choose(Str tail, const Str *units, uint32_t count, Str told[TOLD_LINES_MAX])
+/* Picks the last lines from the unit itself, or if there are none, the last of all lines. */
+static uint32_t choose_lines(Str tail, const Str *units, uint32_t count, Str told[TOLD_LINES_MAX])
 {
     for (int own = 1; own >= 0; own--) {
         uint32_t found = 0;
         Str rest = tail, line;
         while (str_split_next(&rest, '\n', &line)) {
-            if (line.len == 0 || (own && is_of_systemd(line, units, count))) {
+            if (line.len == 0 || (own && is_from_systemd(line, units, count))) {
                 continue;
             }
-            found = forget(line, told, found);
+            found = remove_duplicate(line, told, found);
             if (found == TOLD_LINES_MAX) {
                 memmove(told, told + 1, (TOLD_LINES_MAX - 1) * sizeof *told);
                 found--;
@@ -150,12 +151,12 @@ static uint32_t choose(Str tail, const Str *units, uint32_t count, Str told[TOLD
     return 0;
 }
 
-void journal_tell(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
-                  Error *err)
+void journal_add_to_error(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
+                          Error *err)
 {
     Str told[TOLD_LINES_MAX];
     outcome->error_out = tail;
-    uint32_t found = choose(tail, units, count, told);
+    uint32_t found = choose_lines(tail, units, count, told);
     Buf text = buf_make_in(call->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < found; i++) {
         buf_put(&text, i == 0 ? STR("; its journal ends with: ") : STR(" | "));

@@ -1,18 +1,18 @@
-/* What a unit wrote to the journal, for the error of a step that it failed. */
+/* Journal messages of a unit, for the error of a step that failed because of it. */
 #pragma once
 
 #include "modules/call.h"
 
 enum {
     JOURNAL_LINES_MAX = 20,
-    JOURNAL_LINE_MAX = 300 /* bytes that are kept of a line */
+    JOURNAL_LINE_MAX = 300 /* maximum length of a line, in bytes */
 };
 
-/* The last lines that any of the units, or systemd about it, wrote since then (microseconds since
- * 1970; 0: ever), one below the other. Empty when there are none or they cannot be read. */
+/* The last lines that any of the units, or systemd about them, wrote since `since_us` (microseconds
+ * since 1970; 0: ever), separated by newlines. Empty if there are none or they cannot be read. */
 Str journal_tail(Call *call, const Str *units, uint32_t count, int64_t since_us);
 
-/* Puts as much of the end of `tail` behind the text of `err` as fits there, and all of it into what
- * the step shows as error output. What systemd itself says of the units comes last to mind. */
-void journal_tell(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
-                  Error *err);
+/* Appends the end of `tail` to the message of `err`, as far as it fits, and all of it to the error
+ * output of the step. Prefers messages of the units over those of systemd about them. */
+void journal_add_to_error(Call *call, Str tail, const Str *units, uint32_t count, Outcome *outcome,
+                          Error *err);

@@ -4,7 +4,7 @@
 #include "modules/service/unit_name.h"
 
 enum {
-    RELOAD_TIMEOUT_MS = 300000, /* generators may take their time */
+    RELOAD_TIMEOUT_MS = 300000, /* generators may be slow */
     REOPEN_TRIES = 100,
     REOPEN_PAUSE_MS = 100
 };
@@ -13,9 +13,10 @@ bool manager_open(Call *call, Manager *out, Error *err)
 {
     *out = (Manager){ .call = call };
     if (!host_is_live(call->host)) {
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "units need the running machine, not another root (--root %s)",
-                         host_root(call->host));
+        return error_set(
+            err, ERROR_UNAVAILABLE,
+            "units require the running system and cannot be used below another root (--root %s)",
+            host_root(call->host));
     }
     FileInfo info;
     if (!host_stat(call->host, STR("/run/systemd/system"), &info, err)) {
@@ -23,10 +24,10 @@ bool manager_open(Call *call, Manager *out, Error *err)
     }
     if (info.kind != FILE_DIRECTORY) {
         return error_set(err, ERROR_UNAVAILABLE,
-                         "systemd does not run this machine (there is no /run/systemd/system)");
+                         "not booted with systemd (/run/systemd/system does not exist)");
     }
     return bus_take(host_shared(call->host), BUS_SYSTEMD, &out->bus, err) ||
-           error_wrap(err, "systemd cannot be reached");
+           error_wrap(err, "cannot connect to systemd");
 }
 
 bool manager_reopen(Manager *manager, Error *err)
@@ -35,7 +36,8 @@ bool manager_reopen(Manager *manager, Error *err)
     for (int tries = 0; tries < REOPEN_TRIES; tries++) {
         UnitStatus any;
         manager_close(manager);
-        if (manager_open(call, manager, err) && manager_look(manager, STR("-.slice"), &any, err)) {
+        if (manager_open(call, manager, err) &&
+            manager_get_unit(manager, STR("-.slice"), &any, err)) {
             return true;
         }
         if (!call_sleep(call, REOPEN_PAUSE_MS, err)) {
@@ -52,7 +54,7 @@ void manager_close(Manager *manager)
     }
 }
 
-BusPatience manager_patience(const Manager *manager)
+BusPatience manager_timeout(const Manager *manager)
 {
     return (BusPatience){ .cancelled = manager->call->cancelled };
 }
@@ -66,11 +68,11 @@ bool manager_call(Manager *manager, const char *member, const BusValue *args, ui
                      .member = member,
                      .args = args,
                      .arg_count = count };
-    return bus_call(manager->bus, &call, manager_patience(manager), manager->call->arena, reply,
+    return bus_call(manager->bus, &call, manager_timeout(manager), manager->call->arena, reply,
                     err);
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Unit state ------------------------------------------------------------------------------ */
 
 /* Microseconds since 1970; 0 and UINT64_MAX mean never. */
 static int64_t time_ms(const BusValue *properties, const char *name)
@@ -79,7 +81,7 @@ static int64_t time_ms(const BusValue *properties, const char *name)
     return us == INT64_MAX ? 0 : us / 1000;
 }
 
-bool manager_look(Manager *manager, Str name, UnitStatus *out, Error *err)
+bool manager_get_unit(Manager *manager, Str name, UnitStatus *out, Error *err)
 {
     BusValue reply, properties;
     Arena *arena = manager->call->arena;
@@ -90,7 +92,7 @@ bool manager_look(Manager *manager, Str name, UnitStatus *out, Error *err)
     BusCall of = { .service = SYSTEMD,
                    .path = bus_text(bus_item(&reply, 0)),
                    .interface = SYSTEMD ".Unit" };
-    if (!bus_get_all(manager->bus, &of, manager_patience(manager), arena, &properties, err)) {
+    if (!bus_get_all(manager->bus, &of, manager_timeout(manager), arena, &properties, err)) {
         return error_wrap(err, "%" STR_FMT, STR_ARG(name));
     }
     Str id = bus_text(bus_find(&properties, "Id"));
@@ -113,14 +115,14 @@ bool manager_look(Manager *manager, Str name, UnitStatus *out, Error *err)
     return true;
 }
 
-bool manager_look_closer(Manager *manager, const UnitStatus *unit, BusValue *out, Error *err)
+bool manager_get_properties(Manager *manager, const UnitStatus *unit, BusValue *out, Error *err)
 {
     Str kind = unit_name_kind(unit->name);
     Arena *arena = manager->call->arena;
     Str interface = arena_format(arena, SYSTEMD ".%c%" STR_FMT "%c", ascii_upper(kind.data[0]),
                                  STR_ARG(str_from_offset(kind, 1)), '\0');
     BusCall of = { .service = SYSTEMD, .path = unit->path, .interface = interface.data };
-    return bus_get_all(manager->bus, &of, manager_patience(manager), arena, out, err);
+    return bus_get_all(manager->bus, &of, manager_timeout(manager), arena, out, err);
 }
 
 static bool waits_for_next_try(const UnitStatus *unit)
@@ -205,13 +207,13 @@ bool manager_reload(Manager *manager, Error *err)
     BusCall call = {
         .service = SYSTEMD, .path = SYSTEMD_PATH, .interface = SYSTEMD_MANAGER, .member = "Reload"
     };
-    BusPatience patience = manager_patience(manager);
+    BusPatience patience = manager_timeout(manager);
     patience.timeout_ms = RELOAD_TIMEOUT_MS;
     return bus_call(manager->bus, &call, patience, manager->call->arena, NULL, err) ||
            error_wrap(err, "daemon-reload");
 }
 
-/* --- Others ---------------------------------------------------------------------------------- */
+/* --- Other queries --------------------------------------------------------------------------- */
 
 bool manager_list(Manager *manager, Str pattern, BusValue *out, Error *err)
 {

@@ -1,49 +1,107 @@
-/* service.*: units of systemd. */
+/* service.*: systemd units; service.status, and the module table. */
+#include "base/utc.h"
 #include "modules/service/actions.h"
+#include "modules/service/ensure.h"
+#include "modules/service/unit_name.h"
+
+static const ParamSpec status_params[] = {
+    { "name", PARAM_STRING, .required = true,
+      .help = "name of the unit; without a suffix such as .timer it is a service" },
+    { 0 },
+};
+
+static Value text_or_null(Str text)
+{
+    return text.len > 0 ? value_string(text) : value_null();
+}
+
+static bool read_unit(Call *call, Outcome *outcome, Error *err)
+{
+    Str name, file_state;
+    UnitStatus unit;
+    if (!unit_name_complete(call->arena, call_str(call, "name"), &name, err)) {
+        return false;
+    }
+    AUTO_CLEAR(Manager) manager;
+    if (!manager_open(call, &manager, err) || !manager_get_unit(&manager, name, &unit, err) ||
+        !manager_file_state(&manager, unit.name, &file_state, err)) {
+        return false;
+    }
+    Arena *arena = call->arena;
+    Map *map = map_new(arena, 10);
+    map_set_str(arena, map, STR("name"), value_string(unit.name));
+    map_set_str(arena, map, STR("exists"), value_bool(!str_eq(unit.load, STR("not-found"))));
+    map_set_str(arena, map, STR("state"), value_string(unit_state(&unit)));
+    map_set_str(arena, map, STR("enabled"), value_bool(file_state_is_enabled(file_state)));
+    map_set_str(arena, map, STR("masked"), value_bool(file_state_is_masked(file_state)));
+    map_set_str(arena, map, STR("active"), value_string(unit.active));
+    map_set_str(arena, map, STR("sub"), value_string(unit.sub));
+    map_set_str(arena, map, STR("load"), value_string(unit.load));
+    map_set_str(arena, map, STR("file"), text_or_null(unit.fragment));
+    map_set_str(arena, map, STR("since"),
+                unit.since_ms > 0 ? value_string(utc_text(arena, unit.since_ms)) : value_null());
+    outcome->value = value_map(map);
+    outcome->state = unit_state(&unit);
+    return true;
+}
+
+static bool status_query(Call *call, Outcome *outcome, Error *err)
+{
+    return read_unit(call, outcome, err);
+}
+
+static bool status_check(Call *call, Outcome *outcome, Error *err)
+{
+    if (!read_unit(call, outcome, err)) {
+        return false;
+    }
+    outcome->comment = outcome->state;
+    return true;
+}
+
+/* --- Module table ---------------------------------------------------------------------------- */
 
 static const Action actions[] = {
-    { "ensure", "Ensure that a unit runs or does not, at boot too.", ensure_params, ensure_check,
-      ensure_apply, ensure_react, .claims = ensure_claims, .reaction = ensure_reaction,
-      .since = ensure_since, .waits = true, .cost_ms = 500, .thing = "unit name",
-      .text =
-          "What is not given stays as it is. 'restarted' and 'reloaded' are done in every run; to\n"
-          "restart a service when something has changed, let it watch that: it restarts, or with\n"
-          "'reload: true' reloads, once, and not when it was started after the change anyway.\n"
-          "\n"
-          "The step waits until systemd is done, and fails when the unit fails or does not run\n"
-          "then; the error ends with what the unit wrote to the journal, and all of that is in "
-          "the\n"
-          "step's error output. A service that does not tell when it is ready (Type=simple, exec,\n"
-          "idle) is watched for the time of 'settle': one that ends meanwhile, or that systemd\n"
-          "starts again, has failed. At 'timeout' the step fails; systemd goes on with the job.\n"
-          "\n"
-          "A service of Type=oneshot without RemainAfterExit never runs for long: 'state: "
-          "started'\n"
-          "runs it to its end, in every run. What is not there counts as stopped and disabled, so\n"
-          "that it can be kept away everywhere; anything else of it is an error.\n"
-          "\n"
-          "Below another root (--root) 'enabled' and 'masked' can be set, 'state' cannot.\n"
-          "As a result, 'State' is running, stopped or failed.\n",
-      .example = "- name: keep the time\n"
+    { "ensure", "Ensure the state of a systemd unit.", ensure_params, ensure_check, ensure_apply,
+      ensure_react, .verify_all = ensure_verify, .claims = ensure_claims,
+      .reaction = ensure_reaction, .since = ensure_since, .waits = true, .cost_ms = 500,
+      .thing = "unit name",
+      .text = "What is not set is left unchanged. 'restarted' and 'reloaded' are performed in\n"
+              "every run; to restart a service after a change, let it watch the step that makes\n"
+              "the change: it is restarted, or reloaded with 'reload: true', once, and not if\n"
+              "it was started after the change anyway.\n"
+              "\n"
+              "The step waits until systemd has finished, and fails if the unit failed or is\n"
+              "not running; the error includes the last lines of the unit's journal, and the\n"
+              "step's error output has more of it. A service that does not notify systemd when\n"
+              "it is ready (Type=simple, exec, idle) is watched for the duration of 'settle':\n"
+              "if it exits or is restarted by systemd, the step fails. After 'timeout' the step\n"
+              "fails; systemd continues with the job.\n"
+              "\n"
+              "A service of Type=oneshot without RemainAfterExit does not keep running: 'state:\n"
+              "started' runs it until it exits, in every run. A missing unit counts as stopped\n"
+              "and disabled, so that it can be disabled everywhere; anything else is an error.\n"
+              "\n"
+              "Below another root (--root), 'enabled' and 'masked' can be set, 'state' cannot.\n"
+              "In the result, 'State' is running, stopped or failed.\n",
+      .example = "- name: synchronize the clock\n"
                  "  service.ensure:\n"
                  "    - name: systemd-timesyncd\n"
                  "    - state: started\n"
                  "    - enabled: true\n" },
-    { "unit", "Ensure that a unit file or drop-in is there, and that systemd knows it.",
-      unit_params, unit_check, unit_apply, .claims = unit_claims, .merge = unit_merge,
-      .cost_ms = 100, .thing = "unit-file name", .part = "dropin",
-      .text =
-          "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there. Once\n"
-          "it has changed, systemd reads its files again (daemon-reload) before any other step\n"
-          "uses the unit, with --order genius once for all steps that are ready; if the run dies\n"
-          "in between, the next one makes up for it. Steps of service.ensure come after the "
-          "unit's\n"
-          "files; let them watch this step, so that a unit that runs is restarted with its new\n"
-          "settings.\n"
-          "\n"
-          "Without 'mode' the file is readable for everybody, unless its content is secret. Below\n"
-          "another root (--root) only the file is written.\n",
-      .example = "- name: the unit of the shop\n"
+    { "unit", "Ensure that a unit file or drop-in is installed and loaded.", unit_params,
+      unit_check, unit_apply, .claims = unit_claims, .merge = unit_merge, .cost_ms = 100,
+      .thing = "unit-file name", .part = "dropin", .writes_claims = true,
+      .text = "The file is /etc/systemd/system/NAME, or with 'dropin' NAME.d/DROPIN.conf there.\n"
+              "After a change, systemd reloads its files (daemon-reload) before any other step\n"
+              "uses the unit, with --order genius once for all ready steps; if the run is\n"
+              "interrupted in between, the next run catches up. Steps of service.ensure are\n"
+              "ordered after the unit's files; let them watch this step, so that a running unit\n"
+              "is restarted with its new settings.\n"
+              "\n"
+              "Without 'mode' the file is world-readable, unless its content is secret. Below\n"
+              "another root (--root) only the file is written.\n",
+      .example = "- name: unit of the shop\n"
                  "  service.unit:\n"
                  "    - name: shop\n"
                  "    - content: |\n"
@@ -53,11 +111,12 @@ static const Action actions[] = {
                  "        ExecStart=/usr/bin/sleep infinity\n"
                  "        [Install]\n"
                  "        WantedBy=multi-user.target\n" },
-    { "status", "Tell how a unit is.", status_params, status_check, .query = status_query,
-      .text = "The value has name, exists, state (running, stopped, failed), enabled, masked, and\n"
-              "what systemd calls active, sub, load, file and since. As a macro it is called with\n"
-              "the name of the unit.\n",
-      .example = "- name: how is cron\n"
+    { "status", "Show the state of a unit.", status_params, status_check, .query = status_query,
+      .text =
+          "The value has name, exists, state (running, stopped, failed), enabled, masked, and\n"
+          "systemd's active, sub, load, file and since. As a macro it is called with the name of\n"
+          "the unit.\n",
+      .example = "- name: state of cron\n"
                  "  service.status:\n"
                  "    - name: cron\n" },
     { 0 },
@@ -65,7 +124,7 @@ static const Action actions[] = {
 
 const Module modules_service = {
     .name = "service",
-    .help = "Units of systemd.",
+    .help = "systemd units.",
     .id_param = "name",
     .actions = actions,
 };

@@ -1,10 +1,10 @@
-/* service.unit: the file of a unit, or a drop-in of one.
+/* service.unit: a unit file or a drop-in.
  *
- * systemd has to read its files again after one has changed. That is done in the same breath; when
- * a run dies in between, the file is as it shall be and only systemd does not know. So the check
- * also asks what systemd has loaded. It knows itself when a file it has read has changed
- * (NeedDaemonReload), but not always when one appeared that it should read instead or as well: that
- * shows by the files that it did read. */
+ * systemd must reload its files after a change. The step does that right after writing the file; if
+ * the run dies in between, the file is as desired but systemd has not loaded it. So check also
+ * queries what systemd has loaded. systemd itself detects that a loaded file has changed
+ * (NeedDaemonReload), but not always that a new file overrides or extends it: that shows in the
+ * list of files it has loaded. */
 #include "modules/file/target.h"
 #include "modules/scratch.h"
 #include "modules/service/actions.h"
@@ -19,22 +19,20 @@ enum {
 
 const ParamSpec unit_params[] = {
     { "name", PARAM_STRING, .required = true,
-      .help = "the unit; without an ending such as .timer it is a service" },
-    { "content", PARAM_STRING, .decides = "content", .help = "what is in the file" },
+      .help = "name of the unit; without a suffix such as .timer it is a service" },
+    { "content", PARAM_STRING, .decides = "content", .help = "content of the file" },
     { "template", PARAM_SITE_TEMPLATE, .decides = "content",
-      .help = "what is in it, a template below templates/" },
+      .help = "template below templates/ that renders the content" },
     { "context", PARAM_MAP, .help = "variables for the template" },
     { "source", PARAM_SITE_FILE, .decides = "content",
-      .help = "what is in it, a file below files/ of the site" },
-    { "dropin", PARAM_STRING,
-      .help = "the name of a drop-in, which adds to the unit or changes parts of it" },
-    { "absent", PARAM_BOOL, .decides = "state", .fallback = "false",
-      .help = "the file shall not be there" },
+      .help = "file below files/ of the site with the content" },
+    { "dropin", PARAM_STRING, .help = "name of a drop-in, which extends or overrides the unit" },
+    { "absent", PARAM_BOOL, .decides = "state", .fallback = "false", .help = "remove the file" },
     { "verify", PARAM_BOOL, .fallback = "false",
-      .help = "let systemd-analyze look at a unit before it is used" },
-    { "owner", PARAM_STRING, .help = "whom it belongs to, if not root" },
-    { "group", PARAM_STRING, .help = "its group, if not root" },
-    { "mode", PARAM_MODE, .help = "its permissions, if not 0644" },
+      .help = "verify a unit with systemd-analyze before it is used" },
+    { "owner", PARAM_STRING, .help = "owner; default: root" },
+    { "group", PARAM_STRING, .help = "group; default: root" },
+    { "mode", PARAM_MODE, .help = "mode; default: 0644" },
     { 0 },
 };
 
@@ -46,7 +44,7 @@ typedef struct Unit {
     Target target;
 } Unit;
 
-/* --- What is wanted -------------------------------------------------------------------------- */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
 static bool choose_content(Call *call, Value *out, Error *err)
 {
@@ -56,8 +54,8 @@ static bool choose_content(Call *call, Value *out, Error *err)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (call_has(call, names[i])) {
             if (chosen != NULL) {
-                return error_set(err, ERROR_INVALID, "'%s' and '%s' both say what is in the file",
-                                 chosen, names[i]);
+                return error_set(err, ERROR_INVALID, "'%s' and '%s' are mutually exclusive", chosen,
+                                 names[i]);
             }
             chosen = names[i];
             *out = call_param(call, chosen);
@@ -65,13 +63,13 @@ static bool choose_content(Call *call, Value *out, Error *err)
     }
     if (call_bool(call, "absent")) {
         return chosen == NULL ||
-               error_set(err, ERROR_INVALID, "what shall be absent has no '%s'", chosen);
+               error_set(err, ERROR_INVALID, "'absent' and '%s' are mutually exclusive", chosen);
     }
     return chosen != NULL ||
-           error_set(err, ERROR_INVALID, "needs one of 'content', 'template' and 'source'");
+           error_set(err, ERROR_INVALID, "one of 'content', 'template' and 'source' is required");
 }
 
-static bool read_wish(Call *call, Unit *unit, Error *err)
+static bool read_params(Call *call, Unit *unit, Error *err)
 {
     Value content;
     Str dropin = call_str(call, "dropin");
@@ -86,12 +84,12 @@ static bool read_wish(Call *call, Unit *unit, Error *err)
         return true;
     }
     if (call_bool(call, "verify") && unit->dropin) {
-        return error_set(err, ERROR_INVALID, "'verify' looks at whole units, not at drop-ins");
+        return error_set(err, ERROR_INVALID, "'verify' supports complete units, not drop-ins");
     }
     *target = (Target){
         .path = unit->path, .new_mode = FILE_MODE_NEW, .parents = true, .validate = value_missing()
     };
-    if (!target_wish_attributes(call, target, err)) {
+    if (!target_read_attributes(call, target, err)) {
         return false;
     }
     target_set_content(target, content);
@@ -99,7 +97,7 @@ static bool read_wish(Call *call, Unit *unit, Error *err)
         target->has_mode = true;
         target->mode = target->new_mode;
     }
-    /* Elsewhere whoever makes the image decides. */
+    /* In another root the owner is left to the image builder. */
     if (host_is_live(call->host)) {
         target->uid = target->owner.len == 0 ? 0 : target->uid;
         target->gid = target->group.len == 0 ? 0 : target->gid;
@@ -107,10 +105,10 @@ static bool read_wish(Call *call, Unit *unit, Error *err)
     return true;
 }
 
-/* --- What systemd has loaded ----------------------------------------------------------------- */
+/* --- Loaded units ---------------------------------------------------------------------------- */
 
-/* Places that come before /etc/systemd/system. */
-static bool comes_first(Str fragment)
+/* Directories that take precedence over /etc/systemd/system. */
+static bool has_precedence(Str fragment)
 {
     static const char *const places[] = { "/etc/systemd/system.control/",
                                           "/run/systemd/system.control/", "/run/systemd/transient/",
@@ -128,12 +126,13 @@ static Str name_of(Str path)
     return str_from_offset(path, str_find_last(path, STR("/")) + 1);
 }
 
-/* Whether systemd has read the drop-in, or another of its name that comes first. */
+/* Returns true if systemd has loaded the drop-in, or another one of that name that takes
+ * precedence. */
 static bool has_dropin(const UnitStatus *status, Str path)
 {
     for (uint32_t i = 0; i < status->dropins.count; i++) {
         Str read = bus_text(bus_item(&status->dropins, i));
-        if (str_eq(read, path) || (str_eq(name_of(read), name_of(path)) && comes_first(read))) {
+        if (str_eq(read, path) || (str_eq(name_of(read), name_of(path)) && has_precedence(read))) {
             return true;
         }
     }
@@ -153,25 +152,25 @@ static bool is_stale(const Unit *unit, const UnitStatus *status)
         return str_eq(status->fragment, unit->path);
     }
     return missing || (status->fragment.len > 0 && !str_eq(status->fragment, unit->path) &&
-                       !comes_first(status->fragment));
+                       !has_precedence(status->fragment));
 }
 
-/* Why it cannot be used, systemd has written to the journal. */
+/* systemd has logged the reason to the journal. */
 static bool refuse_broken(Call *call, const UnitStatus *status, int64_t since_us, Outcome *outcome,
                           Error *err)
 {
     if (!unit_is_broken(status)) {
         return true;
     }
-    error_set(err, ERROR_INVALID, "systemd cannot use %" STR_FMT ": %" STR_FMT,
+    error_set(err, ERROR_INVALID, "systemd cannot load %" STR_FMT ": %" STR_FMT,
               STR_ARG(status->name), STR_ARG(status->load_error));
     Str tail = journal_tail(call, &status->name, 1, since_us);
-    journal_tell(call, tail, &status->name, 1, outcome, err);
+    journal_add_to_error(call, tail, &status->name, 1, outcome, err);
     return false;
 }
 
-/* Every unit that the file is for, as far as it is loaded: of a template all instances. */
-static bool look_at_instances(Manager *manager, Unit *unit, bool *stale, Error *err)
+/* Checks every loaded unit that uses the file: for a template, all instances. */
+static bool check_instances(Manager *manager, Unit *unit, bool *stale, Error *err)
 {
     BusValue units;
     Arena *arena = manager->call->arena;
@@ -183,7 +182,7 @@ static bool look_at_instances(Manager *manager, Unit *unit, bool *stale, Error *
     }
     for (uint32_t i = 0; i < units.count && i < INSTANCES_MAX && !*stale; i++) {
         UnitStatus status;
-        if (!manager_look(manager, bus_text(bus_item(bus_item(&units, i), 0)), &status, err)) {
+        if (!manager_get_unit(manager, bus_text(bus_item(bus_item(&units, i), 0)), &status, err)) {
             return false;
         }
         *stale = is_stale(unit, &status);
@@ -191,8 +190,8 @@ static bool look_at_instances(Manager *manager, Unit *unit, bool *stale, Error *
     return true;
 }
 
-/* Whether systemd has to read its files again, although this one is as it shall be. */
-static bool look_at_systemd(Call *call, Unit *unit, Outcome *outcome, Error *err)
+/* Returns true if systemd must reload its files although this one is unchanged. */
+static bool check_loaded(Call *call, Unit *unit, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager;
     UnitStatus status;
@@ -200,9 +199,9 @@ static bool look_at_systemd(Call *call, Unit *unit, Outcome *outcome, Error *err
         return false;
     }
     if (unit_name_is_template(unit->name)) {
-        return look_at_instances(&manager, unit, &unit->owes_reload, err);
+        return check_instances(&manager, unit, &unit->owes_reload, err);
     }
-    if (!manager_look(&manager, unit->name, &status, err)) {
+    if (!manager_get_unit(&manager, unit->name, &status, err)) {
         return false;
     }
     unit->owes_reload = is_stale(unit, &status);
@@ -236,7 +235,7 @@ static bool check_absent(Call *call, Unit *unit, Outcome *outcome, Error *err)
 bool unit_check(Call *call, Outcome *outcome, Error *err)
 {
     Unit *unit = ARENA_NEW(call->arena, Unit);
-    if (!read_wish(call, unit, err)) {
+    if (!read_params(call, unit, err)) {
         return false;
     }
     if (!(unit->absent ? check_absent(call, unit, outcome, err)
@@ -249,25 +248,25 @@ bool unit_check(Call *call, Outcome *outcome, Error *err)
     }
     if (outcome->changed) {
         unit->owes_reload = true;
-        /* Fails before anything is touched when systemd cannot be told. */
+        /* Fails before anything is changed if systemd is not available. */
         AUTO_CLEAR(Manager) manager;
         return manager_open(call, &manager, err);
     }
-    if (!look_at_systemd(call, unit, outcome, err)) {
+    if (!check_loaded(call, unit, outcome, err)) {
         return false;
     }
     if (unit->owes_reload) {
         outcome->changed = true;
-        outcome_change(call, outcome, "loaded", value_string(STR("an older one")),
-                       value_string(STR("this one")));
-        outcome->comment = STR("read again by systemd");
+        outcome_change(call, outcome, "loaded", value_string(STR("older version")),
+                       value_string(STR("current version")));
+        outcome->comment = STR("reloaded by systemd");
     }
     return true;
 }
 
 /* --- Apply ----------------------------------------------------------------------------------- */
 
-/* The new unit under its own name, but where systemd does not look. */
+/* Verifies the new unit under its own name, in a directory that systemd does not read. */
 static bool verify(Call *call, const Unit *unit, Error *err)
 {
     AUTO_CLEAR(Scratch) scratch = { 0 };
@@ -288,7 +287,7 @@ static bool verify(Call *call, const Unit *unit, Error *err)
            tool_failure(call, &tool, &result, err);
 }
 
-/* The file, and the directory of drop-ins when nothing is left in it. */
+/* Removes the file, and the drop-in directory if it is empty. */
 static bool remove_file(Call *call, const Unit *unit, Outcome *outcome, Error *err)
 {
     if (!call_keep(call, unit->path, err) || !host_remove(call->host, unit->path, err)) {
@@ -328,7 +327,7 @@ static bool reload(Call *call, Error *err)
     return manager_open(call, &manager, err) && manager_reload(&manager, err);
 }
 
-/* Systemd has read it, and says whether it can use it. */
+/* systemd has loaded the unit; reports whether it could. */
 static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *outcome, Error *err)
 {
     AUTO_CLEAR(Manager) manager = { 0 };
@@ -337,11 +336,12 @@ static bool confirm(Call *call, const Unit *unit, int64_t since_us, Outcome *out
     if (unit->absent || unit_name_is_template(unit->name)) {
         return true;
     }
-    return manager_open(call, &manager, err) && manager_look(&manager, unit->name, &status, err) &&
+    return manager_open(call, &manager, err) &&
+           manager_get_unit(&manager, unit->name, &status, err) &&
            refuse_broken(call, &status, since_us, outcome, err);
 }
 
-/* All files, and then systemd reads them at once: that takes long where there are many units. */
+/* Writes all files, then reloads systemd once: that is slow if there are many units. */
 void unit_merge(MergedCall *calls, uint32_t count)
 {
     Call *owing = NULL;
@@ -382,7 +382,8 @@ static Str param_text(const Value *params, const char *name)
     return value_is_string(value) ? value_str(value) : STR_EMPTY;
 }
 
-/* Who uses the unit comes after its files; who stops it before they go keeps the file's order. */
+/* Steps that use the unit run after its files. A step that stops it before they are removed keeps
+ * its position. */
 void unit_claims(Arena *arena, const Value *params, List *claims)
 {
     Str name, path;

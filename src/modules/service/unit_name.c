@@ -14,7 +14,7 @@ static bool is_kind(Str text)
     return false;
 }
 
-/* What systemd allows in names of units. */
+/* Characters that systemd allows in unit names. */
 static bool is_allowed(char c)
 {
     return ascii_is_name(c) || c == ':' || c == '-' || c == '.' || c == '\\' || c == '@';
@@ -23,21 +23,19 @@ static bool is_allowed(char c)
 static bool check_characters(Str given, Error *err)
 {
     if (given.len == 0) {
-        return error_set(err, ERROR_INVALID, "a unit cannot be named by an empty text");
+        return error_set(err, ERROR_INVALID, "the name of a unit cannot be empty");
     }
     if (given.data[0] == '/') {
         return error_set(err, ERROR_INVALID,
-                         "'%" STR_FMT
-                         "' is a path; units are known by name, as in 'srv-data.mount' "
-                         "for /srv/data (systemd-escape --path tells it)",
+                         "'%" STR_FMT "' is a path; use the name of the unit, such as "
+                         "'srv-data.mount' for /srv/data (see systemd-escape --path)",
                          STR_ARG(given));
     }
     for (size_t i = 0; i < given.len; i++) {
         if (!is_allowed(given.data[i])) {
             return error_set(err, ERROR_INVALID,
                              "'%" STR_FMT
-                             "' is no name of a unit: it has letters, digits and :-_.\\@ "
-                             "only",
+                             "' is not a unit name: only letters, digits and :-_.\\@ are allowed",
                              STR_ARG(given));
         }
     }
@@ -56,11 +54,11 @@ bool unit_name_complete(Arena *arena, Str given, Str *out, Error *err)
         dot = given.len;
     }
     if (name.len > UNIT_NAME_MAX) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is too long for the name of a unit",
+        return error_set(err, ERROR_INVALID, "unit name '%" STR_FMT "' is too long",
                          STR_ARG(given));
     }
     if (dot == 0 || given.data[0] == '@') {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is no name of a unit", STR_ARG(given));
+        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' is not a unit name", STR_ARG(given));
     }
     *out = name;
     return true;
@@ -109,8 +107,8 @@ bool unit_file_path(Arena *arena, Str name, Str dropin, Str *out, Error *err)
         fine = fine && is_allowed(dropin.data[i]);
     }
     if (!fine) {
-        return error_set(err, ERROR_INVALID, "'%" STR_FMT "' cannot name a drop-in; 'limits' would",
-                         STR_ARG(dropin));
+        return error_set(err, ERROR_INVALID,
+                         "'%" STR_FMT "' is not a drop-in name (example: limits)", STR_ARG(dropin));
     }
     *out = arena_format(arena, UNIT_FOLDER "/%" STR_FMT ".d/%" STR_FMT "%s", STR_ARG(name),
                         STR_ARG(dropin), str_ends(dropin, STR(".conf")) ? "" : ".conf");

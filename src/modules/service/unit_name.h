@@ -1,4 +1,4 @@
-/* Names of units as sites write them: "ssh", "getty@tty1", "backup.timer", "srv-data.mount". */
+/* Unit names as sites write them: "ssh", "getty@tty1", "backup.timer", "srv-data.mount". */
 #pragma once
 
 #include "base/arena.h"
@@ -11,15 +11,16 @@ enum {
     UNIT_NAME_MAX = 255
 };
 
-/* With ".service" behind a name that ends with no kind of unit. ERROR_INVALID for what cannot be
- * the name of one. */
+/* Appends ".service" to a name without a unit suffix. Fails with ERROR_INVALID if it is not a valid
+ * unit name. */
 MUST_CHECK bool unit_name_complete(Arena *arena, Str given, Str *out, Error *err);
-/* "getty@.service": the file of many units, and itself none. `name` is complete here and below. */
+/* "getty@.service": the file of many units, but not a unit itself. Here and below `name` is
+ * complete. */
 bool unit_name_is_template(Str name);
 Str unit_name_kind(Str name); /* "service" */
-/* "getty" of "getty@tty1.service": what a package or program of it is mostly called. */
+/* "getty" for "getty@tty1.service": usually the name of its package or program. */
 Str unit_name_base(Str name);
-/* "getty@.service" of "getty@tty1.service"; empty: it is no instance. */
+/* "getty@.service" for "getty@tty1.service"; empty if it is not an instance. */
 Str unit_name_template(Arena *arena, Str name);
 
 /* "/etc/systemd/system/app.service", or "/etc/systemd/system/app.service.d/limits.conf" for a

@@ -9,18 +9,18 @@ enum {
 
 static bool refuse(const HomeFile *file, Str path, const char *what, Error *err)
 {
-    return error_set(err, ERROR_DENIED, "%" STR_FMT " %s: nothing is done there for user %u",
+    return error_set(err, ERROR_DENIED, "%" STR_FMT " %s; refusing to use it for user %u",
                      STR_ARG(path), what, file->uid);
 }
 
-/* Only the user and root may have made what stands on the way. */
+/* All path components must belong to the user or root. */
 static bool check_owner(const HomeFile *file, Str path, const FileInfo *info, Error *err)
 {
     return info->uid == file->uid || info->uid == 0 ||
            refuse(file, path, "belongs to another user", err);
 }
 
-static bool look_at_home(HomeFile *file, Str home, Error *err)
+static bool check_home(HomeFile *file, Str home, Error *err)
 {
     FileInfo info;
     Call *call = file->call;
@@ -30,19 +30,21 @@ static bool look_at_home(HomeFile *file, Str home, Error *err)
     if (info.kind == FILE_ABSENT) {
         file->missing = true;
         file->home = home;
-        file->why = arena_format(call->arena, "the home %" STR_FMT " is not there", STR_ARG(home));
+        file->why =
+            arena_format(call->arena, "home directory %" STR_FMT " does not exist", STR_ARG(home));
         return true;
     }
     if (info.kind != FILE_DIRECTORY) {
         return refuse(file, home,
-                      info.kind == FILE_LINK ? "is a link, not the home itself" : "is no directory",
+                      info.kind == FILE_LINK ? "is a symlink, not the home directory itself"
+                                             : "is not a directory",
                       err);
     }
     return check_owner(file, home, &info, err) &&
            host_open_below(call->host, home, &file->below, err);
 }
 
-/* A folder of root that the user may not look into, with something in it. */
+/* Checks for a nonempty directory of root that the user cannot read. */
 static bool is_hidden(HomeFile *file, bool *out, Error *err)
 {
     Str *names;
@@ -57,7 +59,7 @@ static bool is_hidden(HomeFile *file, bool *out, Error *err)
     return listed || err->kind == ERROR_LIMIT;
 }
 
-static bool look_at_folder(HomeFile *file, Error *err)
+static bool check_folder(HomeFile *file, Error *err)
 {
     bool hidden;
     Str shown = str_slice(file->shown, 0, str_find_last(file->shown, STR("/")));
@@ -68,8 +70,8 @@ static bool look_at_folder(HomeFile *file, Error *err)
         return true;
     }
     if (file->folder.kind != FILE_DIRECTORY) {
-        return refuse(file, shown, file->folder.kind == FILE_LINK ? "is a link" : "is no directory",
-                      err);
+        return refuse(file, shown,
+                      file->folder.kind == FILE_LINK ? "is a link" : "is not a directory", err);
     }
     if (!host_open_below(file->below, FOLDER, &file->inside, err) ||
         !host_stat(file->inside, STR("/"), &file->folder, err) ||
@@ -79,7 +81,7 @@ static bool look_at_folder(HomeFile *file, Error *err)
     return !hidden || refuse(file, shown, "is a private directory of another user", err);
 }
 
-static bool look_at_file(HomeFile *file, Error *err)
+static bool check_file(HomeFile *file, Error *err)
 {
     Host *host = file->in_home ? file->inside : file->call->host;
     if (host == NULL) {
@@ -93,8 +95,8 @@ static bool look_at_file(HomeFile *file, Error *err)
         return true;
     }
     if (file->file.kind != FILE_REGULAR) {
-        return refuse(file, file->shown, file->file.kind == FILE_LINK ? "is a link" : "is no file",
-                      err);
+        return refuse(file, file->shown,
+                      file->file.kind == FILE_LINK ? "is a link" : "is not a file", err);
     }
     if (file->file.size > CONTENT_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes",
@@ -103,7 +105,7 @@ static bool look_at_file(HomeFile *file, Error *err)
     if (!file->in_home) {
         return true;
     }
-    /* A private file of root that the user moved here would become readable by being copied. */
+    /* Copying would make a private file of root readable that the user moved here. */
     if (file->file.uid != file->uid && (file->file.mode & S_IROTH) == 0) {
         return refuse(file, file->shown, "is a private file of another user", err);
     }
@@ -125,17 +127,17 @@ bool home_file_open(Call *call, Str user, Str name, HomeFile *out, Error *err)
     out->path = arena_join(call->arena, STR("/"), name, STR_EMPTY);
     out->shown =
         arena_format(call->arena, "%" STR_FMT "/%" STR_FMT, STR_ARG(folder), STR_ARG(name));
-    if (!look_at_home(out, account.home, err)) {
+    if (!check_home(out, account.home, err)) {
         return false;
     }
-    if (!out->missing && (!look_at_folder(out, err) || !look_at_file(out, err))) {
+    if (!out->missing && (!check_folder(out, err) || !check_file(out, err))) {
         home_file_close(out);
         return false;
     }
     return true;
 }
 
-bool home_file_comes(HomeFile *file, Error *err)
+bool home_file_created_later(HomeFile *file, Error *err)
 {
     Call *call = file->call;
     bool comes = file->home.len > 0 ? call_lacks(call, "user", "path", file->home)
@@ -146,7 +148,7 @@ bool home_file_comes(HomeFile *file, Error *err)
 bool home_file_open_system(Call *call, Str path, HomeFile *out, Error *err)
 {
     *out = (HomeFile){ .call = call, .path = path, .shown = path, .content = STR_EMPTY };
-    return look_at_file(out, err);
+    return check_file(out, err);
 }
 
 void home_file_close(HomeFile *file)
@@ -157,7 +159,7 @@ void home_file_close(HomeFile *file)
     file->below = NULL;
 }
 
-bool home_file_is_loose(const HomeFile *file, mode_t mode)
+bool home_file_needs_fix(const HomeFile *file, mode_t mode)
 {
     if (!file->in_home || file->missing || file->file.kind == FILE_ABSENT) {
         return false;
@@ -166,16 +168,16 @@ bool home_file_is_loose(const HomeFile *file, mode_t mode)
            file->file.uid != file->uid || file->file.mode != mode;
 }
 
-/* One that is made now is looked at too: it may be another's already. */
-static bool settle_folder(HomeFile *file, Error *err)
+/* A directory that was just created is verified too: it may have been replaced. */
+static bool ensure_folder(HomeFile *file, Error *err)
 {
     if (file->inside == NULL &&
         (!host_make_directory(file->below, FOLDER, FOLDER_MODE, false, err) ||
-         !look_at_folder(file, err))) {
+         !check_folder(file, err))) {
         return false;
     }
     if (file->inside == NULL) {
-        return error_set(err, ERROR_CONFLICT, "it was removed at the same time");
+        return error_set(err, ERROR_CONFLICT, "it was removed concurrently");
     }
     return host_set_owner(file->inside, STR("/"), file->uid, file->gid, err) &&
            host_set_mode(file->inside, STR("/"), FOLDER_MODE, err);
@@ -197,6 +199,6 @@ bool home_file_write(HomeFile *file, Str content, mode_t mode, Error *err)
         return host_make_directory(call->host, folder, 0755, true, err) &&
                host_write(call->host, file->path, &write, err);
     }
-    return (settle_folder(file, err) && host_write(file->inside, file->path, &write, err)) ||
+    return (ensure_folder(file, err) && host_write(file->inside, file->path, &write, err)) ||
            error_wrap(err, "%" STR_FMT, STR_ARG(file->shown));
 }

@@ -5,7 +5,7 @@
 
 enum {
     KEY_MAX = 16 << 10,
-    WORDS_TAIL = 12 /* letters of the key that people see */
+    WORDS_TAIL = 12 /* trailing characters of a key that are shown */
 };
 
 static bool is_type(Str text)
@@ -76,7 +76,8 @@ bool ssh_key_parse(Str line, SshKey *out)
     return ok;
 }
 
-/* The next of the strings that a key is made of, each behind its length (RFC 4251, 5). */
+/* The next of the strings that a key consists of, each preceded by its length (RFC 4251, section
+ * 5). */
 static bool next_string(Str *rest, Str *out)
 {
     size_t len = 0;
@@ -91,7 +92,7 @@ static bool next_string(Str *rest, Str *out)
     return true;
 }
 
-/* The bytes begin with the type once more, and something follows it; none is cut off. */
+/* The data repeats the type, followed by at least one string, and must be complete. */
 static bool blob_fits(Arena *arena, Str blob, Str type)
 {
     Str bytes, one;
@@ -111,11 +112,11 @@ bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
 {
     given = str_trim(given);
     if (str_find(given, STR("PRIVATE KEY-----"), 0) != STR_NOT_FOUND) {
-        return error_set(err, ERROR_INVALID, "this is a private key; the public one is wanted");
+        return error_set(err, ERROR_INVALID, "this is a private key; use the public key");
     }
     if (given.len > KEY_MAX || str_find(given, STR("\n"), 0) != STR_NOT_FOUND ||
         memchr(given.data, '\0', given.len) != NULL) {
-        return error_set(err, ERROR_INVALID, "'key' is one line, such as a .pub file has");
+        return error_set(err, ERROR_INVALID, "'key' must be one line, as in a .pub file");
     }
     Str line = given;
     if (type.len > 0 && !str_starts(given, type)) {
@@ -123,12 +124,12 @@ bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err)
     }
     if (!ssh_key_parse_rest(line, out)) {
         return error_set(err, ERROR_INVALID,
-                         "'key' must be a type such as ssh-ed25519 and a key, as a .pub file has "
-                         "them; options are a parameter of their own");
+                         "'key' must be a type such as ssh-ed25519 followed by the key, as in a "
+                         ".pub file; use the parameter 'options' for options");
     }
     return (type.len == 0 || str_eq(type, out->type)) && blob_fits(arena, out->blob, out->type)
                ? true
-               : error_set(err, ERROR_INVALID, "this is no whole key of type %" STR_FMT,
+               : error_set(err, ERROR_INVALID, "this is not a complete key of type %" STR_FMT,
                            STR_ARG(type.len > 0 ? type : out->type));
 }
 
@@ -140,7 +141,7 @@ bool ssh_key_verify(Arena *arena, const Action *action, const Value *params, con
     Str type = params_text(action->params, params, "type");
     bool lone = str_find(str_trim(key), STR(" "), 0) == STR_NOT_FOUND;
     *at = "key";
-    /* Of base64 alone the type may be known only when it runs. */
+    /* If only base64 is set, the type may not be known until the step runs. */
     return key.len == 0 || (lone && type.len == 0) || ssh_key_read(arena, key, type, &ignored, err);
 }
 

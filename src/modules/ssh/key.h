@@ -1,4 +1,4 @@
-/* Public keys of OpenSSH as its files have them; pure. */
+/* OpenSSH public keys, as in its files. Pure. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,28 +7,28 @@
 #include "modules/call.h"
 
 typedef struct SshKey {
-    Str options; /* of authorized_keys; empty: none */
+    Str options; /* in authorized_keys; empty: none */
     Str type;    /* "ssh-ed25519" */
     Str blob;    /* base64 */
     Str comment; /* empty: none */
 } SshKey;
 
-/* A key as a user gives it: a whole line such as a .pub file has, or the base64 alone, with `type`
- * (else empty). What is no key, a private one too, is ERROR_INVALID. */
+/* Parses a key as users write it: an entire line as in a .pub file, or only base64, with `type`
+ * (otherwise empty). Fails with ERROR_INVALID if it is not a key, or is a private key. */
 MUST_CHECK bool ssh_key_read(Arena *arena, Str given, Str type, SshKey *out, Error *err);
-/* What is wrong with parameters 'key' and 'type', for rows that have both. */
+/* Validates the parameters 'key' and 'type' of an action that has both. */
 bool ssh_key_verify(Arena *arena, const Action *action, const Value *params, const char **at,
                     Error *err);
-/* A line of authorized_keys; false when it holds no key. */
+/* Parses a line of authorized_keys. Returns false if it contains no key. */
 bool ssh_key_parse(Str line, SshKey *out);
-/* "type blob comment" of a line, from `line` on. */
+/* Parses "type blob comment". */
 bool ssh_key_parse_rest(Str line, SshKey *out);
 bool ssh_key_same(const SshKey *a, const SshKey *b);
-/* As a line, without a line end. */
+/* Formats a line, without a newline. */
 Str ssh_key_format(Arena *arena, const SshKey *key);
-/* For people: its type, its last letters and its comment. Of a key that is secret no letters: as a part
- * of it, they would not be found. */
+/* For display: type, last characters and comment. The characters of a secret key are omitted,
+ * because part of a secret would not be redacted. */
 Str ssh_key_words(Call *call, const SshKey *key);
 
-/* The next word; white space inside of quotes belongs to it. */
+/* The next word; quoted white space belongs to it. */
 Str ssh_next_word(Str *rest);

@@ -1,5 +1,5 @@
-/* The API of this very server, drawn from its own description (OpenAPI 3.0). Texts are only ever set
- * as text. */
+/* The API of this server, rendered from its OpenAPI 3.0 description. Strings are always inserted as
+ * text, never as HTML. */
 "use strict";
 
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "options"];
@@ -7,7 +7,7 @@ const SCHEMAS = "#/components/schemas/";
 
 const byId = (id) => document.getElementById(id);
 
-/* make("a", { href: "#x" }, "text", element): an element with attributes and what is in it. */
+/* make("a", { href: "#x" }, "text", element): an element with attributes and children. */
 function make(name, attributes, ...content) {
   const made = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
@@ -24,7 +24,7 @@ function schemaLink(reference) {
   return make("a", { href: `#schema-${name}` }, name);
 }
 
-/* What a value may be, in a few words: a list of texts and links. */
+/* A short description of a schema: a list of strings and links. */
 function kind(schema) {
   if (schema === undefined) {
     return [];
@@ -52,7 +52,7 @@ function table(heads, rows) {
     make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
 }
 
-/* Rows of a table: "status.state" stands for a field of a field. */
+/* Rows of a table; "status.state" is a nested field. */
 function fields(schema, before) {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
@@ -84,7 +84,7 @@ function contents(content) {
     [i === 0 ? "" : "; ", make("code", {}, type), ": ", ...kind(schema)]);
 }
 
-/* Anybody may, or one of these ways to say who asks. */
+/* "none", or the accepted authentication schemes. */
 function authentication(description, operation) {
   const ways = operation.security ?? description.security ?? [];
   return ways.length === 0 ? "none" : ways.map((way) => Object.keys(way).join(" and ")).join(" or ");
@@ -138,7 +138,7 @@ function drawGroups(description) {
     make("section", {}, make("h3", {}, name), ...operations));
 }
 
-/* --- The page --------------------------------------------------------------------------------- */
+/* --- Page ------------------------------------------------------------------------------------- */
 
 function filter() {
   const words = byId("filter").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
@@ -155,7 +155,7 @@ function filter() {
   byId("count").textContent = String(shown);
 }
 
-/* Opens what the address names: /docs/#node_list, /docs/#schema-Node. */
+/* Opens the element of the URL fragment: /docs/#node_list, /docs/#schema-Node. */
 function openNamed() {
   const named = byId(location.hash.slice(1));
   if (named?.tagName === "DETAILS") {
@@ -188,7 +188,7 @@ async function start() {
   try {
     const answer = await fetch("/v1/openapi.json", { redirect: "error" });
     if (!answer.ok) {
-      throw new Error(`the server answered ${answer.status}`);
+      throw new Error(`server returned status ${answer.status}`);
     }
     draw(await answer.json());
   } catch (error) {

@@ -1,5 +1,5 @@
-/* Swagger UI with the API of this very server. What it tries out by a session carries the secret that
- * only pages of this server get. */
+/* Swagger UI for the API of this server. Requests that use a browser session carry the CSRF token,
+ * which only pages of this server can read. */
 "use strict";
 
 async function askCsrf() {
@@ -21,7 +21,7 @@ SwaggerUIBundle({
   url: "/v1/openapi.json",
   dom_id: "#swagger-ui",
   deepLinking: true,
-  validatorUrl: null, /* nobody else is asked whether it is valid */
+  validatorUrl: null, /* no external validator */
   presets: [SwaggerUIBundle.presets.apis],
   requestInterceptor: addCsrf,
 });

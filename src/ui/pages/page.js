@@ -1,12 +1,12 @@
-/* The page of a cluster: log in with a token, see the nodes, live. Texts of the cluster are only ever
- * set as text. */
+/* The page of a cluster: log in with a token, watch the nodes. Strings are always inserted as text,
+ * never as HTML. */
 "use strict";
 
-const POLL_MS = 5000; /* while the server does not tell by itself */
+const POLL_MS = 5000; /* interval without a watch */
 
 const byId = (id) => document.getElementById(id);
 
-let csrf = ""; /* what changes something has to say; only pages of this server get it */
+let csrf = ""; /* required for changes; only pages of this server can read it */
 let nodes = new Map();
 let source = null;
 let timer = null;
@@ -17,7 +17,7 @@ function say(text) {
   byId("note").hidden = text === "";
 }
 
-/* Status and JSON; status 0: nobody answered. */
+/* Returns status and JSON; the status is 0 if there was no response. */
 async function ask(method, path, fields, body) {
   const headers = { Accept: "application/json", ...fields };
   if (body !== undefined) {
@@ -29,12 +29,12 @@ async function ask(method, path, fields, body) {
     const text = await answer.text();
     return { status: answer.status, body: text === "" ? {} : JSON.parse(text) };
   } catch {
-    return { status: 0, body: { detail: "the server does not answer" } };
+    return { status: 0, body: { detail: "the server is not responding" } };
   }
 }
 
 function why(answer) {
-  return answer.body.detail ?? `the server answered ${answer.status}`;
+  return answer.body.detail ?? `server returned status ${answer.status}`;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
@@ -69,7 +69,7 @@ function draw() {
   drawing = false;
 }
 
-/* Many changes at once are one picture. */
+/* Coalesces changes into one redraw. */
 function drawSoon() {
   if (!drawing) {
     drawing = true;
@@ -121,7 +121,7 @@ function poll() {
   timer = setInterval(load, POLL_MS);
 }
 
-/* A browser comes again by itself, unless the server has refused it. */
+/* The browser reconnects automatically unless the server rejected the request. */
 function watch() {
   source = new EventSource("/v1/nodes?watch=sse");
   for (const type of ["message", "added", "changed", "deleted", "synced", "resync"]) {
@@ -132,7 +132,7 @@ function watch() {
       source = null;
       poll();
     } else {
-      say("the connection is lost; trying again");
+      say("connection lost; reconnecting");
     }
   });
 }
@@ -163,7 +163,7 @@ function enter(session) {
 
 function leave() {
   stop();
-  byId("rows").replaceChildren(); /* nothing of them is left for who comes next */
+  byId("rows").replaceChildren(); /* do not leave them for the next user */
   csrf = "";
   show(false);
 }
@@ -181,7 +181,7 @@ async function logIn(event) {
 }
 
 async function logOut() {
-  stop(); /* first: with the session the server breaks off what it watches */
+  stop(); /* first, because the server ends watches together with the session */
   await ask("DELETE", "/v1/session", { "Eden-CSRF": csrf });
   leave();
 }

@@ -1,4 +1,4 @@
-"""Archives, as the programs of the host pack them."""
+"""Archives, packed by the programs of the container."""
 
 from lab.contract import Case
 

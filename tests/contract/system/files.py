@@ -1,4 +1,5 @@
-"""Actions on files have their contract in test_modules.c; these show that hosts keep it too."""
+"""The contract of file actions is in test_modules.c; these cases show that it also holds in
+containers."""
 
 from lab.contract import Case
 

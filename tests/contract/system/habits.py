@@ -1,4 +1,4 @@
-"""Jobs of cron, and limits of users."""
+"""Cron jobs and limits of users."""
 
 from lab.contract import Case
 

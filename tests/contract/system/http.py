@@ -1,4 +1,4 @@
-"""Files that web servers have."""
+"""Downloads from web servers."""
 
 import hashlib
 
@@ -15,7 +15,7 @@ def serve(host):
 
 
 def serve_encrypted(host):
-    """The certificate is its own authority."""
+    """A self-signed certificate."""
     host.run("mkdir /tmp/www && cd /tmp && openssl req -x509 -newkey rsa:2048 -nodes -days 2 "
              "-keyout key -out /etc/ca.pem -subj /CN=x -addext subjectAltName=IP:127.0.0.1")  # fmt: skip
     host.write("/tmp/www/x", CONTENT)

@@ -1,4 +1,4 @@
-"""What a machine is called, whom it knows, and what time it keeps."""
+"""Host name, hosts, locale and time zone of a machine."""
 
 from lab.contract import Case
 

@@ -1,4 +1,4 @@
-"""Settings and modules of the kernel, file systems, and programs behind common names."""
+"""Kernel settings and modules, file systems, and alternatives."""
 
 from lab.contract import Case
 
@@ -12,7 +12,8 @@ CASES = [
     Case("sysctl.present", {"name": "net.ipv4.ip_local_port_range", "value": "20000 30000"},
          name="list", look="cat /proc/sys/net/ipv4/ip_local_port_range",
          after="test \"$(cat /proc/sys/net/ipv4/ip_local_port_range | tr '\\t' -)\" = 20000-30000"),
-    # The kernel of a host is the machine's: it has bridges built in, or loads nothing here.
+    # The container shares the kernel of the machine, which may have bridges built in or refuse to
+    # load modules.
     Case("kmod.loaded", {"name": "bridge"}, after="grep -qx bridge /etc/modules-load.d/bridge.conf"),
     Case("mount.mounted",
          {"name": "/srv/a b", "device": "tmpfs", "type": "tmpfs", "options": "size=8m"},

@@ -1,4 +1,4 @@
-"""Machines that restart and turn off."""
+"""Machines that reboot and power off."""
 
 from lab.contract import Case
 
@@ -8,6 +8,6 @@ CASES = [
          before="touch /run/reboot-required", look="cat /proc/sys/kernel/random/boot_id"),
     Case("machine.poweroff", {"allow": True}, host="systemd", below=False, leaves="poweroff",
          repeats=True, look="cat /proc/sys/kernel/random/boot_id"),
-    # The kernel of a host is the machine's.
+    # The container shares the kernel of the machine.
     Case("machine.kexec", {"allow": True}, host="systemd", refused="container cannot kexec"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Other programs that manage machines, as they are installed on this one."""
+"""Other configuration management tools, as installed on this machine."""
 
 from lab.contract import Case
 

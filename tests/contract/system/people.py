@@ -1,4 +1,4 @@
-"""Users and groups, of both releases: useradd and its kin differ."""
+"""Users and groups on both releases, because useradd and related programs differ."""
 
 from lab.contract import Case
 

@@ -1,4 +1,4 @@
-"""Packages by each package manager, from the repositories of the lab."""
+"""Packages with each package manager, from the repositories of the lab."""
 
 from lab import repos
 from lab.contract import Case
@@ -10,7 +10,7 @@ STATUS = "dpkg-query -W -f '${Package} ${Version} ${db:Status-Abbrev}\\n' 'lab-*
 
 
 def having(*names):
-    """The repository is known, and these packages are installed."""
+    """The repository is configured, and these packages are installed."""
 
     def make(host):
         repos.use(host, "apt")
@@ -20,7 +20,7 @@ def having(*names):
     return make
 
 
-# How others install, and what they say is there.
+# How the package managers install, and how they list what is installed.
 INSTALL = {
     "dnf": "dnf -q -y install",
     "zypper": "zypper -q -n install",
@@ -29,8 +29,8 @@ INSTALL = {
 FOREIGN = {"dnf": "rpm -qa", "zypper": "rpm -qa", "pacman": "pacman -Q || true"}
 
 
-# What they write also when they are only asked: caches, locks and journals of databases. What is
-# installed is looked at apart from that.
+# What they write even for queries: caches, locks and database journals. Installed packages are
+# compared separately.
 ASKED = {"dnf": ("/var/cache", "/var/lib/rpm"),
          "zypper": ("/var/tmp", "/var/lib/rpm", "/var/lib/zypp"),
          "packagekit": ("/var/lib/PackageKit",)}  # fmt: skip
@@ -55,7 +55,7 @@ def foreign(manager, action, params, *names, **case):
 
 
 def foreign_cases(manager):
-    """The same in each; pacman has no older versions, dnf of Debian no way to hold."""
+    """The same cases for each; pacman has no older versions, Debian's dnf cannot hold packages."""
     old = {"dnf": "lab-hello-1.0", "zypper": "lab-hello=1.0"}.get(manager)
     yield foreign(manager, "pkg.installed", {"name": "lab-greets"},
                   after="test \"$(lab-greets)\" = 'hello 2.0'")

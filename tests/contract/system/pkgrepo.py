@@ -1,4 +1,4 @@
-"""Sources of packages, signed and not, of each package manager."""
+"""Package repositories, signed and unsigned, for each package manager."""
 
 from lab import repos
 from lab.contract import Case

@@ -1,4 +1,4 @@
-"""Units of systemd."""
+"""systemd units."""
 
 from lab.contract import Case
 

@@ -1,4 +1,4 @@
-"""Keys for logging in."""
+"""SSH keys."""
 
 from lab.contract import Case
 

@@ -1,9 +1,9 @@
 /* What authenticates, in a store of memory, and who makes and shows it. */
 #pragma once
 
-#include "access/access_tokens.h"
 #include "access/browser_sessions.h"
 #include "access/credentials.h"
+#include "access/tokens.h"
 #include "access/user_certificates.h"
 #include "pki/ca.h"
 #include "pki/csr.h"
@@ -102,11 +102,11 @@ static inline void ask_token(Fixture *f, const char *role, int64_t life_ms)
 {
     Str name = str_from_c(role);
     access_tokens_create(&f->world.at,
-                         &(AccessTokenWish){ .name = STR("ci"),
-                                             .roles = &name,
-                                             .role_count = 1,
-                                             .life_ms = life_ms,
-                                             .made_by = STR("root (uid 0)") },
+                         &(AccessTokenRequest){ .name = STR("ci"),
+                                                .roles = &name,
+                                                .role_count = 1,
+                                                .life_ms = life_ms,
+                                                .made_by = STR("root (uid 0)") },
                          token_made, f);
 }
 
@@ -149,12 +149,12 @@ static inline void issued(void *context, const Certified *certified, const Crede
 static inline void ask_certificate_with(Fixture *f, const char *user, Str role, int64_t life_ms)
 {
     user_certificate_issue(&f->certify,
-                           &(UserCertificateWish){ .user = str_from_c(user),
-                                                   .csr = f->csr,
-                                                   .roles = &role,
-                                                   .role_count = 1,
-                                                   .life_ms = life_ms,
-                                                   .made_by = STR("root (uid 0)") },
+                           &(UserCertificateRequest){ .user = str_from_c(user),
+                                                      .csr = f->csr,
+                                                      .roles = &role,
+                                                      .role_count = 1,
+                                                      .life_ms = life_ms,
+                                                      .made_by = STR("root (uid 0)") },
                            issued, f);
 }
 
@@ -207,16 +207,16 @@ static inline bool by_session(Fixture *f, const char *why)
     return false;
 }
 
-static inline ShownUser shown(const Fixture *f)
+static inline PresentedUser shown(const Fixture *f)
 {
-    return (ShownUser){ .has_user = f->certificate.has_user,
-                        .user = f->certificate.user,
-                        .serial = str_from_c(f->certificate.serial),
-                        .not_before_ms = f->certificate.not_before_ms,
-                        .not_after_ms = f->certificate.not_after_ms };
+    return (PresentedUser){ .has_user = f->certificate.has_user,
+                            .user = f->certificate.user,
+                            .serial = str_from_c(f->certificate.serial),
+                            .not_before_ms = f->certificate.not_before_ms,
+                            .not_after_ms = f->certificate.not_after_ms };
 }
 
-static inline bool by_certificate(Fixture *f, const ShownUser *user, const char *why)
+static inline bool by_certificate(Fixture *f, const PresentedUser *user, const char *why)
 {
     Error err = { 0 };
     if (credentials_by_certificate(f->credentials, user, now(f), &f->principal, &err)) {

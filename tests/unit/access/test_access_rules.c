@@ -88,7 +88,7 @@ static void a_role_is_written_as_it_was_read(void **state)
     assert_str(buf_str(&out), text);
 }
 
-static void what_is_wrong_is_told_with_its_place(void **state)
+static void errors_have_a_location(void **state)
 {
     World *world = *state;
     static const struct {
@@ -111,7 +111,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
         { "[{\"verb\":[\"get\"],\"kinds\":[\"Node\"],\"verbs\":[\"get\"]}]", "/spec/rules/0",
           "did you mean 'verbs'?" },
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":\"(a\"}]",
-          "/spec/rules/0/selector", "never closed" },
+          "/spec/rules/0/selector", "unmatched" },
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":\"server.os == 'x'\"}]",
           "/spec/rules/0/selector", "only names and labels" },
         { "[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":\"!(server.os == 'x')\"}]",
@@ -132,7 +132,7 @@ static void what_is_wrong_is_told_with_its_place(void **state)
     }
 }
 
-static void all_that_is_wrong_is_told_at_once(void **state)
+static void all_errors_are_reported_at_once(void **state)
 {
     World *world = *state;
     AccessRole out;
@@ -142,7 +142,7 @@ static void all_that_is_wrong_is_told_at_once(void **state)
     assert_int_equal(world->faults.count, 5);
 }
 
-static void what_another_version_wrote_is_taken(void **state)
+static void records_of_other_versions_are_accepted(void **state)
 {
     World *world = *state;
     AccessRole out;
@@ -175,7 +175,7 @@ static void names_of_roles_are_plain(void **state)
     assert_true(access_role_name_check(STR("web-team-2"), &err));
 }
 
-static void what_no_rule_allows_is_denied_with_what_it_would_need(void **state)
+static void denials_name_the_missing_permission(void **state)
 {
     World *world = *state;
     assert_int_equal(decide(world, &access_role_viewer, NULL, "approve", "Node"), ACCESS_DENIED);
@@ -191,7 +191,7 @@ static void what_no_rule_allows_is_denied_with_what_it_would_need(void **state)
     assert_non_null(strstr(world->decision.reason, "you have: none"));
 }
 
-static void built_in_roles_are_as_told(void **state)
+static void built_in_roles_are_as_documented(void **state)
 {
     World *world = *state;
     static const struct {
@@ -253,7 +253,7 @@ static bool covers(const AccessRole *holder, const AccessRole *wanted)
     return ok;
 }
 
-static void nobody_gives_away_what_they_do_not_have(void **state)
+static void nobody_can_grant_more_than_they_have(void **state)
 {
     World *world = *state;
 #define NODE_RULE(verb, more) "[{\"verbs\":[\"" verb "\"],\"kinds\":[\"Node\"]" more "}]"
@@ -299,15 +299,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_role_is_written_as_it_was_read),
-        ROW(what_is_wrong_is_told_with_its_place),
-        ROW(all_that_is_wrong_is_told_at_once),
-        ROW(what_another_version_wrote_is_taken),
+        ROW(errors_have_a_location),
+        ROW(all_errors_are_reported_at_once),
+        ROW(records_of_other_versions_are_accepted),
         ROW(roles_are_bounded),
         ROW(names_of_roles_are_plain),
-        ROW(what_no_rule_allows_is_denied_with_what_it_would_need),
-        ROW(built_in_roles_are_as_told),
+        ROW(denials_name_the_missing_permission),
+        ROW(built_in_roles_are_as_documented),
         ROW(selectors_narrow_and_any_of_them_will_do),
-        ROW(nobody_gives_away_what_they_do_not_have),
+        ROW(nobody_can_grant_more_than_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ static void a_token_is_read_as_it_was_written(void **state)
     char text[ACCESS_TOKEN_TEXT + 1], hash[ACCESS_TOKEN_HASH_TEXT + 1],
         again[ACCESS_TOKEN_HASH_TEXT + 1];
     Error err;
-    assert_true(access_token_make(&made, &err));
+    assert_true(access_token_generate(&made, &err));
     access_token_text(&made, text);
     assert_int_equal(strlen(text), ACCESS_TOKEN_TEXT);
     assert_int_equal(strncmp(text, "eden_", 5), 0);

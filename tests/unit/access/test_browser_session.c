@@ -5,13 +5,13 @@
 #define SECRET "abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrsq"
 #define COOKIE BROWSER_COOKIE "=" SECRET
 
-static void a_drawn_secret_comes_back_in_a_cookie(void **state)
+static void a_secret_survives_a_round_trip_through_a_cookie(void **state)
 {
     AUTO_CLEAR(Buf) header = buf_make(BUF_UNLIMITED);
     BrowserSecret made, read;
     char hash[BROWSER_HASH_TEXT + 1], csrf[BROWSER_CSRF_TEXT + 1];
     Error err;
-    assert_true(browser_secret_make(&made, &err));
+    assert_true(browser_secret_generate(&made, &err));
     assert_int_equal(strlen(made.text), BROWSER_SECRET_TEXT);
     browser_cookie_set(&made, &header);
     assert_true(str_ends(buf_str(&header), STR("; Path=/; Secure; HttpOnly; SameSite=Strict")));
@@ -27,7 +27,7 @@ static void a_drawn_secret_comes_back_in_a_cookie(void **state)
     assert_false(browser_csrf_equal(str_from(csrf, BROWSER_CSRF_TEXT - 1), csrf));
 }
 
-static void it_is_found_among_others(void **state)
+static void it_is_found_among_other_cookies(void **state)
 {
     static const char *const good[] = {
         COOKIE,         "a=b; " COOKIE,
@@ -42,7 +42,7 @@ static void it_is_found_among_others(void **state)
     }
 }
 
-static void what_is_none_of_ours_is_refused(void **state)
+static void foreign_cookies_are_rejected(void **state)
 {
     static const struct {
         const char *header;
@@ -97,9 +97,9 @@ static void records_are_read_strictly(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_drawn_secret_comes_back_in_a_cookie),
-        cmocka_unit_test(it_is_found_among_others),
-        cmocka_unit_test(what_is_none_of_ours_is_refused),
+        cmocka_unit_test(a_secret_survives_a_round_trip_through_a_cookie),
+        cmocka_unit_test(it_is_found_among_other_cookies),
+        cmocka_unit_test(foreign_cookies_are_rejected),
         cmocka_unit_test(records_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

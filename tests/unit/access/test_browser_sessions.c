@@ -1,8 +1,8 @@
 /* How many sessions of browsers one token may have; what becomes of one is in test_credentials.c. */
 #include "access/browser_sessions.h"
 
-#include "access/access_tokens.h"
 #include "access/credentials.h"
+#include "access/tokens.h"
 #include "ready_state.h"
 #include "scratch.h"
 #include "store_world.h"
@@ -55,11 +55,11 @@ static Principal make_token(Fixture *f)
     Principal principal;
     Error err;
     access_tokens_create(&f->world.at,
-                         &(AccessTokenWish){ .name = STR("ci"),
-                                             .roles = &role,
-                                             .role_count = 1,
-                                             .life_ms = 3600 * 1000,
-                                             .made_by = STR("root (uid 0)") },
+                         &(AccessTokenRequest){ .name = STR("ci"),
+                                                .roles = &role,
+                                                .role_count = 1,
+                                                .life_ms = 3600 * 1000,
+                                                .made_by = STR("root (uid 0)") },
                          token_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(credentials_by_token(f->credentials, str_from_c(f->token),
@@ -83,7 +83,7 @@ static void session_refused(void *context, const BrowserSecret *secret, const Br
     world_done(&f->world, err);
 }
 
-static void one_token_does_not_take_the_sessions_of_all(void **state)
+static void one_token_does_not_use_up_all_sessions(void **state)
 {
     Fixture *f = *state;
     Principal many = make_token(f), other = make_token(f), session;
@@ -147,8 +147,7 @@ static void many_at_once_do_not_get_past_the_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_token_does_not_take_the_sessions_of_all, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(one_token_does_not_use_up_all_sessions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_at_once_do_not_get_past_the_limit, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,7 +199,7 @@ static void one_is_read_alone(void **state)
     expect_none(f, "../../x", ERROR_INVALID, "two letters");
 }
 
-static void an_id_is_given_once(void **state)
+static void an_id_is_assigned_once(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -207,7 +207,7 @@ static void an_id_is_given_once(void **state)
     world_expect(&f->world, ERROR_CONFLICT, "same ID");
 }
 
-static void what_is_taken_back_is_gone(void **state)
+static void a_revoked_record_is_deleted(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -220,7 +220,7 @@ static void what_is_taken_back_is_gone(void **state)
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
-static void who_looked_at_another_state_takes_nothing_back(void **state)
+static void a_revocation_based_on_an_old_state_fails(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -236,7 +236,7 @@ static void who_looked_at_another_state_takes_nothing_back(void **state)
 }
 
 /* They hide none of the others, and can be taken back. */
-static void damaged_ones_are_told(void **state)
+static void damaged_records_are_reported(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -255,7 +255,7 @@ static void damaged_ones_are_told(void **state)
 }
 
 /* A key that is none of ours is where the page ends, and the next one begins behind it. */
-static void no_key_leads_the_pages_astray(void **state)
+static void foreign_keys_do_not_confuse_paging(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -267,7 +267,7 @@ static void no_key_leads_the_pages_astray(void **state)
     assert_string_equal(f->next, "");
 }
 
-static void there_are_so_many_and_no_more(void **state)
+static void the_number_of_records_is_limited(void **state)
 {
     Fixture *f = *state;
     const char *const ids[] = { "aa", "bb", "cc", "dd", "ee" };
@@ -283,7 +283,7 @@ static void there_are_so_many_and_no_more(void **state)
     add(f, "ff");
 }
 
-static void those_that_have_run_out_give_way(void **state)
+static void expired_records_make_space(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
@@ -300,7 +300,7 @@ static void those_that_have_run_out_give_way(void **state)
 }
 
 /* Whether the others are gone is unknown; that one is added is not. */
-static void that_nobody_knows_whether_they_have_gone_is_no_outcome_of_the_new_one(void **state)
+static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(void **state)
 {
     static const Fate fates[][1] = { { FATE_ANSWER_LOST }, { FATE_REQUEST_LOST } };
     Fixture *f = *state;
@@ -379,14 +379,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(all_are_listed_page_by_page),
         ROW(one_is_read_alone),
-        ROW(an_id_is_given_once),
-        ROW(what_is_taken_back_is_gone),
-        ROW(who_looked_at_another_state_takes_nothing_back),
-        ROW(damaged_ones_are_told),
-        ROW(no_key_leads_the_pages_astray),
-        ROW(there_are_so_many_and_no_more),
-        ROW(those_that_have_run_out_give_way),
-        ROW(that_nobody_knows_whether_they_have_gone_is_no_outcome_of_the_new_one),
+        ROW(an_id_is_assigned_once),
+        ROW(a_revoked_record_is_deleted),
+        ROW(a_revocation_based_on_an_old_state_fails),
+        ROW(damaged_records_are_reported),
+        ROW(foreign_keys_do_not_confuse_paging),
+        ROW(the_number_of_records_is_limited),
+        ROW(expired_records_make_space),
+        ROW(an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record),
         ROW(the_only_one_that_has_run_out_is_found),
         ROW(a_store_that_closes_answers_all),
     };

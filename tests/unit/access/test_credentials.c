@@ -30,7 +30,7 @@ static void a_token_opens_until_it_expires(void **state)
     assert_false(still_good(f));
 }
 
-static void what_is_wrong_and_what_is_unknown_are_told_the_same(void **state)
+static void wrong_and_unknown_secrets_give_the_same_error(void **state)
 {
     Fixture *f = *state;
     char wrong[ACCESS_TOKEN_TEXT + 1];
@@ -55,7 +55,7 @@ static void what_is_wrong_and_what_is_unknown_are_told_the_same(void **state)
     assert_false(by_token(f, f->token, "expired"));
 }
 
-static void what_is_taken_back_opens_nothing(void **state)
+static void revoked_credentials_give_no_access(void **state)
 {
     Fixture *f = *state;
     make_token(f, "viewer");
@@ -71,7 +71,7 @@ static void what_is_taken_back_opens_nothing(void **state)
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
-static void wishes_that_make_no_sense_are_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     ask_token(f, "viewer", 1000);
@@ -112,7 +112,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_false(still_good(f));
 }
 
-static void a_session_ends_when_somebody_logs_out(void **state)
+static void a_session_ends_at_logout(void **state)
 {
     Fixture *f = *state;
     make_token(f, "operator");
@@ -129,7 +129,7 @@ static void a_session_ends_when_somebody_logs_out(void **state)
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
-static void a_session_ends_when_nobody_uses_it(void **state)
+static void an_unused_session_expires(void **state)
 {
     Fixture *f = *state;
     ask_token(f, "operator", 100 * HOUR_MS);
@@ -153,7 +153,7 @@ static void a_session_ends_when_nobody_uses_it(void **state)
     assert_false(by_session(f, "expired"));
 }
 
-static void a_session_is_not_that_of_another_token_with_the_same_id(void **state)
+static void a_session_does_not_move_to_a_new_token_with_the_same_id(void **state)
 {
     Fixture *f = *state;
     make_token(f, "operator");
@@ -179,7 +179,7 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     assert_true(f->certificate.has_user);
     assert_false(f->certificate.has_identity);
     assert_true(f->certificate.for_client && !f->certificate.for_server);
-    ShownUser user = shown(f);
+    PresentedUser user = shown(f);
     assert_true(by_certificate(f, &user, NULL));
     assert_int_equal(f->principal.kind, PRINCIPAL_CERTIFICATE);
     assert_string_equal(f->principal.name, "ann");
@@ -188,7 +188,7 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     make_session(f);
     assert_true(by_session(f, NULL));
     assert_true(by_certificate(f, &user, NULL));
-    ShownUser other = user;
+    PresentedUser other = user;
     strcpy(other.user.user, "bob");
     assert_false(by_certificate(f, &other, "revoked"));
     other = user;
@@ -221,7 +221,7 @@ static void delete_role(Fixture *f, const char *name)
     assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
 }
 
-static void a_role_that_is_not_there_is_given_to_nobody(void **state)
+static void a_missing_role_is_not_granted(void **state)
 {
     Fixture *f = *state;
     ask_token(f, "web-team", HOUR_MS);
@@ -236,7 +236,7 @@ static void ignore_deleted(void *context, const StoreReply *reply, const Error *
 }
 
 /* The deletion comes when the role was seen, and before it is given. */
-static void a_role_that_goes_meanwhile_is_given_to_nobody(void **state)
+static void a_role_deleted_meanwhile_is_not_granted(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -274,7 +274,7 @@ static void granted_looked(void *context, const StoreReply *reply, const Error *
     *revision = reply->ops[0].kv_count == 0 ? 0 : reply->ops[0].kvs[0].mod_revision;
 }
 
-static void who_deletes_a_role_learns_that_it_was_given(void **state)
+static void deleting_a_role_detects_that_it_was_granted(void **state)
 {
     Fixture *f = *state;
     Str keys[CREDENTIALS_GRANT_KEYS];
@@ -305,7 +305,7 @@ static void who_deletes_a_role_learns_that_it_was_given(void **state)
 }
 
 /* Their records stay until others need the room: nobody should have to look for them. */
-static void what_has_expired_or_was_taken_back_has_no_role(void **state)
+static void expired_and_revoked_credentials_have_no_role(void **state)
 {
     Fixture *f = *state;
     put_role(f, "web-team", ROLE("get", "Node"));
@@ -352,7 +352,7 @@ static void roles_are_those_of_the_moment(void **state)
     assert_true(still_good(f));
 }
 
-static void nobody_grants_what_they_do_not_have(void **state)
+static void nobody_can_grant_more_than_they_have(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -437,7 +437,7 @@ static void everything_is_there_after_a_restart(void **state)
     assert_true(by_token(f, f->token, NULL));
     assert_int_equal(decide(f, "approve", "Node"), ACCESS_ALLOWED);
     assert_true(by_session(f, NULL));
-    ShownUser user = shown(f);
+    PresentedUser user = shown(f);
     assert_true(by_certificate(f, &user, NULL));
     /* And the session still ends when nobody uses it. */
     advance(f, (BROWSER_IDLE_S + 60) * 1000);
@@ -447,7 +447,7 @@ static void everything_is_there_after_a_restart(void **state)
     assert_int_equal(scratch_tear_down(&made), 0);
 }
 
-static void history_that_is_gone_is_read_anew(void **state)
+static void compacted_history_is_read_again(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -566,23 +566,23 @@ int main(void)
     log_set_sink((LogSink){ .level = LOG_LEVEL_OFF });
     const struct CMUnitTest tests[] = {
         ROW(a_token_opens_until_it_expires),
-        ROW(what_is_wrong_and_what_is_unknown_are_told_the_same),
-        ROW(what_is_taken_back_opens_nothing),
-        ROW(wishes_that_make_no_sense_are_refused),
+        ROW(wrong_and_unknown_secrets_give_the_same_error),
+        ROW(revoked_credentials_give_no_access),
+        ROW(invalid_requests_are_rejected),
         ROW(a_session_lasts_as_long_as_its_token),
-        ROW(a_session_ends_when_somebody_logs_out),
-        ROW(a_session_ends_when_nobody_uses_it),
-        ROW(a_session_is_not_that_of_another_token_with_the_same_id),
+        ROW(a_session_ends_at_logout),
+        ROW(an_unused_session_expires),
+        ROW(a_session_does_not_move_to_a_new_token_with_the_same_id),
         ROW(a_certificate_of_a_user_opens_with_its_record),
-        ROW(a_role_that_is_not_there_is_given_to_nobody),
-        ROW(a_role_that_goes_meanwhile_is_given_to_nobody),
-        ROW(who_deletes_a_role_learns_that_it_was_given),
-        ROW(what_has_expired_or_was_taken_back_has_no_role),
+        ROW(a_missing_role_is_not_granted),
+        ROW(a_role_deleted_meanwhile_is_not_granted),
+        ROW(deleting_a_role_detects_that_it_was_granted),
+        ROW(expired_and_revoked_credentials_have_no_role),
         ROW(roles_are_those_of_the_moment),
-        ROW(nobody_grants_what_they_do_not_have),
+        ROW(nobody_can_grant_more_than_they_have),
         ROW(hostile_records_are_skipped),
         ROW(everything_is_there_after_a_restart),
-        ROW(history_that_is_gone_is_read_anew),
+        ROW(compacted_history_is_read_again),
         ROW(all_are_listed),
         ROW(a_hundred_thousand_tokens_are_found_at_once),
     };

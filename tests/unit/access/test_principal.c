@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void names_of_roles_stand_in_one_text(void **state)
+static void role_names_are_joined(void **state)
 {
     RoleNames names;
     Error err;
@@ -34,7 +34,7 @@ static void the_longest_of_them_fit(void **state)
     assert_false(role_names_make(all, ROLES_MAX + 1, &names, &err));
 }
 
-static void those_that_make_no_sense_are_refused(void **state)
+static void invalid_principals_are_rejected(void **state)
 {
     RoleNames names;
     Error err;
@@ -45,7 +45,7 @@ static void those_that_make_no_sense_are_refused(void **state)
     assert_false(role_names_read(value_int(7), &names, &err));
 }
 
-static void who_is_local_is_named_for_the_audit(void **state)
+static void local_callers_are_named_for_the_audit(void **state)
 {
     Principal principal;
     principal_local(STR("root"), 0, &principal);
@@ -58,25 +58,25 @@ static void who_is_local_is_named_for_the_audit(void **state)
 }
 
 /* Whatever a token is called, it is seen that it is one. */
-static void nobody_is_named_like_somebody_else(void **state)
+static void names_cannot_be_forged(void **state)
 {
     Principal principal = { 0 };
-    principal_name_who("token", "4l2ygazs", "root (uid 0)", &principal);
+    principal_set_who("token", "4l2ygazs", "root (uid 0)", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs \"root (uid 0)\"");
-    principal_name_who("token", "4l2ygazs", "a\" user:root (uid 0)\n", &principal);
+    principal_set_who("token", "4l2ygazs", "a\" user:root (uid 0)\n", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs \"a\\\" user:root (uid 0)\\n\"");
-    principal_name_who("token", "4l2ygazs", "", &principal);
+    principal_set_who("token", "4l2ygazs", "", &principal);
     assert_string_equal(principal.who, "token:4l2ygazs");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_roles_stand_in_one_text),
+        cmocka_unit_test(role_names_are_joined),
         cmocka_unit_test(the_longest_of_them_fit),
-        cmocka_unit_test(those_that_make_no_sense_are_refused),
-        cmocka_unit_test(who_is_local_is_named_for_the_audit),
-        cmocka_unit_test(nobody_is_named_like_somebody_else),
+        cmocka_unit_test(invalid_principals_are_rejected),
+        cmocka_unit_test(local_callers_are_named_for_the_audit),
+        cmocka_unit_test(names_cannot_be_forged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

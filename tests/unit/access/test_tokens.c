@@ -43,7 +43,7 @@ static void made(void *context, const Token *token, const CredentialEntry *entry
 
 static void create(Fixture *f, const char *label, int64_t life_ms, uint32_t uses)
 {
-    TokenWish wish = { .label = str_from_c(label), .life_ms = life_ms, .uses = uses };
+    TokenRequest wish = { .label = str_from_c(label), .life_ms = life_ms, .uses = uses };
     tokens_create(&f->world.at, &wish, made, f);
 }
 
@@ -66,7 +66,7 @@ static void take_back(Fixture *f, Str id)
     credential_records_revoke(&f->world.at, &token_records, id, 0, world_done, &f->world);
 }
 
-static void a_token_is_made_and_its_record_kept(void **state)
+static void a_token_is_created_and_stored(void **state)
 {
     Fixture *f = *state;
     TokenRecord kept;
@@ -91,7 +91,7 @@ static void a_token_is_made_and_its_record_kept(void **state)
     assert_true(str_find(got.value, str_from_c(text + TOKEN_ID_TEXT + 1), 0) == STR_NOT_FOUND);
 }
 
-static void wishes_that_make_no_sense_are_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     create(f, "x", 1000, 1);
@@ -104,7 +104,7 @@ static void wishes_that_make_no_sense_are_refused(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void all_are_listed_with_what_they_are_worth(void **state)
+static void all_tokens_are_listed_with_their_state(void **state)
 {
     Fixture *f = *state;
     create(f, "short", 60 * 1000, 1);
@@ -115,13 +115,13 @@ static void all_are_listed_with_what_they_are_worth(void **state)
     assert_int_equal(f->count, 2);
     assert_true(strcmp(f->listed[0].id, f->listed[1].id) < 0);
     TokenRecord record = f->listed[0];
-    assert_int_equal(token_standing(&record, record.expires_ms - 1), TOKEN_GOOD);
-    assert_int_equal(token_standing(&record, record.expires_ms), TOKEN_EXPIRED);
+    assert_int_equal(token_check_record(&record, record.expires_ms - 1), TOKEN_GOOD);
+    assert_int_equal(token_check_record(&record, record.expires_ms), TOKEN_EXPIRED);
     record.uses = record.uses_max;
-    assert_int_equal(token_standing(&record, record.created_ms), TOKEN_USED_UP);
+    assert_int_equal(token_check_record(&record, record.created_ms), TOKEN_USED_UP);
 }
 
-static void what_is_taken_back_is_gone(void **state)
+static void a_revoked_token_is_deleted(void **state)
 {
     Fixture *f = *state;
     create(f, "", 3600 * 1000, 1);
@@ -151,8 +151,8 @@ static void a_store_that_closes_answers_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_token_is_made_and_its_record_kept),     ROW(wishes_that_make_no_sense_are_refused),
-        ROW(all_are_listed_with_what_they_are_worth), ROW(what_is_taken_back_is_gone),
+        ROW(a_token_is_created_and_stored),          ROW(invalid_requests_are_rejected),
+        ROW(all_tokens_are_listed_with_their_state), ROW(a_revoked_token_is_deleted),
         ROW(a_store_that_closes_answers_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

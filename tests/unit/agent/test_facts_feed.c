@@ -72,7 +72,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void what_was_told_and_stored_is_not_told_again(void **state)
+static void stored_facts_are_not_sent_again(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(f->sent, 1);
@@ -82,7 +82,18 @@ static void what_was_told_and_stored_is_not_told_again(void **state)
     assert_int_equal(facts_feed_status(f->feed).told_ms, 0);
 }
 
-static void what_was_not_stored_is_told_again_after_a_restart(void **state)
+static void unchanged_facts_are_not_sent_again(void **state)
+{
+    Fixture *f = *state;
+    int64_t before = facts_feed_status(f->feed).looked_ms;
+    facts_feed_look(f->feed);
+    while (facts_feed_status(f->feed).looked_ms == before) {
+        world_pass(&f->world, 2);
+    }
+    assert_int_equal(f->sent, 1);
+}
+
+static void unstored_facts_are_sent_again_after_a_restart(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 0);
@@ -90,7 +101,7 @@ static void what_was_not_stored_is_told_again_after_a_restart(void **state)
     assert_int_equal(f->sent, 2);
 }
 
-static void what_nobody_knows_is_told_again(void **state)
+static void facts_in_doubt_are_sent_again(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
@@ -101,7 +112,7 @@ static void what_nobody_knows_is_told_again(void **state)
 }
 
 /* The store is another one; and it is killed before it has told it. */
-static void what_nobody_knows_is_told_again_also_after_a_restart(void **state)
+static void facts_in_doubt_are_sent_again_also_after_a_restart(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
@@ -110,7 +121,7 @@ static void what_nobody_knows_is_told_again_also_after_a_restart(void **state)
     assert_int_equal(f->sent, 2);
 }
 
-static void a_file_that_changes_is_looked_at(void **state)
+static void a_changed_file_triggers_a_collection(void **state)
 {
     Fixture *f = *state;
     facts_feed_stored(f->feed, 1);
@@ -120,7 +131,7 @@ static void a_file_that_changes_is_looked_at(void **state)
     }
 }
 
-static void without_room_it_is_told_later(void **state)
+static void without_capacity_they_are_sent_later(void **state)
 {
     Fixture *f = *state;
     f->is_full = true;
@@ -138,12 +149,13 @@ static void without_room_it_is_told_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_was_told_and_stored_is_not_told_again),
-        ROW(what_was_not_stored_is_told_again_after_a_restart),
-        ROW(what_nobody_knows_is_told_again),
-        ROW(what_nobody_knows_is_told_again_also_after_a_restart),
-        ROW(a_file_that_changes_is_looked_at),
-        ROW(without_room_it_is_told_later),
+        ROW(stored_facts_are_not_sent_again),
+        ROW(unstored_facts_are_sent_again_after_a_restart),
+        ROW(facts_in_doubt_are_sent_again),
+        ROW(facts_in_doubt_are_sent_again_also_after_a_restart),
+        ROW(a_changed_file_triggers_a_collection),
+        ROW(without_capacity_they_are_sent_later),
+        ROW(unchanged_facts_are_not_sent_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "net/http_client.h"
 #include "net/world.h"
 #include "pki/credential.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/server.h"
 
 typedef struct Fixture {
@@ -49,16 +49,16 @@ static int set_up(void **state)
     world_open(&f->world);
     const Str names[] = { STR("127.0.0.1") };
     const char *place = scratch_place(f->scratch, "server");
-    Founding founding = { .state_dir = place,
-                          .settings = { .cluster = "blue",
-                                        .node = "s1",
-                                        .rpc = STR("127.0.0.1:0"),
-                                        .api = STR("127.0.0.1:0"),
-                                        .names = names,
-                                        .name_count = 1 },
-                          .now_ms = loop_wall_ms(f->world.loop) };
+    ClusterSpec founding = { .state_dir = place,
+                             .settings = { .cluster = "blue",
+                                           .node = "s1",
+                                           .rpc = STR("127.0.0.1:0"),
+                                           .api = STR("127.0.0.1:0"),
+                                           .names = names,
+                                           .name_count = 1 },
+                             .now_ms = loop_wall_ms(f->world.loop) };
     Error err;
-    assert_true(cluster_found(&founding, &f->ca, &err));
+    assert_true(cluster_create(&founding, &f->ca, &err));
     ServerOptions options = { .loop = f->world.loop,
                               .state_dir = place,
                               .socket = scratch_place(f->scratch, "socket"),
@@ -93,7 +93,7 @@ static int tear_down(void **state)
 
 /* --- The operator ---------------------------------------------------------------------------- */
 
-static void http_done(void *context, const HttpAnswer *answer, const Error *err)
+static void http_done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     f->http_status = answer == NULL ? 0 : answer->head->status;
@@ -238,7 +238,7 @@ static void with_a_token_it_is_a_node(void **state)
     assert_non_null(strstr(err.text, "eden leave"));
 }
 
-static void a_server_of_another_ca_is_told_nothing(void **state)
+static void a_server_with_another_ca_receives_nothing(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Token) token = make_token(f);
@@ -264,7 +264,7 @@ static void a_token_that_is_used_up_is_refused(void **state)
     assert_non_null(strstr(f->err.text, "used"));
 }
 
-static void without_a_token_somebody_approves_its_key(void **state)
+static void without_a_token_its_key_is_approved(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -285,7 +285,7 @@ static void without_a_token_somebody_approves_its_key(void **state)
 }
 
 /* Wherever it ends, the next one comes with the same key, and the token still does. */
-static void a_join_that_was_killed_goes_on(void **state)
+static void a_killed_join_continues(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Token) token = make_token(f);
@@ -325,7 +325,20 @@ static void two_at_a_time_do_not_join(void **state)
     f->joiner = first;
 }
 
-static void a_wish_for_something_else_gets_another_key(void **state)
+/* A descriptor that is not initialized is 0. */
+static void a_join_that_cannot_start_leaves_stdin_open(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(dup2(null, STDIN_FILENO), STDIN_FILENO);
+    scratch_put(f->scratch, "file", "");
+    assert_false(start(f, "file/below", NULL, &f->ca, &err));
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+    close(null);
+}
+
+static void a_different_request_gets_another_key(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -388,7 +401,7 @@ static JoinAnswer answer(Fixture *f, const char *node, const Pin *key, const cha
     return read;
 }
 
-static void machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh(void **state)
+static void machine_without_a_ca_waits_for_ssh(void **state)
 {
     Fixture *f = *state;
     start_claim(f);
@@ -412,7 +425,7 @@ static void machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh(void **sta
 }
 
 /* Who is let in by its key alone would take the CA of whoever stands between. */
-static void claimed_ca_is_not_taken_because_somebody_approved_the_key(void **state)
+static void claimed_ca_is_not_trusted_because_the_key_was_approved(void **state)
 {
     Fixture *f = *state;
     start_claim(f);
@@ -432,7 +445,7 @@ static void claimed_ca_is_not_taken_because_somebody_approved_the_key(void **sta
     assert_true(f->is_node);
 }
 
-static void question_for_somebody_else_is_not_trusted(void **state)
+static void request_for_another_machine_is_not_trusted(void **state)
 {
     Fixture *f = *state;
     start_claim(f);
@@ -442,17 +455,17 @@ static void question_for_somebody_else_is_not_trusted(void **state)
     assert_int_equal(answer(f, "web2", &key, "server").result, JOIN_ANSWER_OTHER_NAME);
     /* Another cluster's CA. */
     const Str names[] = { STR("127.0.0.1") };
-    Founding founding = { .state_dir = scratch_place(f->scratch, "other"),
-                          .settings = { .cluster = "blue",
-                                        .node = "s1",
-                                        .rpc = STR("127.0.0.1:0"),
-                                        .api = STR("127.0.0.1:0"),
-                                        .names = names,
-                                        .name_count = 1 },
-                          .now_ms = loop_wall_ms(f->world.loop) };
+    ClusterSpec founding = { .state_dir = scratch_place(f->scratch, "other"),
+                             .settings = { .cluster = "blue",
+                                           .node = "s1",
+                                           .rpc = STR("127.0.0.1:0"),
+                                           .api = STR("127.0.0.1:0"),
+                                           .names = names,
+                                           .name_count = 1 },
+                             .now_ms = loop_wall_ms(f->world.loop) };
     Error err;
     Pin ca;
-    assert_true(cluster_found(&founding, &ca, &err));
+    assert_true(cluster_create(&founding, &ca, &err));
     JoinAnswer told = answer(f, "web1", &key, "other");
     assert_int_equal(told.result, JOIN_ANSWER_OTHER_CA);
     approve_key(f, &key);
@@ -470,7 +483,7 @@ static void question_for_somebody_else_is_not_trusted(void **state)
     assert_false(f->is_done);
 }
 
-static void join_with_a_claim_goes_on_with_the_same_key(void **state)
+static void join_with_a_claim_continues_with_the_same_key(void **state)
 {
     Fixture *f = *state;
     start_claim(f);
@@ -487,7 +500,7 @@ static void join_with_a_claim_goes_on_with_the_same_key(void **state)
 }
 
 /* Killed before a server has answered: no CA is known, and none may be kept as if it were. */
-static void join_with_a_claim_that_got_no_answer_starts_over(void **state)
+static void join_with_a_claim_without_response_starts_over(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -498,7 +511,7 @@ static void join_with_a_claim_that_got_no_answer_starts_over(void **state)
     assert_true(pin_equal(&f->claim, &f->ca));
 }
 
-static void what_is_no_question_is_answered_with_an_error(void **state)
+static void invalid_requests_get_an_error(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Buf) out = buf_make(JOIN_ANSWER_MAX);
@@ -515,18 +528,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(with_a_token_it_is_a_node),
-        ROW(a_server_of_another_ca_is_told_nothing),
+        ROW(a_server_with_another_ca_receives_nothing),
         ROW(a_token_that_is_used_up_is_refused),
-        ROW(without_a_token_somebody_approves_its_key),
-        ROW(a_join_that_was_killed_goes_on),
+        ROW(without_a_token_its_key_is_approved),
+        ROW(a_killed_join_continues),
         ROW(two_at_a_time_do_not_join),
-        ROW(a_wish_for_something_else_gets_another_key),
-        ROW(machine_that_knows_no_ca_waits_until_it_is_asked_over_ssh),
-        ROW(claimed_ca_is_not_taken_because_somebody_approved_the_key),
-        ROW(question_for_somebody_else_is_not_trusted),
-        ROW(join_with_a_claim_goes_on_with_the_same_key),
-        ROW(join_with_a_claim_that_got_no_answer_starts_over),
-        ROW(what_is_no_question_is_answered_with_an_error),
+        ROW(a_different_request_gets_another_key),
+        ROW(machine_without_a_ca_waits_for_ssh),
+        ROW(claimed_ca_is_not_trusted_because_the_key_was_approved),
+        ROW(request_for_another_machine_is_not_trusted),
+        ROW(join_with_a_claim_continues_with_the_same_key),
+        ROW(join_with_a_claim_without_response_starts_over),
+        ROW(invalid_requests_get_an_error),
+        ROW(a_join_that_cannot_start_leaves_stdin_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void it_is_started_when_one_is_founded(void **state)
     assert_int_equal(starts(f), 1);
 }
 
-static void one_that_runs_elsewhere_is_known_and_left_alone(void **state)
+static void a_server_in_another_unit_is_left_alone(void **state)
 {
     Fixture *f = *state;
     f->elsewhere = true;
@@ -135,7 +135,7 @@ static void one_that_runs_elsewhere_is_known_and_left_alone(void **state)
     assert_int_equal(starts(f), 0);
 }
 
-static void one_that_ends_is_started_again(void **state)
+static void an_exited_server_is_restarted(void **state)
 {
     Fixture *f = *state;
     found(f);
@@ -168,7 +168,7 @@ static void one_that_is_killed_is_started_again(void **state)
 }
 
 /* Settings that went while it was down: nothing is started for them. */
-static void a_server_that_is_gone_is_not_started(void **state)
+static void a_removed_server_is_not_started(void **state)
 {
     Fixture *f = *state;
     found(f);
@@ -208,12 +208,9 @@ static void settings_that_are_lost_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(without_a_cluster_nothing_is_started),
-        ROW(it_is_started_when_one_is_founded),
-        ROW(one_that_runs_elsewhere_is_known_and_left_alone),
-        ROW(one_that_ends_is_started_again),
-        ROW(one_that_is_killed_is_started_again),
-        ROW(a_server_that_is_gone_is_not_started),
+        ROW(without_a_cluster_nothing_is_started),   ROW(it_is_started_when_one_is_founded),
+        ROW(a_server_in_another_unit_is_left_alone), ROW(an_exited_server_is_restarted),
+        ROW(one_that_is_killed_is_started_again),    ROW(a_removed_server_is_not_started),
         ROW(settings_that_are_lost_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

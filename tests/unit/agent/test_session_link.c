@@ -3,6 +3,7 @@
 #include "agent/session_link.h"
 
 #include "agent/spool.h"
+#include "base/log.h"
 #include "net/certificates.h"
 #include "net/world.h"
 #include "service/session_service.h"
@@ -36,7 +37,8 @@ struct Fixture {
     Spool *spool;
     SessionLink *link;
     uint64_t chance;
-    uint32_t ends; /* of connections and of tries */
+    NodeLimits limits; /* of the servers that start from now on */
+    uint32_t ends;     /* of connections and of tries */
     uint32_t refused;
     /* What the node knows of the watch "node". */
     char store_id[32];
@@ -86,6 +88,7 @@ static void server_start_as(Fixture *f, Server *server, Identify *who, DispatchD
         .prefix = STR("/eden"),
         .server = STR("s"),
         .store_id = STR("store-1"),
+        .limits = f->limits,
         .identify = who,
     });
     MethodBinding binding = session_service_binding(server->service);
@@ -346,7 +349,7 @@ static void test_records_arrive_in_order(void **state)
     assert_int_equal(f->refused, 0);
 }
 
-static void test_calls_say_the_oldest_protocol_that_is_spoken(void **state)
+static void test_calls_announce_the_oldest_supported_protocol(void **state)
 {
     Fixture *f = *state;
     wait_live(f);
@@ -416,7 +419,7 @@ static void wait_value(Fixture *f, const char *value)
     }
 }
 
-static void test_a_watch_goes_on_across_restarts(void **state)
+static void test_a_watch_continues_across_restarts(void **state)
 {
     Fixture *f = *state;
     put_node(f, "1");
@@ -448,8 +451,73 @@ static void test_the_other_server_is_tried(void **state)
     server_start(f, &f->servers[1]);
 }
 
+typedef struct LogCount {
+    const char *part;
+    int lines;
+} LogCount;
+
+static void count_line(void *context, Str line)
+{
+    LogCount *count = context;
+    count->lines += str_find(line, str_from_c(count->part), 0) != STR_NOT_FOUND;
+}
+
+static void log_to(LogCount *count)
+{
+    log_set_sink((LogSink){ .level = LOG_LEVEL_INFO, .context = count, .write = count_line });
+}
+
+/* Ends the session and lets `tries` attempts fail. Returns the number of log lines. */
+static int lines_of_failures(Fixture *f, uint32_t tries)
+{
+    LogCount news = { "no session", 0 };
+    log_to(&news);
+    uint32_t ends = f->ends;
+    server_stop(f, &f->servers[0]);
+    for (uint32_t i = 1; i <= tries; i++) {
+        while (f->ends < ends + i) {
+            world_run(&f->world);
+        }
+        session_link_stop(f->link);
+        session_link_start(f->link);
+    }
+    log_set_sink((LogSink){ .level = LOG_LEVEL_WARNING });
+    return news.lines;
+}
+
+static void test_a_repeated_failure_is_logged_once(void **state)
+{
+    Fixture *f = *state;
+    node_stop(f);
+    f->server_count = 1;
+    node_start(f);
+    for (int i = 0; i < 2; i++) {
+        wait_live(f);
+        assert_int_equal(lines_of_failures(f, 5), 2); /* disconnected, cannot connect */
+        server_start(f, &f->servers[0]);
+    }
+}
+
+static void test_throttling_is_logged_once(void **state)
+{
+    Fixture *f = *state;
+    LogCount throttled = { "server is throttling this node", 0 };
+    f->limits.records = (RateLimit){ .per_second = 10, .burst = 1 };
+    for (int i = 0; i < SERVERS; i++) {
+        server_stop(f, &f->servers[i]);
+        server_start(f, &f->servers[i]);
+    }
+    log_to(&throttled);
+    for (uint64_t i = 1; i <= 5; i++) {
+        add(f, i);
+        wait_number(f, i);
+    }
+    log_set_sink((LogSink){ .level = LOG_LEVEL_WARNING });
+    assert_int_equal(throttled.lines, 1); /* not one for each record */
+}
+
 /* The spool is older than what the server knows: numbers start anew, and what waits arrives. */
-static void test_an_old_copy_of_the_spool_goes_on(void **state)
+static void test_an_old_copy_of_the_spool_continues(void **state)
 {
     Fixture *f = *state;
     Str old;
@@ -527,14 +595,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_arrive_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_calls_say_the_oldest_protocol_that_is_spoken, set_up,
+        cmocka_unit_test_setup_teardown(test_calls_announce_the_oldest_supported_protocol, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_cut_connections_lose_and_double_nothing, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_restarts_lose_and_double_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_watch_goes_on_across_restarts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_watch_continues_across_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_other_server_is_tried, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_old_copy_of_the_spool_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_old_copy_of_the_spool_continues, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_repeated_failure_is_logged_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_throttling_is_logged_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_over_tls, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

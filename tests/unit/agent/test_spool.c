@@ -1,39 +1,14 @@
 #include "agent/spool.h"
 
-#include <errno.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/spool_frame.h"
 #include "base/crc32c.h"
 #include "base/log.h"
 #include "scratch.h"
+#include "syncs.h"
 #include "sys/file.h"
-
-/* In place of libc's: all of them are counted, and may fail. */
-static int syncs;
-static bool syncs_fail;
-
-static int sync_by(long call, int descriptor)
-{
-    syncs++;
-    if (syncs_fail) {
-        errno = EIO;
-        return -1;
-    }
-    return (int)syscall(call, descriptor);
-}
-
-int fsync(int fd)
-{
-    return sync_by(SYS_fsync, fd);
-}
-
-int fdatasync(int fildes)
-{
-    return sync_by(SYS_fdatasync, fildes);
-}
 
 typedef struct Fixture {
     Scratch *scratch;
@@ -151,7 +126,7 @@ static void test_records_are_sent_when_they_are_stored(void **state)
 }
 
 /* An older eden sends what a newer one wrote; the server decides. */
-static void test_records_of_a_newer_eden_are_kept(void **state)
+static void test_records_of_a_newer_version_are_kept(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -186,7 +161,7 @@ static void test_records_outlive_the_process(void **state)
     assert_int_equal(add(f, RECORD_FACTS, "d"), 4);
 }
 
-static void test_numbers_start_anew_in_another_epoch(void **state)
+static void test_sequence_numbers_restart_in_a_new_epoch(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -236,7 +211,9 @@ static void test_a_torn_tail_is_cut(void **state)
     spool_close(f->spool);
     for (size_t len = first; len <= text.len; len++) {
         put_file(f, str_slice(text, 0, len));
+        syncs_forget();
         open_spool(f);
+        assert_int_equal(syncs, len > first && len < text.len); /* before anything follows it */
         check_unsent(f, len == text.len ? "ab" : "a");
         /* What is written next stands where the torn one stood. */
         add(f, RECORD_FACTS, "c");
@@ -264,7 +241,7 @@ static bool has_damaged(Fixture *f)
 }
 
 /* One byte of the file is another one: at most the record that it belongs to is lost. */
-static void test_damage_takes_what_it_hits_and_nothing_else(void **state)
+static void test_damage_affects_only_what_it_hits(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -324,7 +301,7 @@ static void test_damaged_bytes_are_saved_aside(void **state)
 }
 
 /* A trim or a drop may be of a record that was lost. */
-static void test_what_follows_damage_may_speak_of_it(void **state)
+static void test_records_after_damage_are_readable(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -343,7 +320,7 @@ static void test_what_follows_damage_may_speak_of_it(void **state)
     assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 2);
 }
 
-static void test_a_spool_of_which_nothing_is_left_starts_anew(void **state)
+static void test_an_unreadable_spool_starts_over(void **state)
 {
     static const char *const texts[] = { "", "xyz", "eden.spool/1\n",
                                          "eden.spool/1\nxxxxxxxxxxxxxxxxxxxxxxxxx" };
@@ -370,7 +347,7 @@ static void test_a_spool_of_which_nothing_is_left_starts_anew(void **state)
 
 /* --- A disk that does not keep what is written ------------------------------------------------ */
 
-static void test_what_is_sent_was_synced_before(void **state)
+static void test_records_are_synced_before_they_are_sent(void **state)
 {
     Fixture *f = *state;
     add(f, RECORD_FACTS, "a");
@@ -435,7 +412,7 @@ static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
     assert_int_equal(back.whole, text.len);
 }
 
-static void test_a_record_may_be_empty(void **state)
+static void test_a_record_can_be_empty(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -522,7 +499,7 @@ static void test_empty_and_oversized_frames_are_not_read(void **state)
     }
 }
 
-static void test_no_more_than_the_limit_waits(void **state)
+static void test_pending_records_are_limited(void **state)
 {
     static char body[SESSION_RECORD_MAX];
     enum {
@@ -549,7 +526,7 @@ static void test_no_more_than_the_limit_waits(void **state)
 }
 
 /* No room on the disk: a limit of the process says so as well. */
-static void test_a_full_disk_makes_records_wait(void **state)
+static void test_a_full_disk_delays_records(void **state)
 {
     Fixture *f = *state;
     static char body[20000];
@@ -592,27 +569,26 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_records_are_sent_when_they_are_stored, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_records_outlive_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_records_of_a_newer_eden_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_numbers_start_anew_in_another_epoch, set_up,
+        cmocka_unit_test_setup_teardown(test_records_of_a_newer_version_are_kept, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_sequence_numbers_restart_in_a_new_epoch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_the_file_stays_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_tail_is_cut, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage_takes_what_it_hits_and_nothing_else, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_damage_affects_only_what_it_hits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_bytes_are_saved_aside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_follows_damage_may_speak_of_it, set_up,
+        cmocka_unit_test_setup_teardown(test_records_after_damage_are_readable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_unreadable_spool_starts_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_records_are_synced_before_they_are_sent, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_spool_of_which_nothing_is_left_starts_anew, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_sent_was_synced_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_frame_of_a_failed_sync_does_not_stay, set_up,
                                         tear_down),
         cmocka_unit_test(test_a_spool_inside_of_a_record_is_only_a_record),
-        cmocka_unit_test(test_a_record_may_be_empty),
+        cmocka_unit_test(test_a_record_can_be_empty),
         cmocka_unit_test(test_a_file_begins_with_its_start_and_has_one),
         cmocka_unit_test(test_empty_and_oversized_frames_are_not_read),
-        cmocka_unit_test(test_no_more_than_the_limit_waits),
-        cmocka_unit_test_setup_teardown(test_a_full_disk_makes_records_wait, set_up, tear_down),
+        cmocka_unit_test(test_pending_records_are_limited),
+        cmocka_unit_test_setup_teardown(test_a_full_disk_delays_records, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void an_agent_of_the_same_program_stays(void **state)
     assert_int_equal(f->ends, 0);
 }
 
-static void an_agent_alone_makes_way(void **state)
+static void an_agent_without_children_restarts(void **state)
 {
     Fixture *f = *state;
     succession_look(&f->succession);
@@ -91,7 +91,7 @@ static void an_agent_alone_makes_way(void **state)
     assert_int_equal(f->ends, 1);
 }
 
-static void what_runs_below_it_is_waited_for(void **state)
+static void running_children_are_waited_for(void **state)
 {
     Fixture *f = *state;
     put_group(f, "41\n42\n");
@@ -117,7 +117,7 @@ static void its_server_is_not_waited_for(void **state)
 }
 
 /* Nobody would start it again, or it would take others along without knowing. */
-static void it_stays_when_ending_is_no_good(void **state)
+static void it_stays_if_restarting_would_not_help(void **state)
 {
     Fixture *f = *state;
     begin(f, false);
@@ -130,7 +130,7 @@ static void it_stays_when_ending_is_no_good(void **state)
     assert_int_equal(f->ends, 0);
 }
 
-static void stopped_it_calls_nobody(void **state)
+static void no_callback_after_stop(void **state)
 {
     Fixture *f = *state;
     succession_look(&f->succession);
@@ -144,9 +144,9 @@ static void stopped_it_calls_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_agent_of_the_same_program_stays), TEST(an_agent_alone_makes_way),
-        TEST(what_runs_below_it_is_waited_for),   TEST(its_server_is_not_waited_for),
-        TEST(it_stays_when_ending_is_no_good),    TEST(stopped_it_calls_nobody),
+        TEST(an_agent_of_the_same_program_stays),    TEST(an_agent_without_children_restarts),
+        TEST(running_children_are_waited_for),       TEST(its_server_is_not_waited_for),
+        TEST(it_stays_if_restarting_would_not_help), TEST(no_callback_after_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

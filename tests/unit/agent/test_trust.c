@@ -10,7 +10,7 @@
 #include "pki/csr.h"
 #include "pki/trust_notice.h"
 #include "rpc/access.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/server.h"
 #include "service/pki_message.h"
 
@@ -87,7 +87,7 @@ static void open_server(Fixture *f)
     assert_true(f->ready);
 }
 
-static void http_done(void *context, const HttpAnswer *answer, const Error *err)
+static void http_done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     f->status = answer == NULL ? 0 : answer->head->status;
@@ -245,15 +245,15 @@ static int set_up(void **state)
     f->arena = &f->scratch->arena;
     *state = f;
     world_open(&f->world);
-    Founding founding = { .state_dir = scratch_place(f->scratch, "state"),
-                          .settings = { .cluster = "blue",
-                                        .node = "s1",
-                                        .rpc = STR("127.0.0.1:0"),
-                                        .api = STR("127.0.0.1:0"),
-                                        .names = names,
-                                        .name_count = 1 },
-                          .now_ms = loop_wall_ms(f->world.loop) };
-    assert_true(cluster_found(&founding, &pin, &err));
+    ClusterSpec founding = { .state_dir = scratch_place(f->scratch, "state"),
+                             .settings = { .cluster = "blue",
+                                           .node = "s1",
+                                           .rpc = STR("127.0.0.1:0"),
+                                           .api = STR("127.0.0.1:0"),
+                                           .names = names,
+                                           .name_count = 1 },
+                             .now_ms = loop_wall_ms(f->world.loop) };
+    assert_true(cluster_create(&founding, &pin, &err));
     for (int i = 0; i < MEMBERS; i++) {
         f->members[i] = (Member){ .f = f,
                                   .name = i == S1 ? "s1" : "web1",
@@ -331,7 +331,7 @@ static Value node_in_list(Fixture *f, const char *name)
 
 /* --- Tests ---------------------------------------------------------------------------------------- */
 
-static void a_node_renews_by_the_connection_that_stands(void **state)
+static void a_node_renews_over_the_open_connection(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -355,7 +355,7 @@ static void a_node_renews_by_the_connection_that_stands(void **state)
     assert_true(str_eq(str_from_c(report.serial), serial_on_disk(web)));
 }
 
-static void without_a_connection_it_says_so(void **state)
+static void a_missing_connection_is_reported(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -424,7 +424,7 @@ static void a_name_is_issued_once(void **state)
     assert_int_equal(f->status, 400);
 }
 
-static void what_is_no_wish_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const struct {
@@ -459,7 +459,7 @@ static void renew_answered(void *context, GrpcStatus status, Str text, Str respo
 }
 
 /* Whoever calls gets a certificate for its own name, whatever the request says. */
-static void nobody_renews_for_somebody_else(void **state)
+static void a_node_cannot_renew_for_another(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -496,7 +496,7 @@ static Str rotation_state(Fixture *f)
     return text_of(map_of(ask(f, "GET", "/v1/pki", STR_EMPTY), "rotation"), "state");
 }
 
-static void the_ca_is_exchanged_while_all_stay_connected(void **state)
+static void the_ca_is_rotated_while_all_stay_connected(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -521,7 +521,7 @@ static void the_ca_is_exchanged_while_all_stay_connected(void **state)
     }
 }
 
-static void what_is_no_notice_changes_nothing(void **state)
+static void an_invalid_notice_changes_nothing(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -533,7 +533,7 @@ static void what_is_no_notice_changes_nothing(void **state)
 }
 
 /* The answer comes when who asked is gone. */
-static void it_can_be_freed_while_it_asks(void **state)
+static void it_can_be_freed_during_a_request(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -545,7 +545,7 @@ static void it_can_be_freed_while_it_asks(void **state)
     open_member(f, web, "web1");
 }
 
-static void a_report_is_repeated_until_it_is_taken(void **state)
+static void a_report_is_repeated_until_accepted(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
@@ -603,17 +603,17 @@ static void a_connection_is_used_at_once_when_renewal_is_due(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_node_renews_by_the_connection_that_stands),
-        ROW(without_a_connection_it_says_so),
+        ROW(a_node_renews_over_the_open_connection),
+        ROW(a_missing_connection_is_reported),
         ROW(revoking_a_node_cuts_it_off),
         ROW(revoking_one_certificate_leaves_the_next),
         ROW(a_name_is_issued_once),
-        ROW(what_is_no_wish_is_refused),
-        ROW(nobody_renews_for_somebody_else),
-        ROW(the_ca_is_exchanged_while_all_stay_connected),
-        ROW(what_is_no_notice_changes_nothing),
-        ROW(it_can_be_freed_while_it_asks),
-        ROW(a_report_is_repeated_until_it_is_taken),
+        ROW(invalid_requests_are_rejected),
+        ROW(a_node_cannot_renew_for_another),
+        ROW(the_ca_is_rotated_while_all_stay_connected),
+        ROW(an_invalid_notice_changes_nothing),
+        ROW(it_can_be_freed_during_a_request),
+        ROW(a_report_is_repeated_until_accepted),
         ROW(a_connection_is_used_at_once_when_renewal_is_due),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

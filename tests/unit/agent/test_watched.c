@@ -85,14 +85,14 @@ static void assert_value(Fixture *f, const char *key, const char *value)
     }
 }
 
-static void nothing_is_known_at_first(void **state)
+static void it_is_empty_at_first(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(watched_position(f->watched).store.len, 0);
     assert_value(f, "", NULL);
 }
 
-static void a_unit_is_kept_across_a_restart(void **state)
+static void a_unit_survives_a_restart(void **state)
 {
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET, 1);
@@ -133,7 +133,7 @@ static void half_a_unit_is_forgotten_with_its_connection(void **state)
     assert_value(f, "d", "4");
 }
 
-static void what_cannot_be_written_is_not_told_as_kept(void **state)
+static void failed_writes_are_not_reported_as_stored(void **state)
 {
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET | COMPLETE, 1);
@@ -193,10 +193,10 @@ static void fields_of_a_newer_agent_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(nothing_is_known_at_first),
-        ROW(a_unit_is_kept_across_a_restart),
+        ROW(it_is_empty_at_first),
+        ROW(a_unit_survives_a_restart),
         ROW(half_a_unit_is_forgotten_with_its_connection),
-        ROW(what_cannot_be_written_is_not_told_as_kept),
+        ROW(failed_writes_are_not_reported_as_stored),
         ROW(damage_is_as_nothing),
         ROW(fields_of_a_newer_agent_stay),
     };

@@ -27,7 +27,7 @@ typedef struct Fixture {
     FailingStore *failing; /* the same, if it is one that fails; else NULL */
     ClusterStore at;
     Admission *admission;
-    SshBack *ssh_back;
+    SshVerifier *ssh_verifier;
     Audit *audit; /* NULL: nothing is recorded */
     Api *api;
     HttpServer *server;
@@ -135,17 +135,18 @@ static inline int set_up_as(void **state, bool is_audited, FixtureStore kind)
                               .rpc_port = 1337 });
     scratch_put(f->scratch, "ssh", "#!/bin/sh\n. ./answer\n");
     chmod(scratch_place(f->scratch, "ssh"), 0755);
-    f->ssh_back = ssh_back_new(&(SshBackSettings){ .at = f->at,
-                                                   .cluster = CLUSTER,
-                                                   .directory = f->scratch->path,
-                                                   .cas = &f->cas,
-                                                   .program = scratch_place(f->scratch, "ssh") });
+    f->ssh_verifier =
+        ssh_verifier_new(&(SshVerifierSettings){ .at = f->at,
+                                                 .cluster = CLUSTER,
+                                                 .directory = f->scratch->path,
+                                                 .cas = &f->cas,
+                                                 .program = scratch_place(f->scratch, "ssh") });
     f->audit = is_audited ? audit_new(&f->at) : NULL;
     f->api = api_new(&(ApiSettings){ .at = f->at,
                                      .cluster = CLUSTER,
                                      .node = STR("s1"),
                                      .admission = f->admission,
-                                     .ssh_back = f->ssh_back,
+                                     .ssh_verifier = f->ssh_verifier,
                                      .cas = &f->cas,
                                      .names = &api_name,
                                      .name_count = 1,
@@ -190,7 +191,7 @@ static inline int tear_down(void **state)
     http_call_free(f->call);
     http_server_free(f->server);
     admission_free(f->admission);
-    ssh_back_free(f->ssh_back);
+    ssh_verifier_free(f->ssh_verifier);
     api_free(f->api);
     audit_free(f->audit);
     follow_stop(&f->at);
@@ -203,7 +204,7 @@ static inline int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static inline void answered(void *context, const HttpAnswer *answer, const Error *err)
+static inline void answered(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     if (answer == NULL) {
@@ -305,10 +306,10 @@ static inline void expect(Fixture *f, int status, const char *path, const char *
 /* Somebody asks to become web1, without a token. */
 static inline void join(Fixture *f, const P256Private *key)
 {
-    JoinWish wish = { .name = STR("web1"),
-                      .ca = f->ca.chain.items[0].pin,
-                      .key = key,
-                      .now_ms = loop_wall_ms(f->world.loop) };
+    JoinParams wish = { .name = STR("web1"),
+                        .ca = f->ca.chain.items[0].pin,
+                        .key = key,
+                        .now_ms = loop_wall_ms(f->world.loop) };
     char nonce[JOIN_NONCE_TEXT + 1];
     Str text;
     Error err;

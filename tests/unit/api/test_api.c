@@ -21,7 +21,7 @@ static const char *target_of(Fixture *f, const RouteRow *row)
     return buf_c(&target);
 }
 
-static void every_route_asks_who_calls(void **state)
+static void every_route_requires_a_caller(void **state)
 {
     Fixture *f = *state;
     const struct {
@@ -55,7 +55,7 @@ static int64_t last_entry(Fixture *f)
 }
 
 /* Two entries: that it was asked for, and what came of it. */
-static void the_rows_that_say_so_are_audited_and_no_others(void **state)
+static void exactly_the_audited_rows_are_audited(void **state)
 {
     Fixture *f = *state;
     uint32_t audited = 0;
@@ -77,7 +77,7 @@ static void the_rows_that_say_so_are_audited_and_no_others(void **state)
 }
 
 /* The same request with the same key, once more. A secret is not kept, which is 409. */
-static void the_rows_that_say_so_keep_their_answers_and_no_others(void **state)
+static void exactly_the_idempotent_rows_store_responses(void **state)
 {
     Fixture *f = *state;
     uint32_t replayed = 0;
@@ -104,7 +104,7 @@ static void the_rows_that_say_so_keep_their_answers_and_no_others(void **state)
     assert_true(replayed > 5);
 }
 
-static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
+static void allowed_methods_are_listed_for_authorized_callers(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/nodes/web1", "");
@@ -125,7 +125,7 @@ static void methods_that_do_not_fit_are_told_to_who_may_use_others(void **state)
     expect(f, 403, "code", "denied");
 }
 
-static void requests_that_make_no_sense_are_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     ask(f, "GET", "/v1/nodes/../health", "");
@@ -159,7 +159,7 @@ static void requests_that_make_no_sense_are_refused(void **state)
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
-static void objects_are_made_changed_and_deleted(void **state)
+static void objects_are_created_changed_and_deleted(void **state)
 {
     Fixture *f = *state;
     ask(f, "GET", "/v1/config", "");
@@ -193,7 +193,7 @@ static void objects_are_made_changed_and_deleted(void **state)
     expect(f, 404, "code", "not-found");
 }
 
-static void a_change_may_rest_on_a_revision(void **state)
+static void a_change_can_require_a_revision(void **state)
 {
     Fixture *f = *state;
     ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"revision\":7}}");
@@ -213,7 +213,7 @@ static void a_change_may_rest_on_a_revision(void **state)
 }
 
 /* The latter is for who wants to make it, and not to change that of somebody who was quicker. */
-static void a_change_may_want_that_there_is_an_object_or_none(void **state)
+static void a_change_can_require_presence_or_absence(void **state)
 {
     static const char *const methods[] = { "PUT", "PATCH", "DELETE" };
     Fixture *f = *state;
@@ -258,7 +258,7 @@ static void put_while_it_is_made(Fixture *f, const char *name)
     f->meanwhile_key = STR_EMPTY;
 }
 
-static void one_that_others_make_meanwhile_is_looked_at_anew(void **state)
+static void a_concurrent_creation_is_read_again(void **state)
 {
     Fixture *f = *state;
     put_while_it_is_made(f, "a");
@@ -271,14 +271,14 @@ static void one_that_others_make_meanwhile_is_looked_at_anew(void **state)
     expect(f, 200, "spec.title", "theirs");
 }
 
-static void all_that_is_wrong_with_an_object_is_told(void **state)
+static void all_problems_of_an_object_are_reported(void **state)
 {
     Fixture *f = *state;
     ask(f, "PUT", "/v1/config/cluster",
         "{\"metadata\":{\"labels\":{\"a\":1}},\"spec\":{\"titel\":\"x\",\"color\":\"rde\"}}");
     expect(f, 400, "problems.0.pointer", "/metadata/labels/a");
     expect(f, 400, "problems.1.pointer", "/spec/titel");
-    expect(f, 400, "problems.1.detail", "there is no such field; did you mean 'title'?");
+    expect(f, 400, "problems.1.detail", "unknown field; did you mean 'title'?");
     expect(f, 400, "problems.2.pointer", "/spec/color");
     ask(f, "PUT", "/v1/config/cluster", "{\"metadata\":{\"kind\":\"Role\"}}");
     expect(f, 400, "detail", "/metadata/kind: must be 'Config' at this endpoint");
@@ -302,7 +302,7 @@ static void all_that_is_wrong_with_an_object_is_told(void **state)
 }
 
 /* However many words are wrong, and wherever: who mends them all needs no second try. */
-static void what_is_wrong_around_the_spec_hides_nothing(void **state)
+static void problems_outside_the_spec_hide_nothing(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/config",
@@ -317,9 +317,9 @@ static void what_is_wrong_around_the_spec_hides_nothing(void **state)
     expect(f, 400, "problems.2.pointer", "/title");
     expect(f, 400, "problems.2.detail", "belongs in 'spec'");
     expect(f, 400, "problems.3.pointer", "/sepc");
-    expect(f, 400, "problems.3.detail", "there is no such field; did you mean 'spec'?");
+    expect(f, 400, "problems.3.detail", "unknown field; did you mean 'spec'?");
     expect(f, 400, "problems.4.pointer", "/metadata/lables");
-    expect(f, 400, "problems.4.detail", "there is no such field; did you mean 'labels'?");
+    expect(f, 400, "problems.4.detail", "unknown field; did you mean 'labels'?");
     expect(f, 400, "problems.5.pointer", "/metadata/revision");
     expect(f, 400, "problems.6.pointer", "/metadata/kind");
     expect(f, 400, "problems.7.pointer", "/metadata/name");
@@ -335,7 +335,7 @@ static void what_is_wrong_around_the_spec_hides_nothing(void **state)
     assert_int_equal(field(f, "problems").list->len, 1);
 }
 
-static void words_that_metadata_does_not_have_are_refused(void **state)
+static void unknown_metadata_is_rejected(void **state)
 {
     static const char *const methods[] = { "PUT", "PATCH" };
     Fixture *f = *state;
@@ -343,7 +343,7 @@ static void words_that_metadata_does_not_have_are_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         ask(f, methods[i], "/v1/config/cluster", "{\"metadata\":{\"label\":{\"a\":\"b\"}}}");
         expect(f, 400, "problems.0.pointer", "/metadata/label");
-        expect(f, 400, "problems.0.detail", "there is no such field; did you mean 'labels'?");
+        expect(f, 400, "problems.0.detail", "unknown field; did you mean 'labels'?");
     }
     /* An object as it was shown can be said again. */
     ask(f, "GET", "/v1/config/cluster", "");
@@ -353,7 +353,7 @@ static void words_that_metadata_does_not_have_are_refused(void **state)
     expect(f, 200, "metadata.name", "cluster");
 }
 
-static void what_is_null_is_not_given(void **state)
+static void null_means_absent(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/tokens", "{\"spec\":{\"purpose\":\"access\",\"roles\":null}}");
@@ -369,7 +369,7 @@ static void what_is_null_is_not_given(void **state)
 }
 
 /* Each change is small enough: they would add up to what nobody could read, nor delete. */
-static void an_object_does_not_grow_beyond_what_can_be_read(void **state)
+static void an_object_cannot_grow_beyond_the_limit(void **state)
 {
     Fixture *f = *state;
     int status = 201, patches = 0;
@@ -416,7 +416,7 @@ static void too_much_in_a_body_is_too_large(void **state)
 
 /* --- What it does ---------------------------------------------------------------------------- */
 
-static void health_is_told(void **state)
+static void health_is_reported(void **state)
 {
     Fixture *f = *state;
     f->caller = (Caller){ 0 };
@@ -426,7 +426,7 @@ static void health_is_told(void **state)
     assert_str(value_str(field(f, "cluster")), "blue");
 }
 
-static void tokens_are_made_listed_and_taken_back(void **state)
+static void tokens_are_created_listed_and_revoked(void **state)
 {
     Fixture *f = *state;
     Token token;
@@ -470,7 +470,7 @@ static void tokens_are_made_listed_and_taken_back(void **state)
 }
 
 /* All of it is told at once, with the place of each. */
-static void what_a_token_cannot_be_is_told_by_its_field(void **state)
+static void invalid_token_fields_are_named(void **state)
 {
     Fixture *f = *state;
     static const char *const lives[] = { "59s", "367d", "0s" };
@@ -494,7 +494,7 @@ static void what_a_token_cannot_be_is_told_by_its_field(void **state)
     expect(f, 201, "status.state", "good");
 }
 
-static void what_a_certificate_cannot_be_is_told_by_its_field(void **state)
+static void invalid_certificate_fields_are_named(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/certificates",
@@ -505,7 +505,7 @@ static void what_a_certificate_cannot_be_is_told_by_its_field(void **state)
 }
 
 /* Nothing is dropped in silence: who is given such would look for it by them. */
-static void what_a_kind_does_not_keep_is_refused(void **state)
+static void unknown_fields_of_a_kind_are_rejected(void **state)
 {
     Fixture *f = *state;
     ask(f, "POST", "/v1/tokens",
@@ -526,7 +526,7 @@ static void put_past_api(void *context, const StoreReply *reply, const Error *er
     loop_stop(f->world.loop);
 }
 
-static void a_token_that_cannot_be_read_hides_no_other_and_goes(void **state)
+static void an_unreadable_token_hides_no_other_and_can_be_deleted(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -584,7 +584,7 @@ static void a_machine_is_approved_over_ssh(void **state)
 }
 
 /* Nothing is run for them: the program that would be is not there to tell. */
-static void what_cannot_be_asked_over_ssh_is_refused(void **state)
+static void invalid_ssh_targets_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char *const bodies[] = {
@@ -677,7 +677,7 @@ static void keys_with_ways_of_their_own_are_not_changed(void **state)
     expect(f, 200, "format", "eden.done/1");
 }
 
-static void keys_come_page_by_page(void **state)
+static void keys_are_listed_in_pages(void **state)
 {
     Fixture *f = *state;
     for (size_t i = 0; i < 5; i++) {
@@ -707,7 +707,7 @@ static void keys_come_page_by_page(void **state)
     assert_int_equal(field(f, "values").list->len, 0);
 }
 
-static void a_token_comes_with_the_way_in(void **state)
+static void a_token_includes_server_and_pin(void **state)
 {
     Fixture *f = *state;
     char pin[PIN_TEXT + 1];
@@ -720,7 +720,7 @@ static void a_token_comes_with_the_way_in(void **state)
 /* --- Ends ------------------------------------------------------------------------------------ */
 
 /* Whatever is under way when everything ends, ends without a trace; in the order that api.h wants. */
-static void requests_under_way_end_with_the_server(void **state)
+static void requests_in_progress_end_with_the_server(void **state)
 {
     static const char *const requests[][2] = {
         { "GET", "/v1/nodes" },
@@ -745,7 +745,7 @@ static void requests_under_way_end_with_the_server(void **state)
     }
 }
 
-static void joins_under_way_end_with_the_server(void **state)
+static void joins_in_progress_end_with_the_server(void **state)
 {
     Fixture *f = *state;
     P256Private *key;
@@ -753,10 +753,10 @@ static void joins_under_way_end_with_the_server(void **state)
     char nonce[JOIN_NONCE_TEXT + 1];
     Error err;
     assert_true(p256_private_make(&key, &err));
-    JoinWish wish = { .name = STR("web1"),
-                      .ca = f->ca.chain.items[0].pin,
-                      .key = key,
-                      .now_ms = loop_wall_ms(f->world.loop) };
+    JoinParams wish = { .name = STR("web1"),
+                        .ca = f->ca.chain.items[0].pin,
+                        .key = key,
+                        .now_ms = loop_wall_ms(f->world.loop) };
     assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
     f->stops = true;
     start(f, "POST", "/v1/join", "application/json", text);
@@ -765,7 +765,7 @@ static void joins_under_way_end_with_the_server(void **state)
 }
 
 /* Who is known may join another machine; its answers are not kept for who asks again. */
-static void joins_are_not_kept_by_an_idempotency_key(void **state)
+static void joins_ignore_idempotency_keys(void **state)
 {
     Fixture *f = *state;
     f->said = (HttpCallField){ "Idempotency-Key", STR("1") };
@@ -775,10 +775,10 @@ static void joins_are_not_kept_by_an_idempotency_key(void **state)
         char nonce[JOIN_NONCE_TEXT + 1];
         Error err;
         assert_true(p256_private_make(&key, &err));
-        JoinWish wish = { .name = i == 0 ? STR("web1") : STR("web2"),
-                          .ca = f->ca.chain.items[0].pin,
-                          .key = key,
-                          .now_ms = loop_wall_ms(f->world.loop) };
+        JoinParams wish = { .name = i == 0 ? STR("web1") : STR("web2"),
+                            .ca = f->ca.chain.items[0].pin,
+                            .key = key,
+                            .now_ms = loop_wall_ms(f->world.loop) };
         assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
         ask_as(f, "POST", "/v1/join", "application/json", text);
         expect(f, 202, "result", "pending");
@@ -787,7 +787,7 @@ static void joins_are_not_kept_by_an_idempotency_key(void **state)
 }
 
 /* Whoever sends twice may miss the first answer: the second is as good. */
-static void an_answer_that_is_given_again_has_the_same_fields(void **state)
+static void a_replayed_response_has_the_same_headers(void **state)
 {
     Fixture *f = *state;
     const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
@@ -834,7 +834,7 @@ static void fill(Fixture *f, const char *keys, uint32_t count)
     }
 }
 
-static void that_there_is_no_room_is_not_kept_by_an_idempotency_key(void **state)
+static void too_many_requests_is_not_stored_for_an_idempotency_key(void **state)
 {
     Fixture *f = *state;
     fill(f, "/eden/objects/config/c", STORED_OBJECTS_MAX);
@@ -849,7 +849,7 @@ static void that_there_is_no_room_is_not_kept_by_an_idempotency_key(void **state
 
 /* Whether it was done nobody knows, so it is not done again: who asks again is told the same. The log says
  * neither that it was done nor that it failed. */
-static void an_unknown_outcome_is_kept_by_an_idempotency_key(void **state)
+static void an_unknown_outcome_is_stored_for_an_idempotency_key(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_WELL, FATE_ANSWER_LOST };
     const char *wish = "{\"metadata\":{\"name\":\"cluster\"}}";
@@ -881,40 +881,40 @@ static void an_unknown_outcome_is_kept_by_an_idempotency_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(every_route_asks_who_calls),
-        AUDITED(the_rows_that_say_so_are_audited_and_no_others),
-        ROW(the_rows_that_say_so_keep_their_answers_and_no_others),
-        ROW(methods_that_do_not_fit_are_told_to_who_may_use_others),
-        ROW(requests_that_make_no_sense_are_refused),
-        ROW(objects_are_made_changed_and_deleted),
-        ROW(a_change_may_rest_on_a_revision),
-        ROW(a_change_may_want_that_there_is_an_object_or_none),
-        ROW(one_that_others_make_meanwhile_is_looked_at_anew),
-        ROW(all_that_is_wrong_with_an_object_is_told),
-        ROW(what_is_wrong_around_the_spec_hides_nothing),
-        ROW(words_that_metadata_does_not_have_are_refused),
-        ROW(what_is_null_is_not_given),
-        ROW(an_object_does_not_grow_beyond_what_can_be_read),
+        ROW(every_route_requires_a_caller),
+        AUDITED(exactly_the_audited_rows_are_audited),
+        ROW(exactly_the_idempotent_rows_store_responses),
+        ROW(allowed_methods_are_listed_for_authorized_callers),
+        ROW(invalid_requests_are_rejected),
+        ROW(objects_are_created_changed_and_deleted),
+        ROW(a_change_can_require_a_revision),
+        ROW(a_change_can_require_presence_or_absence),
+        ROW(a_concurrent_creation_is_read_again),
+        ROW(all_problems_of_an_object_are_reported),
+        ROW(problems_outside_the_spec_hide_nothing),
+        ROW(unknown_metadata_is_rejected),
+        ROW(null_means_absent),
+        ROW(an_object_cannot_grow_beyond_the_limit),
         ROW(too_much_in_a_body_is_too_large),
-        ROW(health_is_told),
-        ROW(tokens_are_made_listed_and_taken_back),
-        ROW(what_a_token_cannot_be_is_told_by_its_field),
-        ROW(what_a_certificate_cannot_be_is_told_by_its_field),
-        ROW(what_a_kind_does_not_keep_is_refused),
-        ROW(a_token_that_cannot_be_read_hides_no_other_and_goes),
+        ROW(health_is_reported),
+        ROW(tokens_are_created_listed_and_revoked),
+        ROW(invalid_token_fields_are_named),
+        ROW(invalid_certificate_fields_are_named),
+        ROW(unknown_fields_of_a_kind_are_rejected),
+        ROW(an_unreadable_token_hides_no_other_and_can_be_deleted),
         ROW(a_machine_is_approved_over_ssh),
-        ROW(what_cannot_be_asked_over_ssh_is_refused),
+        ROW(invalid_ssh_targets_are_rejected),
         ROW(the_line_for_authorized_keys_is_shown),
         ROW(keys_are_shown_as_they_are),
         ROW(keys_with_ways_of_their_own_are_not_changed),
-        ROW(keys_come_page_by_page),
-        ROW(a_token_comes_with_the_way_in),
-        ROW(requests_under_way_end_with_the_server),
-        ROW(joins_under_way_end_with_the_server),
-        ROW(an_answer_that_is_given_again_has_the_same_fields),
-        ROW(joins_are_not_kept_by_an_idempotency_key),
-        LOSSY(an_unknown_outcome_is_kept_by_an_idempotency_key),
-        ROW(that_there_is_no_room_is_not_kept_by_an_idempotency_key),
+        ROW(keys_are_listed_in_pages),
+        ROW(a_token_includes_server_and_pin),
+        ROW(requests_in_progress_end_with_the_server),
+        ROW(joins_in_progress_end_with_the_server),
+        ROW(a_replayed_response_has_the_same_headers),
+        ROW(joins_ignore_idempotency_keys),
+        LOSSY(an_unknown_outcome_is_stored_for_an_idempotency_key),
+        ROW(too_many_requests_is_not_stored_for_an_idempotency_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ static const SealKey key = { { 1, 2, 3 } };
 
 static const CursorList nodes = { { "s", 1 }, { "Node", 4 }, { "role=web", 8 }, { NULL, 0 } };
 
-static void a_place_is_found_again(void **state)
+static void a_position_survives_a_round_trip(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -35,7 +35,7 @@ static void neither_a_name_nor_its_length_is_seen(void **state)
     assert_false(str_eq(first, second));
 }
 
-static void it_is_good_for_no_other_list(void **state)
+static void it_is_not_valid_for_another_list(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -59,7 +59,7 @@ static void it_is_good_for_no_other_list(void **state)
     assert_non_null(strstr(err.text, "from the first page"));
 }
 
-static void what_was_changed_is_none(void **state)
+static void a_changed_cursor_is_rejected(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -87,10 +87,10 @@ static void what_was_changed_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_place_is_found_again),
+        ROW(a_position_survives_a_round_trip),
         ROW(neither_a_name_nor_its_length_is_seen),
-        ROW(it_is_good_for_no_other_list),
-        ROW(what_was_changed_is_none),
+        ROW(it_is_not_valid_for_another_list),
+        ROW(a_changed_cursor_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

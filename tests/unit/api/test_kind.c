@@ -28,7 +28,7 @@ static const RecordField status[] = {
     { 0 },
 };
 
-static void columns_come_from_the_fields(void **state)
+static void columns_are_derived_from_fields(void **state)
 {
     Scratch *scratch = *state;
     static const KindColumn more[] = { { "LABELS", "metadata.labels", false, NULL }, { 0 } };
@@ -41,7 +41,7 @@ static void columns_come_from_the_fields(void **state)
     expect_columns(&scratch->arena, &(Kind){ .name = "Empty" }, true, "");
 }
 
-static void a_field_says_what_stands_for_none(void **state)
+static void a_field_defines_its_placeholder(void **state)
 {
     Scratch *scratch = *state;
     KindColumn columns[KIND_COLUMNS_MAX];
@@ -52,7 +52,7 @@ static void a_field_says_what_stands_for_none(void **state)
 }
 
 /* routes.def makes the addresses from the table, everything else goes by the row. */
-static void rows_are_called_as_the_table_says(void **state)
+static void rows_are_named_like_the_table(void **state)
 {
     static const struct {
         const char *name, *plural;
@@ -86,11 +86,11 @@ static void titles_of_every_kind_are_there_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(columns_come_from_the_fields, scratch_set_up,
+        cmocka_unit_test_setup_teardown(columns_are_derived_from_fields, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_field_says_what_stands_for_none, scratch_set_up,
+        cmocka_unit_test_setup_teardown(a_field_defines_its_placeholder, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test(rows_are_called_as_the_table_says),
+        cmocka_unit_test(rows_are_named_like_the_table),
         cmocka_unit_test_setup_teardown(titles_of_every_kind_are_there_once, scratch_set_up,
                                         scratch_tear_down),
     };

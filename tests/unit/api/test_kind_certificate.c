@@ -115,7 +115,7 @@ static void get(Fixture *f, Str serial)
 }
 
 /* However many nodes there are: anybody may make up serial numbers. */
-static void looking_for_one_costs_no_read(void **state)
+static void lookups_cost_no_read(void **state)
 {
     Fixture *f = *state;
     for (uint32_t i = 1; i <= NODES; i++) {
@@ -154,7 +154,7 @@ static void one_is_found_as_long_as_the_node_has_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(looking_for_one_costs_no_read),
+        ROW(lookups_cost_no_read),
         ROW(one_is_found_as_long_as_the_node_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void more_than_a_record_holds_is_too_large(void **state)
     p256_private_free(key);
 }
 
-static void one_that_cannot_be_read_hides_no_other(void **state)
+static void an_unreadable_node_hides_no_other(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
@@ -159,7 +159,7 @@ static void ask_while(Fixture *f, const char *method, const char *target, const 
     f->meanwhile_key = STR_EMPTY;
 }
 
-static void what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old(void **state)
+static void a_change_meanwhile_prevents_deletion(void **state)
 {
     Fixture *f = *state;
     put_key(f, "/eden/nodes/broken", "{}");
@@ -174,7 +174,7 @@ static void what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old(void **
 }
 
 /* However many there are: they come from the state, in one turn. */
-static void a_list_of_nodes_costs_no_transaction_and_is_of_one_revision(void **state)
+static void listing_nodes_takes_no_transaction_and_one_revision(void **state)
 {
     enum {
         NODES = 120
@@ -195,7 +195,7 @@ static void a_list_of_nodes_costs_no_transaction_and_is_of_one_revision(void **s
     assert_int_equal(f->lossy.calls, calls + 1);
 }
 
-static void pages_of_nodes_follow_one_another(void **state)
+static void pages_of_nodes_are_contiguous(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
@@ -273,7 +273,7 @@ static void objects_are_selected_by_names_and_labels(void **state)
 }
 
 /* However many there are: the work for one request has an end, and the answer says where. */
-static void what_is_selected_is_found_over_several_requests(void **state)
+static void a_selection_is_found_over_several_requests(void **state)
 {
     Fixture *f = *state;
     char key[64];
@@ -301,7 +301,7 @@ static void what_is_selected_is_found_over_several_requests(void **state)
 }
 
 /* Everybody waits while expressions are evaluated: a request with much of that ends early. */
-static void long_expressions_about_facts_take_several_requests(void **state)
+static void long_fact_expressions_take_several_requests(void **state)
 {
     Fixture *f = *state;
     char key[64];
@@ -345,7 +345,7 @@ static void a_server_does_not_remove_itself(void **state)
     assert_true(str_find(value_str(field(f, "detail")), STR("is this server"), 0) != STR_NOT_FOUND);
 }
 
-static void who_asks_can_be_rejected(void **state)
+static void a_pending_machine_can_be_rejected(void **state)
 {
     Fixture *f = *state;
     P256Private *key;
@@ -390,7 +390,7 @@ static void who_comes_when_it_is_full_is_told_so(Fixture *f)
     }
 }
 
-static void a_node_is_asked_when_it_has_a_session(void **state)
+static void a_node_with_a_session_can_be_pinged(void **state)
 {
     Fixture *f = *state;
     P256Private *key;
@@ -510,7 +510,7 @@ static void facts_are_objects_with_the_labels_of_their_node(void **state)
 }
 
 /* As deep as a value may be, and then it stands within an object. */
-static void facts_may_be_nested_however_deep(void **state)
+static void facts_can_be_nested_deeply(void **state)
 {
     Fixture *f = *state;
     for (int depth = VALUE_DEPTH_MAX - 20; depth <= VALUE_DEPTH_MAX + 1; depth++) {
@@ -531,7 +531,7 @@ static void facts_may_be_nested_however_deep(void **state)
     assert_non_null(strstr(arena_copy_c(&f->scratch->arena, f->body), "\"error\":"));
 }
 
-static void facts_that_are_none_are_told_as_such(void **state)
+static void invalid_facts_are_reported_as_such(void **state)
 {
     Fixture *f = *state;
     static const char *const texts[] = { "},{", "[1]", "7", "" };
@@ -550,21 +550,21 @@ int main(void)
         ROW(a_machine_joins_is_labeled_and_removed),
         ROW(labels_and_annotations_are_changed_as_those_of_any_object),
         ROW(more_than_a_record_holds_is_too_large),
-        ROW(one_that_cannot_be_read_hides_no_other),
-        ROW(what_was_changed_meanwhile_is_not_deleted_by_who_saw_the_old),
-        cmocka_unit_test_setup_teardown(a_list_of_nodes_costs_no_transaction_and_is_of_one_revision,
+        ROW(an_unreadable_node_hides_no_other),
+        ROW(a_change_meanwhile_prevents_deletion),
+        cmocka_unit_test_setup_teardown(listing_nodes_takes_no_transaction_and_one_revision,
                                         set_up_counted, tear_down),
-        ROW(pages_of_nodes_follow_one_another),
+        ROW(pages_of_nodes_are_contiguous),
         ROW(objects_are_selected_by_names_and_labels),
-        ROW(what_is_selected_is_found_over_several_requests),
-        ROW(long_expressions_about_facts_take_several_requests),
+        ROW(a_selection_is_found_over_several_requests),
+        ROW(long_fact_expressions_take_several_requests),
         ROW(a_server_does_not_remove_itself),
-        ROW(who_asks_can_be_rejected),
-        ROW(a_node_is_asked_when_it_has_a_session),
+        ROW(a_pending_machine_can_be_rejected),
+        ROW(a_node_with_a_session_can_be_pinged),
         ROW(keys_lead_to_their_nodes),
         ROW(facts_are_objects_with_the_labels_of_their_node),
-        ROW(facts_may_be_nested_however_deep),
-        ROW(facts_that_are_none_are_told_as_such),
+        ROW(facts_can_be_nested_deeply),
+        ROW(invalid_facts_are_reported_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* What is in the store under the keys of Config and Role, and of others, and is none, as the API shows
  * it. */
+#include "api/kind_stored.h"
 #include "api_fixture.h"
 
 enum {
@@ -31,7 +32,7 @@ static void put_bytes(Fixture *f, const char *key, Str bytes)
     RECORD("\"labels\":{},\"annotations\":{},\"spec\":{\"rules\":[{\"verbs\":" verbs \
            ",\"kinds\":[\"*\"]}]}")
 
-static void one_that_cannot_be_read_hides_no_other(void **state)
+static void an_unreadable_object_hides_no_other(void **state)
 {
     static const Str broken[] = {
         STR_EMPTY,
@@ -71,6 +72,49 @@ static void one_that_cannot_be_read_hides_no_other(void **state)
     assert_true(value_is_string(field(f, "metadata.created")));
 }
 
+/* With annotations of `count` times 4000 bytes. */
+static const char *body_of(Fixture *f, unsigned count)
+{
+    Buf text = buf_make_in(&f->scratch->arena, BUF_UNLIMITED);
+    buf_put_c(&text, "{\"metadata\":{\"annotations\":{");
+    for (unsigned i = 0; i < count; i++) {
+        buf_put_format(&text, "%s\"a%u\":\"%04000u\"", i > 0 ? "," : "", i, i);
+    }
+    buf_put_c(&text, "}},\"spec\":{}}");
+    return buf_c(&text);
+}
+
+static void all_of_a_kind_have_a_limit_in_bytes(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->scratch->arena;
+    const size_t size = 61000;
+    const char *large = body_of(f, 15);
+    /* So many that another one fits, and no further one. */
+    Buf padded = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&padded, RECORD("\"labels\":{},\"annotations\":{},\"spec\":{}"));
+    while (padded.len < size) {
+        buf_put_char(&padded, ' ');
+    }
+    for (size_t i = 0; i < STORED_BYTES_MAX / size - 1; i++) {
+        put_key(f, arena_format(arena, "/eden/objects/config/m%zu", i), buf_str(&padded));
+    }
+    ask(f, "PUT", "/v1/config/a", large);
+    expect(f, 201, "metadata.name", "a");
+    ask(f, "PUT", "/v1/config/b", large);
+    expect(f, 429, "code", "limit");
+    ask(f, "PUT", "/v1/config/a", large);
+    expect(f, 200, "metadata.name", "a");
+    ask(f, "PUT", "/v1/config/c", "{\"spec\":{}}");
+    expect(f, 201, "metadata.name", "c");
+    ask(f, "PUT", "/v1/config/c", large);
+    expect(f, 429, "code", "limit");
+    ask(f, "DELETE", "/v1/config/m0", "");
+    expect(f, 200, "format", "eden.done/1");
+    ask(f, "PUT", "/v1/config/b", large);
+    expect(f, 201, "metadata.name", "b");
+}
+
 /* However short the pages, all are found. */
 static uint32_t count_by_pages(Fixture *f, const char *plural)
 {
@@ -90,23 +134,23 @@ static uint32_t count_by_pages(Fixture *f, const char *plural)
     return found;
 }
 
-static void pages_go_on_behind_keys_of_any_bytes(void **state)
+static void paging_continues_after_keys_with_arbitrary_bytes(void **state)
 {
     static const struct {
         const char *plural, *keys, *good;
-    } kinds[] = { { "config", "/eden/objects/config/", "z" },
-                  { "tokens", "/eden/internal/token/", "zzzzzzzz" },
-                  { "facts", "/eden/facts/", "z" } };
+    } rows[] = { { "config", "/eden/objects/config/", "z" },
+                 { "tokens", "/eden/internal/token/", "zzzzzzzz" },
+                 { "facts", "/eden/facts/", "z" } };
     static const Str foreign[] = { STR("a\0b"), STR("a\0c"), STR("a/b"), STR("\0"), STR("b\xff") };
     Fixture *f = *state;
     Arena *arena = &f->scratch->arena;
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         for (size_t k = 0; k < COUNT_OF(foreign); k++) {
-            Str key = arena_join(arena, str_from_c(kinds[i].keys), foreign[k], STR_EMPTY);
+            Str key = arena_join(arena, str_from_c(rows[i].keys), foreign[k], STR_EMPTY);
             put_key(f, key, STR("{}"));
         }
-        put_key(f, arena_format(arena, "%s%s", kinds[i].keys, kinds[i].good), STR("{}"));
-        assert_int_equal(count_by_pages(f, kinds[i].plural), 1);
+        put_key(f, arena_format(arena, "%s%s", rows[i].keys, rows[i].good), STR("{}"));
+        assert_int_equal(count_by_pages(f, rows[i].plural), 1);
     }
 }
 
@@ -131,7 +175,7 @@ static void keys_with_other_names_are_shown_or_skipped(void **state)
     expect(f, 200, "format", "eden.done/1");
 }
 
-static void a_role_whose_rules_make_no_sense_is_shown_as_such(void **state)
+static void a_role_with_invalid_rules_is_shown_as_such(void **state)
 {
     Fixture *f = *state;
     put_bytes(f, "/eden/objects/role/bytes", STR("\xff"));
@@ -165,7 +209,7 @@ static void mend(Fixture *f)
 }
 
 /* The store fails as soon as the object is written: the server knows of none, or of the one before. */
-static void what_was_written_and_cannot_be_read_back_is_told(void **state)
+static void an_unreadable_write_is_reported(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -187,12 +231,12 @@ static void what_was_written_and_cannot_be_read_back_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(one_that_cannot_be_read_hides_no_other),
-        ROW(pages_go_on_behind_keys_of_any_bytes),
+        ROW(an_unreadable_object_hides_no_other),
+        ROW(all_of_a_kind_have_a_limit_in_bytes),
+        ROW(paging_continues_after_keys_with_arbitrary_bytes),
         ROW(keys_with_other_names_are_shown_or_skipped),
-        ROW(a_role_whose_rules_make_no_sense_is_shown_as_such),
-        cmocka_unit_test_setup_teardown(what_was_written_and_cannot_be_read_back_is_told,
-                                        set_up_failing, tear_down),
+        ROW(a_role_with_invalid_rules_is_shown_as_such),
+        cmocka_unit_test_setup_teardown(an_unreadable_write_is_reported, set_up_failing, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void samples_of_a_metric_stand_together(void **state)
+static void samples_of_a_metric_are_adjacent(void **state)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     MetricsText text;
@@ -14,7 +14,7 @@ static void samples_of_a_metric_stand_together(void **state)
     metrics_text_int(&text, METRIC_NODES, odd, 2, -1);
     metrics_text_us(&text, METRIC_PROCESS_CPU, NULL, 0, 12000034);
     assert_str(buf_str(&out),
-               "# HELP eden_nodes Nodes of the cluster, and machines that wait to be approved.\n"
+               "# HELP eden_nodes Nodes of the cluster, and machines waiting for approval.\n"
                "# TYPE eden_nodes gauge\n"
                "eden_nodes{state=\"alive\"} 3\n"
                "eden_nodes{a=\"x\\\"y\\\\z\\n\",b=\"\xef\xbf\xbd\"} -1\n"
@@ -74,7 +74,7 @@ static void every_row_follows_the_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_of_a_metric_stand_together),
+        cmocka_unit_test(samples_of_a_metric_are_adjacent),
         cmocka_unit_test(buckets_have_those_before_them_too),
         cmocka_unit_test(every_row_follows_the_rules),
     };

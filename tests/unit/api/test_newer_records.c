@@ -59,7 +59,7 @@ static void expect_kept(Fixture *f, Str key, const char *piece)
     }
 }
 
-static void a_node_that_is_labeled_keeps_them(void **state)
+static void labeling_a_node_preserves_them(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
@@ -71,7 +71,7 @@ static void a_node_that_is_labeled_keeps_them(void **state)
     p256_private_free(key);
 }
 
-static void a_machine_that_is_approved_keeps_them(void **state)
+static void approving_a_machine_preserves_them(void **state)
 {
     Fixture *f = *state;
     char text[PIN_TEXT + 1], body[200];
@@ -85,7 +85,7 @@ static void a_machine_that_is_approved_keeps_them(void **state)
     p256_private_free(key);
 }
 
-static void a_token_that_is_used_keeps_them(void **state)
+static void using_a_token_preserves_them(void **state)
 {
     Fixture *f = *state;
     Arena *arena = &f->scratch->arena;
@@ -104,11 +104,11 @@ static void a_token_that_is_used_keeps_them(void **state)
     put_value(f, place, buf_str(&text));
     extend(f, place);
     assert_true(p256_private_make(&key, &err));
-    JoinWish wish = { .name = STR("web1"),
-                      .ca = f->ca.chain.items[0].pin,
-                      .token = &token,
-                      .key = key,
-                      .now_ms = now_ms };
+    JoinParams wish = { .name = STR("web1"),
+                        .ca = f->ca.chain.items[0].pin,
+                        .token = &token,
+                        .key = key,
+                        .now_ms = now_ms };
     assert_true(join_request_make(arena, &wish, &request, nonce, &err));
     Caller before = f->caller;
     f->caller = (Caller){ 0 };
@@ -120,7 +120,7 @@ static void a_token_that_is_used_keeps_them(void **state)
     p256_private_free(key);
 }
 
-static void the_revocations_keep_them(void **state)
+static void the_revocations_preserve_them(void **state)
 {
     Fixture *f = *state;
     P256Private *key = join_as_node(f);
@@ -133,7 +133,7 @@ static void the_revocations_keep_them(void **state)
     p256_private_free(key);
 }
 
-static void an_object_that_is_changed_keeps_them(void **state)
+static void changing_an_object_preserves_them(void **state)
 {
     Fixture *f = *state;
     ask(f, "PUT", "/v1/config/a", "{\"spec\":{\"title\":\"x\"}}");
@@ -149,9 +149,9 @@ static void an_object_that_is_changed_keeps_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_node_that_is_labeled_keeps_them),    ROW(a_machine_that_is_approved_keeps_them),
-        ROW(a_token_that_is_used_keeps_them),      ROW(the_revocations_keep_them),
-        ROW(an_object_that_is_changed_keeps_them),
+        ROW(labeling_a_node_preserves_them),    ROW(approving_a_machine_preserves_them),
+        ROW(using_a_token_preserves_them),      ROW(the_revocations_preserve_them),
+        ROW(changing_an_object_preserves_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 /* A change is recorded before it is made, and made though its peer has left by then. */
-static void what_was_read_outlives_the_body(void **state)
+static void the_result_outlives_the_body(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -26,7 +26,7 @@ static void what_was_read_outlives_the_body(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_read_outlives_the_body, scratch_set_up,
+        cmocka_unit_test_setup_teardown(the_result_outlives_the_body, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static Value expect(Watcher *w, const char *type, const char *name, const char *
     return line;
 }
 
-static void first_all_then_what_happens(void **state)
+static void the_list_precedes_changes(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -78,7 +78,7 @@ static void first_all_then_what_happens(void **state)
     assert_int_equal(revision_of(expect(w, "deleted", "a", NULL)), f->revision);
 }
 
-static void pages_follow_one_another(void **state)
+static void pages_are_contiguous(void **state)
 {
     Fixture *f = *state;
     for (int i = 0; i < 250; i++) {
@@ -104,7 +104,7 @@ static void expect_unreadable(Watcher *w, const char *type, const char *name)
     assert_string_equal(text_of(w->f, *value_get(object, STR("status")), "state"), "unreadable");
 }
 
-static void one_that_cannot_be_read_breaks_no_watch(void **state)
+static void an_unreadable_object_does_not_break_a_watch(void **state)
 {
     Fixture *f = *state;
     put_bytes(f, "broken", STR("\xff\x00{"));
@@ -134,7 +134,7 @@ static void one_object_is_watched_alone(void **state)
     expect(w, "deleted", "a", NULL);
 }
 
-static void what_leaves_a_selector_is_deleted(void **state)
+static void objects_leaving_a_selector_are_deleted(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -152,7 +152,7 @@ static void what_leaves_a_selector_is_deleted(void **state)
     expect(w, "changed", "b", "6");
 }
 
-static void who_was_cut_off_is_told_what_was_touched(void **state)
+static void a_reconnecting_watcher_gets_missed_changes(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -178,7 +178,7 @@ static void who_was_cut_off_is_told_what_was_touched(void **state)
     expect(w, "synced", NULL, NULL);
 }
 
-static void all_is_told_anew_when_the_log_is_too_short(void **state)
+static void everything_is_sent_again_if_the_log_is_too_short(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -240,7 +240,7 @@ static void touches_in_a_row_are_one_change(void **state)
     assert_true(told < 100);
 }
 
-static void a_slow_peer_is_cut_off_and_others_are_not(void **state)
+static void a_slow_peer_is_disconnected_and_others_are_not(void **state)
 {
     Fixture *f = *state;
     static char title[100 << 10];
@@ -264,7 +264,7 @@ static void a_slow_peer_is_cut_off_and_others_are_not(void **state)
     expect(quick, "changed", "a", "small");
 }
 
-static void browsers_are_told_in_their_way(void **state)
+static void browsers_get_server_sent_events(void **state)
 {
     Fixture *f = *state;
     put(f, "a", "web", "1");
@@ -282,7 +282,7 @@ static void browsers_are_told_in_their_way(void **state)
     }
 }
 
-static void who_leaves_leaves_nothing(void **state)
+static void a_disconnected_watcher_leaves_nothing(void **state)
 {
     Fixture *f = *state;
     expect(watch(f, 0, "/v1/config?watch=ndjson"), "synced", NULL, NULL);
@@ -296,7 +296,7 @@ static void who_leaves_leaves_nothing(void **state)
     http_server_free(TAKE(f->server));
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char *const targets[] = {
@@ -318,19 +318,19 @@ static void what_makes_no_sense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(first_all_then_what_happens),
-        ROW(pages_follow_one_another),
-        ROW(one_that_cannot_be_read_breaks_no_watch),
+        ROW(the_list_precedes_changes),
+        ROW(pages_are_contiguous),
+        ROW(an_unreadable_object_does_not_break_a_watch),
         ROW(one_object_is_watched_alone),
-        ROW(what_leaves_a_selector_is_deleted),
-        ROW(who_was_cut_off_is_told_what_was_touched),
-        ROW(all_is_told_anew_when_the_log_is_too_short),
+        ROW(objects_leaving_a_selector_are_deleted),
+        ROW(a_reconnecting_watcher_gets_missed_changes),
+        ROW(everything_is_sent_again_if_the_log_is_too_short),
         ROW(many_share_one_view_of_the_state),
         ROW(touches_in_a_row_are_one_change),
-        ROW(a_slow_peer_is_cut_off_and_others_are_not),
-        ROW(browsers_are_told_in_their_way),
-        ROW(who_leaves_leaves_nothing),
-        ROW(what_makes_no_sense_is_refused),
+        ROW(a_slow_peer_is_disconnected_and_others_are_not),
+        ROW(browsers_get_server_sent_events),
+        ROW(a_disconnected_watcher_leaves_nothing),
+        ROW(invalid_requests_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

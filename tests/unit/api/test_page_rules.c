@@ -8,7 +8,7 @@ typedef struct Case {
     bool is_so;
 } Case;
 
-static void gzip_is_for_who_takes_it(void **state)
+static void gzip_is_used_if_accepted(void **state)
 {
     static const Case cases[] = {
         { "gzip", true },
@@ -36,7 +36,7 @@ static void gzip_is_for_who_takes_it(void **state)
     }
 }
 
-static void a_tag_is_known_weak_or_not(void **state)
+static void weak_and_strong_tags_match(void **state)
 {
     static const Case cases[] = {
         { "W/\"abc\"", true },     { "\"abc\"", true },        { "\"x\", W/\"abc\"", true },
@@ -54,8 +54,8 @@ static void a_tag_is_known_weak_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_is_for_who_takes_it),
-        cmocka_unit_test(a_tag_is_known_weak_or_not),
+        cmocka_unit_test(gzip_is_used_if_accepted),
+        cmocka_unit_test(weak_and_strong_tags_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void what_is_missing_is_named(void **state)
+static void missing_conditions_are_named(void **state)
 {
     static const ReadyCertificate good = { "serving", 100, 200 };
 #define READY(...) "{\"format\":\"eden.ready/1\",\"ready\":" __VA_ARGS__
@@ -76,7 +76,7 @@ static void what_is_missing_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(missing_conditions_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

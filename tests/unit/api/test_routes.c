@@ -58,7 +58,7 @@ static void paths_lead_to_their_rows(void **state)
     }
 }
 
-static void what_is_no_path_is_refused(void **state)
+static void invalid_paths_are_rejected(void **state)
 {
     static const char *const paths[] = {
         "",
@@ -158,7 +158,7 @@ static void a_query_has_the_parameters_of_its_row(void **state)
     }
 }
 
-static void bytes_of_a_key_may_be_any(void **state)
+static void keys_can_have_arbitrary_bytes(void **state)
 {
     RouteQuery query;
     Error err;
@@ -170,7 +170,7 @@ static void bytes_of_a_key_may_be_any(void **state)
 }
 
 /* Whoever adds one thinks of it twice. */
-static void what_anybody_may_is_one_list(void **state)
+static void public_routes_are_a_fixed_list(void **state)
 {
     static const Route open[] = { ROUTE_HEALTH,         ROUTE_ALIVE,         ROUTE_READY,
                                   ROUTE_JOIN,           ROUTE_OPENAPI,       ROUTE_SESSION_SHOW,
@@ -186,7 +186,7 @@ static void what_anybody_may_is_one_list(void **state)
 }
 
 /* What changes something is in the audit log; what reads is not, but for what gives everything away. */
-static void what_is_audited_is_what_changes_something(void **state)
+static void exactly_the_changing_routes_are_audited(void **state)
 {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
@@ -227,12 +227,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(paths_lead_to_their_rows),
-        ROW(what_is_no_path_is_refused),
+        ROW(invalid_paths_are_rejected),
         ROW(every_row_leads_to_itself),
         ROW(a_query_has_the_parameters_of_its_row),
-        ROW(bytes_of_a_key_may_be_any),
-        ROW(what_anybody_may_is_one_list),
-        ROW(what_is_audited_is_what_changes_something),
+        ROW(keys_can_have_arbitrary_bytes),
+        ROW(public_routes_are_a_fixed_list),
+        ROW(exactly_the_changing_routes_are_audited),
         ROW(a_body_has_a_size_and_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

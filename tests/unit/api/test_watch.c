@@ -125,7 +125,7 @@ static void piece(void *context, const Http1Head *head, Str bytes)
     }
 }
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     f->over = true;
@@ -195,7 +195,7 @@ static void until_progress(Fixture *f)
     }
 }
 
-static void changes_come_as_they_happen(void **state)
+static void changes_arrive_as_they_happen(void **state)
 {
     Fixture *f = *state;
     uint32_t at = 0;
@@ -225,7 +225,7 @@ static void changes_come_as_they_happen(void **state)
     assert_int_equal(number_of(line, "revision"), before + 4);
 }
 
-static void what_was_there_is_told_on_wish(void **state)
+static void existing_keys_are_sent_on_request(void **state)
 {
     Fixture *f = *state;
     uint32_t at = 0;
@@ -239,7 +239,7 @@ static void what_was_there_is_told_on_wish(void **state)
     assert_string_equal(text_of(f, *value_get(line, STR("previous")), "value"), "1");
 }
 
-static void it_begins_where_it_is_told_to(void **state)
+static void it_starts_at_the_requested_revision(void **state)
 {
     Fixture *f = *state;
     uint32_t at = 0;
@@ -258,7 +258,7 @@ static void it_begins_where_it_is_told_to(void **state)
     assert_string_equal(text_of(f, next(f, &at), "value"), "4");
 }
 
-static void what_is_compacted_is_told_as_that(void **state)
+static void compaction_is_reported(void **state)
 {
     Fixture *f = *state;
     uint32_t at = 0;
@@ -278,7 +278,7 @@ static void what_is_compacted_is_told_as_that(void **state)
     assert_int_equal(f->status, 200);
 }
 
-static void who_watched_a_newer_store_is_told(void **state)
+static void a_watcher_of_a_newer_store_is_notified(void **state)
 {
     Fixture *f = *state;
     uint32_t at = 0;
@@ -287,7 +287,7 @@ static void who_watched_a_newer_store_is_told(void **state)
     assert_string_equal(text_of(f, next(f, &at), "event"), "resync");
 }
 
-static void no_news_is_told_too(void **state)
+static void idle_watches_get_progress_events(void **state)
 {
     Fixture *f = *state;
     start(f, "GET", "/v1/watch?key=/a");
@@ -318,7 +318,7 @@ static void a_slow_reader_misses_nothing(void **state)
     }
 }
 
-static void who_leaves_leaves_no_watch(void **state)
+static void a_disconnected_client_leaves_no_watch(void **state)
 {
     Fixture *f = *state;
     start(f, "GET", "/v1/watch?key=/a");
@@ -330,7 +330,7 @@ static void who_leaves_leaves_no_watch(void **state)
     }
 }
 
-static void one_too_many_is_told_to_come_later(void **state)
+static void excess_watches_are_rejected_with_retry_after(void **state)
 {
     Fixture *f = *state;
     HttpCall *calls[STREAMS_MAX];
@@ -368,7 +368,7 @@ static void page_came(void *context, const Http1Head *head, Str bytes)
     http_call_pause(reader->call);
 }
 
-static void page_over(void *context, const HttpAnswer *answer, const Error *err)
+static void page_over(void *context, const HttpResponse *answer, const Error *err)
 {
     fail_msg("the page was to stay under way");
 }
@@ -392,7 +392,7 @@ static void page_begin(Fixture *f, PageReader *reader, const char *target)
 }
 
 /* Anybody may have them; whoever does not take them keeps nobody else from anything. */
-static void pages_take_no_place_of_watches(void **state)
+static void pages_do_not_count_as_watches(void **state)
 {
     Fixture *f = *state;
     const UiFile *large = &ui_files[0];
@@ -416,7 +416,7 @@ static void pages_take_no_place_of_watches(void **state)
     }
 }
 
-static void a_server_that_ends_breaks_it_off(void **state)
+static void a_stopping_server_aborts_it(void **state)
 {
     Fixture *f = *state;
     start(f, "GET", "/v1/watch?key=/a");
@@ -429,7 +429,7 @@ static void a_server_that_ends_breaks_it_off(void **state)
     assert_int_equal(f->status, 0);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     static const char *const targets[] = {
@@ -459,12 +459,18 @@ static void what_makes_no_sense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(changes_come_as_they_happen),        ROW(what_was_there_is_told_on_wish),
-        ROW(it_begins_where_it_is_told_to),      ROW(what_is_compacted_is_told_as_that),
-        ROW(who_watched_a_newer_store_is_told),  ROW(no_news_is_told_too),
-        ROW(a_slow_reader_misses_nothing),       ROW(who_leaves_leaves_no_watch),
-        ROW(a_server_that_ends_breaks_it_off),   ROW(what_makes_no_sense_is_refused),
-        ROW(one_too_many_is_told_to_come_later), ROW(pages_take_no_place_of_watches),
+        ROW(changes_arrive_as_they_happen),
+        ROW(existing_keys_are_sent_on_request),
+        ROW(it_starts_at_the_requested_revision),
+        ROW(compaction_is_reported),
+        ROW(a_watcher_of_a_newer_store_is_notified),
+        ROW(idle_watches_get_progress_events),
+        ROW(a_slow_reader_misses_nothing),
+        ROW(a_disconnected_client_leaves_no_watch),
+        ROW(a_stopping_server_aborts_it),
+        ROW(invalid_requests_are_rejected),
+        ROW(excess_watches_are_rejected_with_retry_after),
+        ROW(pages_do_not_count_as_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

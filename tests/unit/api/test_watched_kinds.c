@@ -104,7 +104,7 @@ static void a_node_has_the_certificate_that_it_got_last(void **state)
     expect(w, "added", SERIAL_3, "owner", "bob");
 }
 
-static void a_certificate_that_is_no_more_is_told_to_who_resumes(void **state)
+static void a_deleted_certificate_is_reported_on_resume(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", SERIAL_1, "");
@@ -147,7 +147,7 @@ static void revoked(void *context, const Error *err)
     loop_stop(f->world.loop);
 }
 
-static void one_that_is_taken_back_is_told(void **state)
+static void a_revocation_is_reported(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", SERIAL_1, "");
@@ -207,7 +207,7 @@ static void wait_for(Fixture *f, uint64_t revision)
     }
 }
 
-static void a_log_is_told_from_its_newest_entries_on(void **state)
+static void a_log_starts_with_its_newest_entries(void **state)
 {
     Fixture *f = *state;
     AUTO(Audit) *audit = audit_new(&(ClusterStore){ f->world.loop, f->store, PREFIX });
@@ -248,7 +248,7 @@ static void a_log_is_told_from_its_newest_entries_on(void **state)
 }
 
 /* More than are told one by one: the newest again, and the rest is in the list. */
-static void who_was_away_too_long_begins_anew(void **state)
+static void a_watcher_gone_for_too_long_starts_over(void **state)
 {
     Fixture *f = *state;
     AUTO(Audit) *audit = audit_new(&(ClusterStore){ f->world.loop, f->store, PREFIX });
@@ -272,11 +272,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_node_has_the_certificate_that_it_got_last),
-        ROW(a_certificate_that_is_no_more_is_told_to_who_resumes),
+        ROW(a_deleted_certificate_is_reported_on_resume),
         ROW(one_certificate_is_watched_alone),
-        ROW(one_that_is_taken_back_is_told),
-        ROW(a_log_is_told_from_its_newest_entries_on),
-        ROW(who_was_away_too_long_begins_anew),
+        ROW(a_revocation_is_reported),
+        ROW(a_log_starts_with_its_newest_entries),
+        ROW(a_watcher_gone_for_too_long_starts_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static inline void piece(void *context, const Http1Head *head, Str bytes)
     }
 }
 
-static inline void done(void *context, const HttpAnswer *answer, const Error *err)
+static inline void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Watcher *w = context;
     w->over = true;

@@ -118,7 +118,7 @@ static void entries_become_a_chain(void **state)
     assert_int_equal(f->chain.count, 3);
 }
 
-static void those_that_wait_go_in_one_transaction(void **state)
+static void waiting_entries_share_one_transaction(void **state)
 {
     Fixture *f = *state;
     append(f, f->audit, "first");
@@ -153,7 +153,7 @@ static void two_servers_write_one_chain(void **state)
     assert_int_equal(f->chain.count, 60);
 }
 
-static void the_chain_goes_on_after_a_restart(void **state)
+static void the_chain_continues_after_a_restart(void **state)
 {
     Fixture *f = *state;
     append(f, f->audit, "web1");
@@ -179,7 +179,7 @@ static void without_a_store_nothing_is_done(void **state)
     assert_int_equal(f->told, 0);
 }
 
-static void entries_whose_answer_was_lost_are_there_once(void **state)
+static void entries_with_a_lost_response_exist_once(void **state)
 {
     static const Fate fates[] = { FATE_ANSWER_LOST, FATE_WELL, FATE_REQUEST_LOST, FATE_LATE };
     Fixture *f = *state;
@@ -200,7 +200,7 @@ static void entries_whose_answer_was_lost_are_there_once(void **state)
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 15);
     audit_free(far);
-    sure_close(store);
+    confirmed_txns_close(store);
     arena_clear(&lossy.arena);
 }
 
@@ -233,6 +233,36 @@ static bool head_says(Fixture *f, const char *piece)
     return str_find(head, str_from_c(piece), 0) != STR_NOT_FOUND;
 }
 
+/* The head of a log with so many entries, of which the first ones are archived. */
+static void put_head(Fixture *f, uint64_t last, uint64_t archived)
+{
+    AuditHead head;
+    Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
+    audit_head_init(&head);
+    head.sequence = last;
+    head.floor_sequence = archived;
+    audit_head_print(&head, &text);
+    world_put(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX), buf_str(&text));
+}
+
+static void a_log_with_very_many_entries_is_full_until_some_are_archived(void **state)
+{
+    Fixture *f = *state;
+    assert_false(audit_is_full(f->audit));
+    put_head(f, AUDIT_ENTRIES_MAX - 2, 0);
+    append(f, f->audit, "web1");
+    world_pass(&f->world);
+    assert_false(audit_is_full(f->audit));
+    append(f, f->audit, "web2");
+    world_pass(&f->world);
+    assert_true(audit_is_full(f->audit));
+    put_head(f, AUDIT_ENTRIES_MAX, 2);
+    append(f, f->audit, "web3");
+    world_pass(&f->world);
+    assert_int_equal(f->told, 3);
+    assert_false(audit_is_full(f->audit));
+}
+
 static void fields_of_a_newer_server_stay_in_the_head(void **state)
 {
     Fixture *f = *state;
@@ -253,7 +283,7 @@ static void fields_of_a_newer_server_stay_in_the_head(void **state)
     assert_false(verify(f)->is_broken);
 }
 
-static void what_is_changed_in_the_store_is_found(void **state)
+static void tampering_with_the_store_is_detected(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -293,7 +323,7 @@ static void long_logs_are_verified_page_by_page(void **state)
     assert_int_equal(f->chain.count, 1203);
 }
 
-static void pages_go_both_ways(void **state)
+static void paging_works_in_both_directions(void **state)
 {
     Fixture *f = *state;
     static const char *const names[] = { "a", "b", "c", "d", "e" };
@@ -329,7 +359,7 @@ static void too_many_are_refused(void **state)
     assert_int_equal(f->told, AUDIT_WAITING_MAX);
 }
 
-static void it_may_be_freed_by_who_is_told(void **state)
+static void it_can_be_freed_by_a_callback(void **state)
 {
     Fixture *f = *state;
     append(f, f->audit, "web1");
@@ -340,7 +370,7 @@ static void it_may_be_freed_by_who_is_told(void **state)
     assert_int_equal(f->told + f->refused, 2);
 }
 
-static void it_may_be_freed_while_it_writes(void **state)
+static void it_can_be_freed_while_writing(void **state)
 {
     Fixture *f = *state;
     append(f, f->audit, "web1");
@@ -355,18 +385,23 @@ static void denied_reads_count_once_a_minute(void **state)
     Fixture *f = *state;
     Loop *loop = f->world.at.loop;
     char name[20];
-    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
-    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_NONE);
-    assert_int_equal(audit_room(f->audit, STR("token:b"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
+    assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
+                     AUDIT_ALLOWANCE_LAST);
+    assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
+                     AUDIT_ALLOWANCE_NONE);
+    assert_int_equal(audit_allowance(f->audit, STR("token:b"), AUDIT_LIMIT_READ),
+                     AUDIT_ALLOWANCE_LAST);
     loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
-    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
-    assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_NONE);
+    assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
+                     AUDIT_ALLOWANCE_LAST);
+    assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
+                     AUDIT_ALLOWANCE_NONE);
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "token:%d", i);
-        assert_int_equal(audit_room(f->audit, str_from_c(name), AUDIT_BOUNDED_READ),
-                         AUDIT_ROOM_LAST);
-        assert_int_equal(audit_room(f->audit, str_from_c(name), AUDIT_BOUNDED_READ),
-                         AUDIT_ROOM_NONE);
+        assert_int_equal(audit_allowance(f->audit, str_from_c(name), AUDIT_LIMIT_READ),
+                         AUDIT_ALLOWANCE_LAST);
+        assert_int_equal(audit_allowance(f->audit, str_from_c(name), AUDIT_LIMIT_READ),
+                         AUDIT_ALLOWANCE_NONE);
     }
 }
 
@@ -376,32 +411,33 @@ static void denied_changes_do_not_fill_the_log(void **state)
     Loop *loop = f->world.at.loop;
     for (int minute = 0; minute < 3; minute++) {
         for (int i = 1; i < AUDIT_DENIED_CHANGES; i++) {
-            assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
-                             AUDIT_ROOM_MORE);
+            assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_CHANGE),
+                             AUDIT_ALLOWANCE_MORE);
         }
-        assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
-                         AUDIT_ROOM_LAST);
+        assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_CHANGE),
+                         AUDIT_ALLOWANCE_LAST);
         for (int i = 0; i < 1000; i++) {
-            assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_CHANGE),
-                             AUDIT_ROOM_NONE);
+            assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_CHANGE),
+                             AUDIT_ALLOWANCE_NONE);
         }
-        assert_int_equal(audit_room(f->audit, STR("token:a"), AUDIT_BOUNDED_READ), AUDIT_ROOM_LAST);
-        assert_int_equal(audit_room(f->audit, STR("token:b"), AUDIT_BOUNDED_CHANGE),
-                         AUDIT_ROOM_MORE);
+        assert_int_equal(audit_allowance(f->audit, STR("token:a"), AUDIT_LIMIT_READ),
+                         AUDIT_ALLOWANCE_LAST);
+        assert_int_equal(audit_allowance(f->audit, STR("token:b"), AUDIT_LIMIT_CHANGE),
+                         AUDIT_ALLOWANCE_MORE);
         loop_run_virtual_until(loop, loop_now_ms(loop) + 60000);
     }
 }
 
-static void who_logs_in_and_out_does_not_fill_the_log(void **state)
+static void logins_do_not_fill_the_log(void **state)
 {
     Fixture *f = *state;
     Str who = STR("token:a");
     for (int i = 1; i < AUDIT_SESSIONS; i++) {
-        assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_MORE);
+        assert_int_equal(audit_allowance(f->audit, who, AUDIT_LIMIT_SESSION), AUDIT_ALLOWANCE_MORE);
     }
-    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_LAST);
-    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_SESSION), AUDIT_ROOM_NONE);
-    assert_int_equal(audit_room(f->audit, who, AUDIT_BOUNDED_CHANGE), AUDIT_ROOM_MORE);
+    assert_int_equal(audit_allowance(f->audit, who, AUDIT_LIMIT_SESSION), AUDIT_ALLOWANCE_LAST);
+    assert_int_equal(audit_allowance(f->audit, who, AUDIT_LIMIT_SESSION), AUDIT_ALLOWANCE_NONE);
+    assert_int_equal(audit_allowance(f->audit, who, AUDIT_LIMIT_CHANGE), AUDIT_ALLOWANCE_MORE);
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -446,7 +482,7 @@ static void verifications_are_one_at_a_time_and_shared(void **state)
     assert_int_equal(verify(f)->count, 4);
 }
 
-static void who_waits_for_a_verification_is_told_when_the_log_is_freed(void **state)
+static void pending_verifications_are_notified_when_the_log_is_freed(void **state)
 {
     Fixture *f = *state;
     Verified first = { 0 }, second = { 0 };
@@ -465,24 +501,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(entries_become_a_chain),
-        ROW(those_that_wait_go_in_one_transaction),
+        ROW(waiting_entries_share_one_transaction),
         ROW(two_servers_write_one_chain),
-        ROW(the_chain_goes_on_after_a_restart),
+        ROW(the_chain_continues_after_a_restart),
         ROW(without_a_store_nothing_is_done),
-        ROW(entries_whose_answer_was_lost_are_there_once),
+        ROW(entries_with_a_lost_response_exist_once),
         ROW(a_head_that_cannot_be_read_stops_everything),
+        ROW(a_log_with_very_many_entries_is_full_until_some_are_archived),
         ROW(fields_of_a_newer_server_stay_in_the_head),
-        ROW(what_is_changed_in_the_store_is_found),
+        ROW(tampering_with_the_store_is_detected),
         ROW(long_logs_are_verified_page_by_page),
-        ROW(pages_go_both_ways),
+        ROW(paging_works_in_both_directions),
         ROW(too_many_are_refused),
         ROW(verifications_are_one_at_a_time_and_shared),
-        ROW(who_waits_for_a_verification_is_told_when_the_log_is_freed),
-        ROW(it_may_be_freed_by_who_is_told),
-        ROW(it_may_be_freed_while_it_writes),
+        ROW(pending_verifications_are_notified_when_the_log_is_freed),
+        ROW(it_can_be_freed_by_a_callback),
+        ROW(it_can_be_freed_while_writing),
         ROW(denied_reads_count_once_a_minute),
         ROW(denied_changes_do_not_fill_the_log),
-        ROW(who_logs_in_and_out_does_not_fill_the_log),
+        ROW(logins_do_not_fill_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void expect(Str text, size_t piece, const AuditMark *mark, const char *wr
     }
     for (size_t at = 0; ok && at < text.len; at += piece) {
         size_t end = at + piece < text.len ? at + piece : text.len;
-        ok = audit_archive_reader_take(&reader, str_slice(text, at, end), &err);
+        ok = audit_archive_reader_feed(&reader, str_slice(text, at, end), &err);
     }
     ok = ok && audit_archive_reader_finish(&reader, &err);
     if (ok != (wrong == NULL) || (!ok && strstr(err.text, wrong) == NULL)) {
@@ -65,7 +65,7 @@ static Str change(AuditLines *lines, Str text, const char *old, const char *new)
                       str_from_offset(text, at + strlen(old)));
 }
 
-static void what_was_written_is_whole_however_it_is_cut(void **state)
+static void written_archives_are_complete_at_any_split(void **state)
 {
     AuditLines *lines = *state;
     for (uint64_t first = 1; first <= LINES; first++) {
@@ -78,7 +78,7 @@ static void what_was_written_is_whole_however_it_is_cut(void **state)
     }
 }
 
-static void what_was_changed_is_told_by_its_line(void **state)
+static void tampered_lines_are_named(void **state)
 {
     AuditLines *lines = *state;
     AuditArchive archive = archive_of(lines, 2, 8);
@@ -107,7 +107,7 @@ static void what_was_changed_is_told_by_its_line(void **state)
            "line 7: the log should end with a different entry");
 }
 
-static void long_lines_end_it(void **state)
+static void overlong_lines_are_rejected(void **state)
 {
     AuditLines *lines = *state;
     AuditArchive archive = archive_of(lines, 1, 2);
@@ -119,7 +119,7 @@ static void long_lines_end_it(void **state)
     expect(buf_str(&text), 1000, NULL, "line 2: longer than any entry");
 }
 
-static void marks_are_looked_at_where_they_stand(void **state)
+static void markers_are_checked_at_their_position(void **state)
 {
     AuditLines *lines = *state;
     AuditArchive archive = archive_of(lines, 3, 7);
@@ -157,10 +157,10 @@ static void archives_follow_each_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_was_written_is_whole_however_it_is_cut),
-        ROW(what_was_changed_is_told_by_its_line),
-        ROW(long_lines_end_it),
-        ROW(marks_are_looked_at_where_they_stand),
+        ROW(written_archives_are_complete_at_any_split),
+        ROW(tampered_lines_are_named),
+        ROW(overlong_lines_are_rejected),
+        ROW(markers_are_checked_at_their_position),
         ROW(archives_follow_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,9 +69,9 @@ static void listed(void *context, const AuditPage *page, const Error *err)
     snprintf(f->hash, sizeof f->hash, "%" STR_FMT, STR_ARG(page->entries[0].hash));
 }
 
-static AuditDropWish wish_of(Fixture *f, uint64_t sequence)
+static AuditDropRequest wish_of(Fixture *f, uint64_t sequence)
 {
-    AuditDropWish wish = { .sequence = sequence };
+    AuditDropRequest wish = { .sequence = sequence };
     audit_list(&f->world.at, &(AuditQuery){ .from = sequence, .limit = 1 }, listed, f);
     world_pass(&f->world);
     memcpy(wish.hash, f->hash, sizeof wish.hash);
@@ -103,10 +103,10 @@ static void expect_whole(Fixture *f, uint64_t floor, uint64_t count)
     assert_int_equal(f->chain.count, count);
 }
 
-static void what_is_archived_goes_and_the_rest_is_whole(void **state)
+static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2300);
+    AuditDropRequest wish = wish_of(f, 2300);
     audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_true(f->is_over);
@@ -130,10 +130,10 @@ static void what_is_archived_goes_and_the_rest_is_whole(void **state)
 }
 
 /* Every state of the store on the way is one that a server may find after it was killed. */
-static void each_batch_leaves_a_log_that_is_whole(void **state)
+static void each_batch_leaves_an_intact_log(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2300);
+    AuditDropRequest wish = wish_of(f, 2300);
     int64_t before = store_status(f->world.at.store).revision;
     audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
     world_pass(&f->world);
@@ -168,10 +168,10 @@ static void each_batch_leaves_a_log_that_is_whole(void **state)
 }
 
 /* Who appends meanwhile makes it try again, and the other way round. */
-static void entries_come_meanwhile(void **state)
+static void entries_can_be_added_meanwhile(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2300);
+    AuditDropRequest wish = wish_of(f, 2300);
     Loop *loop = f->world.at.loop;
     audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
     int more = 0;
@@ -198,7 +198,7 @@ static void one_of_many_is_over(void *context, const AuditHead *head, uint64_t c
 
 typedef struct Later {
     Fixture *f;
-    AuditDropWish wish;
+    AuditDropRequest wish;
     int turns;
 } Later;
 
@@ -219,7 +219,7 @@ static void several_drop_the_same(void **state)
 {
     Fixture *f = *state;
     Later later[6];
-    AuditDropWish wish = wish_of(f, 2300);
+    AuditDropRequest wish = wish_of(f, 2300);
     f->told = 0;
     for (int i = 0; i < (int)COUNT_OF(later); i++) {
         later[i] = (Later){ f, wish, i };
@@ -231,10 +231,10 @@ static void several_drop_the_same(void **state)
     expect_whole(f, 2300, 1000);
 }
 
-static void what_may_not_go_stays(void **state)
+static void entries_that_must_stay_are_kept(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2301);
+    AuditDropRequest wish = wish_of(f, 2301);
     audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_CONFLICT);
@@ -248,10 +248,10 @@ static void what_may_not_go_stays(void **state)
     expect_whole(f, 0, ENTRIES);
 }
 
-static void a_log_that_is_not_whole_is_not_dropped(void **state)
+static void a_broken_log_is_not_dropped(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2000);
+    AuditDropRequest wish = wish_of(f, 2000);
     Error err;
     assert_true(store_delete(f->world.at.store, cluster_key_audit(&f->world.arena, PREFIX, 1200),
                              world_stored, &f->world, &err));
@@ -263,10 +263,10 @@ static void a_log_that_is_not_whole_is_not_dropped(void **state)
     assert_int_equal(f->head.floor_sequence, 1000);
 }
 
-static void without_a_store_it_ends(void **state)
+static void without_a_store_it_fails(void **state)
 {
     Fixture *f = *state;
-    AuditDropWish wish = wish_of(f, 2000);
+    AuditDropRequest wish = wish_of(f, 2000);
     audit_drop(&f->world.at, &wish, STR("ann"), dropped, f);
     store_close(f->world.at.store);
     f->world.at.store = NULL;
@@ -279,13 +279,13 @@ static void without_a_store_it_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_is_archived_goes_and_the_rest_is_whole),
-        ROW(each_batch_leaves_a_log_that_is_whole),
-        ROW(entries_come_meanwhile),
+        ROW(archived_entries_are_dropped_and_the_rest_is_intact),
+        ROW(each_batch_leaves_an_intact_log),
+        ROW(entries_can_be_added_meanwhile),
         ROW(several_drop_the_same),
-        ROW(what_may_not_go_stays),
-        ROW(a_log_that_is_not_whole_is_not_dropped),
-        ROW(without_a_store_it_ends),
+        ROW(entries_that_must_stay_are_kept),
+        ROW(a_broken_log_is_not_dropped),
+        ROW(without_a_store_it_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

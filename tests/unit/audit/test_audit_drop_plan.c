@@ -18,15 +18,15 @@ static int tear_down(void **state)
     return 0;
 }
 
-static AuditDropWish wish_of(const AuditLines *lines, uint64_t sequence)
+static AuditDropRequest wish_of(const AuditLines *lines, uint64_t sequence)
 {
-    AuditDropWish wish = { .sequence = sequence };
+    AuditDropRequest wish = { .sequence = sequence };
     memcpy(wish.hash, lines->hashes[sequence], sizeof wish.hash);
     return wish;
 }
 
 /* The kind of the refusal, or ERROR_NONE. */
-static ErrorKind decide(const AuditLines *lines, const AuditDropWish *wish, int64_t now_ms,
+static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *wish, int64_t now_ms,
                         uint64_t *left, Error *err)
 {
     AuditDropLimits limits = audit_drop_limits(&lines->head, now_ms);
@@ -40,8 +40,8 @@ static ErrorKind decide(const AuditLines *lines, const AuditDropWish *wish, int6
 static void the_newest_and_the_young_stay(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropWish last = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
-    AuditDropWish more = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
+    AuditDropRequest last = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES);
+    AuditDropRequest more = wish_of(lines, LINES_MAX - AUDIT_KEPT_ENTRIES + 1);
     uint64_t left;
     Error err;
     assert_int_equal(decide(lines, &last, LATER_MS, &left, &err), ERROR_NONE);
@@ -50,7 +50,7 @@ static void the_newest_and_the_young_stay(void **state)
     assert_non_null(strstr(err.text, "those after 200"));
     /* The hundredth is exactly as old as it must be older than. */
     int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_KEPT_DAYS * DAY_MS;
-    AuditDropWish old = wish_of(lines, 99), young = wish_of(lines, 100);
+    AuditDropRequest old = wish_of(lines, 99), young = wish_of(lines, 100);
     assert_int_equal(decide(lines, &old, now_ms, &left, &err), ERROR_NONE);
     assert_int_equal(decide(lines, &young, now_ms, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "last 7 days"));
@@ -61,27 +61,28 @@ static void the_newest_and_the_young_stay(void **state)
 static void an_archive_of_another_log_drops_nothing(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropWish wish = wish_of(lines, 50);
+    AuditDropRequest wish = wish_of(lines, 50);
     uint64_t left;
     Error err;
     memcpy(wish.hash, lines->hashes[51], sizeof wish.hash);
     assert_int_equal(decide(lines, &wish, LATER_MS, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "a different hash"));
     assert_int_equal(left, 0);
-    AuditDropWish none = { .sequence = 0 }, behind = { .sequence = LINES_MAX + 1 };
+    AuditDropRequest none = { .sequence = 0 }, behind = { .sequence = LINES_MAX + 1 };
     assert_int_equal(decide(lines, &none, LATER_MS, &left, &err), ERROR_NOT_FOUND);
     assert_int_equal(decide(lines, &behind, LATER_MS, &left, &err), ERROR_NOT_FOUND);
     lines->lines[60] = STR_EMPTY;
-    AuditDropWish missing = wish_of(lines, 60);
+    AuditDropRequest missing = wish_of(lines, 60);
     assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
     lines->lines[60] = STR("{}");
     assert_int_equal(decide(lines, &missing, LATER_MS, &left, &err), ERROR_CONFLICT);
 }
 
-static void what_is_done_is_done(void **state)
+static void finished_work_is_not_repeated(void **state)
 {
     AuditLines *lines = *state;
-    AuditDropWish wish = wish_of(lines, 50), other = wish_of(lines, 50), early = wish_of(lines, 49);
+    AuditDropRequest wish = wish_of(lines, 50), other = wish_of(lines, 50),
+                     early = wish_of(lines, 49);
     uint64_t left = 7;
     Error err;
     lines->head.floor_sequence = 50;
@@ -94,10 +95,10 @@ static void what_is_done_is_done(void **state)
     assert_non_null(strstr(err.text, "up to 50 are already archived"));
 }
 
-static void batches_end_in_time(void **state)
+static void batches_are_bounded(void **state)
 {
     AuditHead head = { .sequence = 5000 };
-    AuditDropWish wish = { .sequence = 1200 };
+    AuditDropRequest wish = { .sequence = 1200 };
     static const uint64_t floors[][2] = {
         { 0, 500 }, { 500, 1000 }, { 1000, 1200 }, { 1199, 1200 }
     };
@@ -107,7 +108,7 @@ static void batches_end_in_time(void **state)
     }
 }
 
-static void only_what_is_whole_goes(void **state)
+static void only_intact_entries_are_dropped(void **state)
 {
     AuditLines *lines = *state;
     AuditDropLimits limits = audit_drop_limits(&lines->head, LATER_MS);
@@ -135,9 +136,9 @@ static void only_what_is_whole_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(the_newest_and_the_young_stay), ROW(an_archive_of_another_log_drops_nothing),
-        ROW(what_is_done_is_done),          ROW(batches_end_in_time),
-        ROW(only_what_is_whole_goes),
+        ROW(the_newest_and_the_young_stay),   ROW(an_archive_of_another_log_drops_nothing),
+        ROW(finished_work_is_not_repeated),   ROW(batches_are_bounded),
+        ROW(only_intact_entries_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

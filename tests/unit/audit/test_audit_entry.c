@@ -107,7 +107,7 @@ static void an_entry_is_read_as_it_was_written(void **state)
         str_starts(world->lines[1], STR("{\"address\":\"10.0.0.1:4242\",\"by\":\"token\"")));
 }
 
-static void a_whole_chain_holds(void **state)
+static void an_intact_chain_verifies(void **state)
 {
     World *world = *state;
     AuditChain chain = verify(world, 0);
@@ -146,7 +146,7 @@ static void a_changed_entry_is_found(void **state)
     }
 }
 
-static void an_entry_made_anew_does_not_fit(void **state)
+static void a_rewritten_entry_breaks_the_chain(void **state)
 {
     World *world = *state;
     AuditEntry entry = entry_of(3, world->head.hash);
@@ -169,7 +169,7 @@ static void an_entry_made_anew_does_not_fit(void **state)
     expect_break(&chain, 4, "does not follow");
 }
 
-static void gaps_and_ends_are_found(void **state)
+static void gaps_and_truncation_are_found(void **state)
 {
     World *world = *state;
     AuditChain chain = verify(world, 3);
@@ -241,7 +241,7 @@ static void fields_are_bounded_and_clean(void **state)
 
 /* Made by another program: with sorted keys, no spaces, and SHA-256. The second has a field that a later
  * version may add, the third an outcome and a kind of caller. */
-static void others_find_the_same_hashes(void **state)
+static void hashes_match_other_implementations(void **state)
 {
     static const char *const lines[] = {
         ("{\"address\":\"10.0.0.1:4242\",\"by\":\"token\",\"detail\":\"\",\"format\":\"eden.audit/"
@@ -314,13 +314,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(an_entry_is_read_as_it_was_written),
-        ROW(a_whole_chain_holds),
+        ROW(an_intact_chain_verifies),
         ROW(a_changed_entry_is_found),
-        ROW(an_entry_made_anew_does_not_fit),
-        ROW(gaps_and_ends_are_found),
+        ROW(a_rewritten_entry_breaks_the_chain),
+        ROW(gaps_and_truncation_are_found),
         ROW(a_chain_can_begin_later),
         ROW(fields_are_bounded_and_clean),
-        ROW(others_find_the_same_hashes),
+        ROW(hashes_match_other_implementations),
         ROW(heads_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static bool read_in(Str file, size_t piece, Taken *taken, Error *err)
     backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, taken });
     bool ok = true;
     while (ok && file.len > 0) {
-        ok = backup_reader_take(&reader, str_slice(file, 0, piece), err);
+        ok = backup_reader_feed(&reader, str_slice(file, 0, piece), err);
         file = str_from_offset(file, piece);
     }
     ok = ok && backup_reader_finish(&reader, err);
@@ -122,7 +122,7 @@ static Taken nothing(void)
     return taken;
 }
 
-static void what_was_written_is_read(void **state)
+static void a_backup_survives_a_round_trip(void **state)
 {
     static const size_t pieces[] = { 1, 2, 7, 88, 89, 1000, 100000 };
     Buf file;
@@ -180,7 +180,7 @@ static void every_flipped_bit_is_noticed(void **state)
     buf_clear(&file);
 }
 
-static void nothing_may_follow(void **state)
+static void trailing_data_is_rejected(void **state)
 {
     Buf file;
     Taken taken = nothing();
@@ -193,7 +193,7 @@ static void nothing_may_follow(void **state)
     buf_clear(&file);
 }
 
-static void who_takes_may_refuse(void **state)
+static void the_receiver_can_abort(void **state)
 {
     Buf file;
     Taken taken = nothing();
@@ -206,7 +206,7 @@ static void who_takes_may_refuse(void **state)
     buf_clear(&file);
 }
 
-static void the_place_is_told(void **state)
+static void errors_have_a_location(void **state)
 {
     Buf file;
     Taken taken = nothing();
@@ -220,8 +220,8 @@ static void the_place_is_told(void **state)
     buf_clear(&file);
 }
 
-/* What the manifest says of the store is what the store says of itself. */
-static void another_store_is_refused(void **state)
+/* What the manifest specifies of the store is what the store says of itself. */
+static void another_store_is_rejected(void **state)
 {
     static const char *const wrong[][2] = { { "\"revision\":42", "\"revision\":43" },
                                             { "\"store\":\"abc\"", "\"store\":\"abd\"" } };
@@ -264,10 +264,14 @@ static void formats_are_not_mixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read),     cmocka_unit_test(every_cut_is_noticed),
-        cmocka_unit_test(every_flipped_bit_is_noticed), cmocka_unit_test(nothing_may_follow),
-        cmocka_unit_test(who_takes_may_refuse),         cmocka_unit_test(the_place_is_told),
-        cmocka_unit_test(another_store_is_refused),     cmocka_unit_test(formats_are_not_mixed),
+        cmocka_unit_test(a_backup_survives_a_round_trip),
+        cmocka_unit_test(every_cut_is_noticed),
+        cmocka_unit_test(every_flipped_bit_is_noticed),
+        cmocka_unit_test(trailing_data_is_rejected),
+        cmocka_unit_test(the_receiver_can_abort),
+        cmocka_unit_test(errors_have_a_location),
+        cmocka_unit_test(another_store_is_rejected),
+        cmocka_unit_test(formats_are_not_mixed),
     };
     int failed = 0;
     for (format = 1; format <= 2; format++) {

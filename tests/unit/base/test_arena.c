@@ -22,7 +22,7 @@ static void memory_is_aligned_and_apart(void **state)
     assert_false(arena_exceeded(&arena));
 }
 
-static void nothing_and_much_can_be_asked_for(void **state)
+static void zero_and_large_sizes_can_be_allocated(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -90,7 +90,7 @@ static void try_alloc_is_exact_at_the_edge(void **state)
     }
 }
 
-static void a_mark_takes_everything_back(void **state)
+static void a_mark_releases_everything_after_it(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -112,7 +112,7 @@ static void a_mark_takes_everything_back(void **state)
     assert_non_null(arena_alloc(&arena, 50));
 }
 
-static void growing_keeps_the_bytes(void **state)
+static void growing_preserves_the_content(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -128,7 +128,7 @@ static void growing_keeps_the_bytes(void **state)
     memset(huge, 0, 3 << 20);
 }
 
-static void a_large_block_grows_without_a_copy_left_behind(void **state)
+static void a_large_block_grows_in_place(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -155,7 +155,7 @@ static void a_large_block_grows_without_a_copy_left_behind(void **state)
     assert_int_equal(arena.held, 4096);
 }
 
-static void growth_knows_the_budget(void **state)
+static void growth_respects_the_budget(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, 1 << 20);
@@ -173,7 +173,7 @@ static void growth_knows_the_budget(void **state)
     assert_true(arena_can_grow(&arena, NULL, 0, 4000)); /* a message, say */
 }
 
-static void shrinking_gives_the_tail_back(void **state)
+static void shrinking_releases_the_tail(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -196,7 +196,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
     assert_bug(arena_grow(&arena, arena_alloc(&arena, 100), 100, 50));
 }
 
-static void texts_are_copied_and_formatted(void **state)
+static void strings_are_copied_and_formatted(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -225,7 +225,7 @@ static void texts_are_copied_and_formatted(void **state)
 
 #ifdef POISON_WORKS
 /* Only AddressSanitizer can tell; make test runs the unit tests under it as well. */
-static void bytes_not_given_out_are_poisoned(void **state)
+static void unallocated_bytes_are_poisoned(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -256,19 +256,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_aligned_and_apart),
-        cmocka_unit_test(nothing_and_much_can_be_asked_for),
+        cmocka_unit_test(zero_and_large_sizes_can_be_allocated),
         cmocka_unit_test(going_over_the_budget_is_noticed),
         cmocka_unit_test(try_alloc_stays_within_the_budget),
         cmocka_unit_test(try_alloc_is_exact_at_the_edge),
-        cmocka_unit_test(a_mark_takes_everything_back),
-        cmocka_unit_test(growing_keeps_the_bytes),
-        cmocka_unit_test(a_large_block_grows_without_a_copy_left_behind),
-        cmocka_unit_test(growth_knows_the_budget),
-        cmocka_unit_test(shrinking_gives_the_tail_back),
+        cmocka_unit_test(a_mark_releases_everything_after_it),
+        cmocka_unit_test(growing_preserves_the_content),
+        cmocka_unit_test(a_large_block_grows_in_place),
+        cmocka_unit_test(growth_respects_the_budget),
+        cmocka_unit_test(shrinking_releases_the_tail),
         cmocka_unit_test(sizes_that_cannot_be_are_refused),
-        cmocka_unit_test(texts_are_copied_and_formatted),
+        cmocka_unit_test(strings_are_copied_and_formatted),
 #ifdef POISON_WORKS
-        cmocka_unit_test(bytes_not_given_out_are_poisoned),
+        cmocka_unit_test(unallocated_bytes_are_poisoned),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void bytes_come_back(void **state)
+static void bytes_survive_a_round_trip(void **state)
 {
     static const struct {
         const char *text, *bytes; /* NULL: it is none */
@@ -44,7 +44,7 @@ static void bytes_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_come_back),
+        cmocka_unit_test(bytes_survive_a_round_trip),
         cmocka_unit_test(bytes_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

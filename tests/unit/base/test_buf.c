@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-static void an_empty_buffer_is_an_empty_text(void **state)
+static void an_empty_buffer_is_an_empty_string(void **state)
 {
     AUTO_CLEAR(Buf) buf = buf_make(10);
     assert_str(buf_str(&buf), "");
@@ -17,7 +17,7 @@ static void an_empty_buffer_is_an_empty_text(void **state)
     assert_null(buf.data); /* nothing appended, nothing allocated */
 }
 
-static void appending_grows_and_keeps_the_bytes(void **state)
+static void appending_grows_and_preserves_the_content(void **state)
 {
     AUTO_CLEAR(Buf) buf = buf_make(BUF_UNLIMITED);
     for (int i = 0; i < 10000; i++) {
@@ -115,7 +115,7 @@ static void the_maximum_can_be_reached_but_not_passed(void **state)
     }
 }
 
-static void after_an_overflow_nothing_more_goes_in(void **state)
+static void after_an_overflow_nothing_is_appended(void **state)
 {
     AUTO_CLEAR(Buf) buf = buf_make(4);
     buf_put(&buf, STR("abc"));
@@ -130,7 +130,7 @@ static void after_an_overflow_nothing_more_goes_in(void **state)
     assert_false(buf.overflow);
 }
 
-static void a_maximum_of_nothing_takes_nothing(void **state)
+static void a_maximum_of_zero_accepts_nothing(void **state)
 {
     AUTO_CLEAR(Buf) buf = buf_make(0);
     assert_false(buf.overflow);
@@ -139,7 +139,7 @@ static void a_maximum_of_nothing_takes_nothing(void **state)
     assert_str(buf_str(&buf), "");
 }
 
-static void a_buffer_in_an_arena_keeps_to_its_budget(void **state)
+static void a_buffer_in_an_arena_respects_its_budget(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, 32 << 20);
@@ -187,15 +187,15 @@ static void a_buffer_in_an_arena_needs_no_clearing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_buffer_is_an_empty_text),
-        cmocka_unit_test(appending_grows_and_keeps_the_bytes),
+        cmocka_unit_test(an_empty_buffer_is_an_empty_string),
+        cmocka_unit_test(appending_grows_and_preserves_the_content),
         cmocka_unit_test(integers_print_at_their_limits),
         cmocka_unit_test(small_integers_print_as_printf_does),
         cmocka_unit_test(padded_pieces_count_by_their_length),
         cmocka_unit_test(the_maximum_can_be_reached_but_not_passed),
-        cmocka_unit_test(after_an_overflow_nothing_more_goes_in),
-        cmocka_unit_test(a_maximum_of_nothing_takes_nothing),
-        cmocka_unit_test(a_buffer_in_an_arena_keeps_to_its_budget),
+        cmocka_unit_test(after_an_overflow_nothing_is_appended),
+        cmocka_unit_test(a_maximum_of_zero_accepts_nothing),
+        cmocka_unit_test(a_buffer_in_an_arena_respects_its_budget),
         cmocka_unit_test(a_buffer_in_an_arena_needs_no_clearing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

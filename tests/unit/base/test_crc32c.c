@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void known_values(void **state)
+static void known_vectors(void **state)
 {
     char zeros[32] = { 0 }, ones[32];
     memset(ones, 0xff, sizeof ones);
@@ -29,7 +29,7 @@ static void every_bit_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
+        cmocka_unit_test(known_vectors),
         cmocka_unit_test(every_bit_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ typedef enum Color {
 DECLARE_ENUM_NAMES(Color, color)
 DEFINE_ENUM_NAMES(Color, color, [COLOR_RED] = "red", [COLOR_GREEN] = "green", [COLOR_BLUE] = "blue")
 
-static void names_go_both_ways(void **state)
+static void names_map_in_both_directions(void **state)
 {
     assert_string_equal(color_name(COLOR_BLUE), "blue");
     Color color;
@@ -41,7 +41,7 @@ static void a_constant_without_name_is_a_bug(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(names_map_in_both_directions),
         cmocka_unit_test(an_unknown_name_is_refused),
         cmocka_unit_test(a_constant_without_name_is_a_bug),
     };

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "unit.h"
 
-static void a_failing_function_ends_with_it(void **state)
+static void error_set_returns_false(void **state)
 {
     Error err = { 0 };
     assert_false(error_set(&err, ERROR_NOT_FOUND, "no file '%s'", "a"));
@@ -34,7 +34,7 @@ static void the_cause_outlives_the_context(void **state)
 }
 
 /* Context is taken when it fits to the last byte, and dropped when it is one longer. */
-static void context_fills_the_room_exactly(void **state)
+static void context_fills_the_buffer_exactly(void **state)
 {
     Error err = { 0 };
     char context[sizeof err.text];
@@ -87,7 +87,7 @@ static void some_failures_pass(void **state)
 {
     for (ErrorKind kind = ERROR_NONE; kind <= ERROR_BUG; kind++) {
         Error err = { .kind = kind };
-        assert_int_equal(error_is_passing(&err),
+        assert_int_equal(error_is_transient(&err),
                          kind == ERROR_UNAVAILABLE || kind == ERROR_LIMIT || kind == ERROR_TIMEOUT);
     }
 }
@@ -110,9 +110,9 @@ static void every_kind_has_a_name_and_an_exit_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failing_function_ends_with_it),
+        cmocka_unit_test(error_set_returns_false),
         cmocka_unit_test(the_cause_outlives_the_context),
-        cmocka_unit_test(context_fills_the_room_exactly),
+        cmocka_unit_test(context_fills_the_buffer_exactly),
         cmocka_unit_test(a_long_cause_is_cut_between_characters),
         cmocka_unit_test(an_error_can_quote_itself),
         cmocka_unit_test(some_failures_pass),

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void items_come_out_by_their_keys(void **state)
+static void items_are_popped_in_key_order(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -24,7 +24,7 @@ static void items_come_out_by_their_keys(void **state)
     assert_int_equal(heap.len, 0);
 }
 
-static void adding_and_taking_may_alternate(void **state)
+static void pushes_and_pops_can_alternate(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -46,8 +46,8 @@ static void adding_and_taking_may_alternate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_come_out_by_their_keys),
-        cmocka_unit_test(adding_and_taking_may_alternate),
+        cmocka_unit_test(items_are_popped_in_key_order),
+        cmocka_unit_test(pushes_and_pops_can_alternate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

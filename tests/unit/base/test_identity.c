@@ -24,7 +24,7 @@ static void names_that_play_tricks_are_refused(void **state)
         const char *why;
     } bad[] = {
         { { "", 0 }, "invalid node name: it is empty" },
-        { { LONGEST "4", 64 }, "64 bytes, at most 63" },
+        { { LONGEST "4", 64 }, "64 bytes is too long (limit: 63)" },
         { { "web1\0", 5 }, "invalid node name: character 5 is U+0000; use a-z, 0-9, '-' and '.'" },
         { { "web1\0.evil", 10 },
           "invalid node name: character 5 is U+0000; use a-z, 0-9, '-' and '.'" },
@@ -89,7 +89,7 @@ static void identities_are_read_as_they_are_written(void **state)
     assert_false(identity_equal(&made, &read));
 }
 
-static void other_spellings_are_no_identity(void **state)
+static void other_spellings_are_rejected(void **state)
 {
     static const Str bad[] = {
         { "", 0 },
@@ -179,7 +179,7 @@ int main(void)
         cmocka_unit_test(names_have_one_plain_spelling),
         cmocka_unit_test(names_that_play_tricks_are_refused),
         cmocka_unit_test(identities_are_read_as_they_are_written),
-        cmocka_unit_test(other_spellings_are_no_identity),
+        cmocka_unit_test(other_spellings_are_rejected),
         cmocka_unit_test(users_have_identities_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

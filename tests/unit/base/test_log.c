@@ -82,7 +82,7 @@ static void json_lines_hold_the_same(void **state)
     assert_int_equal(capture->lines, 2);
 }
 
-static void text_from_outside_cannot_forge_lines(void **state)
+static void external_text_cannot_forge_lines(void **state)
 {
     Capture *capture = *state;
     LogSink sink = sink_to(capture, LOG_LEVEL_DEBUG, LOG_FORMAT_HUMAN);
@@ -136,7 +136,7 @@ static void the_sink_scrubs_messages_and_fields(void **state)
     assert_true(str_ends(line, STR("xx(se...\"}\n")));
 }
 
-static void long_texts_are_cut_between_characters(void **state)
+static void long_values_are_truncated_between_characters(void **state)
 {
     Capture *capture = *state;
     log_set_sink(sink_to(capture, LOG_LEVEL_DEBUG, LOG_FORMAT_HUMAN));
@@ -166,10 +166,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(fields_follow_the_message),
         TEST(json_lines_hold_the_same),
-        TEST(text_from_outside_cannot_forge_lines),
+        TEST(external_text_cannot_forge_lines),
         TEST(levels_below_the_sink_cost_nothing),
         TEST(the_sink_scrubs_messages_and_fields),
-        TEST(long_texts_are_cut_between_characters),
+        TEST(long_values_are_truncated_between_characters),
         TEST(names_of_levels_and_formats_can_be_configured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

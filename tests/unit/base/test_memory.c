@@ -13,7 +13,7 @@ static void new_memory_is_zeroed(void **state)
     free(memory);
 }
 
-static void without_memory_the_program_ends(void **state)
+static void out_of_memory_aborts(void **state)
 {
     assert_bug(memory_exhausted(42));
 }
@@ -22,7 +22,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_memory_is_zeroed),
-        cmocka_unit_test(without_memory_the_program_ends),
+        cmocka_unit_test(out_of_memory_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

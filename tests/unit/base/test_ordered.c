@@ -29,7 +29,7 @@ static int set_up(void **state)
 
 static void assert_holds(const Ordered *ordered, const bool there[ITEMS])
 {
-    OrderedPlace at = ordered_from(ordered, STR_EMPTY);
+    OrderedCursor at = ordered_from(ordered, STR_EMPTY);
     uint32_t count = 0;
     for (uint32_t i = 0; i < ITEMS; i++) {
         if (there[i]) {
@@ -43,7 +43,7 @@ static void assert_holds(const Ordered *ordered, const bool there[ITEMS])
     assert_int_equal(ordered->count, count);
 }
 
-static void items_that_come_in_order_fill_their_leaves(void **state)
+static void sorted_insertion_fills_the_leaves(void **state)
 {
     Ordered ordered = { 0 };
     bool there[ITEMS];
@@ -57,7 +57,7 @@ static void items_that_come_in_order_fill_their_leaves(void **state)
     assert_null(ordered_find(&ordered, items[0].key));
 }
 
-static void items_come_and_go_in_any_order(void **state)
+static void items_are_added_and_removed_in_any_order(void **state)
 {
     Ordered ordered = { 0 };
     bool there[ITEMS] = { false };
@@ -98,7 +98,7 @@ static void an_item_replaces_the_one_of_its_key(void **state)
     ordered_clear(&ordered);
 }
 
-static void a_walk_begins_at_a_key_or_behind_it(void **state)
+static void iteration_starts_at_or_after_a_key(void **state)
 {
     Ordered ordered = { 0 };
     for (uint32_t i = ITEMS; i > 0; i--) {
@@ -107,8 +107,8 @@ static void a_walk_begins_at_a_key_or_behind_it(void **state)
     for (uint32_t i = 0; i < ITEMS; i++) {
         char between[8];
         snprintf(between, sizeof between, "%06u", 2 * i + 1);
-        OrderedPlace at = ordered_from(&ordered, items[i].key);
-        OrderedPlace behind = ordered_from(&ordered, str_from_c(between));
+        OrderedCursor at = ordered_from(&ordered, items[i].key);
+        OrderedCursor behind = ordered_from(&ordered, str_from_c(between));
         assert_ptr_equal(ordered_next(&ordered, &at), &items[i]);
         assert_ptr_equal(ordered_next(&ordered, &behind), i + 1 < ITEMS ? &items[i + 1] : NULL);
     }
@@ -118,10 +118,10 @@ static void a_walk_begins_at_a_key_or_behind_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_that_come_in_order_fill_their_leaves),
-        cmocka_unit_test(items_come_and_go_in_any_order),
+        cmocka_unit_test(sorted_insertion_fills_the_leaves),
+        cmocka_unit_test(items_are_added_and_removed_in_any_order),
         cmocka_unit_test(an_item_replaces_the_one_of_its_key),
-        cmocka_unit_test(a_walk_begins_at_a_key_or_behind_it),
+        cmocka_unit_test(iteration_starts_at_or_after_a_key),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -33,7 +33,7 @@ static Thing *make_or_fail(int *freed, bool fail)
     return TAKE(thing);
 }
 
-static void a_scope_frees_what_it_does_not_hand_out(void **state)
+static void a_scope_frees_what_it_still_owns(void **state)
 {
     int freed = 0;
     assert_null(make_or_fail(&freed, true));
@@ -46,7 +46,7 @@ static void a_scope_frees_what_it_does_not_hand_out(void **state)
     assert_int_equal(freed, 2);
 }
 
-static void taking_leaves_null_behind(void **state)
+static void take_leaves_null(void **state)
 {
     int number = 1;
     int *pointer = &number;
@@ -58,8 +58,8 @@ static void taking_leaves_null_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scope_frees_what_it_does_not_hand_out),
-        cmocka_unit_test(taking_leaves_null_behind),
+        cmocka_unit_test(a_scope_frees_what_it_still_owns),
+        cmocka_unit_test(take_leaves_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

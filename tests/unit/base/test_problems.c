@@ -59,7 +59,7 @@ static void a_problem_has_the_promised_shape(void **state)
                "   = eden explain E0207\n");
 }
 
-static void what_is_not_known_is_left_out(void **state)
+static void unknown_parts_are_omitted(void **state)
 {
     Fixture *fixture = *state;
     Problem *problem = problems_add(&fixture->problems, NULL, NULL, 0, 0, "no such file");
@@ -69,7 +69,7 @@ static void what_is_not_known_is_left_out(void **state)
     assert_str(printed(fixture), "error: no such file\n  --> a.yaml\n  = look elsewhere\n");
 }
 
-static void origins_go_outward_and_end(void **state)
+static void origins_are_listed_outward(void **state)
 {
     Fixture *fixture = *state;
     Source source = source_of(STR("x"));
@@ -87,7 +87,7 @@ static void origins_go_outward_and_end(void **state)
     assert_true(str_find(printed(fixture), STR("from f:9, ...)\n"), 0) != STR_NOT_FOUND);
 }
 
-static void notes_stand_below(void **state)
+static void notes_follow_below(void **state)
 {
     Fixture *fixture = *state;
     Source source = source_of(STR("x"));
@@ -103,7 +103,7 @@ static void notes_stand_below(void **state)
                                  "  = eden explain E0001\n");
 }
 
-static void carets_stand_under_their_characters(void **state)
+static void carets_align_with_their_characters(void **state)
 {
     Fixture *fixture = *state;
     const struct {
@@ -174,7 +174,7 @@ static void long_lines_are_cut_around_the_caret(void **state)
     }
 }
 
-static void a_long_underline_ends_with_the_window(void **state)
+static void a_long_underline_stops_at_the_window(void **state)
 {
     Fixture *fixture = *state;
     char text[500];
@@ -206,7 +206,7 @@ static void messages_are_safe_to_show_and_bounded(void **state)
     assert_true(str_ends(problem->message, STR("\xc3\xa9...")));
 }
 
-static void errors_come_first_and_are_counted(void **state)
+static void errors_are_listed_first_and_counted(void **state)
 {
     Fixture *fixture = *state;
     problems_add_as(&fixture->problems, SEVERITY_WARNING, NULL, NULL, 0, 0, "one");
@@ -236,7 +236,7 @@ static void problems_past_the_maximum_are_only_counted(void **state)
     assert_true(str_ends(printed(fixture), STR("\n1000 errors, 200 warnings (1000 not shown)\n")));
 }
 
-static void hints_of_a_place_can_be_withdrawn(void **state)
+static void hints_for_a_location_can_be_withdrawn(void **state)
 {
     Fixture *fixture = *state;
     Problems *problems = &fixture->problems;
@@ -254,7 +254,7 @@ static void hints_of_a_place_can_be_withdrawn(void **state)
     assert_str(problems->items[2].message, "an error");
 }
 
-static void color_marks_and_always_ends(void **state)
+static void colors_are_always_reset(void **state)
 {
     Fixture *fixture = *state;
     Source source = source_of(STR("x"));
@@ -267,7 +267,7 @@ static void color_marks_and_always_ends(void **state)
                                        "\033[1;34m  =\033[0m eden explain E0001\n");
 }
 
-static void json_tells_the_same(void **state)
+static void json_has_the_same_content(void **state)
 {
     Fixture *fixture = *state;
     Source source = source_of(STR("a: \"b\n"));
@@ -296,18 +296,18 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_problem_has_the_promised_shape),
-        TEST(what_is_not_known_is_left_out),
-        TEST(origins_go_outward_and_end),
-        TEST(notes_stand_below),
-        TEST(carets_stand_under_their_characters),
+        TEST(unknown_parts_are_omitted),
+        TEST(origins_are_listed_outward),
+        TEST(notes_follow_below),
+        TEST(carets_align_with_their_characters),
         TEST(long_lines_are_cut_around_the_caret),
-        TEST(a_long_underline_ends_with_the_window),
+        TEST(a_long_underline_stops_at_the_window),
         TEST(messages_are_safe_to_show_and_bounded),
-        TEST(errors_come_first_and_are_counted),
+        TEST(errors_are_listed_first_and_counted),
         TEST(problems_past_the_maximum_are_only_counted),
-        TEST(hints_of_a_place_can_be_withdrawn),
-        TEST(color_marks_and_always_ends),
-        TEST(json_tells_the_same),
+        TEST(hints_for_a_location_can_be_withdrawn),
+        TEST(colors_are_always_reset),
+        TEST(json_has_the_same_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

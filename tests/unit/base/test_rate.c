@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-static void a_burst_is_taken_and_made_up_for(void **state)
+static void a_burst_is_accepted_and_paid_back(void **state)
 {
     Rate rate = { 0 };
     RateLimit limit = { .per_second = 10, .burst = 5 };
@@ -24,7 +24,7 @@ static void a_burst_is_taken_and_made_up_for(void **state)
     assert_false(rate_take(&rate, limit, 0, 1));
 }
 
-static void more_than_a_burst_is_taken_from_a_full_bucket(void **state)
+static void a_full_bucket_accepts_more_than_a_burst(void **state)
 {
     Rate rate = { 0 };
     RateLimit limit = { .per_second = 10, .burst = 5 };
@@ -35,7 +35,7 @@ static void more_than_a_burst_is_taken_from_a_full_bucket(void **state)
     assert_false(rate_take(&rate, limit, 1600, 20));
 }
 
-static void without_a_limit_everything_is_taken(void **state)
+static void without_a_limit_everything_is_accepted(void **state)
 {
     Rate rate = { 0 };
     assert_true(rate_take(&rate, (RateLimit){ 0 }, 0, INT64_MAX / 2000));
@@ -62,9 +62,9 @@ static void each_source_has_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_is_taken_and_made_up_for),
-        cmocka_unit_test(more_than_a_burst_is_taken_from_a_full_bucket),
-        cmocka_unit_test(without_a_limit_everything_is_taken),
+        cmocka_unit_test(a_burst_is_accepted_and_paid_back),
+        cmocka_unit_test(a_full_bucket_accepts_more_than_a_burst),
+        cmocka_unit_test(without_a_limit_everything_is_accepted),
         cmocka_unit_test(each_source_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void a_search_counts_what_comes_before(void **state)
+static void a_search_counts_smaller_items(void **state)
 {
     static const int numbers[] = { 1, 3, 3, 5 };
     static const struct {
@@ -17,7 +17,7 @@ static void a_search_counts_what_comes_before(void **state)
     }
 }
 
-static void every_length_is_searched_to_its_end(void **state)
+static void every_length_is_searched_completely(void **state)
 {
     for (uint32_t count = 0; count < 70; count++) {
         for (uint32_t first = 0; first <= count; first++) {
@@ -29,8 +29,8 @@ static void every_length_is_searched_to_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_search_counts_what_comes_before),
-        cmocka_unit_test(every_length_is_searched_to_its_end),
+        cmocka_unit_test(a_search_counts_smaller_items),
+        cmocka_unit_test(every_length_is_searched_completely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

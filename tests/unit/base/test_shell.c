@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void words_are_quoted_where_a_shell_would_read_them_otherwise(void **state)
+static void words_are_quoted_if_the_shell_requires_it(void **state)
 {
     static const struct {
         Str word;
@@ -48,7 +48,7 @@ static void names_of_variables_are_names_of_the_shell(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_quoted_where_a_shell_would_read_them_otherwise),
+        cmocka_unit_test(words_are_quoted_if_the_shell_requires_it),
         cmocka_unit_test(quotes_hold_every_byte_for_every_shell),
         cmocka_unit_test(names_of_variables_are_names_of_the_shell),
     };

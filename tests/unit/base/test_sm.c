@@ -29,7 +29,7 @@ static const SmState link_states[] = {
 };
 static const SmTable link_table = { "link", link_states, COUNT_OF(link_states), link_holds };
 
-static void allowed_moves_are_made(void **state)
+static void allowed_transitions_are_made(void **state)
 {
     Link link = { .socket = -1 };
     sm_init(&link.sm, &link_table, &link, "web07", LINK_IDLE);
@@ -117,7 +117,7 @@ static void a_full_table_of_states_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allowed_moves_are_made),
+        cmocka_unit_test(allowed_transitions_are_made),
         cmocka_unit_test(other_moves_are_bugs),
         cmocka_unit_test(a_broken_invariant_is_a_bug),
         cmocka_unit_test(each_move_is_logged_once),

@@ -2,10 +2,10 @@
 
 #include "unit.h"
 
-static void assert_place(Str text, uint32_t offset, uint32_t line, uint32_t column)
+static void assert_location(Str text, uint32_t offset, uint32_t line, uint32_t column)
 {
     Source source = { .name = STR("t"), .text = text, .first_line = 1 };
-    Place place = source_place(&source, offset);
+    LineColumn place = source_location(&source, offset);
     if (place.line != line || place.column != column) {
         fail_msg("offset %u: %u:%u instead of %u:%u", offset, place.line, place.column, line,
                  column);
@@ -22,18 +22,18 @@ static void assert_line(Str text, uint32_t offset, const char *expected)
     assert_str(source_line_at(&source, offset), expected);
 }
 
-static void every_kind_of_line_end_starts_a_line(void **state)
+static void every_kind_of_newline_starts_a_line(void **state)
 {
     Str text = STR("ab\ncd\r\nef\rgh");
-    assert_place(text, 0, 1, 1);
-    assert_place(text, 2, 1, 3); /* the line end belongs to its line */
-    assert_place(text, 3, 2, 1);
-    assert_place(text, 5, 2, 3);
-    assert_place(text, 6, 2, 3); /* between the two bytes of CRLF */
-    assert_place(text, 7, 3, 1);
-    assert_place(text, 10, 4, 1);
-    assert_place(text, 12, 4, 3); /* just behind the text */
-    assert_place(text, UINT32_MAX, 4, 3);
+    assert_location(text, 0, 1, 1);
+    assert_location(text, 2, 1, 3); /* the line end belongs to its line */
+    assert_location(text, 3, 2, 1);
+    assert_location(text, 5, 2, 3);
+    assert_location(text, 6, 2, 3); /* between the two bytes of CRLF */
+    assert_location(text, 7, 3, 1);
+    assert_location(text, 10, 4, 1);
+    assert_location(text, 12, 4, 3); /* just behind the text */
+    assert_location(text, UINT32_MAX, 4, 3);
     assert_line(text, 0, "ab");
     assert_line(text, 2, "ab");
     assert_line(text, 3, "cd");
@@ -48,32 +48,32 @@ static void every_kind_of_line_end_starts_a_line(void **state)
 static void columns_count_characters(void **state)
 {
     Str text = STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80x\n\xc3\xa9y");
-    assert_place(text, 2, 1, 2);
-    assert_place(text, 5, 1, 3);
-    assert_place(text, 7, 1, 3); /* inside the third character */
-    assert_place(text, 9, 1, 4);
-    assert_place(text, 13, 2, 2);
+    assert_location(text, 2, 1, 2);
+    assert_location(text, 5, 1, 3);
+    assert_location(text, 7, 1, 3); /* inside the third character */
+    assert_location(text, 9, 1, 4);
+    assert_location(text, 13, 2, 2);
     assert_line(text, 12, "\xc3\xa9y");
 }
 
-static void empty_texts_and_lines_have_places(void **state)
+static void empty_texts_and_lines_have_positions(void **state)
 {
-    assert_place(STR_EMPTY, 0, 1, 1);
-    assert_place(STR_EMPTY, 9, 1, 1);
-    assert_place((Str){ NULL, 0 }, 9, 1, 1);
+    assert_location(STR_EMPTY, 0, 1, 1);
+    assert_location(STR_EMPTY, 9, 1, 1);
+    assert_location((Str){ NULL, 0 }, 9, 1, 1);
     assert_line((Str){ NULL, 0 }, 0, "");
     assert_line(STR("\n\n"), 1, "");
-    assert_place(STR("\n\n"), 1, 2, 1);
-    assert_place(STR("\n\n"), 2, 3, 1);
+    assert_location(STR("\n\n"), 1, 2, 1);
+    assert_location(STR("\n\n"), 2, 3, 1);
     assert_line(STR("a\n"), 2, "");
-    assert_place(STR("\r\r\n"), 1, 2, 1);
-    assert_place(STR("\r\r\n"), 3, 3, 1);
+    assert_location(STR("\r\r\n"), 1, 2, 1);
+    assert_location(STR("\r\r\n"), 3, 3, 1);
 }
 
 /* The slow and obvious way, against which the word-wise one is held. */
-static Place counted_place(Str text, size_t offset)
+static LineColumn counted_place(Str text, size_t offset)
 {
-    Place place = { 1, 1 };
+    LineColumn place = { 1, 1 };
     for (size_t at = 0; at < offset; at++) {
         if (text.data[at] == '\n') {
             place.line++;
@@ -85,23 +85,23 @@ static Place counted_place(Str text, size_t offset)
     return place;
 }
 
-static void places_agree_with_counting_in_long_texts(void **state)
+static void positions_match_counting_in_long_texts(void **state)
 {
     char text[300];
     for (size_t i = 0; i < sizeof text; i++) {
         text[i] = i % 37 == 5 || i % 64 == 0 || i % 51 == 50 ? '\n' : i % 11 == 0 ? '\t' : 'a';
     }
     for (uint32_t offset = 0; offset <= sizeof text; offset++) {
-        Place place = counted_place(str_from(text, sizeof text), offset);
-        assert_place(str_from(text, sizeof text), offset, place.line, place.column);
+        LineColumn place = counted_place(str_from(text, sizeof text), offset);
+        assert_location(str_from(text, sizeof text), offset, place.line, place.column);
     }
 }
 
 static void a_source_can_start_inside_a_file(void **state)
 {
     Source source = { .name = STR("t"), .text = STR("a\nb"), .first_line = 40 };
-    assert_int_equal(source_place(&source, 0).line, 40);
-    assert_int_equal(source_place(&source, 2).line, 41);
+    assert_int_equal(source_location(&source, 0).line, 40);
+    assert_int_equal(source_location(&source, 2).line, 41);
 }
 
 static void the_table_hands_out_numbers_from_one(void **state)
@@ -127,10 +127,10 @@ static void the_table_hands_out_numbers_from_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_line_end_starts_a_line),
+        cmocka_unit_test(every_kind_of_newline_starts_a_line),
         cmocka_unit_test(columns_count_characters),
-        cmocka_unit_test(empty_texts_and_lines_have_places),
-        cmocka_unit_test(places_agree_with_counting_in_long_texts),
+        cmocka_unit_test(empty_texts_and_lines_have_positions),
+        cmocka_unit_test(positions_match_counting_in_long_texts),
         cmocka_unit_test(a_source_can_start_inside_a_file),
         cmocka_unit_test(the_table_hands_out_numbers_from_one),
     };

@@ -28,7 +28,7 @@ static void nothing_equals_nothing(void **state)
     assert_int_equal(str_find(null, null, 0), 0);
 }
 
-static void finding_respects_start_and_ends(void **state)
+static void find_respects_start_and_end(void **state)
 {
     Str s = STR("abcabc");
     assert_int_equal(str_find(s, STR("bc"), 0), 1);
@@ -45,7 +45,7 @@ static void finding_respects_start_and_ends(void **state)
 }
 
 /* Long needles take another way; both must find what a plain loop finds. */
-static void long_needles_are_found_from_the_end(void **state)
+static void find_last_finds_long_needles(void **state)
 {
     char text[400];
     for (unsigned period = 1; period < 9; period++) {
@@ -70,7 +70,7 @@ static void long_needles_are_found_from_the_end(void **state)
                 STR_NOT_FOUND);
 }
 
-static void a_hostile_needle_takes_no_quadratic_time(void **state)
+static void a_hostile_needle_takes_linear_time(void **state)
 {
     enum {
         LENGTH = 2000000
@@ -99,14 +99,14 @@ static void comparing_is_by_unsigned_bytes(void **state)
     assert_false(str_eq_ignore_case(STR("a"), STR("ab")));
 }
 
-static void trimming_takes_ascii_white_space_only(void **state)
+static void trim_removes_only_ascii_whitespace(void **state)
 {
     assert_str(str_trim(STR(" \t\n\v\f\ra b\r\n")), "a b");
     assert_str(str_trim(STR(" \t ")), "");
     assert_str(str_trim(STR("\xc2\xa0x")), "\xc2\xa0x");
 }
 
-static void splitting_gives_every_part(void **state)
+static void split_returns_every_part(void **state)
 {
     Str rest = STR("a,b,,c,");
     const char *expected[] = { "a", "b", "", "c", "" };
@@ -176,12 +176,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_stay_inside),
         cmocka_unit_test(nothing_equals_nothing),
-        cmocka_unit_test(finding_respects_start_and_ends),
-        cmocka_unit_test(long_needles_are_found_from_the_end),
-        cmocka_unit_test(a_hostile_needle_takes_no_quadratic_time),
+        cmocka_unit_test(find_respects_start_and_end),
+        cmocka_unit_test(find_last_finds_long_needles),
+        cmocka_unit_test(a_hostile_needle_takes_linear_time),
         cmocka_unit_test(comparing_is_by_unsigned_bytes),
-        cmocka_unit_test(trimming_takes_ascii_white_space_only),
-        cmocka_unit_test(splitting_gives_every_part),
+        cmocka_unit_test(trim_removes_only_ascii_whitespace),
+        cmocka_unit_test(split_returns_every_part),
         cmocka_unit_test(integers_are_read_up_to_their_limits),
         cmocka_unit_test(characters_are_classified_without_locale),
     };

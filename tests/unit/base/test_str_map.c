@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void the_order_of_insertion_is_kept(void **state)
+static void insertion_order_is_preserved(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -48,7 +48,7 @@ static void empty_and_null_are_ordinary(void **state)
     assert_int_equal(map.count, 1);
 }
 
-static void removed_keys_leave_the_others_in_order(void **state)
+static void removing_keys_preserves_the_order(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -74,7 +74,7 @@ static void removed_keys_leave_the_others_in_order(void **state)
 }
 
 /* A queue that never holds more than three keys must not grow with their number. */
-static void coming_and_going_takes_no_more_room(void **state)
+static void repeated_insertion_and_removal_uses_constant_memory(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -93,7 +93,7 @@ static void coming_and_going_takes_no_more_room(void **state)
     assert_true(arena_used(&arena) < 4096);
 }
 
-static void the_walked_entry_may_be_removed(void **state)
+static void the_current_entry_can_be_removed(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -115,11 +115,11 @@ static void the_walked_entry_may_be_removed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_of_insertion_is_kept),
+        cmocka_unit_test(insertion_order_is_preserved),
         cmocka_unit_test(empty_and_null_are_ordinary),
-        cmocka_unit_test(removed_keys_leave_the_others_in_order),
-        cmocka_unit_test(coming_and_going_takes_no_more_room),
-        cmocka_unit_test(the_walked_entry_may_be_removed),
+        cmocka_unit_test(removing_keys_preserves_the_order),
+        cmocka_unit_test(repeated_insertion_and_removal_uses_constant_memory),
+        cmocka_unit_test(the_current_entry_can_be_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void case_and_dashes_are_nearer_than_other_errors(void **state)
     assert_string_equal(best("mAp"), "map"); /* not "max", which is as near without case */
 }
 
-static void a_beginning_finds_the_whole(void **state)
+static void a_prefix_finds_the_full_name(void **state)
 {
     assert_string_equal(best("capital"), "capitalize");
     assert_string_equal(best("capi"), "capitalize");
@@ -50,7 +50,7 @@ static void a_beginning_finds_the_whole(void **state)
     assert_string_equal(best("defaultvalue"), ""); /* but not the other way around */
 }
 
-static void what_is_far_away_is_not_suggested(void **state)
+static void distant_names_are_not_suggested(void **state)
 {
     assert_string_equal(best("x"), "");
     assert_string_equal(best("zzzzz"), "");
@@ -85,8 +85,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_typing_error_finds_the_name),
         cmocka_unit_test(case_and_dashes_are_nearer_than_other_errors),
-        cmocka_unit_test(a_beginning_finds_the_whole),
-        cmocka_unit_test(what_is_far_away_is_not_suggested),
+        cmocka_unit_test(a_prefix_finds_the_full_name),
+        cmocka_unit_test(distant_names_are_not_suggested),
         cmocka_unit_test(long_names_and_endless_offers_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,20 +17,20 @@ static void equal_texts_have_no_diff(void **state)
     check_diff("x\n", "x\n", "");
 }
 
-static void what_is_new_or_gone_is_shown_whole(void **state)
+static void new_and_removed_files_are_shown_completely(void **state)
 {
     check_diff("", "one\ntwo\n", "--- a\n+++ b\n@@ -0,0 +1,2 @@\n+one\n+two\n");
     check_diff("one\n", "", "--- a\n+++ b\n@@ -1 +0,0 @@\n-one\n");
 }
 
-static void names_forge_no_lines(void **state)
+static void names_cannot_forge_lines(void **state)
 {
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     text_diff(STR(""), STR("x\n"), STR("/dev/null"), STR("/a\n-b \"c\""), &out);
     assert_str(buf_str(&out), "--- /dev/null\n+++ \"/a\\n-b \\\"c\\\"\"\n@@ -0,0 +1 @@\n+x\n");
 }
 
-static void three_lines_of_context_stand_around_a_change(void **state)
+static void changes_have_three_lines_of_context(void **state)
 {
     check_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n",
                "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
@@ -45,12 +45,12 @@ static void changes_that_are_near_share_a_hunk(void **state)
                "-b\n+B\n");
 }
 
-static void a_missing_line_end_is_told(void **state)
+static void a_missing_final_newline_is_shown(void **state)
 {
     check_diff("a", "a\n", "--- a\n+++ b\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
 }
 
-static void the_shortest_way_is_found(void **state)
+static void the_shortest_edit_is_found(void **state)
 {
     check_diff("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n",
                "--- a\n+++ b\n@@ -1,7 +1,6 @@\n-a\n-b\n c\n+b\n a\n b\n-b\n a\n+c\n");
@@ -87,7 +87,7 @@ static void apply(Str old_text, Str diff, Buf *out)
     buf_put(out, str_from_offset(old_text, at));
 }
 
-static void a_diff_leads_from_one_text_to_the_other(void **state)
+static void applying_a_diff_gives_the_new_text(void **state)
 {
     srand(7);
     for (int round = 0; round < 300; round++) {
@@ -117,13 +117,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_have_no_diff),
-        cmocka_unit_test(what_is_new_or_gone_is_shown_whole),
-        cmocka_unit_test(names_forge_no_lines),
-        cmocka_unit_test(three_lines_of_context_stand_around_a_change),
+        cmocka_unit_test(new_and_removed_files_are_shown_completely),
+        cmocka_unit_test(names_cannot_forge_lines),
+        cmocka_unit_test(changes_have_three_lines_of_context),
         cmocka_unit_test(changes_that_are_near_share_a_hunk),
-        cmocka_unit_test(a_missing_line_end_is_told),
-        cmocka_unit_test(the_shortest_way_is_found),
-        cmocka_unit_test(a_diff_leads_from_one_text_to_the_other),
+        cmocka_unit_test(a_missing_final_newline_is_shown),
+        cmocka_unit_test(the_shortest_edit_is_found),
+        cmocka_unit_test(applying_a_diff_gives_the_new_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void every_code_point_survives_a_round_trip(void **state)
     }
 }
 
-static void what_is_no_code_point_is_replaced(void **state)
+static void invalid_code_points_are_replaced(void **state)
 {
     const uint32_t bad[] = { 0xd800, 0xdbff, 0xdc00, 0xdfff, 0x110000, UINT32_MAX };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -84,7 +84,7 @@ static void malformed_bytes_are_found_where_they_are(void **state)
 }
 
 /* A bad byte at any distance from the start and the end, so that no word loop steps over it. */
-static void a_bad_byte_is_seen_at_every_position(void **state)
+static void an_invalid_byte_is_found_at_every_position(void **state)
 {
     char text[100];
     for (size_t len = 1; len <= sizeof text; len++) {
@@ -114,7 +114,7 @@ static void walking_forward_and_back_sees_the_same(void **state)
     assert_int_equal(at, 0);
 }
 
-static void walking_malformed_text_ends(void **state)
+static void iteration_over_malformed_text_terminates(void **state)
 {
     Str text = exact(STR("\x80\x80\x80\x80\x80\xe2\x82\xf0"));
     size_t at = 0;
@@ -172,11 +172,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives_a_round_trip),
-        cmocka_unit_test(what_is_no_code_point_is_replaced),
+        cmocka_unit_test(invalid_code_points_are_replaced),
         cmocka_unit_test(malformed_bytes_are_found_where_they_are),
-        cmocka_unit_test(a_bad_byte_is_seen_at_every_position),
+        cmocka_unit_test(an_invalid_byte_is_found_at_every_position),
         cmocka_unit_test(walking_forward_and_back_sees_the_same),
-        cmocka_unit_test(walking_malformed_text_ends),
+        cmocka_unit_test(iteration_over_malformed_text_terminates),
         cmocka_unit_test(counting_and_indexing_agree_with_walking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@ typedef struct Point {
 } Point;
 typedef VEC(Point) Points;
 
-static void pushing_keeps_items_in_order(void **state)
+static void push_preserves_the_order(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -28,7 +28,7 @@ static void pushing_keeps_items_in_order(void **state)
     assert_int_equal(points.len, 4998);
 }
 
-static void reserving_makes_room_once(void **state)
+static void reserve_allocates_once(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -54,8 +54,8 @@ static void an_empty_vector_has_no_last_item(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pushing_keeps_items_in_order),
-        cmocka_unit_test(reserving_makes_room_once),
+        cmocka_unit_test(push_preserves_the_order),
+        cmocka_unit_test(reserve_allocates_once),
         cmocka_unit_test(an_empty_vector_has_no_last_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

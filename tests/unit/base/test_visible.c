@@ -9,14 +9,14 @@ static void assert_visible(Str text, const char *expected)
     assert_str(buf_str(&out), expected);
 }
 
-static void ordinary_text_stays(void **state)
+static void ordinary_text_is_unchanged(void **state)
 {
     assert_visible(STR("a~ \xc3\xa9 \xe6\xbc\xa2 \xf0\x9f\x98\x80"),
                    "a~ \xc3\xa9 \xe6\xbc\xa2 \xf0\x9f\x98\x80");
     assert_visible(STR_EMPTY, "");
 }
 
-static void what_could_deceive_is_spelled_out(void **state)
+static void deceptive_characters_are_escaped(void **state)
 {
     assert_visible(STR("\0\a\b\t\n\v\f\r\033\x7f"), "\\x00\\x07\\x08\\t\\n\\x0b\\x0c\\r\\x1b\\x7f");
     assert_visible(STR("\xc2\x9b"), "\\u009b");             /* an escape sequence in one byte */
@@ -53,8 +53,8 @@ static void widths_are_those_of_a_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ordinary_text_stays),
-        cmocka_unit_test(what_could_deceive_is_spelled_out),
+        cmocka_unit_test(ordinary_text_is_unchanged),
+        cmocka_unit_test(deceptive_characters_are_escaped),
         cmocka_unit_test(widths_are_those_of_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

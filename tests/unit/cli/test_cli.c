@@ -58,7 +58,7 @@ static void expect(Fixture *fixture, const char *words, int code, const char *ou
     assert_str(buf_str(&fixture->err.buf), err);
 }
 
-static void options_stand_anywhere(void **state)
+static void options_can_be_anywhere(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "eval 1+1", EXIT_OK, "2\n", "");
@@ -70,7 +70,7 @@ static void options_stand_anywhere(void **state)
     expect(fixture, "eval -o yaml -o json [1]", EXIT_OK, "[1]\n", "");
 }
 
-static void what_starts_with_a_dash_can_be_an_argument(void **state)
+static void arguments_can_start_with_a_dash(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "eval -1", EXIT_OK, "-1\n", "");
@@ -80,17 +80,16 @@ static void what_starts_with_a_dash_can_be_an_argument(void **state)
            "'-'\n  see: eden help eval\n");
 }
 
-static void wrong_usage_is_told_with_a_suggestion(void **state)
+static void usage_errors_have_a_suggestion(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "redner x", EXIT_USAGE, "",
-           "eden: there is no command 'redner'; did you mean 'render'?\n  see: eden help\n");
-    expect(fixture, "xyzzy", EXIT_USAGE, "",
-           "eden: there is no command 'xyzzy'\n  see: eden help\n");
+           "eden: unknown command 'redner'; did you mean 'render'?\n  see: eden help\n");
+    expect(fixture, "xyzzy", EXIT_USAGE, "", "eden: unknown command 'xyzzy'\n  see: eden help\n");
     expect(fixture, "-o json help", EXIT_USAGE, "",
-           "eden: '-o' is before the command; options follow it\n  see: eden help\n");
+           "eden: '-o' must come after the command\n  see: eden help\n");
     expect(fixture, "render x.j2 -t a --templates b", EXIT_USAGE, "",
-           "eden render: --templates is given twice, and takes one DIR\n  see: eden help render\n");
+           "eden render: --templates takes one DIR, but is given twice\n  see: eden help render\n");
     expect(fixture, "eval 1 --outptu json", EXIT_USAGE, "",
            "eden eval: unknown option '--outptu'; did you mean '--output'?\n"
            "  see: eden help eval\n");
@@ -104,20 +103,20 @@ static void wrong_usage_is_told_with_a_suggestion(void **state)
     expect(fixture, "eval 1 --autoescape=yes", EXIT_USAGE, "",
            "eden eval: --autoescape takes no value\n  see: eden help eval\n");
     expect(fixture, "eval 1 2", EXIT_USAGE, "",
-           "eden eval: '2' is one argument too many\n  see: eden help eval\n");
+           "eden eval: unexpected argument '2'\n  see: eden help eval\n");
     expect(fixture, "convert", EXIT_USAGE, "",
-           "eden convert: FILE is missing\n  see: eden help convert\n");
-    expect(fixture, "eval", EXIT_USAGE, "", "eden eval: EXPR is missing\n  see: eden help eval\n");
+           "eden convert: FILE is required\n  see: eden help convert\n");
+    expect(fixture, "eval", EXIT_USAGE, "", "eden eval: EXPR is required\n  see: eden help eval\n");
     expect(fixture, "eval 1 --max-depth 0", EXIT_USAGE, "",
-           "eden eval: --max-depth takes a number from 1 to 1000, such as 500, 64K or 16M, not "
+           "eden eval: --max-depth must be a number from 1 to 1000, such as 500, 64K or 16M, not "
            "'0'\n  see: eden help eval\n");
 }
 
-static void a_wrong_definition_is_told_without_its_value(void **state)
+static void an_invalid_definition_is_reported_without_its_value(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "eval 1 -D pass-word=hunter2", EXIT_USAGE, "",
-           "eden eval: -D takes KEY=VALUE or KEY:=JSON with a name as KEY, not 'pass-word'\n"
+           "eden eval: -D must be KEY=VALUE or KEY:=JSON, where KEY is a name, not 'pass-word'\n"
            "  see: eden help eval\n");
     assert_int_equal(run(fixture, "eval 1 -D name"), EXIT_USAGE);
     assert_int_equal(run(fixture, "eval 1 -D =x"), EXIT_USAGE);
@@ -129,7 +128,7 @@ static void control_characters_of_arguments_are_shown_not_sent(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "\033[31mred", EXIT_USAGE, "",
-           "eden: there is no command '\\x1b[31mred'\n  see: eden help\n");
+           "eden: unknown command '\\x1b[31mred'\n  see: eden help\n");
 }
 
 static void without_a_command_there_is_a_short_usage(void **state)
@@ -168,7 +167,7 @@ static void undefined_values_fail_unless_allowed(void **state)
     assert_int_equal(run(fixture, "eval [x]"), EXIT_FAILED);
 }
 
-static void what_can_be_walked_is_printed_as_a_list(void **state)
+static void iterables_are_printed_as_lists(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "eval range(3)", EXIT_OK, "[0,1,2]\n", "");
@@ -180,54 +179,56 @@ static void what_can_be_walked_is_printed_as_a_list(void **state)
     assert_int_equal(run(fixture, "eval range(10**9)"), EXIT_FAILED);
 }
 
-static void verbs_take_what_their_rows_say(void **state)
+static void verbs_accept_the_arguments_of_their_rows(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "backup", EXIT_USAGE, "",
-           "eden backup: one of create|verify|restore is missing\n"
+           "eden backup: a verb is required: create|verify|restore\n"
            "  see: eden help backup\n");
     expect(
         fixture, "nodes lst", EXIT_USAGE, "",
         "eden nodes: takes list|show|label|approve|reject|remove|ping|ssh-key, not 'lst'; did you "
         "mean 'eden nodes list'?\n  see: eden help nodes\n");
     expect(fixture, "nodes list web1", EXIT_USAGE, "",
-           "eden nodes list: 'web1' is one argument too many\n  see: eden help nodes list\n");
+           "eden nodes list: unexpected argument 'web1'\n  see: eden help nodes list\n");
     expect(fixture, "nodes show a b", EXIT_USAGE, "",
-           "eden nodes show: 'b' is one argument too many\n  see: eden help nodes show\n");
+           "eden nodes show: unexpected argument 'b'\n  see: eden help nodes show\n");
     expect(fixture, "tokens revoke", EXIT_USAGE, "",
-           "eden tokens revoke: TOKEN is missing\n  see: eden help tokens revoke\n");
+           "eden tokens revoke: TOKEN is required\n  see: eden help tokens revoke\n");
     expect(fixture, "nodes label", EXIT_USAGE, "",
-           "eden nodes label: LABEL is missing\n  see: eden help nodes label\n");
-    expect(fixture, "api GET", EXIT_USAGE, "", "eden api: PATH is missing\n  see: eden help api\n");
+           "eden nodes label: LABEL is required\n  see: eden help nodes label\n");
+    expect(fixture, "api GET", EXIT_USAGE, "",
+           "eden api: PATH is required\n  see: eden help api\n");
     expect(fixture, "tokens create --ttl soon", EXIT_USAGE, "",
-           "eden tokens create: --ttl takes a duration from 1m to 366d, such as 90m or 7d, not "
+           "eden tokens create: --ttl must be a duration from 1m to 366d, such as 90m or 7d, not "
            "'soon'\n  see: eden help tokens create\n");
     expect(fixture, "nodes label web1 role", EXIT_USAGE, "",
-           "eden nodes label: LABEL is missing: NAME=VALUE, or NAME- to remove it\n"
+           "eden nodes label: LABEL is required: NAME=VALUE, or NAME- to remove it\n"
            "  see: eden help nodes label\n");
     expect(fixture, "nodes label web1 =web", EXIT_USAGE, "",
-           "eden nodes label: a label is NAME=VALUE, or NAME- to remove it; not '=web'\n"
+           "eden nodes label: a label must be NAME=VALUE, or NAME- to remove it, not '=web'\n"
            "  see: eden help nodes label\n");
 }
 
-static void options_of_another_verb_are_refused_with_a_hint(void **state)
+static void options_of_another_verb_are_rejected_with_a_hint(void **state)
 {
     Fixture *fixture = *state;
     expect(fixture, "tokens list --ttl 1h", EXIT_USAGE, "",
-           "eden tokens list: option '--ttl' is for 'create'\n  see: eden help tokens list\n");
+           "eden tokens list: option '--ttl' applies to 'create'\n  see: eden help tokens list\n");
     expect(fixture, "tokens --ttl 1h", EXIT_USAGE, "", /* list is the default */
-           "eden tokens list: option '--ttl' is for 'create'\n  see: eden help tokens list\n");
+           "eden tokens list: option '--ttl' applies to 'create'\n  see: eden help tokens list\n");
     expect(fixture, "tokens --ttl soon create", EXIT_USAGE, "", /* before the verb */
-           "eden tokens create: --ttl takes a duration from 1m to 366d, such as 90m or 7d, not "
+           "eden tokens create: --ttl must be a duration from 1m to 366d, such as 90m or 7d, not "
            "'soon'\n  see: eden help tokens create\n");
     expect(fixture, "nodes ping web1 -y", EXIT_USAGE, "",
-           "eden nodes ping: option '--yes' is for 'reject' and 'remove'\n"
+           "eden nodes ping: option '--yes' applies to 'reject' and 'remove'\n"
            "  see: eden help nodes ping\n");
-    expect(fixture, "nodes show web1 -l role=web", EXIT_USAGE, "",
-           "eden nodes show: option '--selector' is for 'list', 'label', 'reject', 'remove' and "
-           "'ping'\n  see: eden help nodes show\n");
+    expect(
+        fixture, "nodes show web1 -l role=web", EXIT_USAGE, "",
+        "eden nodes show: option '--selector' applies to 'list', 'label', 'reject', 'remove' and "
+        "'ping'\n  see: eden help nodes show\n");
     expect(fixture, "cluster check --delete", EXIT_USAGE, "",
-           "eden cluster check: option '--delete' is for 'repair'\n"
+           "eden cluster check: option '--delete' applies to 'repair'\n"
            "  see: eden help cluster check\n");
 }
 
@@ -357,17 +358,17 @@ static void letter_l_is_a_selector_in_every_command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STREAMS(options_stand_anywhere),
-        WITH_STREAMS(what_starts_with_a_dash_can_be_an_argument),
-        WITH_STREAMS(wrong_usage_is_told_with_a_suggestion),
-        WITH_STREAMS(a_wrong_definition_is_told_without_its_value),
+        WITH_STREAMS(options_can_be_anywhere),
+        WITH_STREAMS(arguments_can_start_with_a_dash),
+        WITH_STREAMS(usage_errors_have_a_suggestion),
+        WITH_STREAMS(an_invalid_definition_is_reported_without_its_value),
         WITH_STREAMS(control_characters_of_arguments_are_shown_not_sent),
         WITH_STREAMS(without_a_command_there_is_a_short_usage),
         WITH_STREAMS(every_command_has_help),
         WITH_STREAMS(undefined_values_fail_unless_allowed),
-        WITH_STREAMS(what_can_be_walked_is_printed_as_a_list),
-        WITH_STREAMS(verbs_take_what_their_rows_say),
-        WITH_STREAMS(options_of_another_verb_are_refused_with_a_hint),
+        WITH_STREAMS(iterables_are_printed_as_lists),
+        WITH_STREAMS(verbs_accept_the_arguments_of_their_rows),
+        WITH_STREAMS(options_of_another_verb_are_rejected_with_a_hint),
         WITH_STREAMS(a_verb_has_help_of_its_own),
         cmocka_unit_test(options_of_several_verbs_are_the_same),
         cmocka_unit_test(every_row_is_complete),

@@ -50,10 +50,10 @@ static void requested(void *context, HttpRequest *request)
     }
     if (status == 297) {
         http_request_begin(request, 200, "application/json", nothing, NULL);
-        http_request_piece(request, STR("{\"half\":"));
-        http_request_break(request);
+        http_request_send_piece(request, STR("{\"half\":"));
+        http_request_abort(request);
     } else if (status != 0) { /* else nobody ever answers */
-        http_request_answer(request, status, "application/json", buf_str(&body));
+        http_request_respond(request, status, "application/json", buf_str(&body));
     }
     buf_clear(&body);
 }
@@ -163,7 +163,7 @@ static void a_body_arrives(void **state)
     assert_false(value_get_bool(value_null(), "yes"));
 }
 
-static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
+static void a_rejection_has_the_exit_code_of_its_kind(void **state)
 {
     static const struct {
         const char *target;
@@ -190,7 +190,7 @@ static void a_refusal_is_told_with_the_exit_code_of_its_kind(void **state)
     assert_true(str_find(buf_str(&f->err.buf), STR("status 599"), 0) != STR_NOT_FOUND);
 }
 
-static void who_answers_in_place_of_a_server_is_told_as_that(void **state)
+static void responses_of_a_proxy_are_reported_as_such(void **state)
 {
     static const struct {
         const char *target;
@@ -208,15 +208,15 @@ static void who_answers_in_place_of_a_server_is_told_as_that(void **state)
         assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
         assert_int_equal(answer.kind, VALUE_NULL);
         Str start = arena_format(&f->arena,
-                                 "error[%s]: what has answered is not eden, but something between, "
-                                 "with status %.3s: <b>no\\x1b[2J</b>\n",
+                                 "error[%s]: the response is not from an eden server but from "
+                                 "something in between, with status %.3s: <b>no\\x1b[2J</b>\n",
                                  rows[i].problem, rows[i].target + 1);
         Str text = buf_str(&f->err.buf);
         assert_str(str_slice(text, 0, start.len < text.len ? start.len : text.len), start.data);
     }
 }
 
-static void an_answer_that_makes_no_sense_is_a_failure(void **state)
+static void an_invalid_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
     Value answer;
@@ -224,12 +224,12 @@ static void an_answer_that_makes_no_sense_is_a_failure(void **state)
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         assert_int_equal(call(f, "GET", targets[i], STR_EMPTY, &answer), EXIT_FAILED);
         assert_true(str_starts(buf_str(&f->err.buf),
-                               STR("error[E0812]: the server's answer is no JSON object")));
+                               STR("error[E0812]: the server's response is not a JSON object")));
     }
 }
 
 /* As of a server that is killed while it answers. */
-static void an_answer_that_breaks_off_is_no_server(void **state)
+static void a_truncated_response_counts_as_no_server(void **state)
 {
     Fixture *f = *state;
     Value answer;
@@ -237,7 +237,7 @@ static void an_answer_that_breaks_off_is_no_server(void **state)
     assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0810]: ")));
 }
 
-static void who_asked_for_json_is_told_in_json(void **state)
+static void errors_are_printed_as_json_on_request(void **state)
 {
     Fixture *f = *state;
     Value answer;
@@ -247,23 +247,25 @@ static void who_asked_for_json_is_told_in_json(void **state)
     assert_true(str_starts(buf_str(&f->out.buf), STR("{\"format\":\"eden.problems/1\"")));
 }
 
-static void a_silent_server_ends_with_the_time(void **state)
+static void a_silent_server_times_out(void **state)
 {
     Fixture *f = *state;
     Value answer;
     assert_int_equal(call(f, "GET", "/0", STR_EMPTY, &answer), EXIT_TIMED_OUT);
-    assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0813]: the server is silent")));
+    assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0813]: the server did not respond")));
+    assert_true(str_find(buf_str(&f->err.buf), STR("'--timeout 2m' waits longer"), 0) !=
+                STR_NOT_FOUND);
 }
 
-static void no_server_is_told_with_where_the_servers_are(void **state)
+static void a_missing_server_is_reported_with_the_known_servers(void **state)
 {
     Fixture *f = *state;
     Value answer;
     f->given[0].value = scratch_place(f->scratch, "nowhere");
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
     Str told = buf_str(&f->err.buf);
-    assert_true(str_starts(told, STR("error[E0810]: no server answers on this machine")));
-    assert_true(str_find(told, STR("'eden serve' starts one"), 0) != STR_NOT_FOUND);
+    assert_true(str_starts(told, STR("error[E0810]: no server is running on this machine")));
+    assert_true(str_find(told, STR("'eden serve' to start one"), 0) != STR_NOT_FOUND);
     NodeServer servers[] = { { "s1", STR("eden1.example.org:1337"), STR("eden1.example.org:1338") },
                              { "s2", STR("10.0.0.7:1337"), STR("10.0.0.7:1338") } };
     NodeState node = { "blue", "web1", servers, COUNT_OF(servers) };
@@ -272,11 +274,11 @@ static void no_server_is_told_with_where_the_servers_are(void **state)
     scratch_put(f->scratch, "state/agent/node.json", buf_c(&text));
     assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
     assert_true(str_find(buf_str(&f->err.buf),
-                         STR("run it on a server: eden1.example.org, 10.0.0.7"),
+                         STR("run the command on a server: eden1.example.org, 10.0.0.7"),
                          0) != STR_NOT_FOUND);
 }
 
-static void what_varies_in_a_target_is_encoded(void **state)
+static void variable_parts_of_a_target_are_encoded(void **state)
 {
     Fixture *f = *state;
     assert_str(cluster_target(&f->arena, "/v1/store?key=", STR("/a b&c=%\xc3\xa4")),
@@ -290,18 +292,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_answer_is_a_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_body_arrives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_refusal_is_told_with_the_exit_code_of_its_kind, set_up,
+        cmocka_unit_test_setup_teardown(a_rejection_has_the_exit_code_of_its_kind, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(who_answers_in_place_of_a_server_is_told_as_that, set_up,
+        cmocka_unit_test_setup_teardown(responses_of_a_proxy_are_reported_as_such, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_answer_that_makes_no_sense_is_a_failure, set_up,
+        cmocka_unit_test_setup_teardown(an_invalid_response_is_a_failure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_truncated_response_counts_as_no_server, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_answer_that_breaks_off_is_no_server, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_asked_for_json_is_told_in_json, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_silent_server_ends_with_the_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_server_is_told_with_where_the_servers_are, set_up,
+        cmocka_unit_test_setup_teardown(errors_are_printed_as_json_on_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_silent_server_times_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_server_is_reported_with_the_known_servers, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_varies_in_a_target_is_encoded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(variable_parts_of_a_target_are_encoded, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "unit.h"
 
-static void a_word_is_taken_for_what_it_means(void **state)
+static void a_synonym_suggests_its_command(void **state)
 {
     static const struct {
         const char *word, *meant;
@@ -35,7 +35,7 @@ static void a_word_is_taken_for_what_it_means(void **state)
 }
 
 /* Whoever follows it must not be told the same again. */
-static void what_is_offered_is_there(void **state)
+static void suggested_commands_exist(void **state)
 {
     static const char *const words[] = { "ls",    "status", "check", "diff",   "install", "logs",
                                          "users", "certs",  "setup", "pillar", "server",  "demo" };
@@ -48,7 +48,7 @@ static void what_is_offered_is_there(void **state)
     }
 }
 
-static void a_verb_is_found_by_what_it_means(void **state)
+static void a_synonym_suggests_its_verb(void **state)
 {
     static const struct {
         const char *command, *word, *meant;
@@ -67,9 +67,9 @@ static void a_verb_is_found_by_what_it_means(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_is_taken_for_what_it_means),
-        cmocka_unit_test(what_is_offered_is_there),
-        cmocka_unit_test(a_verb_is_found_by_what_it_means),
+        cmocka_unit_test(a_synonym_suggests_its_command),
+        cmocka_unit_test(suggested_commands_exist),
+        cmocka_unit_test(a_synonym_suggests_its_verb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void refuses(const char *text, const char *why)
     }
 }
 
-static void a_text_is_read_and_written(void **state)
+static void a_file_survives_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -65,7 +65,7 @@ static void a_text_is_read_and_written(void **state)
     }
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_contexts_are_rejected(void **state)
 {
     refuses("", "");
     refuses("[]", "must be an object");
@@ -74,19 +74,21 @@ static void what_makes_no_sense_is_refused(void **state)
     refuses("{\"format\":\"eden.contexts/1\",\"curent\":\"a\",\"contexts\":{}}",
             "did you mean 'current'");
     refuses(HEAD "\"a\":7}}", "'contexts/a': must be an object");
-    refuses(HEAD "\"a\":{}}}", "server: is missing");
+    refuses(HEAD "\"a\":{}}}", "server: is required");
     refuses(HEAD "\"a\":{\"server\":\"http://x\"}}}", "https");
     refuses(HEAD "\"a\":{\"server\":\"https://x/y\"}}}", "https://NAME:PORT");
     refuses(HEAD "\"a\":{\"server\":\"unix:/run/x\"}}}", "https://NAME:PORT");
-    refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "belong together");
-    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}", "two of one");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "must be given together");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}",
+            "mutually exclusive");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "'contexts/a/token': must be a text");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"tokens\":\"k\"}}}", "did you mean 'token'");
     refuses("{\n\"format\":\"eden.contexts/"
             "1\",\n\"contexts\":{\"a\":{\"server\":\"x\",\n\"token\":7}}}",
             "line 4");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"\"}}}", "must not be empty");
-    refuses("{\"format\":\"eden.contexts/1\",\"current\":\"b\",\"contexts\":{}}", "names none");
+    refuses("{\"format\":\"eden.contexts/1\",\"current\":\"b\",\"contexts\":{}}",
+            "no such context");
     refuses(HEAD "\"local\":{\"server\":\"x\"}}}", "this machine");
     refuses(HEAD "\"-a\":{\"server\":\"x\"}}}", "the name of a context");
     refuses(HEAD "\"a\\u0000\":{\"server\":\"x\"}}}", "the name of a context");
@@ -118,7 +120,7 @@ static void one_is_added_replaced_and_removed(void **state)
     assert_str(contexts_near(&contexts, STR("loacl")), "local");
 }
 
-static void the_file_is_for_its_owner_alone(void **state)
+static void only_the_owner_can_read_the_file(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
@@ -145,7 +147,7 @@ static void the_file_is_for_its_owner_alone(void **state)
     assert_false(contexts_save(&arena, STR_EMPTY, &contexts, &err));
 }
 
-static void those_of_another_user_are_not_used(void **state)
+static void contexts_of_another_user_are_not_used(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
@@ -195,7 +197,7 @@ static void more_than_can_be_read_again_is_not_written(void **state)
     assert_int_equal(read.count, CONTEXTS_MAX);
 }
 
-static void what_it_names_is_read(void **state)
+static void referenced_files_are_read(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Arena) arena;
@@ -238,7 +240,7 @@ static bool add_one(Str directory, int number)
     return contexts_save(&arena, directory, &contexts, &err);
 }
 
-static void of_many_that_change_it_at_once_none_is_lost(void **state)
+static void concurrent_changes_lose_nothing(void **state)
 {
     enum {
         AT_ONCE = 12,
@@ -272,18 +274,19 @@ static void of_many_that_change_it_at_once_none_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_read_and_written),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(a_file_survives_a_round_trip),
+        cmocka_unit_test(invalid_contexts_are_rejected),
         cmocka_unit_test(one_is_added_replaced_and_removed),
-        cmocka_unit_test_setup_teardown(the_file_is_for_its_owner_alone, scratch_set_up,
+        cmocka_unit_test_setup_teardown(only_the_owner_can_read_the_file, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(those_of_another_user_are_not_used, scratch_set_up,
+        cmocka_unit_test_setup_teardown(contexts_of_another_user_are_not_used, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(more_than_can_be_read_again_is_not_written, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(of_many_that_change_it_at_once_none_is_lost, scratch_set_up,
+        cmocka_unit_test_setup_teardown(concurrent_changes_lose_nothing, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(what_it_names_is_read, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(referenced_files_are_read, scratch_set_up,
+                                        scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

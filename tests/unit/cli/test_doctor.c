@@ -138,7 +138,7 @@ static void fail_with(Error *err, ErrorKind kind)
     error_set(err, kind, "it is broken");
 }
 
-static void where_all_is_well_nothing_is_told(void **state)
+static void a_healthy_machine_has_no_findings(void **state)
 {
     const DoctorView *view = make_view(*state);
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
@@ -147,7 +147,7 @@ static void where_all_is_well_nothing_is_told(void **state)
 }
 
 /* Nothing known at all: no judge fails, each says something. */
-static void where_nothing_is_only_that_is_told(void **state)
+static void an_empty_machine_has_one_finding(void **state)
 {
     DoctorView *view = ARENA_NEW(*state, DoctorView);
     fail_with(&view->state.err, ERROR_NOT_FOUND);
@@ -157,7 +157,7 @@ static void where_nothing_is_only_that_is_told(void **state)
     }
 }
 
-static void files_that_others_read_are_told(void **state)
+static void files_readable_by_others_are_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     view->state.mode = 0777;
@@ -174,7 +174,7 @@ static void files_that_others_read_are_told(void **state)
     expect(*state, view, CHECK_MEMBER, DOCTOR_FAILED, "broken");
 }
 
-static void who_may_not_look_fails_nothing(void **state)
+static void missing_permissions_do_not_fail_checks(void **state)
 {
     DoctorView *view = make_view(*state);
     Error *errors[] = { &view->agent_directory.err,
@@ -201,7 +201,7 @@ static void who_may_not_look_fails_nothing(void **state)
     }
 }
 
-static void certificates_are_told_by_their_age(void **state)
+static void certificates_are_judged_by_age(void **state)
 {
     DoctorView *view = make_view(*state);
     view->own.plan = (RenewalPlan){ RENEWAL_DUE, NOW_MS - 1000 };
@@ -211,18 +211,18 @@ static void certificates_are_told_by_their_age(void **state)
     say_json(*state, &view->agent, "{\"certificate\":{\"why\":\"nobody signs\"}}");
     expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_WARNING, "nobody signs");
     view->own.plan.state = RENEWAL_EXPIRED;
-    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "has expired on");
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "expired on");
     view->own.plan.state = RENEWAL_EARLY;
-    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "the clock here says 2027");
+    expect(*state, view, CHECK_AGENT_CERTIFICATE, DOCTOR_FAILED, "the clock here is at 2027");
     view->serving.plan.state = RENEWAL_EXPIRED;
-    expect(*state, view, CHECK_SERVER_CERTIFICATES, DOCTOR_FAILED, "serving.pem: it has expired");
+    expect(*state, view, CHECK_SERVER_CERTIFICATES, DOCTOR_FAILED, "serving.pem: expired on");
     view->ca.certificate.not_after_ms = NOW_MS + 100 * DAY_MS;
-    expect(*state, view, CHECK_CA, DOCTOR_WARNING, "good until");
+    expect(*state, view, CHECK_CA, DOCTOR_WARNING, "valid until");
     view->ca.certificate.not_after_ms = NOW_MS;
     expect(*state, view, CHECK_CA, DOCTOR_FAILED, "expired");
 }
 
-static void keys_and_names_that_do_not_fit_are_told(void **state)
+static void mismatched_keys_and_names_are_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     snprintf(view->node.node, sizeof view->node.node, "other");
@@ -238,7 +238,7 @@ static void keys_and_names_that_do_not_fit_are_told(void **state)
     expect(*state, view, CHECK_CA, DOCTOR_FAILED, "broken");
     view = make_view(*state);
     view->ca.certificate.is_ca = false;
-    expect(*state, view, CHECK_CA, DOCTOR_FAILED, "not that of a CA");
+    expect(*state, view, CHECK_CA, DOCTOR_FAILED, "is not a CA");
 }
 
 static void clocks_are_both_shown(void **state)
@@ -246,7 +246,7 @@ static void clocks_are_both_shown(void **state)
     DoctorView *view = make_view(*state);
     view->servers[0].own_ms = NOW_MS - 60 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_WARNING,
-           "here it is 2027-01-15T07:59:00Z, at 's1' "
+           "here it is 2027-01-15T07:59:00Z, on 's1' it is "
            "2027-01-15T08:00:00Z");
     view->servers[0].own_ms = NOW_MS + 3600 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "here it is 2027-01-15T09:00:00Z");
@@ -255,7 +255,7 @@ static void clocks_are_both_shown(void **state)
     expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
 }
 
-static void servers_that_cannot_be_reached_are_told(void **state)
+static void unreachable_servers_are_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     fail_with(&view->servers[0].rpc.err, ERROR_NOT_FOUND);
@@ -272,14 +272,14 @@ static void servers_that_cannot_be_reached_are_told(void **state)
     expect(*state, view, CHECK_NAMES, DOCTOR_OK, "");
 }
 
-static void sessions_are_told_with_their_reason(void **state)
+static void sessions_are_reported_with_their_reason(void **state)
 {
     DoctorView *view = make_view(*state);
     say_json(*state, &view->agent,
              "{\"version\":\"0\",\"session\":{\"state\":\"waiting\",\"since\":\"y\",\"failures\":7,"
              "\"why\":\"refused\"},\"spool\":{\"records\":2,\"dropped\":3}}");
-    expect(*state, view, CHECK_SESSION, DOCTOR_FAILED, "after 7 tries: refused");
-    expect(*state, view, CHECK_SPOOL, DOCTOR_WARNING, "3 logs had to be dropped");
+    expect(*state, view, CHECK_SESSION, DOCTOR_FAILED, "after 7 attempts: refused");
+    expect(*state, view, CHECK_SPOOL, DOCTOR_WARNING, "3 logs were dropped");
     expect(*state, view, CHECK_AGENT, DOCTOR_WARNING, "restart it");
     say_json(*state, &view->agent,
              "{\"session\":{\"state\":\"connecting\"},"
@@ -298,32 +298,40 @@ static void sessions_are_told_with_their_reason(void **state)
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
 }
 
-static void a_server_that_does_not_run_is_told(void **state)
+static void a_stopped_server_is_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     fail_with(&view->health.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "broken");
-    expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337 is taken by another program");
+    expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337 is in use by another program");
     fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
     fail_with(&view->api.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_OK, "all are free");
     view->store_looked = true;
-    expect(*state, view, CHECK_STORE, DOCTOR_OK, "whole");
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "intact");
     fail_with(&view->store_err, ERROR_OS);
     expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "broken");
     view = make_view(*state);
     fail_with(&view->rpc.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "0.0.0.0:1337: it is broken");
     say_json(*state, &view->health, "{\"healthy\":false}");
-    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "cannot be written");
+    expect(*state, view, CHECK_STORE, DOCTOR_FAILED, "not writable");
 }
 
-static void the_port_for_health_checks_is_looked_at(void **state)
+static void a_hanging_server_is_not_blamed_on_its_ports(void **state)
 {
     DoctorView *view = make_view(*state);
-    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
+    fail_with(&view->health.err, ERROR_TIMEOUT);
+    expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "it runs, but does not answer");
+    expect(*state, view, CHECK_PORTS, DOCTOR_SKIPPED, "the server is unreachable");
+}
+
+static void the_health_port_is_checked(void **state)
+{
+    DoctorView *view = make_view(*state);
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
     view->health_port = (DoctorPort){ .address = STR("127.0.0.1:8080") };
-    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
     fail_with(&view->health_port.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "127.0.0.1:8080: it is broken");
     view->health_port = (DoctorPort){ .address = STR("0.0.0.0:8080"), .is_everywhere = true };
@@ -331,19 +339,19 @@ static void the_port_for_health_checks_is_looked_at(void **state)
     /* Nodes come to the others from anywhere. */
     view->health_port = (DoctorPort){ 0 };
     view->rpc.is_everywhere = view->api.is_everywhere = true;
-    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "it listens on all of them");
+    expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
 }
 
-static void a_disk_that_fills_up_is_told(void **state)
+static void a_disk_filling_up_is_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     view->disk_free = (int64_t)9 << 30;
-    expect(*state, view, CHECK_DISK, DOCTOR_WARNING, "9216 MiB of 102400 are free");
+    expect(*state, view, CHECK_DISK, DOCTOR_WARNING, "9216 MiB of 102400 MiB free");
     view->disk_free = (int64_t)1 << 30;
     expect(*state, view, CHECK_DISK, DOCTOR_FAILED, "1024 MiB");
 }
 
-static void the_cluster_is_looked_at(void **state)
+static void the_cluster_is_checked(void **state)
 {
     DoctorView *view = make_view(*state);
     say_json(
@@ -376,18 +384,18 @@ static void strangers_and_nodes_that_exceed_limits_are_found(void **state)
 {
     Arena *arena = *state;
     DoctorView *view = make_view(arena);
-    expect(arena, view, CHECK_JOINS, DOCTOR_OK, "3 refused, 0 over the limits");
+    expect(arena, view, CHECK_JOINS, DOCTOR_OK, "3 rejected, 0 over the limits");
     expect(arena, view, CHECK_LEASES, DOCTOR_OK, "12 of 80000 in use");
     say_metrics(view, 64000, 3, 1);
-    expect(arena, view, CHECK_JOINS, DOCTOR_WARNING, "3 refused, 1 over the limits");
+    expect(arena, view, CHECK_JOINS, DOCTOR_WARNING, "3 rejected, 1 over the limits");
     expect(arena, view, CHECK_LEASES, DOCTOR_WARNING, "64000 of 80000");
     say_metrics(view, 63999, 3, 1);
     expect(arena, view, CHECK_LEASES, DOCTOR_OK, "63999 of 80000");
     say_metrics(view, 80000, 3, 1);
     expect(arena, view, CHECK_LEASES, DOCTOR_FAILED, "80000 of 80000");
     view->metrics.json = value_string(STR("eden_joins_total 7\n"));
-    expect(arena, view, CHECK_JOINS, DOCTOR_SKIPPED, "does not count");
-    expect(arena, view, CHECK_LEASES, DOCTOR_SKIPPED, "does not count");
+    expect(arena, view, CHECK_JOINS, DOCTOR_SKIPPED, "does not report");
+    expect(arena, view, CHECK_LEASES, DOCTOR_SKIPPED, "does not report");
     say_json(arena, &view->nodes,
              "{\"items\":[{\"metadata\":{\"name\":\"web1\"},\"status\":{\"limited\":"
              "\"2027-01-15T07:00:00Z\",\"limit\":\"bytes\"}},{\"metadata\":{\"name\":\"web2\"},"
@@ -410,7 +418,7 @@ static void a_log_that_grows_is_to_be_archived(void **state)
     expect(*state, view, CHECK_AUDIT, DOCTOR_SKIPPED, "");
 }
 
-static void who_only_asks_is_not_told_what_it_is_not(void **state)
+static void a_client_machine_gets_no_server_findings(void **state)
 {
     DoctorView *view = make_view(*state);
     DoctorAnswer nodes = view->nodes, health = view->health;
@@ -419,9 +427,9 @@ static void who_only_asks_is_not_told_what_it_is_not(void **state)
     view->agent = view->health = view->session = (DoctorAnswer){ 0 };
     fail_with(&view->state.err, ERROR_NOT_FOUND);
     view->state_size = 0;
-    expect(*state, view, CHECK_MEMBER, DOCTOR_WARNING, "belongs to none");
+    expect(*state, view, CHECK_MEMBER, DOCTOR_WARNING, "does not belong to a cluster");
     expect(*state, view, CHECK_STATE, DOCTOR_WARNING, "");
-    expect(*state, view, CHECK_SILENT, DOCTOR_SKIPPED, "no server");
+    expect(*state, view, CHECK_SILENT, DOCTOR_SKIPPED, "not a server");
     view->asks_elsewhere = true;
     view->nodes = nodes;
     expect(*state, view, CHECK_MEMBER, DOCTOR_OK, "this machine is not a member");
@@ -432,19 +440,19 @@ static void who_only_asks_is_not_told_what_it_is_not(void **state)
     expect(*state, view, CHECK_SERVER_FILES, DOCTOR_SKIPPED, "");
     expect(*state, view, CHECK_SILENT, DOCTOR_OK, "all nodes have a session");
     view->health = health;
-    expect(*state, view, CHECK_SERVER, DOCTOR_OK, "it answers");
-    expect(*state, view, CHECK_STORE, DOCTOR_OK, "it can be written");
+    expect(*state, view, CHECK_SERVER, DOCTOR_OK, "responds");
+    expect(*state, view, CHECK_STORE, DOCTOR_OK, "writable");
     fail_with(&view->health.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_SERVER, DOCTOR_FAILED, "broken");
     fail_with(&view->health.err, ERROR_NOT_FOUND);
-    expect(*state, view, CHECK_SERVER, DOCTOR_WARNING, "none listens there");
+    expect(*state, view, CHECK_SERVER, DOCTOR_WARNING, "not listening");
 }
 
-static void contexts_are_looked_at(void **state)
+static void contexts_are_checked(void **state)
 {
     DoctorView *view = make_view(*state);
-    expect(*state, view, CHECK_CONTEXTS, DOCTOR_OK, "2; 'prod' is asked");
-    expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_OK, "https://eden1:1338 knows 'ann'");
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_OK, "2; 'prod' is in use");
+    expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_OK, "https://eden1:1338 recognizes 'ann'");
     view->contexts[1].expires_ms = NOW_MS - DAY_MS;
     expect(*state, view, CHECK_CONTEXT_TOKENS, DOCTOR_WARNING, "'test' has expired on");
     view->contexts[0].expires_ms = NOW_MS;
@@ -461,7 +469,7 @@ static void contexts_are_looked_at(void **state)
     expect(*state, view, CHECK_CONTEXTS, DOCTOR_FAILED, "broken");
     view = make_view(*state);
     view->context_count = 0;
-    expect(*state, view, CHECK_CONTEXTS, DOCTOR_SKIPPED, "no cluster");
+    expect(*state, view, CHECK_CONTEXTS, DOCTOR_SKIPPED, "not logged in");
     expect(*state, view, CHECK_CONTEXT_SERVER, DOCTOR_SKIPPED, "");
 }
 
@@ -477,7 +485,7 @@ static void the_clock_of_a_server_elsewhere_counts(void **state)
     expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
 }
 
-static void a_server_of_another_version_is_told(void **state)
+static void a_server_with_another_version_is_reported(void **state)
 {
     DoctorView *view = make_view(*state);
     say_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
@@ -504,7 +512,7 @@ static void a_few_names_are_enough(void **state)
     expect(*state, view, CHECK_SILENT, DOCTOR_WARNING, "6 silent: a, b, c, d, e, ...");
 }
 
-static void every_row_says_what_to_do(void **state)
+static void every_row_has_a_remedy(void **state)
 {
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
         const DoctorCheck *check = &doctor_checks[i];
@@ -521,27 +529,28 @@ static void every_row_says_what_to_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(where_all_is_well_nothing_is_told),
-        ROW(where_nothing_is_only_that_is_told),
-        ROW(files_that_others_read_are_told),
-        ROW(who_may_not_look_fails_nothing),
-        ROW(certificates_are_told_by_their_age),
-        ROW(keys_and_names_that_do_not_fit_are_told),
+        ROW(a_healthy_machine_has_no_findings),
+        ROW(an_empty_machine_has_one_finding),
+        ROW(files_readable_by_others_are_reported),
+        ROW(missing_permissions_do_not_fail_checks),
+        ROW(certificates_are_judged_by_age),
+        ROW(mismatched_keys_and_names_are_reported),
         ROW(clocks_are_both_shown),
-        ROW(servers_that_cannot_be_reached_are_told),
-        ROW(sessions_are_told_with_their_reason),
-        ROW(a_server_that_does_not_run_is_told),
-        ROW(the_port_for_health_checks_is_looked_at),
-        ROW(a_disk_that_fills_up_is_told),
-        ROW(the_cluster_is_looked_at),
+        ROW(unreachable_servers_are_reported),
+        ROW(sessions_are_reported_with_their_reason),
+        ROW(a_stopped_server_is_reported),
+        ROW(a_hanging_server_is_not_blamed_on_its_ports),
+        ROW(the_health_port_is_checked),
+        ROW(a_disk_filling_up_is_reported),
+        ROW(the_cluster_is_checked),
         ROW(strangers_and_nodes_that_exceed_limits_are_found),
         ROW(a_log_that_grows_is_to_be_archived),
-        ROW(who_only_asks_is_not_told_what_it_is_not),
-        ROW(contexts_are_looked_at),
+        ROW(a_client_machine_gets_no_server_findings),
+        ROW(contexts_are_checked),
         ROW(the_clock_of_a_server_elsewhere_counts),
-        ROW(a_server_of_another_version_is_told),
+        ROW(a_server_with_another_version_is_reported),
         ROW(a_few_names_are_enough),
-        ROW(every_row_says_what_to_do),
+        ROW(every_row_has_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

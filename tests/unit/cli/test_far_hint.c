@@ -25,25 +25,26 @@ static void says(ErrorKind kind, const char *text, const char *server, const cha
 
 static void each_trouble_has_its_own_remedy(void **state)
 {
-    says(ERROR_DENIED, "mismatch: " TLS_IS_FOR " eden1", "", "prod",
+    says(ERROR_DENIED, "mismatch: " TLS_TEXT_NAMES " eden1", "", "prod",
          "'eden login https://NAME:PORT --name prod'");
-    says(ERROR_DENIED, "expired: " TLS_IS_GOOD " 2026", "", "prod", "'timedatectl'");
-    says(ERROR_DENIED, TLS_NOT_LET_IN ": its certificate is revoked", "", "prod",
-         "'eden login --name prod' takes a new token");
-    says(ERROR_DENIED, "untrusted: " TLS_SHOWS " the pin", "https://a:1338", "prod",
+    says(ERROR_DENIED, "expired: " TLS_TEXT_VALIDITY " 2026", "", "prod", "'timedatectl'");
+    says(ERROR_DENIED, TLS_TEXT_REJECTED ": its certificate is revoked", "", "prod",
+         "'eden login --name prod' with a new token");
+    says(ERROR_DENIED, "untrusted: " TLS_TEXT_CA " the pin", "https://a:1338", "prod",
          "'eden login https://a:1338 --name prod --ca-pin sha256:...'");
     says(ERROR_DENIED, "untrusted", "https://a:1338", "",
          "'eden login https://a:1338 --ca-pin sha256:...'");
-    says(ERROR_DENIED, TLS_OTHER_USE, "https://a:1337", "prod",
-         "the port for nodes, 1337 unless server.json says so; the API is on another one, 1338");
-    says(ERROR_DENIED, TLS_OTHER_USE, "https://a:1337", "prod",
+    says(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
+         "the port for nodes, 1337 unless server.json changes it; the API has a different one, "
+         "1338");
+    says(ERROR_DENIED, TLS_TEXT_PROTOCOL, "https://a:1337", "prod",
          "'eden login https://NAME:1338 --name prod'");
-    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context asks another one");
+    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "--context selects another server");
     says(ERROR_TIMEOUT, "timed out", "https://a:1338", "", "firewalls");
-    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "let ports 4444, 5555 through?");
-    says(ERROR_UNAVAILABLE, "connection refused", "https://a:8443", "", "let port 8443 through?");
-    says(ERROR_UNAVAILABLE, "connection refused", "https://a", "", "let port 1338 through?");
-    says(ERROR_UNAVAILABLE, "a:1338: " RESOLVE_UNKNOWN, "https://a", "", "is the name right?");
+    says(ERROR_UNAVAILABLE, "connection refused", "", "prod", "allow ports 4444, 5555");
+    says(ERROR_UNAVAILABLE, "connection refused", "https://a:8443", "", "allow port 8443");
+    says(ERROR_UNAVAILABLE, "connection refused", "https://a", "", "allow port 1338");
+    says(ERROR_UNAVAILABLE, "a:1338: " RESOLVE_UNKNOWN, "https://a", "", "check the name");
     says(ERROR_OS, "no more files", "", "prod", "");
 }
 

@@ -36,7 +36,7 @@ static void only_plain_names_are_offered(void **state)
     assert_false(live_names_is_plain(STR("a\0b")));
 }
 
-static void names_are_taken_from_every_kind_of_list(void **state)
+static void names_are_read_from_every_kind_of_list(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -61,7 +61,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_of_the_cache_is_read_as_it_was_written),
         cmocka_unit_test(only_plain_names_are_offered),
-        cmocka_unit_test(names_are_taken_from_every_kind_of_list),
+        cmocka_unit_test(names_are_read_from_every_kind_of_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

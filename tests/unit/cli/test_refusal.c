@@ -62,9 +62,9 @@ static void a_hint_names_the_command_of_the_kind(void **state)
     static const struct {
         const char *plural, *hint;
     } rows[] = {
-        { "nodes", "'eden nodes list' shows which there are" },
-        { "facts", "'eden nodes list' shows which there are" },
-        { "store", "'eden get / --prefix' shows which there are" },
+        { "nodes", "'eden nodes list' lists them" },
+        { "facts", "'eden nodes list' lists them" },
+        { "store", "'eden get / --prefix' lists them" },
         { "backup", "" }, /* a command that lists nothing */
         { "unicorns", "" },
         { "", "" },
@@ -78,7 +78,7 @@ static void a_hint_names_the_command_of_the_kind(void **state)
     }
 }
 
-static void without_an_answer_the_kind_tells(void **state)
+static void without_a_response_the_error_kind_decides(void **state)
 {
     static const struct {
         ErrorKind kind;
@@ -100,7 +100,7 @@ static void without_an_answer_the_kind_tells(void **state)
     }
 }
 
-static void fields_are_told_at_their_places(void **state)
+static void field_errors_have_locations(void **state)
 {
     static const struct {
         const char *field, *message, *hint;
@@ -109,11 +109,10 @@ static void fields_are_told_at_their_places(void **state)
         { "{\"pointer\":\"/spec/rules/0/verbs/1\",\"detail\":\"there is no verb; did you mean "
           "'approve'?\"}",
           "there is no verb", "did you mean 'approve'?", 4, 18, 6 },
-        { "{\"pointer\":\"/spec/rules/0/kind\",\"detail\":\"there is no such "
-          "field\",\"part\":\"name\"}",
-          "there is no such field", "", 5, 5, 4 },
-        { "{\"pointer\":\"/spec/rules/0/kinds\",\"detail\":\"is missing\"}",
-          "/spec/rules/0/kinds: is missing", "", 4, 5, 1 },
+        { "{\"pointer\":\"/spec/rules/0/kind\",\"detail\":\"unknown field\",\"part\":\"name\"}",
+          "unknown field", "", 5, 5, 4 },
+        { "{\"pointer\":\"/spec/rules/0/kinds\",\"detail\":\"is required\"}",
+          "/spec/rules/0/kinds: is required", "", 4, 5, 1 },
         { "{\"pointer\":\"/spec/rules/0/selector\",\"detail\":\"x; write 'and'\",\"column\":10}",
           "x", "write 'and'", 6, 25, 3 },
         { "{\"pointer\":\"/spec/rules/0/selector\",\"detail\":\"x\",\"column\":99}", "x", "", 6, 30,
@@ -141,7 +140,7 @@ static void fields_are_told_at_their_places(void **state)
     }
 }
 
-static void what_is_wrong_with_all_of_it_is_told_at_its_name(void **state)
+static void errors_about_the_whole_object_point_to_its_name(void **state)
 {
     AUTO_CLEAR(Loaded) loaded = { 0 };
     loaded_read(&loaded, str_from_c(file), NULL);
@@ -155,9 +154,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_of_the_api_has_a_row),
         cmocka_unit_test(a_hint_names_the_command_of_the_kind),
-        cmocka_unit_test(without_an_answer_the_kind_tells),
-        cmocka_unit_test(fields_are_told_at_their_places),
-        cmocka_unit_test(what_is_wrong_with_all_of_it_is_told_at_its_name),
+        cmocka_unit_test(without_a_response_the_error_kind_decides),
+        cmocka_unit_test(field_errors_have_locations),
+        cmocka_unit_test(errors_about_the_whole_object_point_to_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void it_begins_where_the_server_says(void **state)
+static void it_starts_where_the_server_says(void **state)
 {
     WatchPosition position = { 0 };
     watch_position_start(&position, 41);
@@ -11,7 +11,7 @@ static void it_begins_where_the_server_says(void **state)
     assert_int_equal(position.from, 45);
 }
 
-static void what_was_asked_for_stays(void **state)
+static void the_requested_start_is_kept(void **state)
 {
     WatchPosition position = { .from = 7 };
     watch_position_start(&position, 6);
@@ -21,7 +21,7 @@ static void what_was_asked_for_stays(void **state)
 }
 
 /* The server went away in the middle of a revision: what was told of it comes again. */
-static void a_revision_goes_on_in_the_middle(void **state)
+static void a_revision_continues_in_the_middle(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
@@ -41,7 +41,7 @@ static void a_revision_goes_on_in_the_middle(void **state)
 }
 
 /* Away twice before anything new came. */
-static void being_away_again_changes_nothing(void **state)
+static void a_second_outage_changes_nothing(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
@@ -55,7 +55,7 @@ static void being_away_again_changes_nothing(void **state)
     assert_true(watch_position_take(&position, 5));
 }
 
-static void progress_leaves_nothing_to_come_again(void **state)
+static void progress_events_advance_the_position(void **state)
 {
     WatchPosition position = { .from = 1 };
     watch_position_start(&position, 0);
@@ -72,11 +72,11 @@ static void progress_leaves_nothing_to_come_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_begins_where_the_server_says),
-        cmocka_unit_test(what_was_asked_for_stays),
-        cmocka_unit_test(a_revision_goes_on_in_the_middle),
-        cmocka_unit_test(being_away_again_changes_nothing),
-        cmocka_unit_test(progress_leaves_nothing_to_come_again),
+        cmocka_unit_test(it_starts_where_the_server_says),
+        cmocka_unit_test(the_requested_start_is_kept),
+        cmocka_unit_test(a_revision_continues_in_the_middle),
+        cmocka_unit_test(a_second_outage_changes_nothing),
+        cmocka_unit_test(progress_events_advance_the_position),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

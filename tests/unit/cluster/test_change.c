@@ -8,7 +8,7 @@ static void markers_name_their_format(void **state)
     assert_str(grants_record(&scratch->arena, STR("id\"1")),
                "{\"format\":\"eden.grants/1\",\"last\":\"id\\\"1\"}");
     assert_str(grants_record(&scratch->arena, STR_EMPTY), "{\"format\":\"eden.grants/1\"}");
-    assert_str(without_record(&scratch->arena), "{\"format\":\"eden.without/1\"}");
+    assert_str(excluded_record(&scratch->arena), "{\"format\":\"eden.without/1\"}");
 }
 
 int main(void)

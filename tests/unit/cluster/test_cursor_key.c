@@ -55,7 +55,7 @@ static void all_servers_have_the_same(void **state)
     assert_memory_equal(first.bytes, second.bytes, SEAL_KEY);
 }
 
-static void one_that_cannot_be_read_is_made_anew(void **state)
+static void an_unreadable_key_is_replaced(void **state)
 {
     static const char *const records[] = { "", "{}",
                                            "{\"format\":\"eden.cursor-key/1\",\"secret\":\"00\"}",
@@ -83,7 +83,7 @@ static void two_that_make_it_at_once_agree(void **state)
     cursor_key_free(two);
 }
 
-static void who_waits_is_called_when_it_is_freed(void **state)
+static void waiters_are_called_when_it_is_freed(void **state)
 {
     Fixture *f = *state;
     CursorKey *key = cursor_key_new(&f->world.at);
@@ -100,9 +100,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(all_servers_have_the_same),
-        ROW(one_that_cannot_be_read_is_made_anew),
+        ROW(an_unreadable_key_is_replaced),
         ROW(two_that_make_it_at_once_agree),
-        ROW(who_waits_is_called_when_it_is_freed),
+        ROW(waiters_are_called_when_it_is_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void expect(Str facts, const char *wanted)
     assert_string_equal(buf_c(&out), wanted);
 }
 
-static void what_is_short_and_known_is_kept(void **state)
+static void short_known_facts_are_kept(void **state)
 {
     expect(STR("{}"), "{}");
     expect(STR("{\"os\":\"debian\",\"cpus\":2}"), "{\"os\":\"debian\",\"cpus\":2}");
@@ -23,7 +23,7 @@ static void what_is_short_and_known_is_kept(void **state)
            "{\"memory\":null}");
 }
 
-static void what_is_long_is_left_out(void **state)
+static void long_facts_are_omitted(void **state)
 {
     AUTO_CLEAR(Buf) facts = buf_make(BUF_UNLIMITED);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -44,7 +44,7 @@ static void what_is_long_is_left_out(void **state)
 }
 
 /* Cut off anywhere, and with a stray byte anywhere: it ends, and is short. */
-static void damaged_facts_do_no_harm(void **state)
+static void damaged_facts_are_harmless(void **state)
 {
     Str facts =
         STR("{\"os\":\"de\\\\bian\",\"memory\":{\"total\":12},\"x\":[1,{\"y\":\"z\"}],\"cpus\":3}");
@@ -65,9 +65,9 @@ static void damaged_facts_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_short_and_known_is_kept),
-        cmocka_unit_test(what_is_long_is_left_out),
-        cmocka_unit_test(damaged_facts_do_no_harm),
+        cmocka_unit_test(short_known_facts_are_kept),
+        cmocka_unit_test(long_facts_are_omitted),
+        cmocka_unit_test(damaged_facts_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

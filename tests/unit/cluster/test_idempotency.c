@@ -75,7 +75,7 @@ static void pass_seconds(Fixture *f, int64_t seconds)
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + seconds * 1000);
 }
 
-static void what_is_done_is_answered_again(void **state)
+static void completed_requests_are_replayed(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
@@ -109,7 +109,7 @@ static void fields_of_a_newer_server_stay_with_the_claim(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
 }
 
-static void another_request_with_the_key_is_told(void **state)
+static void reusing_a_key_for_another_request_is_reported(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest other = request_of("token:a", "key", "{ }");
@@ -124,7 +124,7 @@ static void another_request_with_the_key_is_told(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
 }
 
-static void keys_of_others_are_others(void **state)
+static void keys_are_separate_per_caller(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest other = request_of("token:b", "key", "{}");
@@ -134,7 +134,7 @@ static void keys_of_others_are_others(void **state)
     assert_int_equal(claim(f, &shifted), IDEMPOTENCY_NEW);
 }
 
-static void secrets_and_long_answers_are_not_kept(void **state)
+static void secrets_and_long_responses_are_not_stored(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
@@ -156,7 +156,7 @@ static void secrets_and_long_answers_are_not_kept(void **state)
     free(body);
 }
 
-static void what_came_to_nothing_may_be_tried_again(void **state)
+static void failed_requests_can_be_retried(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
@@ -203,7 +203,7 @@ static void keep_many(Fixture *f, const char *first, uint32_t count)
     }
 }
 
-static void one_principal_shuts_out_nobody_else(void **state)
+static void one_principal_cannot_shut_out_others(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest more = request_of("token:a", "another", "{}");
@@ -219,7 +219,7 @@ static void one_principal_shuts_out_nobody_else(void **state)
     assert_int_equal(claim(f, &other), IDEMPOTENCY_NEW);
 }
 
-static void there_are_so_many_and_no_more(void **state)
+static void the_number_of_keys_is_limited(void **state)
 {
     Fixture *f = *state;
     keep_many(f, "0123456789abcdef", IDEMPOTENCY_MAX);
@@ -246,7 +246,7 @@ static void a_store_that_closes_answers_all(void **state)
 }
 
 /* It is the caller's, who is told so late, and not somebody's who is doing it already. */
-static void a_claim_whose_answer_was_lost_is_ones_own(void **state)
+static void a_claim_with_a_lost_response_is_recognized(void **state)
 {
     static const Fate fates[] = { FATE_ANSWER_LOST };
     Fixture *f = *state;
@@ -258,7 +258,7 @@ static void a_claim_whose_answer_was_lost_is_ones_own(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->state, IDEMPOTENCY_NEW);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_IN_FLIGHT);
-    sure_close(at.store);
+    confirmed_txns_close(at.store);
     arena_clear(&lossy.arena);
 }
 
@@ -267,18 +267,18 @@ static void a_claim_whose_answer_was_lost_is_ones_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_is_done_is_answered_again),
+        ROW(completed_requests_are_replayed),
         ROW(fields_of_a_newer_server_stay_with_the_claim),
-        ROW(another_request_with_the_key_is_told),
-        ROW(keys_of_others_are_others),
-        ROW(secrets_and_long_answers_are_not_kept),
-        ROW(what_came_to_nothing_may_be_tried_again),
+        ROW(reusing_a_key_for_another_request_is_reported),
+        ROW(keys_are_separate_per_caller),
+        ROW(secrets_and_long_responses_are_not_stored),
+        ROW(failed_requests_can_be_retried),
         ROW(keys_are_bounded),
-        ROW(one_principal_shuts_out_nobody_else),
-        ROW(there_are_so_many_and_no_more),
+        ROW(one_principal_cannot_shut_out_others),
+        ROW(the_number_of_keys_is_limited),
         ROW(a_damaged_record_is_an_error),
         ROW(a_store_that_closes_answers_all),
-        ROW(a_claim_whose_answer_was_lost_is_ones_own),
+        ROW(a_claim_with_a_lost_response_is_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

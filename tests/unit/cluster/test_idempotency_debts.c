@@ -58,7 +58,7 @@ static IdempotencyState claim(Fixture *f, int number)
     return f->state;
 }
 
-static void ends_are_written_one_after_the_other(void **state)
+static void completions_are_written_in_sequence(void **state)
 {
     Fixture *f = *state;
     IdempotencyAnswer answer = { 201, STR("made"), STR_EMPTY, STR_EMPTY };
@@ -78,7 +78,7 @@ static void ends_are_written_one_after_the_other(void **state)
 }
 
 /* A store that is full of calls refuses one more, as a full disk does. */
-static void what_is_refused_is_tried_again(void **state)
+static void rejected_writes_are_retried(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest request = request_of(1);
@@ -98,7 +98,7 @@ static void what_is_refused_is_tried_again(void **state)
 }
 
 /* What the store has of it when it is freed is answered later. */
-static void there_are_not_too_many_and_all_go(void **state)
+static void pending_completions_are_limited_and_all_are_written(void **state)
 {
     Fixture *f = *state;
     IdempotentRequest request = request_of(1);
@@ -111,9 +111,10 @@ static void there_are_not_too_many_and_all_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ends_are_written_one_after_the_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_refused_is_tried_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(there_are_not_too_many_and_all_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(completions_are_written_in_sequence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejected_writes_are_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pending_completions_are_limited_and_all_are_written, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

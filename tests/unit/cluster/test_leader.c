@@ -183,7 +183,7 @@ static void a_leader_that_resigns_is_followed_at_once(void **state)
     world_close(&world);
 }
 
-static void who_does_not_lead_resigns_too(void **state)
+static void a_follower_can_resign_too(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a, b;
@@ -206,7 +206,7 @@ static void who_does_not_lead_resigns_too(void **state)
     world_close(&world);
 }
 
-static void who_resigns_does_not_wait_for_a_store_that_does_not_answer(void **state)
+static void resigning_does_not_wait_for_an_unresponsive_store(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -225,7 +225,7 @@ static void who_resigns_does_not_wait_for_a_store_that_does_not_answer(void **st
     world_close(&world);
 }
 
-static void a_leader_whose_store_does_not_answer_is_deposed_before_its_lease_ends(void **state)
+static void a_leader_with_an_unresponsive_store_is_deposed_before_its_lease_expires(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -247,7 +247,7 @@ static void a_leader_whose_store_does_not_answer_is_deposed_before_its_lease_end
     world_close(&world);
 }
 
-static void a_leader_who_hears_nothing_is_deposed_before_its_lease_ends(void **state)
+static void an_isolated_leader_is_deposed_before_its_lease_expires(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -265,7 +265,7 @@ static void a_leader_who_hears_nothing_is_deposed_before_its_lease_ends(void **s
     world_close(&world);
 }
 
-static void a_paused_leader_writes_nothing_when_another_leads(void **state)
+static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a, b;
@@ -321,7 +321,7 @@ static void ignore_lease(void *context, const StoreLease *lease, const Error *er
     assert_null(err);
 }
 
-static void a_leader_whose_lease_is_gone_is_deposed_and_tries_again(void **state)
+static void a_leader_whose_lease_is_lost_is_deposed_and_tries_again(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -341,7 +341,7 @@ static void a_leader_whose_lease_is_gone_is_deposed_and_tries_again(void **state
     world_close(&world);
 }
 
-static void a_leader_who_hears_nothing_learns_of_its_lease_when_it_renews(void **state)
+static void an_isolated_leader_learns_of_its_lost_lease_when_renewing(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a;
@@ -360,7 +360,7 @@ static void a_leader_who_hears_nothing_learns_of_its_lease_when_it_renews(void *
     world_close(&world);
 }
 
-static void a_server_that_was_killed_leads_again_at_once_and_others_wait(void **state)
+static void a_killed_server_leads_again_at_once_and_others_wait(void **state)
 {
     StoreWorld world = { 0 };
     Candidate a, again, other;
@@ -390,15 +390,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_single_server_leads_at_once_and_stays),
         cmocka_unit_test(a_leader_that_resigns_is_followed_at_once),
-        cmocka_unit_test(who_does_not_lead_resigns_too),
-        cmocka_unit_test(who_resigns_does_not_wait_for_a_store_that_does_not_answer),
-        cmocka_unit_test(a_leader_whose_store_does_not_answer_is_deposed_before_its_lease_ends),
-        cmocka_unit_test(a_leader_who_hears_nothing_is_deposed_before_its_lease_ends),
-        cmocka_unit_test(a_paused_leader_writes_nothing_when_another_leads),
+        cmocka_unit_test(a_follower_can_resign_too),
+        cmocka_unit_test(resigning_does_not_wait_for_an_unresponsive_store),
+        cmocka_unit_test(a_leader_with_an_unresponsive_store_is_deposed_before_its_lease_expires),
+        cmocka_unit_test(an_isolated_leader_is_deposed_before_its_lease_expires),
+        cmocka_unit_test(a_paused_leader_writes_nothing_under_a_new_leader),
         cmocka_unit_test(a_fenced_change_is_tried_again_when_its_key_was_changed),
-        cmocka_unit_test(a_leader_whose_lease_is_gone_is_deposed_and_tries_again),
-        cmocka_unit_test(a_leader_who_hears_nothing_learns_of_its_lease_when_it_renews),
-        cmocka_unit_test(a_server_that_was_killed_leads_again_at_once_and_others_wait),
+        cmocka_unit_test(a_leader_whose_lease_is_lost_is_deposed_and_tries_again),
+        cmocka_unit_test(an_isolated_leader_learns_of_its_lost_lease_when_renewing),
+        cmocka_unit_test(a_killed_server_leads_again_at_once_and_others_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,42 +3,40 @@
 #include "model/selector_forms.h"
 #include "unit.h"
 
-static void mistakes_are_told_with_what_to_write(void **state)
+static void errors_suggest_a_correction(void **state)
 {
     static const struct {
         const char *text, *message, *hint;
         uint32_t column, span;
     } rows[] = {
-        { "role=web adn os=debian", "'adn' is where 'and' or 'or' is expected",
+        { "role=web adn os=debian", "expected 'and' or 'or' instead of 'adn'",
           "did you mean 'and'?", 10, 3 },
-        { "role=web OR os=debian", "'OR' is where 'and' or 'or' is expected", "did you mean 'or'?",
+        { "role=web OR os=debian", "expected 'and' or 'or' instead of 'OR'", "did you mean 'or'?",
           10, 2 },
-        { "web1 web2", "'and' or 'or' must stand before this", "", 6, 4 },
-        { "(web1) web2", "'and' or 'or' must stand before this", "", 8, 4 },
-        { "role==web", "a label and its value have one '=' between them", "write 'role=web'", 5,
-          2 },
-        { "role == 'web'", "a label and its value have one '=' between them", "write 'role=web'", 6,
-          2 },
-        { "role in (a,b)", "a selector has no 'in'", "write '(role=a or role=b)'", 6, 2 },
-        { "role notin (a, 'b')", "a selector has no 'notin'", "write '!(role=a or role=b)'", 6, 5 },
-        { "role in", "a selector has no 'in'", "write '(role=a or role=b)'", 6, 2 },
-        { "role='web", "this quote is never closed", "write 'role=web'", 6, 1 },
-        { "\"web1", "this quote is never closed", "write 'web1'", 1, 1 },
-        { "x and role='we b", "this quote is never closed", "add one at its end", 12, 1 },
-        { "role='web'", "names and values of labels have no quotes", "write 'role=web'", 6, 5 },
-        { "'web1'", "names and values of labels have no quotes", "write 'web1'", 1, 6 },
-        { "role = web", "no spaces are allowed around the '='", "write 'role=web'", 6, 1 },
-        { "role != web", "no spaces are allowed around the '='", "write 'role!=web'", 6, 2 },
-        { "role=web,dc=fra", "a selector has no commas", "write 'or' or 'and' between its parts", 9,
-          1 },
-        { "role=web && dc=fra", "a selector has no '&'", "write 'and'", 10, 2 },
-        { "role =~ web", "a selector has no '=~'",
-          "write a pattern with '*', '?' or '[abc]', as 'role=web*'", 6, 2 },
-        { "größe=1 adn x", "'adn' is where 'and' or 'or' is expected", "did you mean 'and'?", 9,
-          3 },
-        { "server.os == 'debian'", "only names and labels can be selected by here",
+        { "web1 web2", "'and' or 'or' is expected before this", "", 6, 4 },
+        { "(web1) web2", "'and' or 'or' is expected before this", "", 8, 4 },
+        { "role==web", "a label is compared with a single '='", "write 'role=web'", 5, 2 },
+        { "role == 'web'", "a label is compared with a single '='", "write 'role=web'", 6, 2 },
+        { "role in (a,b)", "'in' is not a valid operator", "write '(role=a or role=b)'", 6, 2 },
+        { "role notin (a, 'b')", "'notin' is not a valid operator", "write '!(role=a or role=b)'",
+          6, 5 },
+        { "role in", "'in' is not a valid operator", "write '(role=a or role=b)'", 6, 2 },
+        { "role='web", "unmatched quote", "write 'role=web'", 6, 1 },
+        { "\"web1", "unmatched quote", "write 'web1'", 1, 1 },
+        { "x and role='we b", "unmatched quote", "add a closing quote", 12, 1 },
+        { "role='web'", "names and values of labels are not quoted", "write 'role=web'", 6, 5 },
+        { "'web1'", "names and values of labels are not quoted", "write 'web1'", 1, 6 },
+        { "role = web", "spaces around '=' are not allowed", "write 'role=web'", 6, 1 },
+        { "role != web", "spaces around '=' are not allowed", "write 'role!=web'", 6, 2 },
+        { "role=web,dc=fra", "commas are not allowed in a selector",
+          "write 'or' or 'and' between the terms", 9, 1 },
+        { "role=web && dc=fra", "'&' is not a valid operator", "write 'and'", 10, 2 },
+        { "role =~ web", "'=~' is not a valid operator",
+          "write a pattern with '*', '?' or '[abc]', such as 'role=web*'", 6, 2 },
+        { "größe=1 adn x", "expected 'and' or 'or' instead of 'adn'", "did you mean 'and'?", 9, 3 },
+        { "server.os == 'debian'", "only names and labels are allowed here",
           "write 'web*' or 'role=web'", 1, 21 },
-        { "role=web)", "this parenthesis was never opened", "", 9, 1 },
+        { "role=web)", "unmatched closing parenthesis", "", 9, 1 },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_CLEAR(Arena) arena;
@@ -67,9 +65,8 @@ static void an_error_has_the_column(void **state)
     arena_init(&arena, ARENA_UNLIMITED);
     assert_false(object_selector_parse(&arena, STR("a=b adn c"), &selector, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_string_equal(err.text,
-                        "column 5: 'adn' is where 'and' or 'or' is expected; did you mean "
-                        "'and'?");
+    assert_string_equal(err.text, "column 5: expected 'and' or 'or' instead of 'adn'; did you mean "
+                                  "'and'?");
     char *much = arena_alloc(&arena, SELECTOR_TEXT_MAX + 1);
     memset(much, 'a', SELECTOR_TEXT_MAX + 1);
     assert_false(
@@ -92,7 +89,7 @@ static void every_form_is_read(void **state)
     }
 }
 
-static void a_word_alone_is_a_name(void **state)
+static void a_single_word_is_a_name(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     const Selector *selector;
@@ -107,10 +104,10 @@ static void a_word_alone_is_a_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mistakes_are_told_with_what_to_write),
+        cmocka_unit_test(errors_suggest_a_correction),
         cmocka_unit_test(an_error_has_the_column),
         cmocka_unit_test(every_form_is_read),
-        cmocka_unit_test(a_word_alone_is_a_name),
+        cmocka_unit_test(a_single_word_is_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static int64_t lines(RefusalLog *log, uint64_t source, int64_t now_ms, int64_t c
 {
     int64_t written = 0, suppressed;
     for (int64_t i = 0; i < count; i++) {
-        written += refusal_log_take(log, source, now_ms, &suppressed);
+        written += refusal_log_allows(log, source, now_ms, &suppressed);
     }
     return written;
 }
@@ -25,9 +25,9 @@ static void a_flood_from_one_source_hides_no_other(void **state)
     RefusalLog *log = *state;
     int64_t suppressed = -1;
     assert_int_equal(lines(log, 1, 1000, 100000), 5);
-    assert_true(refusal_log_take(log, 2, 1000, &suppressed));
+    assert_true(refusal_log_allows(log, 2, 1000, &suppressed));
     assert_int_equal(suppressed, 100000 - 5);
-    assert_true(refusal_log_take(log, 3, 1000, &suppressed));
+    assert_true(refusal_log_allows(log, 3, 1000, &suppressed));
     assert_int_equal(suppressed, 0);
     /* A minute later there are five again, and ten seconds later one more. */
     assert_int_equal(lines(log, 1, 61000, 100000), 5);

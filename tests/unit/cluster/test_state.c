@@ -191,7 +191,7 @@ static void large_values_and_logs_are_left_in_the_store(void **state)
 }
 
 /* Whatever somebody writes there: it costs no more memory than its key. */
-static void values_that_nobody_reads_cost_no_memory(void **state)
+static void unused_values_cost_no_memory(void **state)
 {
     Fixture *f = *state;
     static const struct {
@@ -235,7 +235,7 @@ static void values_that_nobody_reads_cost_no_memory(void **state)
     }
 }
 
-static void views_are_told_what_is_there_and_what_changes(void **state)
+static void views_receive_existing_entries_and_changes(void **state)
 {
     Fixture *f = *state;
     put(f, node_key(f, "b"), "1");
@@ -263,7 +263,7 @@ static void views_are_told_what_is_there_and_what_changes(void **state)
 }
 
 /* One that is attached while nothing is known yet is told when it is. */
-static void views_may_come_early(void **state)
+static void views_can_attach_early(void **state)
 {
     Fixture *f = *state;
     put(f, node_key(f, "a"), "1");
@@ -275,7 +275,7 @@ static void views_may_come_early(void **state)
     assert_int_equal(f->settled, 1);
 }
 
-static void history_that_is_gone_is_told_as_the_difference(void **state)
+static void compacted_history_is_delivered_as_differences(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -307,7 +307,7 @@ static void history_that_is_gone_is_told_as_the_difference(void **state)
     assert_told(f, "*same=2 ");
 }
 
-static void who_has_written_waits_until_it_is_seen(void **state)
+static void writers_can_wait_until_their_write_is_visible(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -332,7 +332,7 @@ static void who_has_written_waits_until_it_is_seen(void **state)
     assert_int_equal(f->seen, 4);
 }
 
-static void it_may_be_freed_while_it_reads(void **state)
+static void it_can_be_freed_while_reading(void **state)
 {
     Fixture *f = *state;
     open_state(f);
@@ -353,7 +353,7 @@ static void detach_first(void *context)
     memset(&f->view, 0xa5, sizeof f->view);
 }
 
-static void a_view_may_detach_the_next_one(void **state)
+static void a_view_can_detach_the_next_one(void **state)
 {
     Fixture *f = *state;
     open_state(f);
@@ -374,13 +374,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(all_pages_are_read_as_of_one_revision),
         ROW(large_values_and_logs_are_left_in_the_store),
-        ROW(values_that_nobody_reads_cost_no_memory),
-        ROW(views_are_told_what_is_there_and_what_changes),
-        ROW(views_may_come_early),
-        ROW(a_view_may_detach_the_next_one),
-        ROW(history_that_is_gone_is_told_as_the_difference),
-        ROW(who_has_written_waits_until_it_is_seen),
-        ROW(it_may_be_freed_while_it_reads),
+        ROW(unused_values_cost_no_memory),
+        ROW(views_receive_existing_entries_and_changes),
+        ROW(views_can_attach_early),
+        ROW(a_view_can_detach_the_next_one),
+        ROW(compacted_history_is_delivered_as_differences),
+        ROW(writers_can_wait_until_their_write_is_visible),
+        ROW(it_can_be_freed_while_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

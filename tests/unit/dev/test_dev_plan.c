@@ -37,15 +37,15 @@ static void nodes_have_names_and_addresses(void **state)
     assert_true(DEV_NODES_MAX < DEV_HUB_ADDRESS);
 }
 
-static void each_node_knows_the_others(void **state)
+static void each_node_has_the_addresses_of_the_others(void **state)
 {
     assert_str(dev_hosts(*state, 2),
                "127.0.0.1 localhost\n::1 localhost\n10.13.37.1 node1\n10.13.37.2 node2\n");
 }
 
-static void the_server_is_known_inside_and_outside(void **state)
+static void the_server_is_reachable_inside_and_outside(void **state)
 {
-    const char *const *words = dev_init_words(*state, 4711);
+    const char *const *words = dev_init_argv(*state, 4711);
     assert_string_equal(words[1], "init");
     assert_true(has_words(words, "--name", "node1"));
     assert_true(has_words(words, "--api", "0.0.0.0:4711"));
@@ -55,9 +55,9 @@ static void the_server_is_known_inside_and_outside(void **state)
 }
 
 /* Everybody may see the words of a process. */
-static void a_token_is_no_word_of_a_command(void **state)
+static void a_token_is_not_an_argument(void **state)
 {
-    const char *const *words = dev_join_words(*state, 4711, 2, "sha256:00");
+    const char *const *words = dev_join_argv(*state, 4711, 2, "sha256:00");
     assert_string_equal(words[1], "join");
     assert_true(has_words(words, "--server", "10.13.37.1:4711"));
     assert_true(has_words(words, "--token", "-"));
@@ -65,16 +65,16 @@ static void a_token_is_no_word_of_a_command(void **state)
     assert_true(has_words(words, "--name", "node3"));
 }
 
-static void others_are_told_where_all_of_it_is(void **state)
+static void other_processes_learn_its_location(void **state)
 {
     Arena *arena = *state;
     const int64_t processes[] = { 11, 12 };
-    DevCard card = { .folder = "/tmp/x",
-                     .port = 4711,
-                     .count = 2,
-                     .processes = processes,
-                     .ca_pin = STR("sha256:00"),
-                     .token = STR("eden_x") };
+    DevDescription card = { .folder = "/tmp/x",
+                            .port = 4711,
+                            .count = 2,
+                            .processes = processes,
+                            .ca_pin = STR("sha256:00"),
+                            .token = STR("eden_x") };
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     assert_true(json_print(&text, dev_describe(arena, &card), NULL, &err));
@@ -92,10 +92,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nodes_have_names_and_addresses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(each_node_knows_the_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_server_is_known_inside_and_outside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_token_is_no_word_of_a_command, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(others_are_told_where_all_of_it_is, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_node_has_the_addresses_of_the_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_server_is_reachable_inside_and_outside, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_token_is_not_an_argument, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_processes_learn_its_location, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

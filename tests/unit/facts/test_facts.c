@@ -90,7 +90,7 @@ static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
                "\"boot_id\":null,\"machine_id\":null,\"users\":{}}");
 }
 
-static void only_the_facts_asked_for_are_read_in_that_order(void **state)
+static void only_requested_facts_are_read_in_that_order(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
@@ -114,18 +114,18 @@ static void a_failing_source_is_a_warning_and_null(void **state)
     assert_str(told_by(scratch, &world, "interfaces"),
                "warning: fact 'interfaces': no sockets here");
     scratch_put(scratch, "sys/devices/system/cpu/online", "0-x\n");
-    assert_str(told_by(scratch, &world, "cpus"), "warning: fact 'cpus': "
-                                                 "/sys/devices/system/cpu/online: '0-x' is no list "
-                                                 "of processors");
+    assert_str(
+        told_by(scratch, &world, "cpus"),
+        "warning: fact 'cpus': /sys/devices/system/cpu/online: '0-x' is not a list of processors");
     scratch_put(scratch, "proc/meminfo", "Nothing: 1\n");
     assert_str(told_by(scratch, &world, "memory"),
-               "warning: fact 'memory': /proc/meminfo does not say MemTotal");
+               "warning: fact 'memory': MemTotal is missing in /proc/meminfo");
     mkdir(scratch_reach(scratch, "etc/os-release"), 0755);
     assert_str(told_by(scratch, &world, "os"),
                "warning: fact 'os': /etc/os-release: Is a directory");
 }
 
-static void names_come_from_the_kernel_or_from_the_root(void **state)
+static void names_are_read_from_the_kernel_or_the_root(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/hostname", "# made by hand\n\n db7.example.org \n");
@@ -135,7 +135,7 @@ static void names_come_from_the_kernel_or_from_the_root(void **state)
     assert_str(told(scratch, true, "fqdn"), "\"web1\"");
 }
 
-static void the_full_name_comes_from_hosts_and_then_from_the_resolver(void **state)
+static void the_fqdn_is_read_from_hosts_then_the_resolver(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "etc/resolv.conf", "nameserver 10.0.0.1\nsearch lab.example other\n");
@@ -149,7 +149,7 @@ static void the_full_name_comes_from_hosts_and_then_from_the_resolver(void **sta
     assert_str(told(scratch, true, "fqdn"), "\"web1.example.net\"");
 }
 
-static void the_system_is_told_by_os_release(void **state)
+static void the_system_is_identified_by_os_release(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "usr/lib/os-release",
@@ -165,7 +165,7 @@ static void the_system_is_told_by_os_release(void **state)
     assert_str(told(scratch, false, "os_version"), "null");
 }
 
-static void links_of_another_root_stay_inside_of_it(void **state)
+static void links_in_another_root_stay_inside(void **state)
 {
     Scratch *scratch = *state;
     scratch_link(scratch, "etc/passwd", "/etc/shells");
@@ -230,7 +230,7 @@ static void the_default_interface_has_the_route_of_least_metric(void **state)
     assert_str(told(scratch, true, "default_interface"), "\"eth0\"");
 }
 
-static void what_the_machine_runs_in_is_found(void **state)
+static void virtualization_is_detected(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "proc/cpuinfo", "processor: 0\nflags\t\t: fpu hypervisor lm\n");
@@ -345,17 +345,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(every_fact_of_an_empty_root_is_null_or_empty),
-        SCRATCH_TEST(only_the_facts_asked_for_are_read_in_that_order),
+        SCRATCH_TEST(only_requested_facts_are_read_in_that_order),
         SCRATCH_TEST(a_failing_source_is_a_warning_and_null),
-        SCRATCH_TEST(names_come_from_the_kernel_or_from_the_root),
-        SCRATCH_TEST(the_full_name_comes_from_hosts_and_then_from_the_resolver),
-        SCRATCH_TEST(the_system_is_told_by_os_release),
-        SCRATCH_TEST(links_of_another_root_stay_inside_of_it),
+        SCRATCH_TEST(names_are_read_from_the_kernel_or_the_root),
+        SCRATCH_TEST(the_fqdn_is_read_from_hosts_then_the_resolver),
+        SCRATCH_TEST(the_system_is_identified_by_os_release),
+        SCRATCH_TEST(links_in_another_root_stay_inside),
         SCRATCH_TEST(processors_and_memory_are_counted),
         SCRATCH_TEST(disks_are_those_that_hold_data),
         SCRATCH_TEST(interfaces_have_their_addresses),
         SCRATCH_TEST(the_default_interface_has_the_route_of_least_metric),
-        SCRATCH_TEST(what_the_machine_runs_in_is_found),
+        SCRATCH_TEST(virtualization_is_detected),
         SCRATCH_TEST(the_init_system_is_the_running_or_the_installed_one),
         SCRATCH_TEST(the_package_manager_is_the_one_the_system_was_built_with),
         SCRATCH_TEST(the_time_zone_is_the_link_and_then_the_file),

@@ -60,7 +60,7 @@ static void durations_print_as_they_are_written(void **state)
     }
 }
 
-static void what_people_write_is_understood_for_a_hint(void **state)
+static void common_spellings_get_a_hint(void **state)
 {
     static const struct {
         const char *text;
@@ -94,7 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_read_in_milliseconds),
         cmocka_unit_test(durations_print_as_they_are_written),
-        cmocka_unit_test(what_people_write_is_understood_for_a_hint),
+        cmocka_unit_test(common_spellings_get_a_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

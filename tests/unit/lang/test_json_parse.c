@@ -60,7 +60,7 @@ static void check_printed(Str text, const char *expected)
     assert_str(buf_str(&out), expected);
 }
 
-static void texts_are_read_as_what_they_say(void **state)
+static void documents_have_the_expected_values(void **state)
 {
     const struct {
         const char *text;
@@ -168,16 +168,16 @@ static void syntax_errors_are_placed_and_hinted(void **state)
         { STR("{\"a\" = 1}"), "E0150", 1, 6, 1, "write ':' instead of '='" },
         { STR("{\"a\", 1}"), "E0150", 1, 5, 1, "" },
         { STR("{\"a\" \"b\"}"), "E0150", 1, 6, 1, "" },
-        { STR("[1 2]"), "E0150", 1, 4, 1, "a comma is missing before this" },
-        { STR("{\"a\":1\n\"b\":2}"), "E0150", 2, 1, 1, "a comma is missing before this" },
+        { STR("[1 2]"), "E0150", 1, 4, 1, "missing comma before this" },
+        { STR("{\"a\":1\n\"b\":2}"), "E0150", 2, 1, 1, "missing comma before this" },
         { STR("[1}"), "E0150", 1, 3, 1, "a list ends with ']'" },
-        { STR("[\"a\":1]"), "E0150", 1, 5, 1, "keys belong into '{' and '}'" },
+        { STR("[\"a\":1]"), "E0150", 1, 5, 1, "key-value pairs belong between '{' and '}'" },
         { STR("{\"a\":1]"), "E0150", 1, 7, 1, "an object ends with '}'" },
         { STR("]"), "E0150", 1, 1, 1, "" },
-        { STR("[0x1f]"), "E0150", 1, 2, 4, "numbers are decimal in JSON" },
+        { STR("[0x1f]"), "E0150", 1, 2, 4, "numbers in JSON are decimal" },
         { STR("truex"), "E0150", 1, 1, 5, "" },
         { STR("[+1]"), "E0150", 1, 2, 1, "remove the '+'" },
-        { STR("[.5]"), "E0150", 1, 2, 2, "write 0 before the point" },
+        { STR("[.5]"), "E0150", 1, 2, 2, "write 0 before the decimal point" },
         { STR("[\x01]"), "E0150", 1, 2, 1, "" },
         { STR("[\x0b]"), "E0150", 1, 2, 1, "" },
         { STR("1 2"), "E0158", 1, 3, 1, "" },
@@ -188,7 +188,7 @@ static void syntax_errors_are_placed_and_hinted(void **state)
     check_bad(rows, COUNT_OF(rows));
 }
 
-static void texts_that_end_early_show_what_is_open(void **state)
+static void truncated_documents_report_what_is_open(void **state)
 {
     const BadRow rows[] = {
         { STR(""), "E0151", 1, 1, 1, "" },
@@ -209,7 +209,7 @@ static void texts_that_end_early_show_what_is_open(void **state)
     check_bad(rows, COUNT_OF(rows));
 }
 
-static void bad_strings_and_numbers_are_refused(void **state)
+static void invalid_strings_and_numbers_are_rejected(void **state)
 {
     const BadRow rows[] = {
         { STR("[\"a\nb\"]"), "E0152", 1, 2, 2, "write \\n, or close the string" },
@@ -217,7 +217,7 @@ static void bad_strings_and_numbers_are_refused(void **state)
         { STR("[\"a\x1f\"]"), "E0152", 1, 4, 1, "" },
         { STR("[\"a\x00\"]"), "E0152", 1, 4, 1, "" },
         { STR("[\"\\n\x01\"]"), "E0152", 1, 5, 1, "" },
-        { STR("[\"\\x41\"]"), "E0152", 1, 3, 2, "a backslash itself is written \\\\" },
+        { STR("[\"\\x41\"]"), "E0152", 1, 3, 2, "write \\\\ for a backslash" },
         { STR("[\"\\u12\"]"), "E0152", 1, 3, 2, "four hexadecimal digits must follow" },
         { STR("[\"\\u12g4\"]"), "E0152", 1, 3, 2, NULL },
         { STR("[\"\\ud800\"]"), "E0152", 1, 3, 6, NULL },
@@ -251,7 +251,7 @@ static void bad_strings_and_numbers_are_refused(void **state)
     check_bad(rows, COUNT_OF(rows));
 }
 
-static void every_cut_of_a_text_is_refused(void **state)
+static void every_truncation_is_rejected(void **state)
 {
     Str text =
         STR("{\"key\": [1, -2.5e3, true, \"t\\u00e9xt \xc3\xa9\", {\"a\": null}], \"b\": {}}");
@@ -269,7 +269,7 @@ static void check_place(const Reading *reading, Value v, const char *spelling)
     assert_str(str_from(reading->text + v.start, v.span), spelling);
 }
 
-static void values_know_their_places(void **state)
+static void values_have_positions(void **state)
 {
     AUTO(Reading) *reading = reading_start(
         STR(" {\"key\" : [ -12.5 ,true, \"a\\n\" ], \"empty\": { }, \"n\":null, \"\": 7 } "));
@@ -291,7 +291,7 @@ static void values_know_their_places(void **state)
     check_place(reading, entries[3].value, "7");
 }
 
-static void plain_strings_borrow_the_text(void **state)
+static void plain_strings_borrow_from_the_text(void **state)
 {
     AUTO(Reading) *reading = reading_start(STR("[\"plain\", \"esc\\u0061ped\"]"));
     List *list = read_good(reading).list;
@@ -361,7 +361,7 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
         assert_false(read_with(reading, NULL));
         assert_int_equal(reading->problems.errors, 1);
         assert_str(reading->problems.items[0].code, "E0154");
-        assert_str(reading->problems.items[0].message, "key 'k\\u0030' is there twice");
+        assert_str(reading->problems.items[0].message, "duplicate key 'k\\u0030'");
         assert_str(reading->problems.items[0].hint, "first at line 1, column 2");
 
         JsonOptions options = json_options_default;
@@ -374,7 +374,7 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
     }
 }
 
-static void all_duplicates_and_wide_integers_are_told_at_once(void **state)
+static void duplicates_and_wide_integers_are_all_reported(void **state)
 {
     AUTO(Reading) *reading =
         reading_start(STR("{\"a\": {\"b\": 1, \"b\": 2},\n \"a\": 99999999999999999999}"));
@@ -388,7 +388,7 @@ static void all_duplicates_and_wide_integers_are_told_at_once(void **state)
 }
 
 /* Every problem costs a walk over the text, so a text of nothing else must not tell them all. */
-static void telling_problems_ends_after_some(void **state)
+static void the_number_of_problems_is_limited(void **state)
 {
     const char *const repeated[] = { "{\"a\":1,\"a\":2},", "99999999999999999999," };
     for (size_t i = 0; i < COUNT_OF(repeated); i++) {
@@ -516,7 +516,7 @@ static void many_values_in_a_row(void **state)
     assert_int_equal(json_skip_space(STR("x"), 5), 1);
 }
 
-static void a_text_without_source_tells_line_and_column(void **state)
+static void without_a_source_errors_have_line_and_column(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -525,11 +525,11 @@ static void a_text_without_source_tells_line_and_column(void **state)
     assert_false(json_parse_text(&arena, STR("{\"a\": 1,\n 'b': 2}"), NULL, &v, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_string_equal(err.text,
-                        "line 2, column 2: strings take double quotes (write \" instead of ')");
+                        "line 2, column 2: strings need double quotes (write \" instead of ')");
     assert_true(json_parse_text(&arena, STR("[1]"), NULL, &v, &err));
     assert_int_equal(v.source, SOURCE_NONE);
     assert_false(json_parse_text(&arena, STR_EMPTY, NULL, &v, &err));
-    assert_string_equal(err.text, "line 1, column 1: the text ends where a value is expected");
+    assert_string_equal(err.text, "line 1, column 1: unexpected end of input, expected a value");
 }
 
 /* Every special byte at every position against the blocks in which strings are scanned. */
@@ -569,24 +569,24 @@ static void strings_of_every_length_and_alignment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_read_as_what_they_say),
+        cmocka_unit_test(documents_have_the_expected_values),
         cmocka_unit_test(syntax_errors_are_placed_and_hinted),
-        cmocka_unit_test(texts_that_end_early_show_what_is_open),
-        cmocka_unit_test(bad_strings_and_numbers_are_refused),
-        cmocka_unit_test(every_cut_of_a_text_is_refused),
-        cmocka_unit_test(values_know_their_places),
-        cmocka_unit_test(plain_strings_borrow_the_text),
+        cmocka_unit_test(truncated_documents_report_what_is_open),
+        cmocka_unit_test(invalid_strings_and_numbers_are_rejected),
+        cmocka_unit_test(every_truncation_is_rejected),
+        cmocka_unit_test(values_have_positions),
+        cmocka_unit_test(plain_strings_borrow_from_the_text),
         cmocka_unit_test(lists_and_maps_can_grow_afterwards),
         cmocka_unit_test(keys_are_found_in_maps_of_any_size),
         cmocka_unit_test(duplicate_keys_are_found_in_maps_of_any_size),
-        cmocka_unit_test(all_duplicates_and_wide_integers_are_told_at_once),
-        cmocka_unit_test(telling_problems_ends_after_some),
+        cmocka_unit_test(duplicates_and_wide_integers_are_all_reported),
+        cmocka_unit_test(the_number_of_problems_is_limited),
         cmocka_unit_test(options_allow_more),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(deep_nesting_is_an_error_not_a_crash),
         cmocka_unit_test(the_budget_of_the_arena_holds),
         cmocka_unit_test(many_values_in_a_row),
-        cmocka_unit_test(a_text_without_source_tells_line_and_column),
+        cmocka_unit_test(without_a_source_errors_have_line_and_column),
         cmocka_unit_test(strings_of_every_length_and_alignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

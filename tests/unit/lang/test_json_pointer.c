@@ -10,7 +10,7 @@ static const char text[] = "spec:\n"
                            "  m~n: deep\n"
                            "'': empty\n";
 
-static void a_pointer_leads_to_a_place(void **state)
+static void a_pointer_resolves_to_a_position(void **state)
 {
     static const struct {
         const char *pointer;
@@ -32,7 +32,7 @@ static void a_pointer_leads_to_a_place(void **state)
     loaded_read(&loaded, str_from_c(text), NULL);
     assert_true(loaded.ok);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        JsonPlace place =
+        JsonMatch place =
             json_pointer_find(loaded.documents->items[0], str_from_c(rows[i].pointer));
         AUTO_CLEAR(Buf) value = buf_make(BUF_UNLIMITED);
         AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
@@ -45,7 +45,7 @@ static void a_pointer_leads_to_a_place(void **state)
     }
 }
 
-static void what_is_no_pointer_leads_nowhere(void **state)
+static void invalid_pointers_resolve_to_nothing(void **state)
 {
     AUTO_CLEAR(Loaded) loaded = { 0 };
     loaded_read(&loaded, str_from_c(text), NULL);
@@ -60,8 +60,8 @@ static void what_is_no_pointer_leads_nowhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pointer_leads_to_a_place),
-        cmocka_unit_test(what_is_no_pointer_leads_nowhere),
+        cmocka_unit_test(a_pointer_resolves_to_a_position),
+        cmocka_unit_test(invalid_pointers_resolve_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,7 +175,7 @@ static bool replace_by_itself(void *context, Value v, Value *out, Error *err)
     return true;
 }
 
-static void what_json_cannot_hold_is_an_error_or_replaced(void **state)
+static void values_without_a_json_form_are_errors_or_replaced(void **state)
 {
     check_fails(value_missing(), NULL, ERROR_INVALID,
                 "Object of type Undefined is not JSON serializable");
@@ -186,17 +186,17 @@ static void what_json_cannot_hold_is_an_error_or_replaced(void **state)
     check_print(value_object(NULL), &style, "\"it\"");
     check_fails(value_missing(), &style, ERROR_INVALID, "nothing here");
     check_fails(value_object(NULL), &(JsonStyle){ .replace = replace_by_itself }, ERROR_LIMIT,
-                "value is nested deeper than 512 levels or holds itself");
+                "value is nested deeper than 512 levels or contains itself");
 }
 
-static void values_that_hold_themselves_end(void **state)
+static void cyclic_values_terminate(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     List *list = list_new(&arena, 1);
     list_push(&arena, list, value_list(list));
     check_fails(value_list(list), NULL, ERROR_LIMIT,
-                "value is nested deeper than 512 levels or holds itself");
+                "value is nested deeper than 512 levels or contains itself");
 
     /* A list of two of the list below it, sixty times: small, but endless to print. */
     Value v = value_int(1);
@@ -327,8 +327,8 @@ int main(void)
         cmocka_unit_test(keys_become_strings_as_in_python),
         cmocka_unit_test(sorting_follows_code_points),
         cmocka_unit_test(floats_that_json_lacks),
-        cmocka_unit_test(what_json_cannot_hold_is_an_error_or_replaced),
-        cmocka_unit_test(values_that_hold_themselves_end),
+        cmocka_unit_test(values_without_a_json_form_are_errors_or_replaced),
+        cmocka_unit_test(cyclic_values_terminate),
         cmocka_unit_test(random_values_survive_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

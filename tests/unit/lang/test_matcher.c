@@ -14,7 +14,7 @@ static size_t longest_ending(Str text, size_t end, const Str *needles, size_t co
     return longest;
 }
 
-static void it_finds_what_a_plain_search_finds(void **state)
+static void it_matches_a_naive_search(void **state)
 {
     uint32_t random = 1;
     for (int round = 0; round < 300; round++) {
@@ -74,7 +74,7 @@ static void without_needles_nothing_matches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_finds_what_a_plain_search_finds),
+        cmocka_unit_test(it_matches_a_naive_search),
         cmocka_unit_test(all_bytes_can_be_in_needles),
         cmocka_unit_test(without_needles_nothing_matches),
     };

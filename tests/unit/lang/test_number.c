@@ -159,7 +159,7 @@ static void floats_read_as_the_nearest_double(void **state)
     }
 }
 
-static void halfway_texts_round_to_even(void **state)
+static void halfway_values_round_to_even(void **state)
 {
     const struct {
         const char *text;
@@ -195,7 +195,7 @@ static void halfway_texts_round_to_even(void **state)
     }
 }
 
-static void digits_far_behind_still_decide(void **state)
+static void distant_digits_still_decide(void **state)
 {
     /* Halfway above 1 exactly, then a thousand zeros, then a one: must round up. */
     char text[1200];
@@ -217,7 +217,7 @@ static void digits_far_behind_still_decide(void **state)
     assert_true(same_bits(x, 1.0000000000000002));
 }
 
-static void what_is_no_float_is_refused(void **state)
+static void invalid_floats_are_rejected(void **state)
 {
     const char *bad[] = { "",    "+",  "-",  ".",    "e5",  ".e5", "1e",  "1e+",   "1e-", "1.2.3",
                           "--1", "1 ", " 1", "0x10", "inf", "nan", "1_0", "1e5.0", "1,5", "one" };
@@ -229,7 +229,7 @@ static void what_is_no_float_is_refused(void **state)
     }
 }
 
-static void python_float_texts(void **state)
+static void python_float_strings(void **state)
 {
     double x = 0;
     assert_true(number_parse_python_float(STR(" 1_000.5 \n"), &x) && x == 1000.5);
@@ -274,7 +274,7 @@ static void integers_print_and_read(void **state)
     }
 }
 
-static void integers_know_their_limits(void **state)
+static void integers_have_limits(void **state)
 {
     int64_t value = 5;
     bool overflow = false;
@@ -301,7 +301,7 @@ static void integers_know_their_limits(void **state)
     assert_int_equal(value, 35 * 36 + 35);
 }
 
-static void python_integer_texts(void **state)
+static void python_integer_strings(void **state)
 {
     const struct {
         const char *text;
@@ -446,13 +446,13 @@ int main(void)
         cmocka_unit_test(floats_print_as_in_python),
         cmocka_unit_test(floats_print_shortest_and_read_back),
         cmocka_unit_test(floats_read_as_the_nearest_double),
-        cmocka_unit_test(halfway_texts_round_to_even),
-        cmocka_unit_test(digits_far_behind_still_decide),
-        cmocka_unit_test(what_is_no_float_is_refused),
-        cmocka_unit_test(python_float_texts),
+        cmocka_unit_test(halfway_values_round_to_even),
+        cmocka_unit_test(distant_digits_still_decide),
+        cmocka_unit_test(invalid_floats_are_rejected),
+        cmocka_unit_test(python_float_strings),
         cmocka_unit_test(integers_print_and_read),
-        cmocka_unit_test(integers_know_their_limits),
-        cmocka_unit_test(python_integer_texts),
+        cmocka_unit_test(integers_have_limits),
+        cmocka_unit_test(python_integer_strings),
         cmocka_unit_test(formats_follow_their_spec),
         cmocka_unit_test(rounding_follows_python),
         cmocka_unit_test(integer_rounding_follows_python),

@@ -20,16 +20,16 @@ static void finds_anywhere_in_a_line(void **state)
     assert_true(finds("b", STR("a\xff\xfe b")));
 }
 
-static void a_bad_pattern_says_where(void **state)
+static void a_bad_pattern_is_reported_with_its_position(void **state)
 {
     Pattern *pattern;
     Error err;
     assert_false(pattern_new(STR("a(b"), &pattern, &err));
     assert_int_equal(err.kind, ERROR_INVALID);
-    assert_non_null(strstr(err.text, "'a(b' is no pattern: missing closing parenthesis"));
+    assert_non_null(strstr(err.text, "invalid pattern 'a(b': missing closing parenthesis"));
 }
 
-static void endless_backtracking_ends(void **state)
+static void endless_backtracking_is_stopped(void **state)
 {
     AUTO(Pattern) *pattern = NULL;
     Error err;
@@ -44,8 +44,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_anywhere_in_a_line),
-        cmocka_unit_test(a_bad_pattern_says_where),
-        cmocka_unit_test(endless_backtracking_ends),
+        cmocka_unit_test(a_bad_pattern_is_reported_with_its_position),
+        cmocka_unit_test(endless_backtracking_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static Wheel wheel_read(const char *text)
     return wheel;
 }
 
-static void what_was_printed_is_read(void **state)
+static void a_record_survives_a_round_trip(void **state)
 {
     const char *text = START ",\"note\":\"a \\\"b\\\"\",\"made_ms\":7,\"spare\":true" COLOR
                              ",\"labels\":{\"a\":\"b\"},\"spokes\":[{\"length\":1,\"metal\":"
@@ -181,7 +181,7 @@ static void what_was_printed_is_read(void **state)
     assert_str(printed(&wheel), text);
 }
 
-static void what_is_not_there_is_empty_and_not_printed(void **state)
+static void absent_fields_are_empty_and_not_printed(void **state)
 {
     const char *text = START ",\"spare\":false,\"color\":\"000000\"" BEST "}";
     Wheel wheel = wheel_read(text);
@@ -196,7 +196,7 @@ static void what_is_not_there_is_empty_and_not_printed(void **state)
     assert_int_equal(wheel.labels.map->len, 0);
 }
 
-static void unknown_fields_of_stored_records_are_kept_at_every_level(void **state)
+static void unknown_fields_of_stored_records_are_preserved_at_every_level(void **state)
 {
     const char *text =
         START ",\"spare\":false" COLOR ",\"spokes\":[{\"length\":1,\"new\":[1,{\"x\":null}]}]" BEST
@@ -205,7 +205,7 @@ static void unknown_fields_of_stored_records_are_kept_at_every_level(void **stat
     assert_str(printed(&wheel), text);
 }
 
-static void what_is_wrong_is_named(void **state)
+static void errors_name_the_field(void **state)
 {
     static const struct {
         const char *text;
@@ -218,17 +218,17 @@ static void what_is_wrong_is_named(void **state)
         { "{\"format\":\"test.wheel/2\"}", RECORD_STORED,
           "format 'test.wheel/2' is not supported; expected 'test.wheel/1'" },
         { "{\"format\":\"\\u001b[1m\"}", RECORD_STORED, "format '?' is not supported" },
-        { START "}", RECORD_STORED, "'spare': is missing" },
-        { START ",\"spare\":null}", RECORD_STORED, "'spare': is missing" },
+        { START "}", RECORD_STORED, "'spare': is required" },
+        { START ",\"spare\":null}", RECORD_STORED, "'spare': is required" },
         { START ",\"spare\":1}", RECORD_STORED, "'spare': must be true or false" },
         { "{\"format\":\"test.wheel/1\",\"name\":\"-x\",\"spare\":false}", RECORD_STORED,
           "'name': must not start with a hyphen" },
         { "{\"format\":\"test.wheel/1\",\"name\":\"far too long\",\"spare\":false}", RECORD_STORED,
-          "'name': longer than the 8 bytes that it may have" },
+          "'name': longer than the limit of 8 bytes" },
         { "{\"format\":\"test.wheel/1\",\"name\":\"a\\u0000b\",\"spare\":false}", RECORD_STORED,
-          "'name': must have no control characters" },
+          "'name': must not contain control characters" },
         { START ",\"spare\":false,\"note\":\"\\n\"}", RECORD_STORED,
-          "'note': must have no control characters" },
+          "'note': must not contain control characters" },
         { START ",\"spare\":false,\"color\":\"red\"}", RECORD_STORED,
           "'color': must be six hexadecimal digits" },
         { START ",\"spare\":false,\"labels\":{\"a\":1}}", RECORD_STORED,
@@ -253,10 +253,10 @@ static void what_is_wrong_is_named(void **state)
           RECORD_STORED, "'spares': has 3 items; at most 2 are allowed" },
         { START ",\"spare\":true}", RECORD_STORED, "a spare wheel has spokes" },
         { START ",\"spare\":false,\"colour\":\"red\"}", RECORD_OUTSIDE,
-          "'colour': there is no such field; did you mean 'color'?" },
+          "'colour': unknown field; did you mean 'color'?" },
         { START ",\"spare\":false,\"best\":{\"length\":1,\"format\":\"x\"}}", RECORD_OUTSIDE,
-          "'best/format': there is no such field" },
-        { START ",\"spare\":false,\"\\u001b[1m\":1}", RECORD_OUTSIDE, "'?': there is no such" },
+          "'best/format': unknown field" },
+        { START ",\"spare\":false,\"\\u001b[1m\":1}", RECORD_OUTSIDE, "'?': unknown field" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Wheel wheel = { .made_ms = 99 };
@@ -305,7 +305,7 @@ static bool frame_read(const char *text, Frame *out, Error *err)
     return record_read(&frame_format, &arena, str_from_c(text), RECORD_OUTSIDE, out, err);
 }
 
-static void lists_of_texts_and_of_coded_items_are_kept(void **state)
+static void lists_of_strings_and_coded_items_survive_a_round_trip(void **state)
 {
     const char *text = "{\"format\":\"test.frame/1\",\"stripes\":[\"010203\",\"040506\"],"
                        "\"paint\":\"0a0b0c\",\"bar\":{\"length\":2},\"names\":[\"a\",\"b\"]}";
@@ -343,14 +343,14 @@ static void errors_in_files_name_the_line(void **state)
         const char *text, *error;
     } rows[] = {
         { "{\n \"format\": \"test.frame/1\",\n \"nmes\": 1\n}",
-          "frame.json: line 3: 'nmes': there is no such field; did you mean 'names'?" },
+          "frame.json: line 3: 'nmes': unknown field; did you mean 'names'?" },
         { "{ \"format\": \"test.frame/1\",\n \"names\": [\"a\",\n\"-b\"]\n}",
           "frame.json: line 2: 'names/1': must not start with a hyphen" },
         { "{ \"format\": \"test.frame/1\",\n \"bar\": {\n\"length\": 101}}",
           "frame.json: line 3: 'bar/length': must be from 0 to 100" },
         { "{ \"format\": \"test.frame/1\",\n \"bar\": {}}",
-          "frame.json: 'bar/length': is missing" },
-        { "{ \"format\": \"test.frame/1\", \"nmes\": 1}", "frame.json: 'nmes': there is no" },
+          "frame.json: 'bar/length': is required" },
+        { "{ \"format\": \"test.frame/1\", \"nmes\": 1}", "frame.json: 'nmes': unknown field" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Frame frame;
@@ -362,7 +362,7 @@ static void errors_in_files_name_the_line(void **state)
     }
 }
 
-static void what_comes_from_outside_may_say_its_format(void **state)
+static void records_from_outside_can_name_their_format(void **state)
 {
     Wheel wheel;
     Error err;
@@ -370,7 +370,7 @@ static void what_comes_from_outside_may_say_its_format(void **state)
                             &wheel, &err));
 }
 
-static void a_text_beyond_the_limit_is_refused(void **state)
+static void a_record_over_the_limit_is_rejected(void **state)
 {
     Wheel wheel;
     Error err;
@@ -400,16 +400,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(what_was_printed_is_read),
-        TEST(what_is_not_there_is_empty_and_not_printed),
-        TEST(unknown_fields_of_stored_records_are_kept_at_every_level),
-        TEST(what_is_wrong_is_named),
-        TEST(lists_of_texts_and_of_coded_items_are_kept),
+        TEST(a_record_survives_a_round_trip),
+        TEST(absent_fields_are_empty_and_not_printed),
+        TEST(unknown_fields_of_stored_records_are_preserved_at_every_level),
+        TEST(errors_name_the_field),
+        TEST(lists_of_strings_and_coded_items_survive_a_round_trip),
         TEST(a_struct_of_empty_fields_is_not_printed),
         TEST(files_have_a_line_for_each_field),
         TEST(errors_in_files_name_the_line),
-        TEST(what_comes_from_outside_may_say_its_format),
-        TEST(a_text_beyond_the_limit_is_refused),
+        TEST(records_from_outside_can_name_their_format),
+        TEST(a_record_over_the_limit_is_rejected),
         TEST(a_schema_describes_the_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

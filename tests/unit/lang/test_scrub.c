@@ -107,7 +107,7 @@ static void overlapping_and_touching_secrets_are_one(void **state)
     assert_str(scrubbed(scrubber, STR("-swordless-")), "-s(secret)-");
 }
 
-static void short_texts_are_no_secrets(void **state)
+static void short_texts_are_not_secrets(void **state)
 {
     const Str secrets[] = { STR("abc"), STR(""), STR("x") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
@@ -170,7 +170,7 @@ static void base64_is_found_at_every_alignment(void **state)
     }
 }
 
-static void base64_is_found_behind_other_letters(void **state)
+static void base64_is_found_after_other_letters(void **state)
 {
     Str secret = STR("hunter2-hunter2");
     Str encoded = base64(secret, standard, true);
@@ -206,7 +206,7 @@ static void base64_is_found_across_lines(void **state)
     }
 }
 
-static void base64_may_be_escaped_itself(void **state)
+static void escaped_base64_is_found(void **state)
 {
     Str secret = STR("\xfb\xff\xbf\xfb\xff"); /* +/+/+/8= */
     assert_str(base64(secret, standard, true), "+/+/+/8=");
@@ -217,7 +217,7 @@ static void base64_may_be_escaped_itself(void **state)
     assert_scrubbed(secret, STR("+/+/+/"), "+/+/+/");     /* not the whole of it */
 }
 
-static void percent_escapes_may_be_any(void **state)
+static void any_percent_escapes_are_found(void **state)
 {
     Str secret = STR("p@ss w\xc3\xb6rd/+\n");
     const Str spellings[] = {
@@ -237,7 +237,7 @@ static void percent_escapes_may_be_any(void **state)
     assert_scrubbed(STR("%41%42"), STR("%41%42 AB"), "(secret) AB"); /* raw, not decoded */
 }
 
-static void backslash_escapes_may_be_any(void **state)
+static void any_backslash_escapes_are_found(void **state)
 {
     Str secret = STR("a\"b\\c\n\t/\xc3\xa9\xf0\x9f\x98\x80'z\x01");
     const Str spellings[] = {
@@ -258,7 +258,7 @@ static void backslash_escapes_may_be_any(void **state)
     assert_scrubbed(STR("abcd"), STR("ab\\u00zz\\ud83d\\x\\"), "ab\\u00zz\\ud83d\\x\\");
 }
 
-static void truncated_escapes_are_text(void **state)
+static void truncated_escapes_are_plain_text(void **state)
 {
     const Str texts[] = { STR("abc\\"), STR("abc\\u"), STR("abc\\u1"),       STR("abc\\x4"),
                           STR("abc%"),  STR("abc%4"),  STR("abc\\ud83d\\u"), STR("\\\\\\\\\\") };
@@ -283,7 +283,7 @@ static void shells_and_c_escape_any_character(void **state)
     assert_scrubbed(STR("a.b-c"), STR("^a\\.b\\-c$"), "^(secret)$");
 }
 
-static void entities_may_be_any(void **state)
+static void any_entities_are_found(void **state)
 {
     Str secret = STR("a<b>&\"c'\xc3\xa9");
     const Str spellings[] = {
@@ -316,7 +316,7 @@ static void hexadecimal_digits_are_found(void **state)
 }
 
 /* Longer data is broken into lines, with something before or around each of them. */
-static void encoded_lines_may_be_quoted(void **state)
+static void quoted_encoded_lines_are_found(void **state)
 {
     const Str texts[] = {
         STR("czNjcjN0LWh1\nbnRlcjI="),       STR("> czNjcjN0LWh1\n> bnRlcjI="),
@@ -414,7 +414,7 @@ static void a_secret_in_single_characters_is_found(void **state)
 }
 
 /* What is long enough may be taken apart in any way. */
-static void a_long_secret_taken_apart_is_found(void **state)
+static void pieces_of_a_long_secret_are_found(void **state)
 {
     const Str texts[] = {
         STR("s3cr3t\n+ 'hunter2'"),
@@ -510,7 +510,7 @@ static void further_encodings_are_found(void **state)
 }
 
 /* Programs cut lines to the width of a terminal. */
-static void most_of_a_secret_at_the_end_of_a_line_goes(void **state)
+static void most_of_a_secret_at_the_end_of_a_line_is_removed(void **state)
 {
     Str secret = STR("s3cr3t-hunter2-x");
     assert_scrubbed(secret, STR("-p s3cr3t-hunte\nnext"), "-p (secret)\nnext");
@@ -550,7 +550,7 @@ static Str cut_scrubbed(const Scrubber *scrubber, Str text)
 }
 
 /* Wherever a text is cut, less than SCRUB_SHORTEST bytes of the secret are left. */
-static void the_start_of_a_secret_at_a_cut_goes_too(void **state)
+static void the_start_of_a_secret_at_a_truncation_is_removed(void **state)
 {
     Str secret = STR("s3cr3t \"hunter2\"");
     AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
@@ -580,7 +580,7 @@ static void note_respelled(void *context, Str part)
     buf_put_format(parts, "<%" STR_FMT ">", STR_ARG(part));
 }
 
-static void the_longest_secret_in_a_text_is_known(void **state)
+static void the_longest_secret_is_found(void **state)
 {
     const Str secrets[] = { STR("abcd"), STR("hunter2hunter2") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
@@ -606,7 +606,7 @@ static void the_longest_secret_in_a_text_is_known(void **state)
 }
 
 /* Escapes do not end where the text of the secret ends when both belong to one character. */
-static void an_escape_is_replaced_whole(void **state)
+static void an_escape_is_replaced_completely(void **state)
 {
     assert_scrubbed(STR("abc\xc3"), STR("abc\\u00e9z"), "(secret)z");
     assert_scrubbed(STR("\xa9xyz"), STR("a\\u00e9xyz"), "a(secret)");
@@ -740,7 +740,7 @@ static void endless_values_are_refused(void **state)
     assert_true(secret_set_add_value(&set, doubling, &err));
 }
 
-static void without_secrets_text_stays(void **state)
+static void without_secrets_text_is_unchanged(void **state)
 {
     AUTO(Scrubber) *scrubber = scrubber_of(NULL, 0);
     assert_str(scrubbed(scrubber, STR("text % \\ +")), "text % \\ +");
@@ -754,35 +754,35 @@ int main(void)
         TEST(plain_secrets_are_replaced),
         TEST(letters_beyond_ascii_have_cases_and_escapes),
         TEST(overlapping_and_touching_secrets_are_one),
-        TEST(short_texts_are_no_secrets),
+        TEST(short_texts_are_not_secrets),
         TEST(base64_is_found_at_every_alignment),
-        TEST(base64_is_found_behind_other_letters),
+        TEST(base64_is_found_after_other_letters),
         TEST(base64_is_found_across_lines),
-        TEST(base64_may_be_escaped_itself),
-        TEST(percent_escapes_may_be_any),
-        TEST(backslash_escapes_may_be_any),
-        TEST(truncated_escapes_are_text),
-        TEST(an_escape_is_replaced_whole),
+        TEST(escaped_base64_is_found),
+        TEST(any_percent_escapes_are_found),
+        TEST(any_backslash_escapes_are_found),
+        TEST(truncated_escapes_are_plain_text),
+        TEST(an_escape_is_replaced_completely),
         TEST(long_secrets_and_texts_take_linear_time),
         TEST(secrets_beyond_the_limit_are_refused),
         TEST(secrets_are_collected_from_values),
         TEST(a_list_that_is_a_secret_is_replaced),
         TEST(endless_values_are_refused),
-        TEST(without_secrets_text_stays),
+        TEST(without_secrets_text_is_unchanged),
         TEST(shells_and_c_escape_any_character),
-        TEST(entities_may_be_any),
+        TEST(any_entities_are_found),
         TEST(hexadecimal_digits_are_found),
-        TEST(encoded_lines_may_be_quoted),
+        TEST(quoted_encoded_lines_are_found),
         TEST(a_secret_broken_into_lines_is_found),
         TEST(lists_of_numbers_are_found),
         TEST(a_secret_in_single_characters_is_found),
-        TEST(a_long_secret_taken_apart_is_found),
+        TEST(pieces_of_a_long_secret_are_found),
         TEST(dumps_are_found),
         TEST(further_encodings_are_found),
-        TEST(most_of_a_secret_at_the_end_of_a_line_goes),
+        TEST(most_of_a_secret_at_the_end_of_a_line_is_removed),
         TEST(each_line_of_a_secret_is_one),
-        TEST(the_start_of_a_secret_at_a_cut_goes_too),
-        TEST(the_longest_secret_in_a_text_is_known),
+        TEST(the_start_of_a_secret_at_a_truncation_is_removed),
+        TEST(the_longest_secret_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void decimal_digits_have_values(void **state)
     assert_int_equal(unicode_decimal_value(0x1d7db), 3); /* mathematical */
 }
 
-static void lines_end_where_python_says(void **state)
+static void line_boundaries_match_python(void **state)
 {
     for (uint32_t code = 0; code < 0x3000; code++) {
         bool expected = (code >= 0x0a && code <= 0x0d) || (code >= 0x1c && code <= 0x1e) ||
@@ -84,7 +84,7 @@ int main(void)
         cmocka_unit_test(characters_are_mapped),
         cmocka_unit_test(characters_have_classes),
         cmocka_unit_test(decimal_digits_have_values),
-        cmocka_unit_test(lines_end_where_python_says),
+        cmocka_unit_test(line_boundaries_match_python),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void numbers_that_are_equal_are_one_key(void **state)
     assert_true(value_hash(large) == value_hash(value_float(-9223372036854775808.0)));
 }
 
-static void what_differs_is_no_equal_key(void **state)
+static void different_keys_are_not_equal(void **state)
 {
     Arena *arena = *state;
     Value different[] = {
@@ -142,7 +142,7 @@ static void keys_are_scalars_and_tuples_of_them(void **state)
     assert_false(value_is_key(deep));
 }
 
-static void maps_keep_order_and_replace_in_place(void **state)
+static void maps_preserve_order_and_replace_in_place(void **state)
 {
     Arena *arena = *state;
     for (int size = 0; size < 40; size++) { /* on both sides of MAP_LINEAR */
@@ -166,7 +166,7 @@ static void maps_keep_order_and_replace_in_place(void **state)
     }
 }
 
-static void adding_tells_who_was_first(void **state)
+static void add_reports_the_existing_key(void **state)
 {
     Arena *arena = *state;
     Map *map = map_new(arena, 0);
@@ -224,7 +224,7 @@ static void keys_added_after_removals_are_found(void **state)
     assert_non_null(map_find(map, value_int(11)));
 }
 
-static void what_others_wrote_is_read_by_kind(void **state)
+static void foreign_values_are_read_by_kind(void **state)
 {
     Arena *arena = *state;
     Map *inner = map_new(arena, 0), *map = map_new(arena, 0);
@@ -318,7 +318,7 @@ static void large_maps_find_every_key(void **state)
     assert_non_null(map_find(map, value_int(10 * 1024)));
 }
 
-static void getting_is_for_string_keys_of_maps(void **state)
+static void get_works_for_string_keys_of_maps(void **state)
 {
     Arena *arena = *state;
     Map *map = map_new(arena, 0);
@@ -329,7 +329,7 @@ static void getting_is_for_string_keys_of_maps(void **state)
     assert_null(value_get(value_null(), STR("a")));
 }
 
-static void copies_are_deep_and_keep_marks(void **state)
+static void copies_are_deep_and_preserve_marks(void **state)
 {
     Arena *arena = *state;
     Map *map = map_new(arena, 0);
@@ -396,7 +396,7 @@ static void secrets_are_found_inside(void **state)
 }
 
 /* A container asked before it was frozen must not remember that answer. */
-static void frozen_containers_remember_only_what_stays_true(void **state)
+static void frozen_containers_cache_only_stable_facts(void **state)
 {
     Arena *arena = *state;
     Value inner = LIST(value_int(1));
@@ -455,21 +455,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(lists_grow),
         TEST(numbers_that_are_equal_are_one_key),
-        TEST(what_differs_is_no_equal_key),
+        TEST(different_keys_are_not_equal),
         TEST(strings_without_bytes_are_equal_whatever_they_point_to),
         TEST(keys_are_scalars_and_tuples_of_them),
-        TEST(maps_keep_order_and_replace_in_place),
-        TEST(adding_tells_who_was_first),
+        TEST(maps_preserve_order_and_replace_in_place),
+        TEST(add_reports_the_existing_key),
         TEST(keys_of_all_kinds_live_together),
         TEST(keys_added_after_removals_are_found),
-        TEST(what_others_wrote_is_read_by_kind),
+        TEST(foreign_values_are_read_by_kind),
         TEST(maps_agree_with_a_plain_list),
         TEST(large_maps_find_every_key),
-        TEST(getting_is_for_string_keys_of_maps),
-        TEST(copies_are_deep_and_keep_marks),
+        TEST(get_works_for_string_keys_of_maps),
+        TEST(copies_are_deep_and_preserve_marks),
         TEST(copies_stop_at_the_budget),
         TEST(secrets_are_found_inside),
-        TEST(frozen_containers_remember_only_what_stays_true),
+        TEST(frozen_containers_cache_only_stable_facts),
         TEST(endless_values_count_as_secret),
         TEST(every_kind_has_a_name),
     };

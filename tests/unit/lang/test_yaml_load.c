@@ -141,7 +141,7 @@ static Str repeated(Buf *buf, const char *before, const char *text, unsigned cou
 }
 
 /* All of these libyaml alone rejects or reads as something else. */
-static void what_libyaml_stumbles_over_is_read(void **state)
+static void texts_that_trip_libyaml_are_loaded(void **state)
 {
     static const Row rows[] = {
         /* directives and markers */
@@ -187,7 +187,7 @@ static void only_line_feeds_and_returns_break_lines(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
-static void repaired_texts_keep_their_places(void **state)
+static void repaired_texts_keep_their_positions(void **state)
 {
     AUTO_CLEAR(Loaded) loaded;
     loaded_read(&loaded, STR("a: [:ü, 'é']\nb: |\n  \tö\nc: &x:y ☺\nd: {k\n  l: m}\n"), NULL);
@@ -260,7 +260,7 @@ static Value at_path(Value v, const char *path)
     return v;
 }
 
-static void every_value_knows_its_place_and_spelling(void **state)
+static void every_value_has_a_position_and_spelling(void **state)
 {
     static const char text[] = "# é ü ☺\n"
                                "mode: 0644\n"
@@ -302,7 +302,7 @@ static void every_value_knows_its_place_and_spelling(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Value v = at_path(loaded.documents->items[0], rows[i].path);
         assert_str(value_original(&loaded.sources, v), rows[i].original);
-        Place place = source_place(source, v.start);
+        LineColumn place = source_location(source, v.start);
         if (place.line != rows[i].line || place.column != rows[i].column) {
             fail_msg("%s is at %u:%u", rows[i].path, place.line, place.column);
         }
@@ -344,7 +344,7 @@ static void large_maps_find_their_keys(void **state)
     }
 }
 
-static void limits_end_in_a_clear_error(void **state)
+static void limits_cause_a_clear_error(void **state)
 {
     const struct {
         const char *before;
@@ -416,7 +416,7 @@ static void each_limit_holds_exactly(void **state)
     }
 }
 
-static void the_arena_budget_ends_a_load(void **state)
+static void the_arena_budget_limits_a_load(void **state)
 {
     AUTO_CLEAR(Buf) buf = buf_make(BUF_UNLIMITED);
     Str text = repeated(&buf, "", "- some text\n", 100000, "");
@@ -443,17 +443,17 @@ int main(void)
         cmocka_unit_test(anchors_aliases_and_merge_keys_are_resolved),
         cmocka_unit_test(keys_are_scalars_or_tuples),
         cmocka_unit_test(streams_hold_any_number_of_documents),
-        cmocka_unit_test(what_libyaml_stumbles_over_is_read),
+        cmocka_unit_test(texts_that_trip_libyaml_are_loaded),
         cmocka_unit_test(only_line_feeds_and_returns_break_lines),
-        cmocka_unit_test(repaired_texts_keep_their_places),
+        cmocka_unit_test(repaired_texts_keep_their_positions),
         cmocka_unit_test(repairs_are_bounded),
         cmocka_unit_test(one_document_is_one),
-        cmocka_unit_test(every_value_knows_its_place_and_spelling),
+        cmocka_unit_test(every_value_has_a_position_and_spelling),
         cmocka_unit_test(quoting_is_remembered),
         cmocka_unit_test(large_maps_find_their_keys),
-        cmocka_unit_test(limits_end_in_a_clear_error),
+        cmocka_unit_test(limits_cause_a_clear_error),
         cmocka_unit_test(each_limit_holds_exactly),
-        cmocka_unit_test(the_arena_budget_ends_a_load),
+        cmocka_unit_test(the_arena_budget_limits_a_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

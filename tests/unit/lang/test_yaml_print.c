@@ -209,7 +209,7 @@ static void several_lines_become_a_block(void **state)
     }
 }
 
-static void numbers_stay_what_they_are(void **state)
+static void numbers_are_preserved(void **state)
 {
     check_printed("[1, -5, 1.0, 1e16, 1e-7, 0.1, .inf, -.inf, .nan, -0.0, true, null]",
                   &(YamlStyle){ .flow = YAML_FLOW_ALL },
@@ -231,7 +231,7 @@ static void keys_of_every_kind_are_printed_and_sorted(void **state)
     check_printed(buf_c(&text), NULL, buf_c(&expected));
 }
 
-static void what_yaml_cannot_hold_is_an_error(void **state)
+static void values_without_a_yaml_form_are_errors(void **state)
 {
     Error err;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
@@ -259,7 +259,7 @@ static bool replace_missing(void *context, Value v, Value *out, Error *err)
     return true;
 }
 
-static void a_caller_can_replace_what_does_not_fit(void **state)
+static void a_caller_can_replace_unsupported_values(void **state)
 {
     int number = 7;
     Value missing = value_missing();
@@ -382,7 +382,7 @@ static void random_values_read_back_the_same(void **state)
     arena_clear(&random.arena);
 }
 
-static void secrets_keep_their_tag_when_asked(void **state)
+static void secrets_keep_their_tag_on_request(void **state)
 {
     static const char text[] = "!secret k: 1\n"
                                "p: !secret x\n"
@@ -419,11 +419,11 @@ int main(void)
         cmocka_unit_test(long_lines_are_broken_at_the_width),
         cmocka_unit_test(strings_are_quoted_only_when_needed),
         cmocka_unit_test(several_lines_become_a_block),
-        cmocka_unit_test(numbers_stay_what_they_are),
+        cmocka_unit_test(numbers_are_preserved),
         cmocka_unit_test(keys_of_every_kind_are_printed_and_sorted),
-        cmocka_unit_test(secrets_keep_their_tag_when_asked),
-        cmocka_unit_test(what_yaml_cannot_hold_is_an_error),
-        cmocka_unit_test(a_caller_can_replace_what_does_not_fit),
+        cmocka_unit_test(secrets_keep_their_tag_on_request),
+        cmocka_unit_test(values_without_a_yaml_form_are_errors),
+        cmocka_unit_test(a_caller_can_replace_unsupported_values),
         cmocka_unit_test(random_values_read_back_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,11 +95,11 @@ static void colons_and_indentation_are_explained(void **state)
         { "a: b: c\n", { { "E0108", 1, 5, "quote the value: \"b: c\"" } } },
         { "url: http://x: y\n", { { "E0108", 1, 14, "\"http://x: y\"" } } },
         { "a:\n\tb: 1\n", { { "E0107", 2, 1, "spaces" } } },
-        { "a: 'x\n\ty'\n", { { "E0107", 2, 1, "1 space or more" } } },
+        { "a: 'x\n\ty'\n", { { "E0107", 2, 1, "at least 1 space" } } },
         { "a:\n  b: 1\n c: 2\n", { { "E0117", 3, 1, "map at line 1 is indented by 0" } } },
         { "a: 1\n  b: 2\n", { { "E0117", 2, 3, "same indentation" } } },
-        { "a: [b,\nc]\n", { { "E0117", 2, 1, "1 space or more" } } },
-        { "a:\n  - 'b\n  c'\n", { { "E0117", 3, 1, "3 spaces or more" } } },
+        { "a: [b,\nc]\n", { { "E0117", 2, 1, "at least 1 space" } } },
+        { "a:\n  - 'b\n  c'\n", { { "E0117", 3, 1, "at least 3 spaces" } } },
         { "a: |\n    \n  b\n", { { "E0117", 2, 1, NULL } } },
         { "- a\nb: c\n", { { "E0101", 2, 1, "list starts at line 1" } } },
         { "a: - b\n", { { "E0101", 1, 4, "next line" } } },
@@ -123,7 +123,7 @@ static void tabs_never_indent(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
-static void characters_that_cannot_stand_there_are_named(void **state)
+static void invalid_characters_are_named(void **state)
 {
     static const Row rows[] = {
         { "a: @foo\n", { { "E0118", 1, 4, "\"@foo\"" } } },
@@ -152,7 +152,7 @@ static void characters_that_cannot_stand_there_are_named(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
-static void values_that_do_not_fit_are_all_told_at_once(void **state)
+static void invalid_values_are_all_reported_at_once(void **state)
 {
     static const Row rows[] = {
         { "a: 1\nb: {c: 1, c: 2}\na: 3\n",
@@ -176,7 +176,7 @@ static void values_that_do_not_fit_are_all_told_at_once(void **state)
     check_rows(rows, COUNT_OF(rows), NULL);
 }
 
-static void surprises_are_hinted_at_when_asked(void **state)
+static void surprises_get_hints_on_request(void **state)
 {
     static const Row rows[] = {
         { "a: yes\nb: 'no'\nc: 0644\n",
@@ -196,7 +196,7 @@ static void surprises_are_hinted_at_when_asked(void **state)
     assert_int_equal(quiet.problems.count, 0);
 }
 
-static void tags_without_meaning_are_told(void **state)
+static void unknown_tags_are_reported(void **state)
 {
     static const Row rows[] = {
         { "a: 1\nb: !vault |\n  x\n", { { "E0121", 2, 4, "decrypt" } } },
@@ -240,10 +240,10 @@ int main(void)
         cmocka_unit_test(open_quotes_and_brackets_show_where_they_open),
         cmocka_unit_test(colons_and_indentation_are_explained),
         cmocka_unit_test(tabs_never_indent),
-        cmocka_unit_test(characters_that_cannot_stand_there_are_named),
-        cmocka_unit_test(values_that_do_not_fit_are_all_told_at_once),
-        cmocka_unit_test(surprises_are_hinted_at_when_asked),
-        cmocka_unit_test(tags_without_meaning_are_told),
+        cmocka_unit_test(invalid_characters_are_named),
+        cmocka_unit_test(invalid_values_are_all_reported_at_once),
+        cmocka_unit_test(surprises_get_hints_on_request),
+        cmocka_unit_test(unknown_tags_are_reported),
         cmocka_unit_test(a_misspelled_secret_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cluster/cluster_keys.h"
-#include "membership/joining_record.h"
+#include "membership/pending_record.h"
 #include "membership/waiting_room.h"
 #include "pki/ca.h"
 #include "pki/revocation.h"
@@ -113,7 +113,7 @@ static int tear_down(void **state)
 typedef struct Joiner {
     Fixture *f;
     P256Private *key;
-    JoinWish wish;
+    JoinParams wish;
     Str text;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinReply reply;
@@ -128,11 +128,11 @@ static Joiner joiner_make(Fixture *f, const char *name, const Token *token)
     Joiner joiner = { .f = f, .address = "10.0.0.1:999" };
     Error err;
     assert_true(p256_private_make(&joiner.key, &err));
-    joiner.wish = (JoinWish){ .name = str_from_c(name),
-                              .ca = f->ca.chain.items[0].pin,
-                              .token = token,
-                              .key = joiner.key,
-                              .now_ms = loop_wall_ms(f->loop) };
+    joiner.wish = (JoinParams){ .name = str_from_c(name),
+                                .ca = f->ca.chain.items[0].pin,
+                                .token = token,
+                                .key = joiner.key,
+                                .now_ms = loop_wall_ms(f->loop) };
     return joiner;
 }
 
@@ -201,10 +201,10 @@ static uint32_t uses_of(Fixture *f)
     return record.uses;
 }
 
-static void who_has_a_token_is_admitted(void **state)
+static void a_machine_with_a_token_is_admitted(void **state)
 {
     Fixture *f = *state;
-    JoinGain gain;
+    JoinAdmission gain;
     Error err;
     put_token(f, 2);
     Joiner web = joiner_make(f, "web1", &f->token);
@@ -223,7 +223,7 @@ static void who_has_a_token_is_admitted(void **state)
     p256_private_free(web.key);
 }
 
-static void the_same_machine_may_ask_again(void **state)
+static void a_request_can_be_repeated(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -258,7 +258,7 @@ static void a_recorded_request_is_refused(void **state)
     p256_private_free(web.key);
 }
 
-static void a_token_is_good_so_often_and_so_long(void **state)
+static void a_token_is_limited_in_uses_and_time(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -295,7 +295,7 @@ static void of_two_at_once_one_gets_the_last_use(void **state)
     p256_private_free(joiners[1].key);
 }
 
-static void a_wrong_token_is_as_good_as_an_unknown_one(void **state)
+static void wrong_and_unknown_tokens_give_the_same_error(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -319,13 +319,13 @@ static void a_wrong_token_is_as_good_as_an_unknown_one(void **state)
     p256_private_free(web.key);
 }
 
-static JoiningRecord joining_of(Fixture *f, const char *name)
+static PendingRecord joining_of(Fixture *f, const char *name)
 {
-    JoiningRecord record;
+    PendingRecord record;
     Error err;
     Got got = get(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)));
     assert_true(got.there);
-    assert_true(joining_record_read(&f->arena, got.value, &record, &err));
+    assert_true(pending_record_read(&f->arena, got.value, &record, &err));
     return record;
 }
 
@@ -343,11 +343,11 @@ static void approve(const Joiner *joiner)
 {
     Fixture *f = joiner->f;
     const char *name = arena_copy_c(&f->arena, joiner->wish.name);
-    JoiningRecord record = joining_of(f, name);
+    PendingRecord record = joining_of(f, name);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     Pin pin = pin_of(joiner);
-    joining_record_approve(&record, &pin, loop_wall_ms(f->loop));
-    joining_record_print(&record, &text);
+    pending_record_approve(&record, &pin, loop_wall_ms(f->loop));
+    pending_record_print(&record, &text);
     put(f, cluster_key_joining(&f->arena, PREFIX, str_from_c(name)), buf_str(&text));
 }
 
@@ -372,7 +372,7 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     p256_private_free(other.key);
 }
 
-static void who_was_approved_may_ask_again_while_it_is_good(void **state)
+static void an_approved_machine_can_repeat_its_request(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
@@ -393,7 +393,7 @@ static void who_was_approved_may_ask_again_while_it_is_good(void **state)
     p256_private_free(web.key);
 }
 
-static void who_asks_again_and_again_has_to_wait(void **state)
+static void frequent_requests_are_throttled(void **state)
 {
     Fixture *f = *state;
     put_token(f, 2);
@@ -421,14 +421,14 @@ static void who_asks_again_and_again_has_to_wait(void **state)
 static bool waits(Fixture *f, const Joiner *joiner)
 {
     Got got = get(f, cluster_key_joining(&f->arena, PREFIX, joiner->wish.name));
-    JoiningRecord record;
+    PendingRecord record;
     Error err;
     Pin pin = pin_of(joiner);
-    return got.there && joining_record_read(&f->arena, got.value, &record, &err) &&
-           joining_record_find(&record, &pin) != NULL;
+    return got.there && pending_record_read(&f->arena, got.value, &record, &err) &&
+           pending_record_find(&record, &pin) != NULL;
 }
 
-static void those_who_do_not_ask_any_more_are_forgotten(void **state)
+static void machines_that_stop_asking_are_forgotten(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
@@ -460,7 +460,7 @@ static void those_who_do_not_ask_any_more_are_forgotten(void **state)
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
     approve(&db);
-    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + JOINING_LIFE_MS);
+    loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + PENDING_LIFE_MS);
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
     p256_private_free(web.key);
@@ -468,12 +468,12 @@ static void those_who_do_not_ask_any_more_are_forgotten(void **state)
 }
 
 /* The same bytes, and new ones, a thousand times: one row, no lease, no revision more. */
-static void who_waits_takes_one_row_and_no_lease(void **state)
+static void a_waiting_machine_takes_one_row_and_no_lease(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
     ask(&web);
-    StoreStatus before = store_look(f->store);
+    StoreStatus before = store_check_status(f->store);
     for (int i = 0; i < 500; i++) {
         loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 100);
         send(&web);
@@ -482,7 +482,7 @@ static void who_waits_takes_one_row_and_no_lease(void **state)
     }
     ask(&web);
     expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
-    StoreStatus after = store_look(f->store);
+    StoreStatus after = store_check_status(f->store);
     assert_int_equal(after.leases, 0);
     assert_int_equal(after.revision, before.revision);
     assert_int_equal(joining_of(f, "web1").count, 1);
@@ -512,7 +512,7 @@ static void a_loud_stranger_pushes_out_only_itself(void **state)
     /* The newest of its rows are those that are left. */
     stranger.wish.name = STR("n0");
     assert_false(waits(f, &stranger));
-    assert_int_equal(store_look(f->store).leases, 0);
+    assert_int_equal(store_check_status(f->store).leases, 0);
     approve(&web);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
@@ -521,7 +521,7 @@ static void a_loud_stranger_pushes_out_only_itself(void **state)
 }
 
 /* From everywhere: the room is full, and still nobody is shut out who goes on asking. */
-static void a_full_room_lets_the_honest_one_wait(void **state)
+static void a_full_waiting_room_delays_honest_machines(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), stranger = joiner_make(f, "n", NULL);
@@ -559,7 +559,7 @@ static void an_approval_is_not_disturbed_by_strangers(void **state)
     Joiner web = joiner_make(f, "web1", NULL);
     ask(&web);
     approve(&web);
-    for (int i = 0; i < 3 * JOINING_MACHINES_MAX; i++) {
+    for (int i = 0; i < 3 * PENDING_MACHINES_MAX; i++) {
         char address[32];
         snprintf(address, sizeof address, "10.9.9.%d:1", i);
         Joiner thief = joiner_make(f, "web1", NULL);
@@ -568,14 +568,14 @@ static void an_approval_is_not_disturbed_by_strangers(void **state)
         expect(&thief, JOIN_PENDING, JOIN_REASON_NONE);
         p256_private_free(thief.key);
     }
-    assert_int_equal(joining_of(f, "web1").count, JOINING_MACHINES_MAX);
+    assert_int_equal(joining_of(f, "web1").count, PENDING_MACHINES_MAX);
     ask(&web);
     expect(&web, JOIN_ADMITTED, JOIN_REASON_NONE);
     p256_private_free(web.key);
 }
 
 /* What a server knew of those who wait it learns again when it starts. */
-static void the_room_is_as_the_store_has_it(void **state)
+static void the_waiting_room_follows_the_store(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL), db = joiner_make(f, "db1", NULL);
@@ -593,7 +593,7 @@ static void the_room_is_as_the_store_has_it(void **state)
     p256_private_free(db.key);
 }
 
-static void one_source_asks_so_often(void **state)
+static void requests_per_source_are_limited(void **state)
 {
     Fixture *f = *state;
     put_token(f, 5);
@@ -619,7 +619,7 @@ static void one_source_asks_so_often(void **state)
     p256_private_free(stranger.key);
 }
 
-static void nobody_joins_under_a_name_that_is_still_being_removed(void **state)
+static void a_name_being_removed_cannot_be_joined(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -667,7 +667,7 @@ static void revoke_node(Fixture *f, const char *name)
     put(f, cluster_key_revocations(&f->arena, PREFIX), buf_str(&text));
 }
 
-static void a_revoked_node_does_not_come_back_with_its_used_up_token(void **state)
+static void a_revoked_node_cannot_return_with_its_used_token(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -687,7 +687,7 @@ static void a_revoked_node_does_not_come_back_with_its_used_up_token(void **stat
     p256_private_free(web.key);
 }
 
-static void nothing_but_a_good_approved_node_gets_its_certificate_again(void **state)
+static void only_a_valid_approved_node_gets_its_certificate_again(void **state)
 {
     Fixture *f = *state;
     static const struct {
@@ -769,7 +769,7 @@ static void a_reused_name_inherits_nothing(void **state)
     p256_private_free(new.key);
 }
 
-static void another_ca_is_refused(void **state)
+static void another_ca_is_rejected(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -780,7 +780,7 @@ static void another_ca_is_refused(void **state)
     p256_private_free(web.key);
 }
 
-static void what_is_no_request_is_told(void **state)
+static void invalid_requests_are_reported(void **state)
 {
     Fixture *f = *state;
     Joiner web = joiner_make(f, "web1", NULL);
@@ -804,7 +804,7 @@ static void a_damaged_record_admits_nobody(void **state)
 }
 
 /* Anybody may ask, and the list may be long. */
-static void who_cannot_come_in_is_not_looked_up_among_the_revoked(void **state)
+static void rejected_machines_are_not_looked_up_in_the_revocations(void **state)
 {
     Fixture *f = *state;
     put_token(f, 1);
@@ -828,7 +828,7 @@ static void who_cannot_come_in_is_not_looked_up_among_the_revoked(void **state)
     p256_private_free(stranger.key);
 }
 
-static void requests_under_way_may_be_left(void **state)
+static void requests_in_progress_can_be_abandoned(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -847,12 +847,12 @@ static void origins_are_addresses_without_ports(void **state)
 {
     static const char *const none[] = { "", "10.0.0.2:port", "10.0.0.2:0x1", "/tmp/socket",
                                         "[::1" };
-    uint64_t origin = joining_origin("10.0.0.2:99");
+    uint64_t origin = pending_origin("10.0.0.2:99");
     assert_true(origin != 0);
-    assert_true(origin == joining_origin("10.0.0.2:98"));
-    assert_true(origin != joining_origin("10.0.0.3:99"));
+    assert_true(origin == pending_origin("10.0.0.2:98"));
+    assert_true(origin != pending_origin("10.0.0.3:99"));
     for (size_t i = 0; i < COUNT_OF(none); i++) {
-        if (joining_origin(none[i]) != 0) {
+        if (pending_origin(none[i]) != 0) {
             fail_msg("'%s' has an origin", none[i]);
         }
     }
@@ -864,32 +864,32 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(origins_are_addresses_without_ports),
-        ROW(who_has_a_token_is_admitted),
-        ROW(the_same_machine_may_ask_again),
+        ROW(a_machine_with_a_token_is_admitted),
+        ROW(a_request_can_be_repeated),
         ROW(a_recorded_request_is_refused),
-        ROW(a_token_is_good_so_often_and_so_long),
+        ROW(a_token_is_limited_in_uses_and_time),
         ROW(of_two_at_once_one_gets_the_last_use),
-        ROW(a_wrong_token_is_as_good_as_an_unknown_one),
+        ROW(wrong_and_unknown_tokens_give_the_same_error),
         ROW(a_joiner_without_a_token_stays_pending_until_approved),
-        ROW(who_was_approved_may_ask_again_while_it_is_good),
-        ROW(who_asks_again_and_again_has_to_wait),
-        ROW(those_who_do_not_ask_any_more_are_forgotten),
-        ROW(who_waits_takes_one_row_and_no_lease),
+        ROW(an_approved_machine_can_repeat_its_request),
+        ROW(frequent_requests_are_throttled),
+        ROW(machines_that_stop_asking_are_forgotten),
+        ROW(a_waiting_machine_takes_one_row_and_no_lease),
         ROW(a_loud_stranger_pushes_out_only_itself),
-        ROW(a_full_room_lets_the_honest_one_wait),
+        ROW(a_full_waiting_room_delays_honest_machines),
         ROW(an_approval_is_not_disturbed_by_strangers),
-        ROW(the_room_is_as_the_store_has_it),
-        ROW(one_source_asks_so_often),
-        ROW(nobody_joins_under_a_name_that_is_still_being_removed),
-        ROW(a_revoked_node_does_not_come_back_with_its_used_up_token),
-        ROW(nothing_but_a_good_approved_node_gets_its_certificate_again),
+        ROW(the_waiting_room_follows_the_store),
+        ROW(requests_per_source_are_limited),
+        ROW(a_name_being_removed_cannot_be_joined),
+        ROW(a_revoked_node_cannot_return_with_its_used_token),
+        ROW(only_a_valid_approved_node_gets_its_certificate_again),
         ROW(a_taken_name_is_not_given_to_another_key),
         ROW(a_reused_name_inherits_nothing),
-        ROW(another_ca_is_refused),
-        ROW(what_is_no_request_is_told),
+        ROW(another_ca_is_rejected),
+        ROW(invalid_requests_are_reported),
         ROW(a_damaged_record_admits_nobody),
-        ROW(who_cannot_come_in_is_not_looked_up_among_the_revoked),
-        ROW(requests_under_way_may_be_left),
+        ROW(rejected_machines_are_not_looked_up_in_the_revocations),
+        ROW(requests_in_progress_can_be_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ static void begin(Fixture *f)
 
 /* --- Tests -------------------------------------------------------------------------------------- */
 
-static void one_ca_signs_and_is_told(void **state)
+static void one_ca_signs_and_is_announced(void **state)
 {
     Fixture *f = *state;
     TrustNotice notice;
@@ -253,7 +253,7 @@ static void write_rotation(Fixture *f, const Rotation *rotation)
 }
 
 /* Another server, which leads, has the next CA and moves the rotation on; this one is told by the store. */
-static void what_another_server_writes_is_followed(void **state)
+static void changes_of_another_server_are_followed(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Credential) next = { 0 };
@@ -285,7 +285,7 @@ static void what_another_server_writes_is_followed(void **state)
 }
 
 /* It has neither the key of that CA nor a reason to stop: its own works. */
-static void what_it_cannot_follow_is_said_and_changes_nothing(void **state)
+static void unusable_changes_are_logged_and_ignored(void **state)
 {
     Fixture *f = *state;
     Pin unknown = { { 1 } };
@@ -305,7 +305,7 @@ static void what_it_cannot_follow_is_said_and_changes_nothing(void **state)
 }
 
 /* A server without nodes has nobody to wait for but itself. */
-static void a_server_alone_goes_through(void **state)
+static void a_single_server_completes_a_rotation(void **state)
 {
     Fixture *f = *state;
     begin(f);
@@ -401,7 +401,7 @@ static void it_waits_for_nodes_and_survives_the_server(void **state)
 }
 
 /* Either file may be lost while the server runs, in every state. */
-static void what_is_lost_meanwhile_is_written_again(void **state)
+static void lost_files_are_written_again(void **state)
 {
     static const char *const names[] = { AUTHORITY_CA, AUTHORITY_CA_NEXT };
     Fixture *f = *state;
@@ -435,7 +435,7 @@ static void the_servers_own_certificates_count(void **state)
     pass(f);
     expect_state(f, ROTATION_ISSUE);
     f->own = authority_rotation(f->authority)->next;
-    authority_look(f->authority);
+    authority_check(f->authority);
     pass(f);
     expect_state(f, ROTATION_STEADY);
 }
@@ -462,7 +462,7 @@ static void the_agent_of_the_server_counts_too(void **state)
 }
 
 /* Killed after the file was written and before the store knew: as if nothing had been. */
-static void a_file_that_the_store_does_not_know_goes(void **state)
+static void a_file_unknown_to_the_store_is_removed(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Credential) stray = { 0 };
@@ -478,7 +478,7 @@ static void a_file_that_the_store_does_not_know_goes(void **state)
 
 /* Killed at the end: the store names the new CA, and ca.pem is still the old one, or both are the
  * new one. */
-static void the_end_is_finished_after_a_kill(void **state)
+static void the_last_step_is_completed_after_a_kill(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Credential) next = { 0 };
@@ -503,7 +503,7 @@ static void the_end_is_finished_after_a_kill(void **state)
     }
 }
 
-static void a_next_ca_that_is_lost_is_given_up(void **state)
+static void a_lost_next_ca_is_abandoned(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -519,7 +519,7 @@ static void a_next_ca_that_is_lost_is_given_up(void **state)
     begin(f);
 }
 
-static void a_ca_without_its_key_is_no_start(void **state)
+static void a_ca_without_its_key_prevents_the_start(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -538,19 +538,19 @@ static void a_ca_without_its_key_is_no_start(void **state)
     assert_non_null(strstr(f->failure.text, "same backup"));
 }
 
-static void turning_back_before_anybody_has_one(void **state)
+static void a_rotation_can_be_aborted_early(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", false);
     begin(f);
     pass(f);
     expect_state(f, ROTATION_DISTRIBUTE);
-    authority_turn_back(f->authority, world_done, &f->world);
+    authority_revert(f->authority, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     expect_state(f, ROTATION_STEADY);
     assert_false(directory_has(&f->directory, AUTHORITY_CA_NEXT));
     assert_int_equal(authority_cas(f->authority)->trusted.count, 1);
-    authority_turn_back(f->authority, world_done, &f->world);
+    authority_revert(f->authority, world_done, &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "not being rotated");
 }
 
@@ -567,7 +567,7 @@ static void turning_back_while_nodes_renew(void **state)
     pass(f);
     expect_state(f, ROTATION_ISSUE);
     f->is_slow = false;
-    authority_turn_back(f->authority, world_done, &f->world);
+    authority_revert(f->authority, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     restart(f);
     expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
@@ -581,19 +581,19 @@ static void turning_back_while_nodes_renew(void **state)
     assert_false(directory_has(&f->directory, AUTHORITY_CA_NEXT));
 }
 
-static void it_goes_on_without_a_node_that_is_left(void **state)
+static void it_continues_without_an_excluded_node(void **state)
 {
     Fixture *f = *state;
-    authority_leave(f->authority, STR("web1"), world_done, &f->world);
+    authority_exclude(f->authority, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "not being rotated");
     put_node(f, "web1", false);
     begin(f);
     expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
-    authority_leave(f->authority, STR("web2"), world_done, &f->world);
+    authority_exclude(f->authority, STR("web2"), world_done, &f->world);
     world_expect(&f->world, ERROR_NOT_FOUND, "node 'web2' not found");
-    authority_leave(f->authority, STR("s1"), world_done, &f->world);
+    authority_exclude(f->authority, STR("s1"), world_done, &f->world);
     world_expect(&f->world, ERROR_CONFLICT, "is a server");
-    authority_leave(f->authority, STR("web1"), world_done, &f->world);
+    authority_exclude(f->authority, STR("web1"), world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     pass(f);
     expect_state(f, ROTATION_STEADY);
@@ -603,7 +603,7 @@ static void it_goes_on_without_a_node_that_is_left(void **state)
 }
 
 /* Nothing is kept from a node whose certificate is worth nothing any more. */
-static void it_does_not_wait_for_who_is_out(void **state)
+static void it_does_not_wait_for_removed_nodes(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", false);
@@ -627,7 +627,7 @@ static void there_is_one_rotation_at_a_time(void **state)
 }
 
 /* Freed with an answer of the store still to come. */
-static void it_can_end_at_any_time(void **state)
+static void it_can_be_freed_at_any_time(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -646,27 +646,27 @@ static void it_can_end_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(one_ca_signs_and_is_told),
-        ROW(what_another_server_writes_is_followed),
-        ROW(what_it_cannot_follow_is_said_and_changes_nothing),
-        ROW(a_server_alone_goes_through),
+        ROW(one_ca_signs_and_is_announced),
+        ROW(changes_of_another_server_are_followed),
+        ROW(unusable_changes_are_logged_and_ignored),
+        ROW(a_single_server_completes_a_rotation),
         ROW(fields_of_a_newer_server_stay_in_the_record),
         ROW(fields_of_a_newer_server_stay_in_the_notice),
         ROW(only_the_leader_moves_it_on),
         ROW(it_waits_for_nodes_and_survives_the_server),
-        ROW(what_is_lost_meanwhile_is_written_again),
+        ROW(lost_files_are_written_again),
         ROW(the_servers_own_certificates_count),
         ROW(the_agent_of_the_server_counts_too),
-        ROW(a_file_that_the_store_does_not_know_goes),
-        ROW(the_end_is_finished_after_a_kill),
-        ROW(a_next_ca_that_is_lost_is_given_up),
-        ROW(a_ca_without_its_key_is_no_start),
-        ROW(turning_back_before_anybody_has_one),
+        ROW(a_file_unknown_to_the_store_is_removed),
+        ROW(the_last_step_is_completed_after_a_kill),
+        ROW(a_lost_next_ca_is_abandoned),
+        ROW(a_ca_without_its_key_prevents_the_start),
+        ROW(a_rotation_can_be_aborted_early),
         ROW(turning_back_while_nodes_renew),
-        ROW(it_goes_on_without_a_node_that_is_left),
-        ROW(it_does_not_wait_for_who_is_out),
+        ROW(it_continues_without_an_excluded_node),
+        ROW(it_does_not_wait_for_removed_nodes),
         ROW(there_is_one_rotation_at_a_time),
-        ROW(it_can_end_at_any_time),
+        ROW(it_can_be_freed_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,7 +115,7 @@ static void a_request_becomes_a_node(void **state)
     Fixture *f = *state;
     TrustReport report;
     Error err;
-    Str without = cluster_key_without(&f->world.arena, PREFIX, STR("web1"));
+    Str without = cluster_key_rotation_excluded(&f->world.arena, PREFIX, STR("web1"));
     world_put(&f->world, without, STR("{}"));
     admit(f, "web1");
     assert_false(world_get(&f->world, without).there);
@@ -170,7 +170,7 @@ static void the_next_one_has_the_same_enrolment(void **state)
     expect(f, ERROR_NONE, NULL);
 }
 
-static void who_is_out_gets_nothing(void **state)
+static void removed_nodes_get_no_certificate(void **state)
 {
     Fixture *f = *state;
     admit(f, "web1");
@@ -212,7 +212,7 @@ static void revoking_wins_over_renewing(void **state)
     }
 }
 
-static void revoking_a_node_takes_back_all_that_it_had(void **state)
+static void revoking_a_node_revokes_all_its_certificates(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -228,7 +228,7 @@ static void revoking_a_node_takes_back_all_that_it_had(void **state)
     assert_false(revocation_check(&list, STR("web1"), str_from_c(before.serial), &err));
 }
 
-static void only_certificates_of_nodes_can_be_taken_back(void **state)
+static void only_node_certificates_can_be_revoked(void **state)
 {
     Fixture *f = *state;
     NodeRecord server = { .is_server = true, .labels = value_missing() };
@@ -252,7 +252,7 @@ static void only_certificates_of_nodes_can_be_taken_back(void **state)
 }
 
 /* A name that was removed and is given again: what the first one had stays out. */
-static void a_name_given_again_inherits_nothing(void **state)
+static void a_reused_name_inherits_nothing(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -285,11 +285,11 @@ int main(void)
         ROW(a_request_becomes_a_node),
         ROW(without_its_cas_nothing_is_certified),
         ROW(the_next_one_has_the_same_enrolment),
-        ROW(who_is_out_gets_nothing),
+        ROW(removed_nodes_get_no_certificate),
         ROW(revoking_wins_over_renewing),
-        ROW(revoking_a_node_takes_back_all_that_it_had),
-        ROW(only_certificates_of_nodes_can_be_taken_back),
-        ROW(a_name_given_again_inherits_nothing),
+        ROW(revoking_a_node_revokes_all_its_certificates),
+        ROW(only_node_certificates_can_be_revoked),
+        ROW(a_reused_name_inherits_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void a_page_of_a_compacted_revision_is_as_of_now(void **state)
     world_close(&world);
 }
 
-static void one_node_has_facts_or_none(void **state)
+static void a_node_has_facts_or_none(void **state)
 {
     StoreWorld world = { 0 };
     world_open(&world);
@@ -115,7 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_pages_are_of_one_revision),
         cmocka_unit_test(a_page_of_a_compacted_revision_is_as_of_now),
-        cmocka_unit_test(one_node_has_facts_or_none),
+        cmocka_unit_test(a_node_has_facts_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

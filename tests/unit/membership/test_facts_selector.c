@@ -33,7 +33,7 @@ static void names_labels_and_facts_select_together(void **state)
     assert_true(selects("role=web", "web", facts));
 }
 
-static void what_a_node_has_not_said_selects_nothing(void **state)
+static void missing_facts_select_nothing(void **state)
 {
     static const char *const digests[] = { "", "{}", "damaged", "{\"cpus\":4}", "[]", "7" };
     for (size_t i = 0; i < COUNT_OF(digests); i++) {
@@ -43,7 +43,7 @@ static void what_a_node_has_not_said_selects_nothing(void **state)
     }
 }
 
-static void mistakes_are_told(void **state)
+static void mistakes_are_reported(void **state)
 {
     static const struct {
         const char *text, *piece;
@@ -66,12 +66,12 @@ static void mistakes_are_told(void **state)
     }
 }
 
-static void only_expressions_ask_for_facts(void **state)
+static void only_expressions_need_facts(void **state)
 {
     AUTO(FactsSelector) *plain = parse("role=web and !(web1 or dc=fra)");
     AUTO(FactsSelector) *asking = parse("role=web and !(web1 or server.cpus > 3)");
-    assert_false(facts_selector_asks(plain));
-    assert_true(facts_selector_asks(asking));
+    assert_false(facts_selector_uses_facts(plain));
+    assert_true(facts_selector_uses_facts(asking));
 }
 
 static void work_is_counted(void **state)
@@ -101,9 +101,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_labels_and_facts_select_together),
-        cmocka_unit_test(what_a_node_has_not_said_selects_nothing),
-        cmocka_unit_test(mistakes_are_told),
-        cmocka_unit_test(only_expressions_ask_for_facts),
+        cmocka_unit_test(missing_facts_select_nothing),
+        cmocka_unit_test(mistakes_are_reported),
+        cmocka_unit_test(only_expressions_need_facts),
         cmocka_unit_test(work_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "membership/roster.h"
 #include "scratch.h"
 
-static void who_is_there_reads_as_it_was_written(void **state)
+static void presence_survives_a_round_trip(void **state)
 {
     Scratch *scratch = *state;
     Liveness alive = { STR("s1"), STR("boot \"x\""), STR("0.1.0"), 1800000000000 }, read;
@@ -23,7 +23,7 @@ static void who_is_there_reads_as_it_was_written(void **state)
         record_read(&silent_format, &scratch->arena, buf_str(&text), RECORD_STORED, &read, &err));
 }
 
-static void who_is_silent_has_only_a_time(void **state)
+static void silence_has_only_a_time(void **state)
 {
     Scratch *scratch = *state;
     Buf text = buf_make_in(&scratch->arena, BUF_UNLIMITED);
@@ -49,8 +49,8 @@ static void a_version_that_is_too_long_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(who_is_there_reads_as_it_was_written),
-        ROW(who_is_silent_has_only_a_time),
+        ROW(presence_survives_a_round_trip),
+        ROW(silence_has_only_a_time),
         ROW(a_version_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

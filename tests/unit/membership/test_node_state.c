@@ -30,7 +30,7 @@ static void it_is_read_as_it_was_saved(void **state)
     assert_true(str_eq(read.servers[0].api, STR("10.0.0.1:1338")));
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_states_are_rejected(void **state)
 {
     Scratch *scratch = *state;
 #define HEAD "{\"format\":\"eden.agent/1\",\"cluster\":\"blue\",\"node\":\"web1\",\"servers\":"
@@ -82,7 +82,7 @@ int main(void)
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(fields_of_a_newer_eden_stay, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, scratch_set_up,
+        cmocka_unit_test_setup_teardown(invalid_states_are_rejected, scratch_set_up,
                                         scratch_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void a_removed_node_leaves_no_key_and_others_keep_theirs(void **state)
 }
 
 /* As a server that was killed in between: the mark is there when it starts. */
-static void what_was_begun_is_finished_after_a_restart(void **state)
+static void an_interrupted_sweep_is_completed_after_a_restart(void **state)
 {
     StoreWorld world = { 0 };
     world_open(&world);
@@ -137,7 +137,7 @@ static void ignore_reply(void *context, const StoreReply *reply, const Error *er
 
 /* The leader before has freed the name, and a machine has joined under it, before this server was elected:
  * its state, which has not heard of that yet, must not be asked who is removed. */
-static void a_name_that_was_given_again_is_left_alone(void **state)
+static void a_reused_name_is_left_alone(void **state)
 {
     StoreWorld world = { 0 };
     Error err;
@@ -165,7 +165,7 @@ static void a_name_that_was_given_again_is_left_alone(void **state)
 
 /* The answer to a deletion was lost, and it takes effect when the name is free and a machine has joined under
  * it: it must not delete what is of that one. */
-static void a_deletion_that_comes_late_takes_nothing_from_the_next_of_the_name(void **state)
+static void a_late_deletion_does_not_affect_the_next_node_of_the_name(void **state)
 {
     static const Fate fates[] = { FATE_LATE };
     StoreWorld world = { 0 };
@@ -198,10 +198,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_removed_node_leaves_no_key_and_others_keep_theirs),
-        cmocka_unit_test(what_was_begun_is_finished_after_a_restart),
+        cmocka_unit_test(an_interrupted_sweep_is_completed_after_a_restart),
         cmocka_unit_test(a_former_leader_deletes_nothing),
-        cmocka_unit_test(a_name_that_was_given_again_is_left_alone),
-        cmocka_unit_test(a_deletion_that_comes_late_takes_nothing_from_the_next_of_the_name),
+        cmocka_unit_test(a_reused_name_is_left_alone),
+        cmocka_unit_test(a_late_deletion_does_not_affect_the_next_node_of_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

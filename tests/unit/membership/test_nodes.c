@@ -14,7 +14,7 @@ typedef struct Fixture {
     StoreWorld world;
     NodesListing listing;
     NodeView view;
-    JoiningEntry asking; /* of that */
+    PendingEntry asking; /* of that */
 } Fixture;
 
 static int set_up(void **state)
@@ -64,14 +64,14 @@ static void put_node(Fixture *f, const char *name, unsigned char key)
 
 static void put_joining_at(Fixture *f, const char *place, const char *name, unsigned char key)
 {
-    JoiningRecord record = { .count = 1,
+    PendingRecord record = { .count = 1,
                              .machines = { { .key = pin_of(key),
                                              .address = "10.0.0.2:99",
                                              .asked_ms = 1700000000000,
                                              .until_ms = INT64_MAX } } };
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     snprintf(record.name, sizeof record.name, "%s", name);
-    joining_record_print(&record, &text);
+    pending_record_print(&record, &text);
     world_put(&f->world, cluster_key_joining(&f->world.arena, PREFIX, str_from_c(place)),
               buf_str(&text));
 }
@@ -118,7 +118,7 @@ static bool try_show(Fixture *f, const char *name, Error *err)
     if (!nodes_show(&f->world.arena, &f->world.at, str_from_c(name), &f->view, err)) {
         return false;
     }
-    f->asking = f->view.node.asking == NULL ? (JoiningEntry){ 0 } : *f->view.node.asking;
+    f->asking = f->view.node.asking == NULL ? (PendingEntry){ 0 } : *f->view.node.asking;
     if (f->view.is_member) {
         f->view.node = copy_entry(&f->world.arena, &f->view.node);
     }
@@ -142,15 +142,15 @@ static void set(Fixture *f, const char *node, const char *label, const char *val
     if (label != NULL) {
         map_set_str(arena, labels, str_from_c(label), value_string(str_from_c(value)));
     }
-    NodeWish wish = { .labels = value_map(labels),
-                      .annotations = value_map(map_new(arena, 0)),
-                      .revision = revision };
+    NodeUpdate wish = { .labels = value_map(labels),
+                        .annotations = value_map(map_new(arena, 0)),
+                        .revision = revision };
     nodes_set(&f->world.at, str_from_c(node), &wish, world_done, &f->world);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void members_and_those_who_wait_are_listed(void **state)
+static void members_and_pending_machines_are_listed(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -171,7 +171,7 @@ static void members_and_those_who_wait_are_listed(void **state)
 }
 
 /* Every name once and in order, however small the pages are. */
-static void pages_follow_one_another(void **state)
+static void pages_are_contiguous(void **state)
 {
     Fixture *f = *state;
     char name[32];
@@ -215,7 +215,7 @@ static void pages_follow_one_another(void **state)
 }
 
 /* Whatever somebody has put there: pages end, and tell what is a node once. */
-static void a_record_elsewhere_leads_no_page_astray(void **state)
+static void a_foreign_record_does_not_confuse_paging(void **state)
 {
     static const char *const expected[] = { "web1", "web2", "web3", "db1", "db2", "db3" };
     Fixture *f = *state;
@@ -258,7 +258,7 @@ static void a_page_that_begins_nowhere_is_refused(void **state)
     }
 }
 
-static void silence_is_kept_until_the_node_is_removed(void **state)
+static void silence_is_recorded_until_the_node_is_removed(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -299,7 +299,7 @@ static bool is_noted(Fixture *f, const char *name)
 }
 
 /* However many: they are written in portions. */
-static void all_who_fell_silent_without_a_leader_are_noted(void **state)
+static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
 {
     enum {
         NODES = 250
@@ -332,7 +332,7 @@ static void all_who_fell_silent_without_a_leader_are_noted(void **state)
 }
 
 /* And hides nobody else. */
-static void a_damaged_record_is_told_as_such(void **state)
+static void a_damaged_record_is_reported_as_such(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -358,7 +358,7 @@ static void a_damaged_record_is_told_as_such(void **state)
     assert_int_equal(f->listing.waiting_count, 2);
 }
 
-static void a_member_that_asks_anew_is_listed_once(void **state)
+static void a_member_that_asks_again_is_listed_once(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
@@ -373,7 +373,7 @@ static void a_member_that_asks_anew_is_listed_once(void **state)
     assert_true(f->listing.revision >= f->listing.waiting[0].revision);
 }
 
-static void who_is_revoked_is_told(void **state)
+static void revoked_nodes_are_reported(void **state)
 {
     Fixture *f = *state;
     Arena *arena = &f->world.arena;
@@ -418,7 +418,7 @@ static void one_is_shown(void **state)
     assert_string_equal(f->asking.record.machines[0].address, "10.0.0.2:99");
 }
 
-static void who_is_not_there_is_told_with_a_near_name(void **state)
+static void an_unknown_node_gets_a_suggestion(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -450,7 +450,7 @@ static Str label_of(Fixture *f, const char *label)
     return found == NULL ? STR("(none)") : value_str(*found);
 }
 
-static void labels_are_set_as_a_whole(void **state)
+static void labels_are_set_together(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -481,7 +481,7 @@ static void annotations_stay_in_the_record(void **state)
     char *longest = arena_alloc_zero(arena, LABEL_NAME_MAX + 1);
     memset(longest, 'x', LABEL_NAME_MAX);
     map_set_str(arena, notes, str_from_c(longest), value_string(STR("")));
-    NodeWish wish = { .labels = value_map(map_new(arena, 0)), .annotations = value_map(notes) };
+    NodeUpdate wish = { .labels = value_map(map_new(arena, 0)), .annotations = value_map(notes) };
     nodes_set(&f->world.at, STR("web1"), &wish, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     WorldValue got = world_get(&f->world, cluster_key_node(arena, PREFIX, STR("web1")));
@@ -531,7 +531,7 @@ static bool is_approved(Fixture *f, const char *name, unsigned char key)
     show(f, name);
     assert_non_null(f->view.node.asking);
     Pin pin = pin_of(key);
-    const JoiningMachine *machine = joining_record_find(&f->asking.record, &pin);
+    const PendingMachine *machine = pending_record_find(&f->asking.record, &pin);
     assert_non_null(machine);
     return machine->is_approved;
 }
@@ -566,14 +566,14 @@ static void one_key_of_a_name_is_approved(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
-    JoiningRecord record = { .name = "web1" };
+    PendingRecord record = { .name = "web1" };
     Pin first = pin_of(0xab), second = pin_of(0xab), third = pin_of(0xcd);
     second.bytes[31] = 0;
-    joining_record_ask(&record, &first, "10.0.0.2:99", loop_wall_ms(world->at.loop));
-    joining_record_ask(&record, &second, "10.0.0.3:99", loop_wall_ms(world->at.loop));
-    joining_record_ask(&record, &third, "10.0.0.4:99", loop_wall_ms(world->at.loop));
+    pending_record_add(&record, &first, "10.0.0.2:99", loop_wall_ms(world->at.loop));
+    pending_record_add(&record, &second, "10.0.0.3:99", loop_wall_ms(world->at.loop));
+    pending_record_add(&record, &third, "10.0.0.4:99", loop_wall_ms(world->at.loop));
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
-    joining_record_print(&record, &text);
+    pending_record_print(&record, &text);
     world_put(world, cluster_key_joining(&world->arena, PREFIX, STR("web1")), buf_str(&text));
     /* Digits that two keys have name neither. */
     nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
@@ -589,7 +589,7 @@ static void one_key_of_a_name_is_approved(void **state)
 }
 
 /* With the whole pin it does not matter who else asks, and whether the machine has asked yet. */
-static void a_whole_pin_is_approved_in_advance(void **state)
+static void a_full_pin_can_be_approved_in_advance(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -601,7 +601,7 @@ static void a_whole_pin_is_approved_in_advance(void **state)
     assert_string_equal(f->asking.record.machines[0].address, "");
 }
 
-static void a_whole_pin_does_too_and_no_more(void **state)
+static void a_full_pin_approves_only_its_key(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -632,7 +632,7 @@ static void a_member_is_not_replaced_by_approval(void **state)
     world_expect(world, ERROR_NONE, NULL);
 }
 
-static void who_is_rejected_is_forgotten(void **state)
+static void a_rejected_machine_is_forgotten(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -692,7 +692,7 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
     world_expect(world, ERROR_NOT_FOUND, NULL);
 }
 
-static void nobody_is_removed_when_that_cannot_be_told(void **state)
+static void no_node_is_removed_if_it_cannot_be_recorded(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -706,7 +706,7 @@ static void nobody_is_removed_when_that_cannot_be_told(void **state)
     show(f, "web1");
 }
 
-static void who_looked_at_another_state_removes_nobody(void **state)
+static void a_removal_based_on_an_old_state_fails(void **state)
 {
     Fixture *f = *state;
     StoreWorld *world = &f->world;
@@ -755,30 +755,30 @@ static void a_store_that_closes_answers_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(members_and_those_who_wait_are_listed),
-        ROW(pages_follow_one_another),
-        ROW(a_record_elsewhere_leads_no_page_astray),
+        ROW(members_and_pending_machines_are_listed),
+        ROW(pages_are_contiguous),
+        ROW(a_foreign_record_does_not_confuse_paging),
         ROW(a_page_that_begins_nowhere_is_refused),
-        ROW(silence_is_kept_until_the_node_is_removed),
-        ROW(all_who_fell_silent_without_a_leader_are_noted),
-        ROW(a_damaged_record_is_told_as_such),
-        ROW(a_member_that_asks_anew_is_listed_once),
-        ROW(who_is_revoked_is_told),
+        ROW(silence_is_recorded_until_the_node_is_removed),
+        ROW(nodes_that_became_silent_without_a_leader_are_recorded),
+        ROW(a_damaged_record_is_reported_as_such),
+        ROW(a_member_that_asks_again_is_listed_once),
+        ROW(revoked_nodes_are_reported),
         ROW(one_is_shown),
-        ROW(who_is_not_there_is_told_with_a_near_name),
-        ROW(labels_are_set_as_a_whole),
+        ROW(an_unknown_node_gets_a_suggestion),
+        ROW(labels_are_set_together),
         ROW(annotations_stay_in_the_record),
         ROW(labels_that_cannot_be_are_refused),
         ROW(a_change_rests_on_its_revision),
         ROW(approved_is_the_key_that_was_shown),
         ROW(one_key_of_a_name_is_approved),
-        ROW(a_whole_pin_is_approved_in_advance),
-        ROW(a_whole_pin_does_too_and_no_more),
+        ROW(a_full_pin_can_be_approved_in_advance),
+        ROW(a_full_pin_approves_only_its_key),
         ROW(a_member_is_not_replaced_by_approval),
-        ROW(who_is_rejected_is_forgotten),
+        ROW(a_rejected_machine_is_forgotten),
         ROW(a_removed_node_leaves_nothing_and_is_refused),
-        ROW(nobody_is_removed_when_that_cannot_be_told),
-        ROW(who_looked_at_another_state_removes_nobody),
+        ROW(no_node_is_removed_if_it_cannot_be_recorded),
+        ROW(a_removal_based_on_an_old_state_fails),
         ROW(a_damaged_record_can_be_removed),
         ROW(a_store_that_closes_answers_all),
     };

@@ -60,7 +60,7 @@ static void open_own(Fixture *f)
     if (!own_certificates_open(&options, &f->own, &err)) {
         fail_msg("%s", err.text);
     }
-    own_certificates_look(f->own);
+    own_certificates_check(f->own);
 }
 
 static int set_up(void **state)
@@ -135,13 +135,13 @@ static void those_that_expired_are_renewed_at_the_start(void **state)
     }
 }
 
-static void another_ca_that_signs_renews_them(void **state)
+static void a_new_signing_ca_renews_them(void **state)
 {
     Fixture *f = *state;
     Certificate both[] = { f->ca.chain.items[0], f->next.chain.items[0] };
     assert_true(own_are_from(f->own, &both[0].pin));
     f->cas = (CaSet){ &f->next, { both, 2 } };
-    own_certificates_look(f->own);
+    own_certificates_check(f->own);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 10);
     assert_true(own_are_from(f->own, &both[1].pin));
     assert_false(own_are_from(f->own, &both[0].pin));
@@ -165,7 +165,7 @@ static void failures_are_tried_again(void **state)
     Fixture *f = *state;
     Error err;
     loop_virtual_set_wall(f->loop, NOW_MS + CA_LIFE_MS + PKI_DAY_MS);
-    own_certificates_look(f->own);
+    own_certificates_check(f->own);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 60 * 1000);
     assert_int_equal(f->changes[OWN_KIND_NODE], 0);
     credential_clear(&f->next);
@@ -180,8 +180,8 @@ static void failures_are_tried_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(they_are_renewed_at_two_thirds),    ROW(those_that_expired_are_renewed_at_the_start),
-        ROW(another_ca_that_signs_renews_them), ROW(one_can_be_renewed_at_once),
+        ROW(they_are_renewed_at_two_thirds), ROW(those_that_expired_are_renewed_at_the_start),
+        ROW(a_new_signing_ca_renews_them),   ROW(one_can_be_renewed_at_once),
         ROW(failures_are_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ static void remove_node(Fixture *f, const char *name)
     pass(f);
 }
 
-static void it_tells_of_nodes_that_are_alive_no_more(void **state)
+static void it_reports_nodes_that_are_no_longer_alive(void **state)
 {
     Fixture *f = *state;
     Str alive = cluster_key_alive(&f->arena, PREFIX, STR("web1"));
@@ -185,7 +185,7 @@ static void nodes_are_found_by_their_serials(void **state)
     assert_string_equal(name_of(f, serials[3]), "");
 }
 
-static void it_knows_who_was_there_before(void **state)
+static void it_starts_with_existing_nodes(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web2", "0000000000000002", false);
@@ -201,7 +201,7 @@ static void it_knows_who_was_there_before(void **state)
     assert_null(roster_find(f->roster, STR("")));
 }
 
-static void it_follows_those_who_come_and_go(void **state)
+static void it_follows_nodes_that_join_and_leave(void **state)
 {
     Fixture *f = *state;
     open_roster(f);
@@ -217,7 +217,7 @@ static void it_follows_those_who_come_and_go(void **state)
     assert_int_equal(f->stale, 0);
 }
 
-static void who_is_alive_is_no_news(void **state)
+static void liveness_alone_is_not_a_change(void **state)
 {
     Fixture *f = *state;
     open_roster(f);
@@ -228,7 +228,7 @@ static void who_is_alive_is_no_news(void **state)
     assert_int_equal(roster_count(f->roster), 1);
 }
 
-static void a_record_that_cannot_be_read_is_nobody(void **state)
+static void an_unreadable_record_is_nobody(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", "0000000000000001", false);
@@ -245,7 +245,7 @@ static void a_record_that_cannot_be_read_is_nobody(void **state)
     assert_true(roster_find(f->roster, STR("web1"))->record.is_server);
 }
 
-static void it_knows_who_is_revoked(void **state)
+static void it_contains_revocations(void **state)
 {
     Fixture *f = *state;
     RevocationList list = { 0 };
@@ -268,7 +268,7 @@ static void it_knows_who_is_revoked(void **state)
     assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
 }
 
-static void a_list_that_cannot_be_read_lets_nobody_in(void **state)
+static void an_unreadable_list_admits_nobody(void **state)
 {
     Fixture *f = *state;
     Str key = cluster_key_revocations(&f->arena, PREFIX);
@@ -293,7 +293,7 @@ static void a_list_that_cannot_be_read_lets_nobody_in(void **state)
 }
 
 /* The same when it starts with it. */
-static void a_list_that_could_never_be_read_lets_nobody_in(void **state)
+static void a_list_that_was_never_readable_admits_nobody(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -305,7 +305,7 @@ static void a_list_that_could_never_be_read_lets_nobody_in(void **state)
                                   STR("00000000000000010000000000000001"), &err));
 }
 
-static void history_that_is_gone_is_read_anew(void **state)
+static void compacted_history_is_read_again(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -386,15 +386,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(nodes_are_selected_by_their_labels),
         ROW(nodes_are_found_by_their_serials),
-        ROW(it_knows_who_was_there_before),
-        ROW(it_follows_those_who_come_and_go),
-        ROW(who_is_alive_is_no_news),
-        ROW(a_record_that_cannot_be_read_is_nobody),
-        ROW(it_knows_who_is_revoked),
-        ROW(a_list_that_cannot_be_read_lets_nobody_in),
-        ROW(a_list_that_could_never_be_read_lets_nobody_in),
-        ROW(history_that_is_gone_is_read_anew),
-        ROW(it_tells_of_nodes_that_are_alive_no_more),
+        ROW(it_starts_with_existing_nodes),
+        ROW(it_follows_nodes_that_join_and_leave),
+        ROW(liveness_alone_is_not_a_change),
+        ROW(an_unreadable_record_is_nobody),
+        ROW(it_contains_revocations),
+        ROW(an_unreadable_list_admits_nobody),
+        ROW(a_list_that_was_never_readable_admits_nobody),
+        ROW(compacted_history_is_read_again),
+        ROW(it_reports_nodes_that_are_no_longer_alive),
         ROW(a_record_that_is_put_right_has_its_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void add(Fixture *f, const char *line)
     }
 }
 
-static void host_keys_come_as_their_files_have_them(void **state)
+static void host_keys_are_accepted_in_file_format(void **state)
 {
     Fixture *f = *state;
     add(f, HOST_KEY);
@@ -125,7 +125,7 @@ static void host_keys_come_as_their_files_have_them(void **state)
     assert_str(ssh_trust_known_hosts(&f->arena, &f->trust),
                (SSH_HOST_ALIAS " " HOST_KEY "\n" SSH_HOST_ALIAS " " HOST_KEY "\n" SSH_HOST_ALIAS
                                " " HOST_KEY "\n" SSH_HOST_ALIAS " " HOST_KEY "\n"));
-    assert_str(ssh_trust_words(&f->arena, &(SshTrust){ { f->trust.keys[0] }, 1, false }),
+    assert_str(ssh_trust_text(&f->arena, &(SshTrust){ { f->trust.keys[0] }, 1, false }),
                "ssh-ed25519 SHA256:865cUsOZmfAiNo2lb6E2RDGMbFAIove1wmhVt1IK93w");
     for (int i = 4; i < SSH_HOST_KEYS_MAX; i++) {
         add(f, HOST_KEY);
@@ -164,7 +164,7 @@ static void hostile_host_keys_are_refused(void **state)
     assert_int_equal(f->trust.count, 0);
 }
 
-static const SshPlaces places = { "ssh", "ssh_key", "known_hosts-0" };
+static const SshFiles places = { "ssh", "ssh_key", "known_hosts-0" };
 
 static bool has_option(const char *const *argv, const char *option)
 {
@@ -189,7 +189,7 @@ static void expect_end(const char *const *argv, const char *const *wanted, size_
     }
 }
 
-static void command_line_trusts_and_takes_nothing_else(void **state)
+static void command_line_trusts_only_the_given_keys(void **state)
 {
     Fixture *f = *state;
     SshTarget target = target_of("web1:2222");
@@ -211,7 +211,7 @@ static void command_line_trusts_and_takes_nothing_else(void **state)
     expect_end(argv, end, COUNT_OF(end));
 }
 
-static void others_than_root_answer_by_sudo(void **state)
+static void other_users_answer_through_sudo(void **state)
 {
     Fixture *f = *state;
     SshTarget target = target_of("admin@::1");
@@ -222,7 +222,7 @@ static void others_than_root_answer_by_sudo(void **state)
     expect_end(ssh_target_argv(&f->arena, &target, &f->trust, &places), end, COUNT_OF(end));
 }
 
-static void new_key_is_taken_only_when_that_is_said(void **state)
+static void new_key_is_accepted_only_on_request(void **state)
 {
     Fixture *f = *state;
     SshTarget target = target_of("web1");
@@ -248,7 +248,7 @@ static void key_of_the_server_can_do_nothing_else(void **state)
                "restrict,command=\"sudo -n eden join --answer\" " HOST_KEY " eden@blue");
 }
 
-static void failures_say_what_to_do(void **state)
+static void failures_include_a_remedy(void **state)
 {
     Fixture *f = *state;
     SshTarget target = target_of("admin@web1");
@@ -298,13 +298,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(target_is_user_host_and_port),
         ROW(hostile_hosts_and_users_are_refused),
-        ROW(host_keys_come_as_their_files_have_them),
+        ROW(host_keys_are_accepted_in_file_format),
         ROW(hostile_host_keys_are_refused),
-        ROW(command_line_trusts_and_takes_nothing_else),
-        ROW(others_than_root_answer_by_sudo),
-        ROW(new_key_is_taken_only_when_that_is_said),
+        ROW(command_line_trusts_only_the_given_keys),
+        ROW(other_users_answer_through_sudo),
+        ROW(new_key_is_accepted_only_on_request),
         ROW(key_of_the_server_can_do_nothing_else),
-        ROW(failures_say_what_to_do),
+        ROW(failures_include_a_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,14 +135,14 @@ static void a_store_that_does_not_answer_is_noticed(void **state)
     Error err;
     pass(f, 10000);
     assert_int_equal(f->stale, 0);
-    assert_true(state_takes_writes(f->world.at.state, &err));
+    assert_true(state_accepts_writes(f->world.at.state, &err));
     f->store->hangs = true;
     pass(f, 4000);
     assert_int_equal(f->stale, 0);
     pass(f, 6000);
     assert_int_equal(f->stale, 1);
     assert_true(age(f).is_behind && knows(f, "web1"));
-    assert_false(state_takes_writes(f->world.at.state, &err));
+    assert_false(state_accepts_writes(f->world.at.state, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "the store has been unavailable since 2027-"));
     assert_non_null(strstr(err.text, "the store does not respond"));
@@ -156,7 +156,7 @@ static void a_store_that_does_not_answer_is_noticed(void **state)
 }
 
 /* The store answers, but its watch tells of nothing any more. */
-static void a_watch_that_tells_nothing_is_noticed(void **state)
+static void a_silent_watch_is_noticed(void **state)
 {
     Fixture *f = *state;
     f->store->is_mute = true;
@@ -179,7 +179,7 @@ static void a_watch_that_tells_nothing_is_noticed(void **state)
 }
 
 /* The store itself refuses what is written, and says why. What is read follows it all the same. */
-static void a_store_that_takes_no_writes_makes_stale_what_is_known(void **state)
+static void a_read_only_store_makes_the_state_stale(void **state)
 {
     Fixture *f = *state;
     static const struct {
@@ -197,7 +197,7 @@ static void a_store_that_takes_no_writes_makes_stale_what_is_known(void **state)
         state_check(f->world.at.state);
         assert_int_equal(age(f).stale_since_ms != 0, rows[i].is_stale);
         assert_false(age(f).is_behind);
-        assert_true(state_takes_writes(f->world.at.state, &err));
+        assert_true(state_accepts_writes(f->world.at.state, &err));
         assert_int_equal(strstr(age(f).why, "the disk is ") != NULL, rows[i].is_stale);
         f->store->condition = STORE_OK;
         pass(f, 2000); /* it looks by itself */
@@ -213,7 +213,7 @@ static void a_store_that_takes_no_writes_makes_stale_what_is_known(void **state)
     assert_true(knows(f, "web2"));
 }
 
-static void whoever_waits_is_not_kept_waiting_by_a_copy_that_is_behind(void **state)
+static void waiters_do_not_wait_for_a_copy_that_is_behind(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -225,7 +225,7 @@ static void whoever_waits_is_not_kept_waiting_by_a_copy_that_is_behind(void **st
     assert_int_equal(f->seen, 2);
 }
 
-static void a_store_that_went_back_is_not_taken_over(void **state)
+static void a_store_that_went_back_is_not_adopted(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -243,7 +243,7 @@ static void a_store_that_went_back_is_not_taken_over(void **state)
 
 /* Everything is read again, page by page, and between two of them the store fails to say whether it
  * answers: no page is lost on the way. */
-static void a_failed_check_does_not_disturb_who_reads_everything(void **state)
+static void a_failed_check_does_not_disturb_a_full_read(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -281,7 +281,7 @@ static bool lets_in(const Fixture *f, Str serial)
     return revocation_check(roster_revoked(f->world.at.roster), STR("web9"), serial, &err);
 }
 
-static void whoever_is_revoked_stays_so_without_a_store(void **state)
+static void revocations_stay_valid_without_a_store(void **state)
 {
     Fixture *f = *state;
     Arena *arena = &f->world.arena;
@@ -304,7 +304,7 @@ static void whoever_is_revoked_stays_so_without_a_store(void **state)
     assert_false(lets_in(f, serial));
 }
 
-static void it_may_be_freed_while_the_store_does_not_answer(void **state)
+static void it_can_be_freed_while_the_store_is_unresponsive(void **state)
 {
     Fixture *f = *state;
     f->store->hangs = true;
@@ -319,13 +319,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_copy_that_cannot_be_read_again_stays_as_it_was),
         ROW(a_store_that_does_not_answer_is_noticed),
-        ROW(a_watch_that_tells_nothing_is_noticed),
-        ROW(a_store_that_takes_no_writes_makes_stale_what_is_known),
-        ROW(whoever_waits_is_not_kept_waiting_by_a_copy_that_is_behind),
-        ROW(a_store_that_went_back_is_not_taken_over),
-        ROW(a_failed_check_does_not_disturb_who_reads_everything),
-        ROW(whoever_is_revoked_stays_so_without_a_store),
-        ROW(it_may_be_freed_while_the_store_does_not_answer),
+        ROW(a_silent_watch_is_noticed),
+        ROW(a_read_only_store_makes_the_state_stale),
+        ROW(waiters_do_not_wait_for_a_copy_that_is_behind),
+        ROW(a_store_that_went_back_is_not_adopted),
+        ROW(a_failed_check_does_not_disturb_a_full_read),
+        ROW(revocations_stay_valid_without_a_store),
+        ROW(it_can_be_freed_while_the_store_is_unresponsive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

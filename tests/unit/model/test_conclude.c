@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void when_decides_whether_it_goes_on(void **state)
+static void when_decides_whether_it_continues(void **state)
 {
     static const struct {
         Answer answer;
@@ -47,7 +47,7 @@ static StepResult result_of(WorkPhase phase, Observed seen, bool planning)
     return phase == PHASE_CHECK ? status.pending : status.result;
 }
 
-static void what_was_observed_becomes_the_result(void **state)
+static void observations_become_the_result(void **state)
 {
     Observed nothing = { 0 }, change = { .changed = true }, unknown = { .unknown = true };
     assert_int_equal(result_of(PHASE_RUN, nothing, false), RESULT_OK);
@@ -85,9 +85,9 @@ static void a_reaction_leaves_results_but_ok_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(when_decides_whether_it_goes_on),
+        cmocka_unit_test(when_decides_whether_it_continues),
         cmocka_unit_test(conditions_about_a_result_fail_it),
-        cmocka_unit_test(what_was_observed_becomes_the_result),
+        cmocka_unit_test(observations_become_the_result),
         cmocka_unit_test(a_check_changes_nothing),
         cmocka_unit_test(a_reaction_leaves_results_but_ok_alone),
     };

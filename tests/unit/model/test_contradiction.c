@@ -42,7 +42,7 @@ static void world_make(World *world)
                             .sources = &world->sources };
 }
 
-static void a_step_that_is_tried_again_takes_no_more_memory(void **state)
+static void retries_use_constant_memory(void **state)
 {
     static char content[CONTENT];
     World world;
@@ -61,7 +61,7 @@ static void a_step_that_is_tried_again_takes_no_more_memory(void **state)
     arena_clear(&world.arena);
 }
 
-static void its_last_try_is_what_counts(void **state)
+static void the_last_attempt_counts(void **state)
 {
     World world;
     world_make(&world);
@@ -80,8 +80,8 @@ static void its_last_try_is_what_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_that_is_tried_again_takes_no_more_memory),
-        cmocka_unit_test(its_last_try_is_what_counts),
+        cmocka_unit_test(retries_use_constant_memory),
+        cmocka_unit_test(the_last_attempt_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void an_effect_without_outcome_counts_as_a_change(void **state)
     assert_int_equal(debt_book_count(book), 2);
 }
 
-static void after_a_power_failure_everything_not_known_counts(void **state)
+static void after_a_power_failure_everything_unknown_counts(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -102,7 +102,7 @@ static void after_a_power_failure_everything_not_known_counts(void **state)
     assert_int_equal(debt_book_kinds(book, STR("mail")), LISTEN);
 }
 
-static void after_a_power_failure_what_was_paid_is_owed_again(void **state)
+static void after_a_power_failure_paid_debts_are_owed_again(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -117,7 +117,7 @@ static void after_a_power_failure_what_was_paid_is_owed_again(void **state)
     assert_int_equal(debt_book_count(book), 3);
 }
 
-static void what_was_paid_stays_so_when_only_the_process_died(void **state)
+static void paid_debts_stay_paid_if_only_the_process_died(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -127,7 +127,7 @@ static void what_was_paid_stays_so_when_only_the_process_died(void **state)
     assert_int_equal(debt_book_kinds(book, STR("nginx")), 0);
 }
 
-static void what_was_paid_in_a_run_that_ended_stays_so(void **state)
+static void paid_debts_of_a_finished_run_stay_paid(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -156,7 +156,7 @@ static void a_later_run_without_change_does_not_end_an_older_debt(void **state)
     assert_int_equal(debt_book_count(book), 2);
 }
 
-static void a_reaction_does_not_pay_for_a_change_that_is_being_made(void **state)
+static void a_reaction_does_not_pay_for_a_change_in_progress(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -167,7 +167,7 @@ static void a_reaction_does_not_pay_for_a_change_that_is_being_made(void **state
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
-static void a_crash_between_the_reaction_and_the_end_of_a_change_owes_it(void **state)
+static void a_crash_between_reaction_and_end_of_change_owes_it(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("key"), 2100);
@@ -176,7 +176,7 @@ static void a_crash_between_the_reaction_and_the_end_of_a_change_owes_it(void **
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
-static void a_cause_may_change_again_after_the_reaction(void **state)
+static void a_cause_can_change_again_after_the_reaction(void **state)
 {
     DebtBook *book = begin(state);
     for (int i = 0; i < 3; i++) {
@@ -191,7 +191,7 @@ static void a_cause_may_change_again_after_the_reaction(void **state)
     assert_int_equal(debt_book_kinds(book, STR("nginx")), WATCH);
 }
 
-static void an_edge_that_is_no_longer_there_owes_nothing_anew(void **state)
+static void a_removed_edge_owes_nothing_new(void **state)
 {
     DebtBook *book = begin(state);
     debt_book_act(book, STR("conf"), 2000);
@@ -205,7 +205,7 @@ static void an_edge_that_is_no_longer_there_owes_nothing_anew(void **state)
     assert_int_equal(debt_book_kinds(book, STR("reload")), ONCHANGES);
 }
 
-static void a_debt_taken_over_is_owed_once(void **state)
+static void an_inherited_debt_is_owed_once(void **state)
 {
     DebtBook *book = &((Fixture *)*state)->book;
     Debt debt = edges[0];
@@ -218,7 +218,7 @@ static void a_debt_taken_over_is_owed_once(void **state)
     assert_int_equal(debt_book_count(book), 1);
 }
 
-static void a_debt_ends_when_its_step_left_or_its_unit_was_restarted(void **state)
+static void a_debt_ends_when_its_step_is_removed_or_its_unit_restarted(void **state)
 {
     Debt debt = edges[0];
     debt.boot = STR("b1");
@@ -239,7 +239,7 @@ static void a_debt_ends_when_its_step_left_or_its_unit_was_restarted(void **stat
     view.in_site = true;
     assert_int_equal(debt_judge(&command, &view), DEBT_STANDS);
     Arena *arena = &((Fixture *)*state)->arena;
-    assert_str(debt_notice(arena, &debt, DEBT_RESTARTED), "'nginx' was restarted since");
+    assert_str(debt_notice(arena, &debt, DEBT_RESTARTED), "'nginx' has been restarted since");
     assert_str(debt_notice(arena, &debt, DEBT_LEFT_SITE), "'nginx' is no longer in the site");
 }
 
@@ -248,7 +248,7 @@ static bool no_reaction(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
-static void edges_that_can_owe_come_from_the_graph(void **state)
+static void edges_that_can_owe_are_taken_from_the_graph(void **state)
 {
     Arena *arena = &((Fixture *)*state)->arena;
     List *claims = list_new(arena, 2);
@@ -292,18 +292,18 @@ int main(void)
         BOOK_TEST(a_change_owes_until_the_reaction),
         BOOK_TEST(a_step_that_changed_nothing_owes_nothing),
         BOOK_TEST(an_effect_without_outcome_counts_as_a_change),
-        BOOK_TEST(after_a_power_failure_everything_not_known_counts),
-        BOOK_TEST(after_a_power_failure_what_was_paid_is_owed_again),
-        BOOK_TEST(what_was_paid_stays_so_when_only_the_process_died),
-        BOOK_TEST(what_was_paid_in_a_run_that_ended_stays_so),
+        BOOK_TEST(after_a_power_failure_everything_unknown_counts),
+        BOOK_TEST(after_a_power_failure_paid_debts_are_owed_again),
+        BOOK_TEST(paid_debts_stay_paid_if_only_the_process_died),
+        BOOK_TEST(paid_debts_of_a_finished_run_stay_paid),
         BOOK_TEST(a_later_run_without_change_does_not_end_an_older_debt),
-        BOOK_TEST(a_reaction_does_not_pay_for_a_change_that_is_being_made),
-        BOOK_TEST(a_crash_between_the_reaction_and_the_end_of_a_change_owes_it),
-        BOOK_TEST(a_cause_may_change_again_after_the_reaction),
-        BOOK_TEST(an_edge_that_is_no_longer_there_owes_nothing_anew),
-        BOOK_TEST(a_debt_taken_over_is_owed_once),
-        BOOK_TEST(a_debt_ends_when_its_step_left_or_its_unit_was_restarted),
-        BOOK_TEST(edges_that_can_owe_come_from_the_graph),
+        BOOK_TEST(a_reaction_does_not_pay_for_a_change_in_progress),
+        BOOK_TEST(a_crash_between_reaction_and_end_of_change_owes_it),
+        BOOK_TEST(a_cause_can_change_again_after_the_reaction),
+        BOOK_TEST(a_removed_edge_owes_nothing_new),
+        BOOK_TEST(an_inherited_debt_is_owed_once),
+        BOOK_TEST(a_debt_ends_when_its_step_is_removed_or_its_unit_restarted),
+        BOOK_TEST(edges_that_can_owe_are_taken_from_the_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static void several_targets_of_one_kind(void **state)
     check(cases, COUNT_OF(cases), PHASE_RUN, false);
 }
 
-static void several_kinds_must_all_allow_it_and_blocked_beats_skipped(void **state)
+static void all_kinds_must_allow_it_and_blocked_beats_skipped(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -235,7 +235,7 @@ static void the_target_of_a_prereq_follows_it(void **state)
     check(checks, COUNT_OF(checks), PHASE_CHECK, false);
 }
 
-static void dependents_of_what_waits_wait(void **state)
+static void dependents_of_waiting_steps_wait(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -295,7 +295,7 @@ static void in_a_plan_unknown_flows_on(void **state)
     check(real, COUNT_OF(real), PHASE_RUN, false);
 }
 
-static void debts_count_as_changes_and_new_ones_are_told(void **state)
+static void debts_count_as_changes_and_new_ones_are_reported(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -329,10 +329,9 @@ static void reasons_name_the_step_that_decided(void **state)
         { "a; x onchanges=a", "a=ok", "'a' did not change" },
         { "a; x onchanges=a", "a=skipped", "'a' was skipped" },
         { "a; x onchanges=a", "a=changed", "'a' changed" },
-        { "a; b; x onchanges=a,b", "a=ok b=ok",
-          "none of the 2 steps that it has under 'onchanges' changed" },
+        { "a; b; x onchanges=a,b", "a=ok b=ok", "none of the 2 steps under 'onchanges' changed" },
         { "a; b; x onfail_all=a,b", "a=failed b=ok",
-          "not all of the 2 steps that it has under 'onfail' failed" },
+          "not all of the 2 steps under 'onfail' failed" },
         { "a; x onfail=a", "a=ok", "'a' did not fail" },
         { "a; x onfail=a", "a=failed", "'a' failed" },
         { "a; x prereq=a", "a?ok", "'a' is not going to change" },
@@ -360,11 +359,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cell_of_the_truth_table),
         cmocka_unit_test(several_targets_of_one_kind),
-        cmocka_unit_test(several_kinds_must_all_allow_it_and_blocked_beats_skipped),
+        cmocka_unit_test(all_kinds_must_allow_it_and_blocked_beats_skipped),
         cmocka_unit_test(the_target_of_a_prereq_follows_it),
-        cmocka_unit_test(dependents_of_what_waits_wait),
+        cmocka_unit_test(dependents_of_waiting_steps_wait),
         cmocka_unit_test(in_a_plan_unknown_flows_on),
-        cmocka_unit_test(debts_count_as_changes_and_new_ones_are_told),
+        cmocka_unit_test(debts_count_as_changes_and_new_ones_are_reported),
         cmocka_unit_test(reasons_name_the_step_that_decided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

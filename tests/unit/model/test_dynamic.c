@@ -103,7 +103,7 @@ static void values_keep_their_type(void **state)
     check_rows(rows, COUNT_OF(rows), false);
 }
 
-static void faults_have_their_place_in_the_document(void **state)
+static void faults_have_a_location_in_the_document(void **state)
 {
     static const Row rows[] = {
         { "it: a {{ b }}", "E0204 'b' is undefined at 1:10+1" },
@@ -117,7 +117,7 @@ static void faults_have_their_place_in_the_document(void **state)
         { "it: ['{{ bee }}', {a: '{{ cee }}'}]",
           "E0204 'bee' is undefined at 1:10+3; E0204 'cee' is undefined at 1:27+3" },
         { "it: |\n  {{ 1 + }}\n", "E0201 unexpected 'end of template' at 2:8+1" },
-        { "it: '{{ 1 | uper }}'", "E0202 there is no filter 'uper' at 1:13+4" },
+        { "it: '{{ 1 | uper }}'", "E0202 unknown filter 'uper' at 1:13+4" },
         { "it: '{% if a %}'", "E0201 the 'if' is never closed at 1:14+2" },
     };
     check_rows(rows, COUNT_OF(rows), false);
@@ -130,7 +130,8 @@ static void conditions_are_bare_expressions(void **state)
         { "it: \"'a' in ['a']\"", "true" },
         { "it: true", "true" },
         { "it: 0", "0" },
-        { "it: '{{ 1 == 2 }}'", "false; E0318 this holds an expression anyway at 1:5+14" },
+        { "it: '{{ 1 == 2 }}'",
+          "false; E0318 braces are not needed: this is an expression already at 1:5+14" },
         { "it: [a]", "E0303 this must be an expression, not a list at 1:5+3" },
         { "it: a ==", "E0201 unexpected 'end of template' at 1:7+2" },
         { "it: bee == 1", "E0204 'bee' is undefined at 1:5+3" },
@@ -138,7 +139,7 @@ static void conditions_are_bare_expressions(void **state)
     check_rows(rows, COUNT_OF(rows), true);
 }
 
-static void literal_uses_of_steps_are_known(void **state)
+static void literal_uses_of_steps_are_found(void **state)
 {
     static const struct {
         const char *yaml, *names;
@@ -175,9 +176,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_keep_their_type),
-        cmocka_unit_test(faults_have_their_place_in_the_document),
+        cmocka_unit_test(faults_have_a_location_in_the_document),
         cmocka_unit_test(conditions_are_bare_expressions),
-        cmocka_unit_test(literal_uses_of_steps_are_known),
+        cmocka_unit_test(literal_uses_of_steps_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void nested_jobs_narrow_and_keep_their_conditions(void **state)
     assert_int_equal(site.steps.groups[0].job_count, 2);
 }
 
-static void includes_stand_where_they_are_written(void **state)
+static void includes_are_expanded_in_place(void **state)
 {
     static const TestFile files[] = {
         { "jobs/base.yaml", "jobs: [{name: main}]\n" },
@@ -118,7 +118,7 @@ static void includes_stand_where_they_are_written(void **state)
                       "after#cmd.run z\n");
 }
 
-static void for_each_makes_a_step_of_every_item(void **state)
+static void for_each_creates_a_step_per_item(void **state)
 {
     static const TestFile files[] = {
         { "jobs/base.yaml", "jobs: [{name: t}]\n" },
@@ -175,7 +175,7 @@ static void ids_that_need_the_run_are_left_out(void **state)
     assert_null(site.steps.items[0].claims);
 }
 
-static void mistakes_of_sites_are_told_all_at_once(void **state)
+static void mistakes_in_a_site_are_reported_all_at_once(void **state)
 {
     static const TestFile files[] = {
         { "config.yaml", "config: {dataStore: {type: etdc}}\n"
@@ -221,26 +221,27 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "'etcd'?\n"
         "E0303 variables/base.yaml:4:62 'merge' must be one of first|all, not 'al' | did you mean "
         "'all'?\n"
-        "E0201 variables/base.yaml:4:45 unexpected '}' | '{{' ends with '}}'\n"
-        "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not text | write "
+        "E0201 variables/base.yaml:4:45 unexpected '}' | '{{' is closed by '}}'\n"
+        "E0303 variables/base.yaml:5:7 an entry of 'files' must be a map, not a string | write "
         "'name: network'\n"
         "E0302 macros/base.yaml:1:1 macros/base.yaml has no key 'macro' | did you mean 'macros'?\n"
-        "E0303 jobs/base.yaml:4:13 a name is the path of a file without '.yaml', and leads nowhere "
-        "else\n"
-        "E0302 jobs/base.yaml:5:32 'conditions' of a job has no key 'success' | it can have when\n"
-        "E0501 jobs/base.yaml:6:4 this parenthesis is never closed | add ')'\n"
-        "E0301 jobs/base.yaml:3:13 there is no file 'jobs/wbe.yaml' | did you mean 'web'?\n"
-        "E0317 jobs/web.yaml:8:12 'forEach' must be known before the run, and this uses what only "
-        "the run can tell | it may use variables, facts and macros, but not the results of steps\n"
-        "E0301 jobs/web.yaml:1:10 there is no file 'jobs/wep.yaml' | did you mean 'web'?\n"
+        "E0303 jobs/base.yaml:4:13 a name must be the path of a file below this directory, without "
+        "'.yaml'\n"
+        "E0302 jobs/base.yaml:5:32 'conditions' of a job has no key 'success' | allowed keys: "
+        "when\n"
+        "E0501 jobs/base.yaml:6:4 unmatched opening parenthesis | add ')'\n"
+        "E0301 jobs/base.yaml:3:13 file 'jobs/wbe.yaml' not found | did you mean 'web'?\n"
+        "E0317 jobs/web.yaml:8:12 'forEach' must be known before the run, but this depends on the "
+        "run | it can use variables, facts and macros, but not the results of steps\n"
+        "E0301 jobs/web.yaml:1:10 file 'jobs/wep.yaml' not found | did you mean 'web'?\n"
         "E0204 jobs/web.yaml:3:28 'nothing' is undefined\n"
-        "E0316 jobs/web.yaml:5:12 'forEach' takes a list or a map, not a number | write a list, "
+        "E0316 jobs/web.yaml:5:12 'forEach' requires a list or a map, not a number | write a list, "
         "such as [web, db]\n"
-        "E0316 jobs/web.yaml:11:12 'forEach' gives 'a' twice, and both steps would have the same "
+        "E0316 jobs/web.yaml:11:12 'forEach' contains 'a' twice, so two steps would have the same "
         "name\n"
         "E0201 variables/common.yaml:1:8 unexpected end of template, expected 'end of print "
         "statement'.\n"
-        "E0307 macros/m.yaml:1:13 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to "
+        "E0307 macros/m.yaml:1:13 'cmd.run' requires the parameter 'cmd' | add 'cmd: ...' (what to "
         "run)\n"
         "E0302 macros/m.yaml:2:5 a macro has no key 'expresion' | did you mean 'expression'?\n"
         "E0201 macros/m.yaml:3:19 unexpected 'end of template'\n"
@@ -250,9 +251,9 @@ static void mistakes_of_sites_are_told_all_at_once(void **state)
         "E0311 reactions/r.yaml:4:40 'reReactDealy' is an old spelling of 'reReactDelay' | write "
         "'reReactDelay'\n"
         "E0302 reactions/r.yaml:5:18 'reaction' has no key 'job' | did you mean 'jobs'?\n"
-        "E0301 variables/base.yaml:3:13 there is no file 'variables/comon.yaml' | did you mean "
+        "E0301 variables/base.yaml:3:13 file 'variables/comon.yaml' not found | did you mean "
         "'common'?\n"
-        "E0204 events/updates.yaml:2:22 there is no macro 'pkg.uptodate'\n");
+        "E0204 events/updates.yaml:2:22 macro 'pkg.uptodate' is not defined\n");
 }
 
 static void a_site_needs_jobs(void **state)
@@ -261,11 +262,11 @@ static void a_site_needs_jobs(void **state)
     TEST_SITE site;
     test_site_open(&site, files);
     assert_false(site_load(&site.load, &site.site));
-    assert_told(&site, "E0301 jobs/base.yaml:0:0 there is no file 'jobs/base.yaml' | every site "
-                       "has this file; it says which nodes get which jobs:\n");
+    assert_told(&site, "E0301 jobs/base.yaml:0:0 file 'jobs/base.yaml' not found | every site has "
+                       "this file, which assigns jobs to nodes:\n");
 }
 
-static void one_job_can_be_asked_for(void **state)
+static void one_job_can_be_selected(void **state)
 {
     static const TestFile files[] = {
         { "jobs/base.yaml", "jobs: {role=db: [{name: a}]}\n" },
@@ -283,7 +284,7 @@ static void one_job_can_be_asked_for(void **state)
     Str wrong[] = { STR("aa") };
     expansion.only = wrong;
     assert_false(site_expand(site.site, &expansion, &site.steps));
-    assert_told(&site, "E0301 jobs/aa.yaml:0:0 there is no file 'jobs/aa.yaml'\n");
+    assert_told(&site, "E0301 jobs/aa.yaml:0:0 file 'jobs/aa.yaml' not found\n");
 }
 
 static void parameters_are_evaluated_for_the_module(void **state)
@@ -333,12 +334,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_chosen_by_selectors),
         cmocka_unit_test(nested_jobs_narrow_and_keep_their_conditions),
-        cmocka_unit_test(includes_stand_where_they_are_written),
-        cmocka_unit_test(for_each_makes_a_step_of_every_item),
+        cmocka_unit_test(includes_are_expanded_in_place),
+        cmocka_unit_test(for_each_creates_a_step_per_item),
         cmocka_unit_test(ids_that_need_the_run_are_left_out),
-        cmocka_unit_test(mistakes_of_sites_are_told_all_at_once),
+        cmocka_unit_test(mistakes_in_a_site_are_reported_all_at_once),
         cmocka_unit_test(a_site_needs_jobs),
-        cmocka_unit_test(one_job_can_be_asked_for),
+        cmocka_unit_test(one_job_can_be_selected),
         cmocka_unit_test(parameters_are_evaluated_for_the_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,18 +2,18 @@
 
 #include "model/module_fixture.h"
 
-static void a_word_of_others_is_told_what_to_write(void **state)
+static void a_foreign_term_gets_a_hint(void **state)
 {
     assert_str(foreign_word(test_modules, FOREIGN_ACTION, STR_EMPTY, STR("file.append")),
                "write 'file.line' for one line, 'file.block' for several");
     assert_str(foreign_word(test_modules, FOREIGN_PARAMETER, STR("file.managed"), STR("user")),
                "write 'owner'");
     assert_str(foreign_word(test_modules, FOREIGN_OPTION, STR_EMPTY, STR("dry-run")),
-               "'eden plan' does that");
+               "use 'eden plan'");
     assert_true(foreign_word(test_modules, FOREIGN_KEY, STR("a step"), STR("with_items")).len > 0);
 }
 
-static void a_word_counts_only_in_its_place(void **state)
+static void a_term_counts_only_in_its_context(void **state)
 {
     assert_int_equal(foreign_word(test_modules, FOREIGN_PARAMETER, STR("cmd.run"), STR("user")).len,
                      0);
@@ -21,7 +21,7 @@ static void a_word_counts_only_in_its_place(void **state)
     assert_int_equal(foreign_word(test_modules, FOREIGN_OPTION, STR_EMPTY, STR("apply")).len, 0);
 }
 
-static void nobody_is_sent_to_an_action_that_is_not_there(void **state)
+static void hints_never_name_a_missing_action(void **state)
 {
     assert_str(foreign_word(test_modules, FOREIGN_TASK, STR_EMPTY, STR("apt")),
                "write 'pkg.installed', 'pkg.latest' or 'pkg.removed'");
@@ -44,7 +44,7 @@ static Value list_of(Arena *arena, Value item)
     return value_list(list);
 }
 
-static void whole_documents_of_others_are_known(void **state)
+static void foreign_documents_are_recognized(void **state)
 {
     Arena arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -79,10 +79,10 @@ static void whole_documents_of_others_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_of_others_is_told_what_to_write),
-        cmocka_unit_test(a_word_counts_only_in_its_place),
-        cmocka_unit_test(nobody_is_sent_to_an_action_that_is_not_there),
-        cmocka_unit_test(whole_documents_of_others_are_known),
+        cmocka_unit_test(a_foreign_term_gets_a_hint),
+        cmocka_unit_test(a_term_counts_only_in_its_context),
+        cmocka_unit_test(hints_never_name_a_missing_action),
+        cmocka_unit_test(foreign_documents_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void check_problems(const Case *cases, size_t count)
 
 /* --- Order ---------------------------------------------------------------------------------- */
 
-static void requisites_come_first_then_order_then_the_file(void **state)
+static void requisites_sort_before_order_and_file(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -207,7 +207,7 @@ static void each_kind_has_its_reversed_form(void **state)
     check_edges(cases, COUNT_OF(cases));
 }
 
-static void the_same_edge_is_kept_once_and_forms_are_told_apart(void **state)
+static void equal_edges_are_merged_and_forms_are_distinguished(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -235,7 +235,7 @@ static void edges_are_found_from_both_ends(void **state)
     world_clear(&world);
 }
 
-static void dangling_and_ambiguous_references_are_told_all_at_once(void **state)
+static void dangling_and_ambiguous_references_are_reported_all_at_once(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -255,11 +255,11 @@ static void dangling_and_ambiguous_references_are_told_all_at_once(void **state)
         { "a listen=zzzz", "E0401 no step named 'zzzz' in this run" },
         { "a use=zzzz", "E0401 no step named 'zzzz' in this run" },
         { "b require=a; job:web; a; job:www; a",
-          "E0402 2 jobs have a step named 'a': 'web', 'www'; name the job too: 'web#a'" },
+          "E0402 2 jobs have a step named 'a': 'web', 'www'; specify the job: 'web#a'" },
         { "b require=file:a; job:web; a mod=file; job:www; a mod=file",
-          "E0402 2 jobs have a step named 'a': 'web', 'www'; name the job too: 'web#a'" },
+          "E0402 2 jobs have a step named 'a': 'web', 'www'; specify the job: 'web#a'" },
         { "a require=zzzz,a", "E0401 no step named 'zzzz' in this run\n"
-                              "E0403 requisites form a circle: 'a' -require-> 'a'; a step cannot "
+                              "E0403 circular requisites: 'a' -require-> 'a'; a step cannot "
                               "wait for itself" },
     };
     check_problems(cases, COUNT_OF(cases));
@@ -267,53 +267,53 @@ static void dangling_and_ambiguous_references_are_told_all_at_once(void **state)
 
 /* --- Circles -------------------------------------------------------------------------------- */
 
-static void circles_are_errors_with_the_whole_way(void **state)
+static void cycles_are_errors_with_the_full_path(void **state)
 {
     (void)state;
     static const Case cases[] = {
-        { "a require=b; b require=a", "E0403 requisites form a circle: 'a' -require-> 'b' "
+        { "a require=b; b require=a", "E0403 circular requisites: 'a' -require-> 'b' "
                                       "-require-> 'a'; remove this or the 'require' in line 1" },
         { "a watch=b; b onchanges=c; c onfail=d; d require_any=a",
-          "E0403 requisites form a circle: 'a' -watch-> 'b' -onchanges-> 'c' -onfail-> 'd' "
+          "E0403 circular requisites: 'a' -watch-> 'b' -onchanges-> 'c' -onfail-> 'd' "
           "-require_any-> 'a'; remove this, the 'onchanges' in line 1, the 'onfail' in line 1 or "
           "the 'require_any' in line 1" },
         { "a require_in=b; b require_in=a",
-          "E0403 requisites form a circle: 'a' -require (written there as _in)-> 'b' -require "
+          "E0403 circular requisites: 'a' -require (written there as _in)-> 'b' -require "
           "(written there as _in)-> 'a'; remove this or the 'require_in' in line 1" },
-        { "a prereq=b; b prereq=a", "E0403 requisites form a circle: 'a' <-prereq- 'b' <-prereq- "
+        { "a prereq=b; b prereq=a", "E0403 circular requisites: 'a' <-prereq- 'b' <-prereq- "
                                     "'a'; remove this or the 'prereq' in line 1" },
         { "a prereq=a",
-          "E0403 requisites form a circle: 'a' -prereq-> 'a'; a step cannot wait for itself" },
-        { "a prereq=b require=b; b", "E0403 requisites form a circle: 'a' -require-> 'b' <-prereq- "
+          "E0403 circular requisites: 'a' -prereq-> 'a'; a step cannot wait for itself" },
+        { "a prereq=b require=b; b", "E0403 circular requisites: 'a' -require-> 'b' <-prereq- "
                                      "'a'; remove this or the 'prereq' in line 1" },
         { "a prereq=b; b require=c; c require=a",
-          "E0403 requisites form a circle: 'a' -prereq-> 'b' -require-> 'c' -require-> 'a'; remove "
+          "E0403 circular requisites: 'a' -prereq-> 'b' -require-> 'c' -require-> 'a'; remove "
           "this, the 'require' in line 1 or the 'require' in line 1" },
         { "a prereq=b; b; c require=b require_in=a",
-          "E0403 requisites form a circle: 'a' -require (written there as _in)-> 'c' -require-> "
+          "E0403 circular requisites: 'a' -require (written there as _in)-> 'c' -require-> "
           "'b' <-prereq- 'a'; remove this, the 'require' in line 1 or the 'prereq' in line 1" },
         { "a prereq=b; b prereq=c; c prereq=a",
-          "E0403 requisites form a circle: 'a' <-prereq- 'c' <-prereq- 'b' <-prereq- 'a'; remove "
+          "E0403 circular requisites: 'a' <-prereq- 'c' <-prereq- 'b' <-prereq- 'a'; remove "
           "this, the 'prereq' in line 1 or the 'prereq' in line 1" },
-        { "a mod=file use=b; b mod=file use=a", "E0404 'use' forms a circle: 'a' -use-> 'b' -use-> "
+        { "a mod=file use=b; b mod=file use=a", "E0404 circular 'use': 'a' -use-> 'b' -use-> "
                                                 "'a'; remove this or the 'use' in line 1" },
         { "a mod=file use=a",
-          "E0404 'use' forms a circle: 'a' -use-> 'a'; a step cannot wait for itself" },
-        { "a each=x,y require=a", "E0403 requisites form a circle: 'a[x]' -require-> 'a[y]' "
+          "E0404 circular 'use': 'a' -use-> 'a'; a step cannot wait for itself" },
+        { "a each=x,y require=a", "E0403 circular requisites: 'a[x]' -require-> 'a[y]' "
                                   "-require-> 'a[x]'; remove this" },
         { "a require=b; job:web; b require=main#a",
-          "E0403 requisites form a circle: 'main#a' -require-> 'web#b' -require-> 'main#a'; remove "
+          "E0403 circular requisites: 'main#a' -require-> 'web#b' -require-> 'main#a'; remove "
           "this or the 'require' in line 1" },
         /* Each knot is told, by its shortest way. */
         { "a require=b; b require=a,c; c require=a; x require=y; y require=x",
-          "E0403 requisites form a circle: 'a' -require-> 'b' -require-> 'a'; remove this or the "
-          "'require' in line 1\nE0403 requisites form a circle: 'x' -require-> 'y' -require-> 'x'; "
+          "E0403 circular requisites: 'a' -require-> 'b' -require-> 'a'; remove this or the "
+          "'require' in line 1\nE0403 circular requisites: 'x' -require-> 'y' -require-> 'x'; "
           "remove this or the 'require' in line 1" },
     };
     check_problems(cases, COUNT_OF(cases));
 }
 
-static void listen_and_use_close_no_circle_with_others(void **state)
+static void listen_and_use_close_no_cycle_with_others(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -348,7 +348,7 @@ static void steps_of_one_resource_keep_file_order(void **state)
     check_edges(cases, COUNT_OF(cases));
 }
 
-static void what_a_step_needs_comes_before_it(void **state)
+static void dependencies_precede_a_step(void **state)
 {
     (void)state;
     static const Case cases[] = {
@@ -378,7 +378,7 @@ static void what_a_step_needs_comes_before_it(void **state)
     check_edges(cases, COUNT_OF(cases));
 }
 
-static void implicit_edges_say_what_they_come_from(void **state)
+static void implicit_edges_show_their_origin(void **state)
 {
     (void)state;
     World world;
@@ -427,7 +427,7 @@ static void long_chains_need_no_stack(void **state)
     }
 }
 
-static void a_long_circle_is_shown_by_its_ends(void **state)
+static void a_long_cycle_is_shown_by_its_ends(void **state)
 {
     (void)state;
     char *text = chain_text(20000, true);
@@ -437,7 +437,7 @@ static void a_long_circle_is_shown_by_its_ends(void **state)
     assert_false(world_build(&world));
     assert_int_equal(world.problems.count, 1);
     Str message = world.problems.items[0].message;
-    assert_true(str_starts(message, STR("requisites form a circle: 's0' -require-> 's1' -re")));
+    assert_true(str_starts(message, STR("circular requisites: 's0' -require-> 's1' -re")));
     assert_true(str_ends(message, STR(" -require-> 's19999' -require-> 's0'")));
     assert_true(str_find(message, STR(" more ... -require-> 's"), 0) != STR_NOT_FOUND);
     assert_true(message.len < PROBLEM_MESSAGE_MAX);
@@ -472,7 +472,7 @@ static void too_many_pairs_of_steps_are_refused(void **state)
 
 /* Requisites to earlier and later steps as they come, but none against the number's order, so that
  * there is no circle; claims besides. */
-static void the_same_steps_always_give_the_same_order_and_it_holds(void **state)
+static void the_order_is_deterministic_and_valid(void **state)
 {
     (void)state;
     uint32_t seed = 1;
@@ -552,22 +552,22 @@ static void steps_are_found_by_id_and_by_unique_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requisites_come_first_then_order_then_the_file),
+        cmocka_unit_test(requisites_sort_before_order_and_file),
         cmocka_unit_test(a_prereq_runs_between_the_check_of_its_target_and_the_target),
         cmocka_unit_test(references_find_steps_by_name_id_and_job),
         cmocka_unit_test(each_kind_has_its_reversed_form),
-        cmocka_unit_test(the_same_edge_is_kept_once_and_forms_are_told_apart),
+        cmocka_unit_test(equal_edges_are_merged_and_forms_are_distinguished),
         cmocka_unit_test(edges_are_found_from_both_ends),
-        cmocka_unit_test(dangling_and_ambiguous_references_are_told_all_at_once),
-        cmocka_unit_test(circles_are_errors_with_the_whole_way),
-        cmocka_unit_test(listen_and_use_close_no_circle_with_others),
+        cmocka_unit_test(dangling_and_ambiguous_references_are_reported_all_at_once),
+        cmocka_unit_test(cycles_are_errors_with_the_full_path),
+        cmocka_unit_test(listen_and_use_close_no_cycle_with_others),
         cmocka_unit_test(steps_of_one_resource_keep_file_order),
-        cmocka_unit_test(what_a_step_needs_comes_before_it),
-        cmocka_unit_test(implicit_edges_say_what_they_come_from),
+        cmocka_unit_test(dependencies_precede_a_step),
+        cmocka_unit_test(implicit_edges_show_their_origin),
         cmocka_unit_test(long_chains_need_no_stack),
-        cmocka_unit_test(a_long_circle_is_shown_by_its_ends),
+        cmocka_unit_test(a_long_cycle_is_shown_by_its_ends),
         cmocka_unit_test(too_many_pairs_of_steps_are_refused),
-        cmocka_unit_test(the_same_steps_always_give_the_same_order_and_it_holds),
+        cmocka_unit_test(the_order_is_deterministic_and_valid),
         cmocka_unit_test(the_critical_path_is_the_costliest_chain),
         cmocka_unit_test(steps_are_found_by_id_and_by_unique_name),
     };

@@ -134,18 +134,18 @@ static void a_result_used_in_a_condition_is_only_waited_for(void **state)
     check(cases, COUNT_OF(cases));
 }
 
-static void uses_that_cannot_be_are_told(void **state)
+static void impossible_uses_are_reported(void **state)
 {
     (void)state;
     static const Case cases[] = {
         { "x; a", "content", "{{ steps['b'].StdOut }}", "E0401 no step named 'b' in this run" },
         { "x; a", "content", "{{ steps['*'].StdOut }}", "E0401 no step named '*' in this run" },
         { "x", "content", "{{ steps['x'].StdOut }}",
-          "E0403 requisites form a circle: 'x' -uses the result of-> 'x'" },
+          "E0403 circular requisites: 'x' -uses the result of-> 'x'" },
         { "x", "when", "steps['x'].Changed",
-          "E0403 requisites form a circle: 'x' -has a condition on-> 'x'" },
+          "E0403 circular requisites: 'x' -has a condition on-> 'x'" },
         { "x require_in=a; a", "content", "{{ steps['a'].StdOut }}",
-          "E0403 requisites form a circle: 'x' -uses the result of-> 'a' -require (written there "
+          "E0403 circular requisites: 'x' -uses the result of-> 'a' -require (written there "
           "as _in)-> 'x'" },
         { "x; job:web; a; job:www; a", "content", "{{ steps['a'].StdOut }}",
           "E0402 2 jobs have a step named 'a': 'web', 'www'" },
@@ -206,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_used_in_a_parameter_is_required),
         cmocka_unit_test(a_result_used_in_a_condition_is_only_waited_for),
-        cmocka_unit_test(uses_that_cannot_be_are_told),
+        cmocka_unit_test(impossible_uses_are_reported),
         cmocka_unit_test(published_files_are_required),
         cmocka_unit_test(conditions_of_the_job_count_for_each_of_its_steps),
     };

@@ -16,7 +16,7 @@ static bool holds(Str text, const char *part)
     return str_find(text, str_from_c(part), 0) != STR_NOT_FOUND;
 }
 
-static void the_tree_shows_the_order_and_what_each_step_depends_on(void **state)
+static void the_tree_shows_the_order_and_dependencies(void **state)
 {
     (void)state;
     World world;
@@ -27,7 +27,7 @@ static void the_tree_shows_the_order_and_what_each_step_depends_on(void **state)
                "   1 * main#b  [file.do]\n"
                "   2 * main#a  [test.do]\n"
                "       `- require    b\n"
-               "      check main#d, for what has it as prereq\n"
+               "      check main#d, before steps that have it as prereq\n"
                "   3 * main#c  [svc.do]\n"
                "       |- watch_any  a\n"
                "       |- watch_any  b\n"
@@ -107,7 +107,7 @@ static void the_picture_has_a_box_for_each_step_and_an_arrow_for_each_edge(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tree_shows_the_order_and_what_each_step_depends_on),
+        cmocka_unit_test(the_tree_shows_the_order_and_dependencies),
         cmocka_unit_test(graphviz_gets_arrows_in_the_direction_of_time),
         cmocka_unit_test(json_can_be_read_again),
         cmocka_unit_test(the_picture_has_a_box_for_each_step_and_an_arrow_for_each_edge),

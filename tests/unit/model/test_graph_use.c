@@ -15,7 +15,7 @@ static Str params_of(World *world, const char *name)
     return buf_str(&out);
 }
 
-static void use_copies_what_the_step_does_not_say_itself(void **state)
+static void use_copies_parameters_that_the_step_does_not_set(void **state)
 {
     (void)state;
     static const struct {
@@ -51,7 +51,7 @@ static void use_copies_what_the_step_does_not_say_itself(void **state)
     }
 }
 
-static void the_steps_given_stay_as_they_were(void **state)
+static void the_given_steps_are_unchanged(void **state)
 {
     (void)state;
     World world;
@@ -90,8 +90,8 @@ static void values_known_at_load_are_copied_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(use_copies_what_the_step_does_not_say_itself),
-        cmocka_unit_test(the_steps_given_stay_as_they_were),
+        cmocka_unit_test(use_copies_parameters_that_the_step_does_not_set),
+        cmocka_unit_test(the_given_steps_are_unchanged),
         cmocka_unit_test(values_known_at_load_are_copied_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "lang/yaml_fixture.h"
 #include "model/module_fixture.h"
 
-static void actions_are_found_by_their_whole_name(void **state)
+static void actions_are_found_by_their_full_name(void **state)
 {
     const Module *module;
     const Action *action;
@@ -71,14 +71,14 @@ static void check_rows(const Row *rows, size_t count)
     }
 }
 
-static void scalars_become_what_the_row_says(void **state)
+static void scalars_are_converted_as_the_row_requires(void **state)
 {
     static const Row rows[] = {
         { PARAM_STRING, "abc", "'abc'" },
         { PARAM_STRING, "1.10", "'1.10'" },
         { PARAM_STRING, "0644", "'0644'" },
         { PARAM_STRING, "True", "'True'" },
-        { PARAM_STRING, "[a]", "must be text, not a list" },
+        { PARAM_STRING, "[a]", "must be a string, not a list" },
         { PARAM_STRING, "!secret hunter2", "!'hunter2'" },
         { PARAM_STRING, "stoped",
           "must be 'started' or 'stopped', not 'stoped'; did you mean "
@@ -158,19 +158,19 @@ static void lists_and_maps_have_short_forms(void **state)
     static const Row rows[] = {
         { PARAM_STRINGS, "[a, 1.0]", "['a', '1.0']" },
         { PARAM_STRINGS, "a", "['a']" },
-        { PARAM_STRINGS, "[[a]]", "must be a list of texts, not a list" },
-        { PARAM_STRINGS, "{a: b}", "must be a list of texts, not a map" },
+        { PARAM_STRINGS, "[[a]]", "must be a list of strings, not a list" },
+        { PARAM_STRINGS, "{a: b}", "must be a list of strings, not a map" },
         { PARAM_MAP, "{a: 1, 2: b}", "{'a': 1, '2': 'b'}" },
         { PARAM_MAP, "[{a: 1}, {b: 2}]", "{'a': 1, 'b': 2}" },
         { PARAM_MAP, "[{a: 1, b: 2}]",
           "must be a map, or a list of maps with one key each, not a "
           "list" },
-        { PARAM_MAP, "[{a: 1}, {a: 2}]", "has the key 'a' twice" },
+        { PARAM_MAP, "[{a: 1}, {a: 2}]", "has the duplicate key 'a'" },
         { PARAM_MAP, "a", "must be a map, not 'a'" },
         { PARAM_VERSIONS, "[a, b: 1.10, 3]", "{'a': null, 'b': '1.10', '3': null}" },
         { PARAM_VERSIONS, "{a: 1.0, b: }", "{'a': '1.0', 'b': null}" },
         { PARAM_VERSIONS, "a", "{'a': null}" },
-        { PARAM_VERSIONS, "[a, a: 1]", "names 'a' twice" },
+        { PARAM_VERSIONS, "[a, a: 1]", "contains 'a' twice" },
         { PARAM_VERSIONS, "[a, '']", "has an empty name" },
         { PARAM_VERSIONS, "[[a]]",
           "must be a list of names, each alone or as 'name: version', not a list" },
@@ -179,9 +179,10 @@ static void lists_and_maps_have_short_forms(void **state)
         { PARAM_COMMAND, "ls -l", "'ls -l'" },
         { PARAM_COMMAND, "[ls, -l, 1]", "['ls', '-l', '1']" },
         { PARAM_COMMAND, "[]",
-          "must be a command, as text or as a list of texts, not an empty "
+          "must be a command, as a string or as a list of strings, not an empty "
           "list" },
-        { PARAM_COMMAND, "{a: b}", "must be a command, as text or as a list of texts, not a map" },
+        { PARAM_COMMAND, "{a: b}",
+          "must be a command, as a string or as a list of strings, not a map" },
     };
     check_rows(rows, COUNT_OF(rows));
 }
@@ -189,10 +190,10 @@ static void lists_and_maps_have_short_forms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(actions_are_found_by_their_whole_name),
+        cmocka_unit_test(actions_are_found_by_their_full_name),
         cmocka_unit_test(a_mistyped_action_has_a_suggestion),
         cmocka_unit_test(parameters_are_found_by_position),
-        cmocka_unit_test(scalars_become_what_the_row_says),
+        cmocka_unit_test(scalars_are_converted_as_the_row_requires),
         cmocka_unit_test(modes_are_octal_however_they_are_quoted),
         cmocka_unit_test(paths_are_absolute_and_clean),
         cmocka_unit_test(lists_and_maps_have_short_forms),

@@ -25,7 +25,7 @@ static void check_command(const char *cmd, const char *more, const char *expecte
     assert_told(&site, expected);
 }
 
-static void names_that_are_there_are_taken(void **state)
+static void existing_names_are_accepted(void **state)
 {
     check_command("{{ server.os }} {{ vars.x }} {{ eden.node }} {{ macros['url']('a') }}", "", "");
     check_command("{{ macros.url('a') }} {{ macros.items() }} {{ Server.Spec.FQDN }}", "", "");
@@ -37,14 +37,14 @@ static void names_that_are_there_are_taken(void **state)
     check_command("x", "  conditions: {success: {condition: step.ExitCode == 0}}\n", "");
 }
 
-static void who_asks_first_may_name_anything(void **state)
+static void guarded_names_are_accepted(void **state)
 {
     check_command("{{ grains is defined }} {{ ansible_fqdn | default('x') }}", "", "");
     check_command("{% if grains is defined %}{{ grains.id }}{% endif %}", "", "");
     check_command("{{ macros['nope'] is defined }}", "", "");
 }
 
-static void names_that_are_nowhere_are_told(void **state)
+static void unknown_names_are_reported(void **state)
 {
     check_command("{{ company }}", "",
                   "E0204 jobs/web.yaml:3:22 'company' is undefined | did you mean "
@@ -55,20 +55,20 @@ static void names_that_are_nowhere_are_told(void **state)
                   "E0204 jobs/web.yaml:3:22 'ansible_facts['fqdn']' is undefined | write "
                   "'server.fqdn'\n");
     check_command("{{ macros['ulr']('a') }}", "",
-                  "E0204 jobs/web.yaml:3:29 there is no macro 'ulr' | did you mean 'url'?\n");
+                  "E0204 jobs/web.yaml:3:29 macro 'ulr' is not defined | did you mean 'url'?\n");
     check_command("{{ item }}", "",
                   "E0204 jobs/web.yaml:3:22 'item' is undefined: add 'forEach: [...]' to this "
                   "step\n");
     check_command("x", "  runOptions: {retry: {until: macros.nothing_alike}}\n",
-                  "E0204 jobs/web.yaml:4:38 there is no macro 'nothing_alike'\n");
+                  "E0204 jobs/web.yaml:4:38 macro 'nothing_alike' is not defined\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_that_are_there_are_taken),
-        cmocka_unit_test(who_asks_first_may_name_anything),
-        cmocka_unit_test(names_that_are_nowhere_are_told),
+        cmocka_unit_test(existing_names_are_accepted),
+        cmocka_unit_test(guarded_names_are_accepted),
+        cmocka_unit_test(unknown_names_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

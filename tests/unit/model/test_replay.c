@@ -99,15 +99,15 @@ static void assert_differs(Made *made, const char *name, const char *part)
     world_clear(&made->world);
 }
 
-static void what_an_action_saw_has_to_give_the_result(void **state)
+static void observations_must_match_the_result(void **state)
 {
     Made made;
     make(&made, site, seen);
     turn_of(&made, "e", PHASE_RUN)->seen.failed = false;
-    assert_differs(&made, "e", "recorded: failed; what was observed comes to: ok");
+    assert_differs(&made, "e", "recorded: failed; what was observed results in: ok");
 }
 
-static void a_result_has_to_give_the_decisions_behind_it(void **state)
+static void a_result_must_match_later_decisions(void **state)
 {
     Made made;
     make(&made, site, seen);
@@ -124,7 +124,7 @@ static void a_check_counts_too(void **state)
     assert_differs(&made, "a", "recorded: changed");
 }
 
-static void what_was_owed_is_part_of_it(void **state)
+static void owed_actions_are_included(void **state)
 {
     Made made;
     make(&made, site, seen);
@@ -133,7 +133,7 @@ static void what_was_owed_is_part_of_it(void **state)
     assert_differs(&made, "e", "decided now: run and react, owed from an earlier run");
 }
 
-static void a_record_without_its_end_is_told(void **state)
+static void a_truncated_record_is_reported(void **state)
 {
     Made made;
     make(&made, site, seen);
@@ -141,7 +141,7 @@ static void a_record_without_its_end_is_told(void **state)
     assert_differs(&made, "g", "now: the react of 'main#g' comes next");
 }
 
-static void turns_of_what_does_not_run_are_told(void **state)
+static void turns_of_steps_that_do_not_run_are_reported(void **state)
 {
     static const TurnKind kinds[] = { TURN_FINISH, TURN_WAKE, TURN_GIVE_UP };
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
@@ -194,22 +194,22 @@ static void parts_that_do_not_fit_are_refused(void **state)
     const Graph *graph = world_make(&world, "a; b require=a; c require=b");
     GraphParts parts = parts_of(graph);
     parts.order_count = 2;
-    assert_refused(&world, &parts, "the graph is damaged: length of the order 2");
+    assert_refused(&world, &parts, "the graph is corrupted: length of the order 2");
     parts = parts_of(graph);
     parts.vertex_count = 4;
-    assert_refused(&world, &parts, "the graph is damaged: number of vertices 4");
+    assert_refused(&world, &parts, "the graph is corrupted: number of vertices 4");
     uint32_t twice[] = { 0, 0, 1 };
     parts = parts_of(graph);
     parts.order = twice;
-    assert_refused(&world, &parts, "the graph is damaged: place in the order 2");
+    assert_refused(&world, &parts, "the graph is corrupted: position in the order 2");
     uint32_t backwards[] = { 2, 1, 0 };
     parts.order = backwards;
-    assert_refused(&world, &parts, "the graph is damaged: what waits for vertex 1");
+    assert_refused(&world, &parts, "the graph is corrupted: successor of vertex 1");
     Edge edges[] = { { .from = 1, .to = 3 } };
     parts = parts_of(graph);
     parts.edges = edges;
     parts.edge_count = 1;
-    assert_refused(&world, &parts, "the graph is damaged: edge 1");
+    assert_refused(&world, &parts, "the graph is corrupted: edge 1");
     world_clear(&world);
 }
 
@@ -217,12 +217,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recorded_run_agrees),
-        cmocka_unit_test(what_an_action_saw_has_to_give_the_result),
-        cmocka_unit_test(a_result_has_to_give_the_decisions_behind_it),
+        cmocka_unit_test(observations_must_match_the_result),
+        cmocka_unit_test(a_result_must_match_later_decisions),
         cmocka_unit_test(a_check_counts_too),
-        cmocka_unit_test(what_was_owed_is_part_of_it),
-        cmocka_unit_test(a_record_without_its_end_is_told),
-        cmocka_unit_test(turns_of_what_does_not_run_are_told),
+        cmocka_unit_test(owed_actions_are_included),
+        cmocka_unit_test(a_truncated_record_is_reported),
+        cmocka_unit_test(turns_of_steps_that_do_not_run_are_reported),
         cmocka_unit_test(a_graph_can_be_put_together_again),
         cmocka_unit_test(parts_that_do_not_fit_are_refused),
     };

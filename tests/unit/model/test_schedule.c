@@ -138,7 +138,7 @@ static void assert_log(Str log, const Case *expected)
     assert_str(log, expected->log);
 }
 
-static void mode_ansible_takes_one_after_another(void **state)
+static void mode_ansible_runs_one_at_a_time(void **state)
 {
     static const Case cases[] = {
         { "a; b; c", 8, "a b c", "", "a=ok b=ok c=ok" },
@@ -178,7 +178,7 @@ static void mode_ansible_never_hands_out_two(void **state)
     assert_str(run_waves(&runner), "a | b | c |");
 }
 
-static void mode_justdoit_takes_all_that_is_allowed(void **state)
+static void mode_justdoit_runs_everything_allowed(void **state)
 {
     static const Case cases[] = {
         { "a; b; c require=a; d", 8, "a b d | c |" },
@@ -202,7 +202,7 @@ static void mode_justdoit_takes_all_that_is_allowed(void **state)
     }
 }
 
-static void mode_genius_takes_long_chains_first_and_sources_before_packages(void **state)
+static void mode_genius_runs_long_chains_and_sources_first(void **state)
 {
     static const Case cases[] = {
         { "a; b; c require=b; d require=c", 1, "b | c | a | d |" },
@@ -265,7 +265,7 @@ static void a_transaction_has_a_largest_size(void **state)
     run_serial(&runner); /* the rest comes later, each step once */
 }
 
-static void what_waits_holds_only_its_dependents(void **state)
+static void a_waiting_step_delays_only_its_dependents(void **state)
 {
     AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b require=a; c; d order=last", "", MODE_ANSIBLE, 1);
@@ -282,7 +282,7 @@ static void what_waits_holds_only_its_dependents(void **state)
     assert_str(outcome(&runner), "a=ok b=ok c=ok d=ok");
 }
 
-static void what_still_waits_at_the_end_is_done_as_waiting(void **state)
+static void steps_still_waiting_at_the_end_finish_as_waiting(void **state)
 {
     AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b require=a; c onfail=a", "", MODE_JUSTDOIT, 4);
@@ -294,7 +294,7 @@ static void what_still_waits_at_the_end_is_done_as_waiting(void **state)
     assert_str(outcome(&runner), "a=waiting b=waiting c=waiting");
 }
 
-static void debts_are_known_to_decisions_and_reactions(void **state)
+static void debts_affect_decisions_and_reactions(void **state)
 {
     AUTO_CLEAR(Runner) runner;
     runner_start(&runner, "a; b onchanges=a; c listen=a", "b=changed", MODE_ANSIBLE, 1);
@@ -375,15 +375,15 @@ static void all_modes_give_the_same_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mode_ansible_takes_one_after_another),
+        cmocka_unit_test(mode_ansible_runs_one_at_a_time),
         cmocka_unit_test(mode_ansible_never_hands_out_two),
-        cmocka_unit_test(mode_justdoit_takes_all_that_is_allowed),
-        cmocka_unit_test(mode_genius_takes_long_chains_first_and_sources_before_packages),
+        cmocka_unit_test(mode_justdoit_runs_everything_allowed),
+        cmocka_unit_test(mode_genius_runs_long_chains_and_sources_first),
         cmocka_unit_test(ready_steps_of_one_action_can_join),
         cmocka_unit_test(a_transaction_has_a_largest_size),
-        cmocka_unit_test(what_waits_holds_only_its_dependents),
-        cmocka_unit_test(what_still_waits_at_the_end_is_done_as_waiting),
-        cmocka_unit_test(debts_are_known_to_decisions_and_reactions),
+        cmocka_unit_test(a_waiting_step_delays_only_its_dependents),
+        cmocka_unit_test(steps_still_waiting_at_the_end_finish_as_waiting),
+        cmocka_unit_test(debts_affect_decisions_and_reactions),
         cmocka_unit_test(a_chain_of_failed_checks_passes_without_recursion),
         cmocka_unit_test(all_modes_give_the_same_results),
     };

@@ -110,34 +110,34 @@ static void selectors_match_the_node(void **state)
     }
 }
 
-static void wrong_selectors_are_told_at_their_place(void **state)
+static void invalid_selectors_are_reported_at_their_location(void **state)
 {
     static const struct {
         const char *yaml, *code, *part;
         uint32_t column;
     } rows[] = {
-        { "''", "E0501", "ends where", 2 },
-        { "17", "E0501", "is text, not a int", 1 },
-        { "role=web and", "E0501", "ends where", 13 },
-        { "(role=web", "E0501", "never closed", 1 },
-        { "role=web)", "E0501", "never opened", 9 },
-        { "a and () or b", "E0501", "must stand here", 8 },
-        { "web1,web2", "E0501", "no commas", 5 },
-        { "role=web adn dc=fra", "E0501", "'adn' is where", 10 },
-        { "role=web dc=fra", "E0501", "must stand before this", 10 },
-        { "(role=web) dc=fra", "E0501", "must stand before this", 12 },
-        { "(role=web or (dc=fra) x)", "E0501", "must stand before this", 23 },
-        { "role = web", "E0501", "no spaces", 6 },
-        { "role='web'", "E0501", "no quotes", 6 },
-        { "role='web", "E0501", "never closed", 6 },
+        { "''", "E0501", "is incomplete", 2 },
+        { "17", "E0501", "must be a string, not a int", 1 },
+        { "role=web and", "E0501", "is incomplete", 13 },
+        { "(role=web", "E0501", "unmatched opening", 1 },
+        { "role=web)", "E0501", "unmatched closing", 9 },
+        { "a and () or b", "E0501", "is expected here", 8 },
+        { "web1,web2", "E0501", "commas are not allowed", 5 },
+        { "role=web adn dc=fra", "E0501", "instead of 'adn'", 10 },
+        { "role=web dc=fra", "E0501", "is expected before this", 10 },
+        { "(role=web) dc=fra", "E0501", "is expected before this", 12 },
+        { "(role=web or (dc=fra) x)", "E0501", "is expected before this", 23 },
+        { "role = web", "E0501", "spaces around", 6 },
+        { "role='web'", "E0501", "not quoted", 6 },
+        { "role='web", "E0501", "unmatched quote", 6 },
         { "role=~web", "E0501", "'=~'", 5 },
-        { "role == web", "E0501", "one '='", 6 },
-        { "role == 'web'", "E0501", "one '='", 6 },
-        { "role in (web, db)", "E0501", "no 'in'", 6 },
-        { "dc=fra and role notin (web)", "E0501", "no 'notin'", 17 },
-        { "role:web", "E0501", "'=' between", 5 },
+        { "role == web", "E0501", "a single '='", 6 },
+        { "role == 'web'", "E0501", "a single '='", 6 },
+        { "role in (web, db)", "E0501", "'in' is not a valid operator", 6 },
+        { "dc=fra and role notin (web)", "E0501", "'notin' is not a valid operator", 17 },
+        { "role:web", "E0501", "separated by '='", 5 },
         { "all", "E0501", "name of a node", 1 },
-        { "=web", "E0501", "starts with the label's name", 1 },
+        { "=web", "E0501", "name of the label is missing", 1 },
         { "\"dc=fra and server.os == == 1\"", "E0201", "unexpected", 26 },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -181,7 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selectors_match_the_node),
-        cmocka_unit_test(wrong_selectors_are_told_at_their_place),
+        cmocka_unit_test(invalid_selectors_are_reported_at_their_location),
         cmocka_unit_test(a_failing_expression_fails_the_match),
         cmocka_unit_test(nesting_is_bounded),
     };

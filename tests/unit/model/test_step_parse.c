@@ -161,7 +161,7 @@ static void everything_a_step_can_have_is_read(void **state)
     assert_int_equal(site.steps.items[2].spec->run->serialize.percent, 25);
 }
 
-static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
+static void problems_of_a_step_have_locations(void **state)
 {
     static const TestFile rows[] = {
         { "steps:\n- nme: x\n  action: cmd.run\n  parameters: {cmd: a}\n",
@@ -170,26 +170,27 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
         { "- name: x\n", "E0303 t.yaml:1:1 a job must be a map, not a list | put the steps below "
                          "'steps:'\n" },
         { "steps: {a: b}\n", "E0303 t.yaml:1:8 'steps' must be a list, not a map\n" },
-        { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not text\n" },
-        { "steps:\n- name: x\n", "E0304 t.yaml:2:3 a step needs 'action' | add a line such as "
+        { "steps:\n- do it\n", "E0303 t.yaml:2:3 a step must be a map, not a string\n" },
+        { "steps:\n- name: x\n", "E0304 t.yaml:2:3 a step requires 'action' | add a line such as "
                                  "'action: file.managed'; 'eden explain' lists all actions\n" },
         { "steps:\n- action: file.manged\n  parameters: {name: /a}\n",
-          "E0305 t.yaml:2:11 there is no action 'file.manged' | did you mean 'file.managed'?\n" },
+          "E0305 t.yaml:2:11 unknown action 'file.manged' | did you mean 'file.managed'?\n" },
         { "steps:\n- fil.managed: {name: /a}\n",
-          "E0305 t.yaml:2:3 there is no action 'fil.managed' | did you mean 'file.managed'?\n" },
+          "E0305 t.yaml:2:3 unknown action 'fil.managed' | did you mean 'file.managed'?\n" },
         { "steps:\n- action: file\n",
-          "E0305 t.yaml:2:11 'file' is a module; an action of it must follow | there is "
+          "E0305 t.yaml:2:11 'file' is a module; add the name of an action | available: "
           "file.managed, file.content\n" },
         { "steps:\n- action: pkg.instaled\n  parameters:\n  - onchages: []\n  - require: x\n",
-          "E0305 t.yaml:2:11 there is no action 'pkg.instaled' | did you mean 'pkg.installed'?\n"
-          "E0312 t.yaml:5:14 'require' must be a list of references, not text | write '[{step: "
+          "E0305 t.yaml:2:11 unknown action 'pkg.instaled' | did you mean 'pkg.installed'?\n"
+          "E0312 t.yaml:5:14 'require' must be a list of references, not a string | write '[{step: "
           "x}]', or '- step: x' on the next line\n" },
         { "steps:\n- cmd.run: {cmd: a, timout: 5s}\n",
           "E0306 t.yaml:2:21 'cmd.run' has no parameter 'timout' | did you mean 'timeout'?\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - onchages:\n    - cmd: b\n",
           "E0306 t.yaml:4:5 'cmd.run' has no parameter 'onchages' | did you mean 'onchanges'?\n" },
         { "steps:\n- file.managed:\n  - content: a\n",
-          "E0307 t.yaml:2:3 'file.managed' needs the parameter 'name' | add 'name: ...' (path)\n" },
+          "E0307 t.yaml:2:3 'file.managed' requires the parameter 'name' | add 'name: ...' "
+          "(path)\n" },
         { "steps:\n- file.managed: {name: etc/motd, mode: 999}\n",
           "E0308 t.yaml:2:24 'name' must be an absolute path, not 'etc/motd'\n"
           "E0308 t.yaml:2:40 'mode' must be a file mode in octal digits, 0 to 7, such as '0644', "
@@ -198,65 +199,67 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
         { "steps:\n- service.ensure: {name: a, state: runing}\n",
           "E0308 t.yaml:2:36 'state' must be 'started' or 'stopped', not 'runing'\n" },
         { "steps:\n- file.managed: {name: /a, source: motd}\n",
-          "E0301 t.yaml:2:36 there is no file 'files/motd' in the site\n" },
+          "E0301 t.yaml:2:36 file 'files/motd' not found in the site\n" },
         { "steps:\n- file.managed: {name: /a, from: [{step: b}]}\n",
           "E0308 t.yaml:2:34 this must be a list of steps that publish files | write '[{file: NAME "
           "OF THE STEP}]'\n" },
         { "steps:\n- {name: a, cmd.run: {cmd: x}}\n- {name: a, cmd.run: {cmd: y}}\n",
-          "E0309 t.yaml:3:10 two steps of this file are called 'a' | the other one is in line "
+          "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is in line "
           "2\n" },
         { "steps:\n- cmd.run: {cmd: x}\n- cmd.run: {cmd: x}\n",
-          "E0309 t.yaml:3:3 two steps of this file are called 'cmd.run x' | the other one is in "
+          "E0309 t.yaml:3:3 duplicate step name 'cmd.run x' in this file | the other one is in "
           "line 2\n" },
         { "steps:\n- name: a\n  action: cmd.run\n  cmd.run: {cmd: x}\n",
-          "E0310 t.yaml:4:3 a step has one action, this is a second one | "
-          "write 'action' and 'parameters', or this form\n"
-          "E0307 t.yaml:3:11 'cmd.run' needs the parameter 'cmd' | add 'cmd: ...' (what to "
+          "E0310 t.yaml:4:3 a step can have only one action; this is a second one | "
+          "use either 'action' and 'parameters', or this form\n"
+          "E0307 t.yaml:3:11 'cmd.run' requires the parameter 'cmd' | add 'cmd: ...' (what to "
           "run)\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - cmd: b\n",
-          "E0310 t.yaml:4:5 the parameter 'cmd' is given twice | the other one is in line 3\n" },
+          "E0310 t.yaml:4:5 parameter 'cmd' is given twice | the other one is in line 3\n" },
         { "steps:\n- name: a\n  spec: {name: b, cmd.run: {cmd: x}}\n",
           "E0310 t.yaml:3:10 'name' is given twice | the other one is in line 2\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n    timeout: 5s\n",
-          "E0303 t.yaml:4:5 an entry of 'parameters' is a map with one key, this has 2 | put a '-' "
+          "E0303 t.yaml:4:5 an entry of 'parameters' must be a map with one key, not 2 | put a '-' "
           "before it\n" },
-        { "steps:\n- cmd.run: ls\n",
-          "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text | "
-          "write '{cmd: ls}'\n" },
-        { "steps:\n- cmd.run: a, b\n",
-          "E0303 t.yaml:2:12 parameters are a map, or a list of maps with one key each, not text | "
-          "write '{cmd: \"a, b\"}'\n" },
+        { "steps:\n- cmd.run: ls\n", "E0303 t.yaml:2:12 parameters must be a map, or a list of "
+                                     "maps with one key each, not a string | "
+                                     "write '{cmd: ls}'\n" },
+        { "steps:\n- cmd.run: a, b\n", "E0303 t.yaml:2:12 parameters must be a map, or a list of "
+                                       "maps with one key each, not a string | "
+                                       "write '{cmd: \"a, b\"}'\n" },
         { "steps:\n- name: 'a {{ b }}'\n  cmd.run: {cmd: x}\n",
-          "E0315 t.yaml:2:9 'name' cannot hold a template | "
-          "write a fixed text; parameters may hold templates\n" },
+          "E0315 t.yaml:2:9 'name' cannot contain a template | "
+          "write a literal string; templates are allowed in parameters\n" },
         { "steps:\n- cmd.run: {cmd: '{{ 1 + }}'}\n",
           "E0201 t.yaml:2:24 unexpected 'end of template'\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  order: soon\n",
-          "E0303 t.yaml:3:10 'order' must be first, last or a whole number from 0\n" },
+          "E0303 t.yaml:3:10 'order' must be 'first', 'last' or a non-negative integer\n" },
         { "steps:\n- include: x\n  name: y\n",
-          "E0302 t.yaml:2:3 an entry with 'include' has no other keys\n" },
+          "E0302 t.yaml:2:3 an entry with 'include' cannot have other keys\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  forEach: abc\n",
-          "E0316 t.yaml:3:12 'forEach' takes a list or a map, not text | write a list, such as "
+          "E0316 t.yaml:3:12 'forEach' requires a list or a map, not a string | write a list, such "
+          "as "
           "[web, db]\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  forEach: 'a {{ b }}'\n",
-          "E0316 t.yaml:3:12 'forEach' takes a list or a map, not text | a single '{{ expression "
+          "E0316 t.yaml:3:12 'forEach' requires a list or a map, not a string | a single '{{ "
+          "expression "
           "}}' keeps its type\n" },
         { "steps:\n- cmd.run: {cmd: a}\n  forEach: {a: [\"{{ steps['x'].StdOut }}\"]}\n",
-          "E0317 t.yaml:3:12 'forEach' must be known before the run, and this uses what only the "
-          "run can tell | it may use variables, facts and macros, but not the results of steps\n" },
+          "E0317 t.yaml:3:12 'forEach' must be known before the run, but this depends on the run | "
+          "it can use variables, facts and macros, but not the results of steps\n" },
         { "jobs: []\nsteps: []\n",
-          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'jobs' is in line "
-          "1; put the steps into a file of their own and name it among the jobs\n" },
+          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'jobs' is in line "
+          "1; move the steps to a separate file and list it among the jobs\n" },
         { "steps: []\njobs: []\n",
-          "E0322 t.yaml:2:1 a job holds either 'steps' or 'jobs', not both | 'steps' is in "
-          "line 1; put the steps into a file of their own and name it among the jobs\n" },
+          "E0322 t.yaml:2:1 a job contains either 'steps' or 'jobs', not both | 'steps' is in line "
+          "1; move the steps to a separate file and list it among the jobs\n" },
         { "steps:\n- name: a\n  file.managed: {name: /a}\n  watch: [{cmd: b}]\n- cmd.run: {cmd: "
           "b}\n",
-          "E0320 t.yaml:4:17 'file.managed' does not react to changes: here 'watch' equals "
+          "E0320 t.yaml:4:17 'file.managed' does not react to changes: here 'watch' is the same as "
           "'require' | write 'require'\n" },
         { "metadata: {knd: Job}\nspec: {steps: []}\nsteps: []\n",
           "E0302 t.yaml:3:1 a document with 'metadata' and 'spec' has no key 'steps' | "
-          "it can have metadata or spec\n"
+          "allowed keys: metadata or spec\n"
           "E0302 t.yaml:1:12 'metadata' has no key 'knd' | did you mean 'kind'?\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -264,7 +267,7 @@ static void what_is_wrong_with_a_step_is_told_at_its_place(void **state)
     }
 }
 
-static void wrong_requisites_are_told(void **state)
+static void invalid_requisites_are_reported(void **state)
 {
     static const TestFile rows[] = {
         { "{step: b}",
@@ -274,28 +277,29 @@ static void wrong_requisites_are_told(void **state)
           "E0312 t.yaml:4:5 'require' must be a list of references, not a map | put a '-' before "
           "it\n" },
         { "b",
-          "E0312 t.yaml:3:12 'require' must be a list of references, not text | write '[{step: "
+          "E0312 t.yaml:3:12 'require' must be a list of references, not a string | write '[{step: "
           "b}]', or '- step: b' on the next line\n" },
-        { "[b]", "E0312 t.yaml:3:13 an entry of 'require' is a map with one key, not text | write "
+        { "[b]", "E0312 t.yaml:3:13 an entry of 'require' must be a map with one key, not a string "
+                 "| write "
                  "'step: b'\n" },
-        { "[{step: a, job: b}]", "E0312 t.yaml:3:23 an entry of 'require' is a map with one key, "
-                                 "this has 2 | put a '-' before it\n" },
-        { "[{}]", "E0312 t.yaml:3:13 an entry of 'require' is a map with one key, this has 0\n" },
-        { "[{pgk: b}]", "E0314 t.yaml:3:14 'pgk' is no module; a reference is 'step: NAME', 'job: "
-                        "NAME' or 'MODULE: NAME' | did you mean 'pkg'?\n" },
+        { "[{step: a, job: b}]", "E0312 t.yaml:3:23 an entry of 'require' must be a map with one "
+                                 "key, not 2 | put a '-' before it\n" },
+        { "[{}]", "E0312 t.yaml:3:13 an entry of 'require' must be a map with one key, not 0\n" },
+        { "[{pgk: b}]", "E0314 t.yaml:3:14 unknown module 'pgk'; a reference is 'step: NAME', "
+                        "'job: NAME' or 'MODULE: NAME' | did you mean 'pkg'?\n" },
         { "[{pkg.installed: b}]",
-          "E0314 t.yaml:3:14 'pkg.installed' is no module; a reference is 'step: NAME', 'job: "
-          "NAME' or 'MODULE: NAME' | name the module, not the action: 'pkg: b'\n" },
-        { "[{step: [b]}]", "E0312 t.yaml:3:20 a reference names one step, id or job, not a list | "
-                           "write the name of the step that this one needs, or leave the entry "
-                           "out\n" },
-        { "[{step: ''}]", "E0312 t.yaml:3:20 a reference names one step, id or job, not an empty "
-                          "text | write the name of the step that this one needs, or leave the "
-                          "entry out\n" },
+          "E0314 t.yaml:3:14 unknown module 'pkg.installed'; a reference is 'step: NAME', 'job: "
+          "NAME' or 'MODULE: NAME' | use the module instead of the action: 'pkg: b'\n" },
+        { "[{step: [b]}]",
+          "E0312 t.yaml:3:20 a reference must be the name of a step, ID or job, not a list | "
+          "write the name of the step that this one needs, or remove the entry\n" },
+        { "[{step: ''}]",
+          "E0312 t.yaml:3:20 a reference must be the name of a step, ID or job, not an empty "
+          "string | write the name of the step that this one needs, or remove the entry\n" },
         { "[{step: }]",
-          "E0312 t.yaml:3:14 a reference names one step, id or job, not nothing | "
-          "write the name of the step that this one needs, or leave the entry out\n" },
-        { "[{step: '{{ b }}'}]", "E0315 t.yaml:3:20 a reference cannot hold a template\n" },
+          "E0312 t.yaml:3:14 a reference must be the name of a step, ID or job, not nothing | "
+          "write the name of the step that this one needs, or remove the entry\n" },
+        { "[{step: '{{ b }}'}]", "E0315 t.yaml:3:20 a reference cannot contain a template\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char text[200];
@@ -304,39 +308,40 @@ static void wrong_requisites_are_told(void **state)
     }
 }
 
-static void wrong_conditions_and_options_are_told(void **state)
+static void invalid_conditions_and_options_are_reported(void **state)
 {
     static const TestFile rows[] = {
         { "conditions: {wen: {condition: a}}",
           "E0302 t.yaml:3:16 'conditions' has no key 'wen' | did you mean 'when'?\n" },
         { "conditions: {when: a == 1}",
-          "E0303 t.yaml:3:22 a condition is a map with the key 'condition' | write it as "
-          "'condition: ...' on a line of its own\n" },
+          "E0303 t.yaml:3:22 a condition must be a map with the key 'condition' | write it as "
+          "'condition: ...' on a separate line\n" },
         { "conditions: {when: {retry: {limit: 2}}}",
           "E0304 t.yaml:3:22 a condition needs 'condition'\n" },
         { "conditions: {when: {condition: '{{ a }}'}}",
-          "E0318 t.yaml:3:34 this holds an expression anyway | leave out the '{{' and '}}'\n" },
+          "E0318 t.yaml:3:34 braces are not needed: this is an expression already | remove the "
+          "'{{' and '}}'\n" },
         { "conditions: {when: {condition: a ==}}",
           "E0201 t.yaml:3:36 unexpected 'end of template'\n" },
         { "conditions: {when: {condition: a, retry: {interval: soon, limit: -1}}}",
           "E0303 t.yaml:3:55 'interval' must be a duration in d, h, m, s or ms such as '15s' or "
           "'1h30m', not 'soon'\n"
-          "E0303 t.yaml:3:68 'limit' must be a whole number from 0, not -1\n" },
+          "E0303 t.yaml:3:68 'limit' must be a non-negative integer, not -1\n" },
         { "runOptions: {snyc: true}",
           "E0302 t.yaml:3:16 'runOptions' has no key 'snyc' | did you mean 'sync'?\n" },
         { "runOptions: {sync: 1}",
           "E0303 t.yaml:3:22 'sync' must be true or false, not a number\n" },
-        { "runOptions: {serialize: {}}", "E0304 t.yaml:3:27 'serialize' needs 'count' or "
-                                         "'percent'\n" },
+        { "runOptions: {serialize: {}}",
+          "E0304 t.yaml:3:27 'serialize' requires 'count' or 'percent'\n" },
         { "runOptions: {serialize: {count: 0}}",
-          "E0303 t.yaml:3:35 'count' must be a whole number from 1\n" },
+          "E0303 t.yaml:3:35 'count' must be a positive integer\n" },
         { "runOptions: {serialize: {percent: 120%}}",
-          "E0303 t.yaml:3:37 'percent' must be a whole number from 1 to 100\n" },
+          "E0303 t.yaml:3:37 'percent' must be an integer from 1 to 100\n" },
         { "runOptions: {consistency: eventuall}",
           "E0303 t.yaml:3:29 'consistency' must be one of consistent|eventual, not 'eventuall' | "
           "did you mean 'eventual'?\n" },
         { "runOptions: {target: {hosts: ['(a']}}",
-          "E0501 t.yaml:3:34 this parenthesis is never closed | add ')'\n" },
+          "E0501 t.yaml:3:34 unmatched opening parenthesis | add ')'\n" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         char text[200];
@@ -351,9 +356,9 @@ int main(void)
         cmocka_unit_test(all_forms_of_a_step_mean_the_same),
         cmocka_unit_test(unnamed_steps_are_called_by_action_and_id),
         cmocka_unit_test(everything_a_step_can_have_is_read),
-        cmocka_unit_test(what_is_wrong_with_a_step_is_told_at_its_place),
-        cmocka_unit_test(wrong_requisites_are_told),
-        cmocka_unit_test(wrong_conditions_and_options_are_told),
+        cmocka_unit_test(problems_of_a_step_have_locations),
+        cmocka_unit_test(invalid_requisites_are_reported),
+        cmocka_unit_test(invalid_conditions_and_options_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void a_plan_runs_nothing(void **state)
     assert_int_equal(access(path_in_root(fixture, "made"), F_OK), -1);
 }
 
-static void a_failed_command_fails_with_its_last_words(void **state)
+static void a_failed_command_shows_the_end_of_its_output(void **state)
 {
     Fixture *fixture = *state;
     use_run(fixture, "echo one >&2; echo 'no such table' >&2; exit 3");
@@ -72,15 +72,15 @@ static void a_failed_command_fails_with_its_last_words(void **state)
     assert_true(run(fixture));
     use_run(fixture, "kill -TERM $$");
     assert_false(run(fixture));
-    assert_string_equal(fixture->err.text, "was ended by SIGTERM");
+    assert_string_equal(fixture->err.text, "was killed by SIGTERM");
     use_run(fixture, "sleep 1000");
     set_param(fixture, "timeout", value_int(20));
     assert_false(run(fixture));
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
-    assert_string_equal(fixture->err.text, "took longer than 0.02 s and was ended");
+    assert_string_equal(fixture->err.text, "timed out after 0.02 s and was killed");
 }
 
-static void guards_keep_it_from_running(void **state)
+static void guards_prevent_it_from_running(void **state)
 {
     Fixture *fixture = *state;
     use_run(fixture, "touch made");
@@ -89,7 +89,7 @@ static void guards_keep_it_from_running(void **state)
     assert_true(fixture->outcome.changed);
     assert_true(run(fixture));
     assert_false(fixture->outcome.changed);
-    assert_str(fixture->outcome.comment, "kept from running by 'creates'");
+    assert_str(fixture->outcome.comment, "not run because of 'creates'");
     /* All of them must be there. */
     set_param(fixture, "creates",
               texts(fixture, path_in_root(fixture, "made"), path_in_root(fixture, "other")));
@@ -107,7 +107,7 @@ static void guards_keep_it_from_running(void **state)
     assert_false(fixture->outcome.changed);
 }
 
-static void a_guard_that_cannot_be_asked_is_unknown_in_a_plan(void **state)
+static void a_guard_that_cannot_be_evaluated_is_unknown_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
     use_run(fixture, "true");
@@ -116,10 +116,10 @@ static void a_guard_that_cannot_be_asked_is_unknown_in_a_plan(void **state)
     assert_true(plan(fixture));
     assert_true(fixture->outcome.unknown);
     assert_false(run(fixture));
-    assert_string_equal(fixture->err.text, "unless: there is no user 'no-such-user-here'");
+    assert_string_equal(fixture->err.text, "unless: user 'no-such-user-here' not found");
 }
 
-static void a_reaction_asks_no_guard(void **state)
+static void a_reaction_ignores_guards(void **state)
 {
     Fixture *fixture = *state;
     use_run(fixture, "echo reacted");
@@ -160,7 +160,7 @@ static void gets_environment_input_umask_and_shell(void **state)
     assert_str(fixture->outcome.out, "-c -e\n");
 }
 
-static void a_variable_of_the_environment_is_one_text(void **state)
+static void an_environment_variable_is_one_string(void **state)
 {
     Fixture *fixture = *state;
     const Value several[] = { texts(fixture, "a", "b"), value_map(map_new(&fixture->arena, 1)) };
@@ -170,11 +170,11 @@ static void a_variable_of_the_environment_is_one_text(void **state)
         use_run(fixture, "echo $A");
         set_param(fixture, "env", value_map(env));
         assert_false(run(fixture));
-        assert_non_null(strstr(fixture->err.text, "must be a text, not a "));
+        assert_non_null(strstr(fixture->err.text, "must be a string, not a "));
     }
 }
 
-static void a_macro_is_what_it_printed(void **state)
+static void a_macro_returns_the_output(void **state)
 {
     Fixture *fixture = *state;
     use_run(fixture, "printf 'two\\nlines\\n'");
@@ -182,7 +182,7 @@ static void a_macro_is_what_it_printed(void **state)
     assert_str(value_str(fixture->outcome.value), "two\nlines");
 }
 
-static void a_script_runs_and_goes(void **state)
+static void a_script_runs_and_is_removed(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "cmd.script");
@@ -200,27 +200,27 @@ static void a_script_runs_and_goes(void **state)
     assert_str(fixture->outcome.out, "#!/usr/bin/env cat\nmyself\n");
     set_text(fixture, "user", "no-such-user");
     assert_false(run(fixture));
-    assert_true(str_starts(str_from_c(fixture->err.text), STR("cannot put the script down: ")));
+    assert_true(str_starts(str_from_c(fixture->err.text), STR("cannot write the script: ")));
     set_text(fixture, "source", "other.sh");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'content' and 'source' cannot both be given");
+    assert_string_equal(fixture->err.text, "'content' and 'source' are mutually exclusive");
 }
 
-static void says_what_it_manages_and_needs(void **state)
+static void claims_list_what_it_manages_and_needs(void **state)
 {
     Fixture *fixture = *state;
     List *claims = list_new(&fixture->arena, 4);
-    use_run(fixture, "true");
+    use_run(fixture, "./set-up");
     set_param(fixture, "creates", texts(fixture, "/a", "/b"));
     set_text(fixture, "user", "web");
     fixture->call.action->claims(&fixture->arena, fixture->params, claims);
     assert_int_equal(claims->len, 5);
     assert_str(value_str(claims->items[0]), "path:/a");
-    assert_str(value_str(claims->items[2]), "brings:*");
-    assert_str(value_str(claims->items[3]), "needs:user:web");
+    assert_str(value_str(claims->items[2]), "needs:user:web");
+    assert_str(value_str(claims->items[4]), "brings:*");
 }
 
-static void below_another_root_that_is_the_root(void **state)
+static void another_root_is_used_as_root(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "cmd.run");
@@ -236,17 +236,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LIVE(a_command_that_ran_has_changed),
         LIVE(a_plan_runs_nothing),
-        LIVE(a_failed_command_fails_with_its_last_words),
-        LIVE(guards_keep_it_from_running),
-        LIVE(a_guard_that_cannot_be_asked_is_unknown_in_a_plan),
-        LIVE(a_reaction_asks_no_guard),
+        LIVE(a_failed_command_shows_the_end_of_its_output),
+        LIVE(guards_prevent_it_from_running),
+        LIVE(a_guard_that_cannot_be_evaluated_is_unknown_in_a_plan),
+        LIVE(a_reaction_ignores_guards),
         LIVE(a_list_needs_no_shell),
         LIVE(gets_environment_input_umask_and_shell),
-        LIVE(a_variable_of_the_environment_is_one_text),
-        LIVE(a_macro_is_what_it_printed),
-        LIVE(a_script_runs_and_goes),
-        LIVE(says_what_it_manages_and_needs),
-        IN_ROOT(below_another_root_that_is_the_root),
+        LIVE(an_environment_variable_is_one_string),
+        LIVE(a_macro_returns_the_output),
+        LIVE(a_script_runs_and_is_removed),
+        LIVE(claims_list_what_it_manages_and_needs),
+        IN_ROOT(another_root_is_used_as_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

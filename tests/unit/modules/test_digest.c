@@ -41,7 +41,7 @@ static void digests_as_sites_write_them(void **state)
     assert_int_equal(digest_kind(out), DIGEST_SHA512);
 }
 
-static void texts_have_digests(void **state)
+static void known_digests(void **state)
 {
     AUTO_CLEAR(Arena) memory;
     Arena *arena = &memory;
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_as_sites_write_them),
-        cmocka_unit_test(texts_have_digests),
+        cmocka_unit_test(known_digests),
         cmocka_unit_test_setup_teardown(files_have_digests, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

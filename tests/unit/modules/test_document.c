@@ -77,7 +77,7 @@ static void yaml_keeps_its_comments(void **state)
     changes_once(fixture, "# top\nusers: # all\n  - db\n");
 }
 
-static void a_missing_file_is_made_when_asked_for(void **state)
+static void a_missing_file_is_created_on_request(void **state)
 {
     Fixture *fixture = *state;
     use_value(fixture, "yaml.value", "a.b", "true");
@@ -104,7 +104,7 @@ static void secrets_are_not_shown(void **state)
     assert_null(value_get(value_map(fixture->outcome.changes), STR("value")));
 }
 
-static void what_makes_no_sense_fails_a_plan(void **state)
+static void invalid_parameters_fail_a_plan(void **state)
 {
     Fixture *fixture = *state;
     use_value(fixture, "json.value", "a..b", "1");
@@ -113,11 +113,11 @@ static void what_makes_no_sense_fails_a_plan(void **state)
     use_value(fixture, "json.value", "a", "1");
     set_param(fixture, "value", value_missing());
     assert_false(plan(fixture));
-    assert_string_equal(fixture->err.text, "needs 'value'");
+    assert_string_equal(fixture->err.text, "'value' is required");
     put(fixture, "{\n  \"a\": 1,\n}\n");
     use_value(fixture, "json.value", "a", "1");
     assert_false(plan(fixture));
-    assert_string_equal(fixture->err.text, "/app:2:9: comma before '}'");
+    assert_string_equal(fixture->err.text, "/app:2:9: trailing comma before '}'");
     put(fixture, "\xff\xfe");
     use_value(fixture, "yaml.value", "a", "1");
     assert_false(plan(fixture));
@@ -128,9 +128,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(a_value_is_set_once),
         IN_ROOT(yaml_keeps_its_comments),
-        IN_ROOT(a_missing_file_is_made_when_asked_for),
+        IN_ROOT(a_missing_file_is_created_on_request),
         IN_ROOT(secrets_are_not_shown),
-        IN_ROOT(what_makes_no_sense_fails_a_plan),
+        IN_ROOT(invalid_parameters_fail_a_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "modules/extension_answer.h"
+#include "modules/extension_response.h"
 
 #include <stdlib.h>
 
@@ -75,18 +75,18 @@ static void errors_name_the_action(void **state)
                            "{\"format\": \"eden.module/1\", \"help\": \"A probe.\", \"actions\": "
                            "{\"ask\": {\"help\": \"Asks.\"}, \"present\": {}}}",
                            &rows));
-    assert_string_equal(fixture->err.text, "action 'present': lacks 'help', a sentence");
+    assert_string_equal(fixture->err.text, "action 'present': 'help' is required, a sentence");
 }
 
 static void answers_are_read(void **state)
 {
     Fixture *fixture = *state;
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     Str text = STR("{\"progress\": \"a\"}\n{\"progress\": \"b\"}\n"
                    "{\"changed\": true, \"comment\": \" one\\ntwo\\u001b \", \"state\": \"on\",\n"
                    " \"changes\": {}, \"found\": {\"a\": [1]}, \"keeps\": [\"/x\"]}\n\n");
     assert_true(
-        extension_answer_read(&fixture->arena, text, EXTENSION_CHECK, &answer, &fixture->err));
+        extension_response_read(&fixture->arena, text, EXTENSION_CHECK, &answer, &fixture->err));
     assert_true(answer.changed && !answer.unknown && !answer.failed);
     assert_str(answer.comment, "one | two ");
     assert_str(answer.state, "on");
@@ -101,38 +101,38 @@ static void other_answers_are_refused(void **state)
         ExtensionOp op;
         const char *text, *error;
     } rows[] = {
-        { EXTENSION_CHECK, "", "it gave no answer" },
-        { EXTENSION_CHECK, "{\"progress\": \"a\"}", "it gave no answer" },
-        { EXTENSION_CHECK, "{\"changed\": true} x", "it wrote more behind its answer" },
-        { EXTENSION_CHECK, "{}", "its answer lacks 'changed'" },
-        { EXTENSION_APPLY, "{\"unknown\": true}", "its answer lacks 'changed'" },
-        { EXTENSION_QUERY, "{\"changed\": true}", "its answer lacks 'value'" },
-        { EXTENSION_CHECK, "7", "its answer must be an object, not int" },
+        { EXTENSION_CHECK, "", "it did not respond" },
+        { EXTENSION_CHECK, "{\"progress\": \"a\"}", "it did not respond" },
+        { EXTENSION_CHECK, "{\"changed\": true} x", "it wrote data after its response" },
+        { EXTENSION_CHECK, "{}", "its response lacks 'changed'" },
+        { EXTENSION_APPLY, "{\"unknown\": true}", "its response lacks 'changed'" },
+        { EXTENSION_QUERY, "{\"changed\": true}", "its response lacks 'value'" },
+        { EXTENSION_CHECK, "7", "its response must be an object, not int" },
         { EXTENSION_CHECK, "{\"changed\": true, \"state\": \"a b\"}",
-          "'state' of its answer must be a word of at most 32 letters" },
+          "'state' of its response must be a word of at most 32 letters" },
         { EXTENSION_CHECK, "{\"changed\": true, \"keeps\": [\"x\"]}",
-          "'keeps' of its answer must be a list of at most 1000 absolute paths" },
+          "'keeps' of its response must be a list of at most 1000 absolute paths" },
         { EXTENSION_CHECK, "{\"changed\": true, \"changes\": []}",
-          "'changes' of its answer must be an object: {WHAT: {\"old\": .., \"new\": ..}}" },
+          "'changes' of its response must be an object: {WHAT: {\"old\": .., \"new\": ..}}" },
         { EXTENSION_CHECK, "{\"changed\": true, \"zzzzzzzz\": 1}",
-          "its answer has an unknown key 'zzzzzzzz'" },
+          "its response has an unknown key 'zzzzzzzz'" },
     };
     Fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        ExtensionAnswer answer;
-        assert_false(extension_answer_read(&fixture->arena, str_from_c(rows[i].text), rows[i].op,
-                                           &answer, &fixture->err));
+        ExtensionResponse answer;
+        assert_false(extension_response_read(&fixture->arena, str_from_c(rows[i].text), rows[i].op,
+                                             &answer, &fixture->err));
         assert_string_equal(fixture->err.text, rows[i].error);
     }
 }
 
-static void a_failure_needs_no_more_than_its_reason(void **state)
+static void a_failure_needs_only_a_reason(void **state)
 {
     Fixture *fixture = *state;
-    ExtensionAnswer answer;
+    ExtensionResponse answer;
     for (int op = 0; op < EXTENSION_OPS; op++) {
-        assert_true(extension_answer_read(&fixture->arena, STR("{\"failed\": \"no\"}"),
-                                          (ExtensionOp)op, &answer, &fixture->err));
+        assert_true(extension_response_read(&fixture->arena, STR("{\"failed\": \"no\"}"),
+                                            (ExtensionOp)op, &answer, &fixture->err));
         assert_true(answer.failed);
         assert_str(answer.failure, "no");
     }
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(errors_name_the_action, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_answers_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_needs_no_more_than_its_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_needs_only_a_reason, set_up, tear_down),
         cmocka_unit_test(names_are_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static Str new_of(Fixture *fixture, const char *what)
 
 /* --- managed -------------------------------------------------------------------------------- */
 
-static void makes_a_file_and_its_directories(void **state)
+static void creates_a_file_and_its_directories(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.managed", "/etc/app/motd");
@@ -103,7 +103,7 @@ static void changes_content_and_keeps_the_mode(void **state)
     assert_int_equal(info_of(fixture, "/motd").mode, 0604);
 }
 
-static void what_not_everybody_may_read_is_not_shown(void **state)
+static void private_content_is_not_shown(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -200,7 +200,7 @@ static void an_unknown_owner_fails_but_not_in_a_plan(void **state)
     assert_true(fixture->outcome.changed);
     assert_str(new_of(fixture, "owner"), "web");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "there is no user 'web'");
+    assert_string_equal(fixture->err.text, "user 'web' not found");
 }
 
 static void secrets_are_not_shown(void **state)
@@ -215,7 +215,7 @@ static void secrets_are_not_shown(void **state)
     assert_string_equal(text_of(fixture, "/key"), "hunter2");
 }
 
-static void a_file_that_gets_a_secret_is_closed_to_others(void **state)
+static void a_file_that_receives_a_secret_becomes_private(void **state)
 {
     static const struct {
         int had, wanted, got;
@@ -239,7 +239,7 @@ static void a_file_that_gets_a_secret_is_closed_to_others(void **state)
     }
 }
 
-static void what_is_no_text_is_told_by_size_and_hash(void **state)
+static void binary_content_is_described_by_size_and_hash(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a", "text", 0644);
@@ -254,7 +254,7 @@ static void what_is_no_text_is_told_by_size_and_hash(void **state)
     changes_once(fixture);
 }
 
-static void a_link_is_replaced_and_other_things_are_not(void **state)
+static void a_link_is_replaced_and_other_types_are_not(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/target", "precious", 0644);
@@ -282,17 +282,17 @@ static void existing_content_can_be_left_alone(void **state)
     assert_false(fixture->outcome.changed);
 }
 
-static void only_one_content_can_be_given(void **state)
+static void only_one_content_source_is_allowed(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.managed", "/a");
     set_text(fixture, "content", "x");
     set_text(fixture, "source", "y");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'content' and 'source' cannot both be given");
+    assert_string_equal(fixture->err.text, "'content' and 'source' are mutually exclusive");
 }
 
-static void the_old_content_is_saved_beside_it(void **state)
+static void the_old_content_is_saved_next_to_it(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a", "old", 0600);
@@ -308,7 +308,7 @@ static void the_old_content_is_saved_beside_it(void **state)
 }
 
 /* Commands need a system, so this one is about the live one. */
-static void a_command_decides_whether_new_content_is_good(void **state)
+static void a_command_validates_new_content(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a", "old", 0644);
@@ -333,7 +333,7 @@ static void a_command_decides_whether_new_content_is_good(void **state)
 }
 
 /* A text goes through /bin/sh, which knows nothing of the quotes of others. */
-static void no_name_of_a_directory_is_run_by_the_shell(void **state)
+static void directory_names_are_not_run_by_the_shell(void **state)
 {
     Fixture *fixture = *state;
     Host *live;
@@ -377,7 +377,7 @@ static void a_published_tree_is_placed_elsewhere(void **state)
     assert_string_equal(text_of(fixture, "/copy/ca.crt"), "cert");
 }
 
-static void a_published_file_goes_to_the_name_itself(void **state)
+static void a_published_file_is_written_to_the_exact_name(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a.crt", "cert", 0644);
@@ -394,7 +394,7 @@ static void a_published_file_goes_to_the_name_itself(void **state)
     assert_string_equal(text_of(fixture, "/d/a.crt"), "cert");
 }
 
-static void a_published_file_brings_no_set_id_bits(void **state)
+static void a_published_file_has_no_set_id_bits(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a", "program", 06755);
@@ -418,10 +418,10 @@ static void nothing_published_leads_out(void **state)
     use_file(fixture, "file.managed", "/d");
     set_param(fixture, "from", value_list(files));
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "from: what was published is no file");
+    assert_string_equal(fixture->err.text, "from: the published value is not a file");
 }
 
-static void contents_is_the_text(void **state)
+static void contents_returns_the_text(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/a", "text\n", 0644);
@@ -446,7 +446,7 @@ static void contents_is_the_text(void **state)
 
 /* --- directory ------------------------------------------------------------------------------ */
 
-static void makes_a_directory(void **state)
+static void creates_a_directory(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.directory", "/a/b");
@@ -464,7 +464,7 @@ static void makes_a_directory(void **state)
 }
 
 /* Another step of the plan makes the user. */
-static void an_owner_who_is_not_there_yet_is_a_change_of_a_plan(void **state)
+static void a_missing_owner_is_a_change_in_a_plan(void **state)
 {
     static const char *const actions[] = { "file.directory", "file.managed" };
     Fixture *fixture = *state;
@@ -481,7 +481,7 @@ static void an_owner_who_is_not_there_yet_is_a_change_of_a_plan(void **state)
 }
 
 /* What is hidden shows neither content nor diff, and a saved plan still knows it again. */
-static void a_hidden_file_is_known_by_what_it_has_and_gets(void **state)
+static void a_private_file_is_described_by_its_digest(void **state)
 {
     Fixture *fixture = *state;
     static const char *const had[] = { "a", "a", "b" }, *const gets[] = { "c", "d", "c" };
@@ -500,7 +500,7 @@ static void a_hidden_file_is_known_by_what_it_has_and_gets(void **state)
     assert_false(str_eq(observed[0], observed[2]));
 }
 
-static void what_is_in_it_gets_the_same_modes(void **state)
+static void recursion_applies_the_same_modes(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/d/e/f", "", 0644);
@@ -556,7 +556,7 @@ static void cleaning_follows_no_link(void **state)
     assert_int_equal(info_of(fixture, "/precious/f").kind, FILE_REGULAR);
 }
 
-static void cleans_what_nobody_takes_care_of(void **state)
+static void cleaning_removes_unmanaged_files(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/d/mine", "", 0644);
@@ -597,12 +597,12 @@ static void a_link_leads_where_it_should(void **state)
     set_text(fixture, "name", "/a/f");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "/a/f is a directory, not a link; 'force: true' replaces it");
+                        "/a/f is a directory, not a symlink; set 'force: true' to replace it");
     set_param(fixture, "force", value_bool(true));
     changes_once(fixture);
 }
 
-static void removes_what_is_there(void **state)
+static void removes_existing_files(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/d/e/f", "", 0644);
@@ -675,10 +675,10 @@ static void a_line_is_put_replaced_and_removed(void **state)
     set_text(fixture, "line", "x");
     set_text(fixture, "match", "(");
     assert_false(check(fixture));
-    assert_int_equal(strncmp(fixture->err.text, "match: '(' is no pattern", 24), 0);
+    assert_int_equal(strncmp(fixture->err.text, "match: invalid pattern '('", 26), 0);
 }
 
-static void line_ends_stay_as_they_are(void **state)
+static void newlines_are_preserved(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.line", "/f");
@@ -723,7 +723,7 @@ static void a_line_of_a_missing_file(void **state)
     assert_string_equal(text_of(fixture, "/none/f"), "x\n");
 }
 
-static void a_block_stands_between_its_marks(void **state)
+static void a_block_is_written_between_its_markers(void **state)
 {
     Fixture *fixture = *state;
     use_file(fixture, "file.block", "/f");
@@ -741,12 +741,13 @@ static void a_block_stands_between_its_marks(void **state)
     edits(fixture, "a\n# BEGIN ours\nold\n# END ours\nb\n", "a\nb\n");
     put(fixture, "/f", "# BEGIN ours\nold\n", 0640);
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "/f has the line '# BEGIN ours' without its partner");
+    assert_string_equal(fixture->err.text,
+                        "/f contains the line '# BEGIN ours' without its counterpart");
     set_text(fixture, "marker", "# ours");
     assert_false(check(fixture));
 }
 
-static void says_what_it_manages_and_needs(void **state)
+static void claims_list_what_it_manages_and_needs(void **state)
 {
     Fixture *fixture = *state;
     List *claims = list_new(&fixture->arena, 4);
@@ -766,44 +767,44 @@ static void says_what_it_manages_and_needs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(makes_a_file_and_its_directories),
+        IN_ROOT(creates_a_file_and_its_directories),
         IN_ROOT(without_parents_a_missing_directory_is_a_failure),
         IN_ROOT(changes_content_and_keeps_the_mode),
-        IN_ROOT(what_not_everybody_may_read_is_not_shown),
+        IN_ROOT(private_content_is_not_shown),
         IN_ROOT(sets_owner_and_mode_alone),
         IN_ROOT(a_new_owner_leaves_the_set_id_bits),
         IN_ROOT(a_new_owner_does_not_get_the_set_id_bits_of_the_former),
         IN_ROOT(an_unknown_owner_fails_but_not_in_a_plan),
         IN_ROOT(secrets_are_not_shown),
-        IN_ROOT(a_file_that_gets_a_secret_is_closed_to_others),
-        IN_ROOT(what_is_no_text_is_told_by_size_and_hash),
-        IN_ROOT(a_link_is_replaced_and_other_things_are_not),
+        IN_ROOT(a_file_that_receives_a_secret_becomes_private),
+        IN_ROOT(binary_content_is_described_by_size_and_hash),
+        IN_ROOT(a_link_is_replaced_and_other_types_are_not),
         IN_ROOT(existing_content_can_be_left_alone),
-        IN_ROOT(only_one_content_can_be_given),
-        IN_ROOT(the_old_content_is_saved_beside_it),
-        IN_ROOT(a_command_decides_whether_new_content_is_good),
-        IN_ROOT(no_name_of_a_directory_is_run_by_the_shell),
+        IN_ROOT(only_one_content_source_is_allowed),
+        IN_ROOT(the_old_content_is_saved_next_to_it),
+        IN_ROOT(a_command_validates_new_content),
+        IN_ROOT(directory_names_are_not_run_by_the_shell),
         IN_ROOT(a_published_tree_is_placed_elsewhere),
-        IN_ROOT(a_published_file_goes_to_the_name_itself),
-        IN_ROOT(a_published_file_brings_no_set_id_bits),
+        IN_ROOT(a_published_file_is_written_to_the_exact_name),
+        IN_ROOT(a_published_file_has_no_set_id_bits),
         IN_ROOT(nothing_published_leads_out),
-        IN_ROOT(contents_is_the_text),
-        IN_ROOT(makes_a_directory),
-        IN_ROOT(an_owner_who_is_not_there_yet_is_a_change_of_a_plan),
-        IN_ROOT(a_hidden_file_is_known_by_what_it_has_and_gets),
-        IN_ROOT(what_is_in_it_gets_the_same_modes),
+        IN_ROOT(contents_returns_the_text),
+        IN_ROOT(creates_a_directory),
+        IN_ROOT(a_missing_owner_is_a_change_in_a_plan),
+        IN_ROOT(a_private_file_is_described_by_its_digest),
+        IN_ROOT(recursion_applies_the_same_modes),
         IN_ROOT(no_link_leads_out_of_the_directory),
         IN_ROOT(cleaning_follows_no_link),
-        IN_ROOT(cleans_what_nobody_takes_care_of),
+        IN_ROOT(cleaning_removes_unmanaged_files),
         IN_ROOT(a_link_leads_where_it_should),
-        IN_ROOT(removes_what_is_there),
+        IN_ROOT(removes_existing_files),
         IN_ROOT(copies_content_and_mode),
         IN_ROOT(a_line_is_put_replaced_and_removed),
-        IN_ROOT(line_ends_stay_as_they_are),
+        IN_ROOT(newlines_are_preserved),
         IN_ROOT(lines_of_a_private_file_are_not_shown),
         IN_ROOT(a_line_of_a_missing_file),
-        IN_ROOT(a_block_stands_between_its_marks),
-        IN_ROOT(says_what_it_manages_and_needs),
+        IN_ROOT(a_block_is_written_between_its_markers),
+        IN_ROOT(claims_list_what_it_manages_and_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

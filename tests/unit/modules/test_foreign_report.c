@@ -82,7 +82,7 @@ static void test_hidden_values_of_puppet_stay_hidden(void **state)
     assert_str(value_str(*value_get(change->value, STR("new"))), "(secret)");
 }
 
-static void test_what_is_no_report_of_puppet_is_refused(void **state)
+static void test_invalid_puppet_reports_are_rejected(void **state)
 {
     static const char *const texts[] = { "",     "[1, 2]", "resource_statuses: 3",
                                          "a: [", "\x01",   "--- !ruby/object:X {}" };
@@ -120,12 +120,13 @@ static void test_tasks_of_ansible_are_changes(void **state)
     assert_int_equal(report.failed, 2);
     assert_true(has_change(fixture, "copy") && has_change(fixture, "copy (2)"));
     assert_true(has_change(fixture, "web: copy") && has_change(fixture, "run"));
-    assert_str(report.failures, "task 'bad' failed: no (p:3); "
-                                "task 'db: far' cannot reach its host: gone (p:4)");
+    assert_str(report.failures,
+               "task 'bad' failed: no (p:3); "
+               "task 'db: far' failed because its host is unreachable: gone (p:4)");
     assert_str(fixture->outcome.diff, "--- a\n+++ b\n");
 }
 
-static void test_what_is_no_report_of_ansible_is_refused(void **state)
+static void test_invalid_ansible_reports_are_rejected(void **state)
 {
     ForeignReport report;
     assert_true(read_ansible(*state, "", &report));
@@ -141,9 +142,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(test_resources_of_puppet_are_changes),
         IN_ROOT(test_hidden_values_of_puppet_stay_hidden),
-        IN_ROOT(test_what_is_no_report_of_puppet_is_refused),
+        IN_ROOT(test_invalid_puppet_reports_are_rejected),
         IN_ROOT(test_tasks_of_ansible_are_changes),
-        IN_ROOT(test_what_is_no_report_of_ansible_is_refused),
+        IN_ROOT(test_invalid_ansible_reports_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void an_option_is_set_once(void **state)
     assert_int_equal(info.mode, 0644);
 }
 
-static void an_option_goes(void **state)
+static void an_option_is_removed(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "[server]\nport=80\n");
@@ -66,7 +66,7 @@ static void an_option_goes(void **state)
     assert_false(fixture->outcome.changed);
 }
 
-static void a_missing_file_is_made_when_asked_for(void **state)
+static void a_missing_file_is_created_on_request(void **state)
 {
     Fixture *fixture = *state;
     use_option(fixture, "server", "port", "80");
@@ -74,7 +74,7 @@ static void a_missing_file_is_made_when_asked_for(void **state)
     assert_true(fixture->outcome.unknown);
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "/app.ini: No such file or directory; 'create: true' makes it");
+                        "/app.ini: No such file or directory; set 'create: true' to create it");
     set_param(fixture, "create", value_bool(true));
     assert_true(run(fixture));
     assert_str(text_of(fixture), "[server]\nport = 80\n");
@@ -105,14 +105,14 @@ static void wrong_parameters_fail_a_plan(void **state)
     use_option(fixture, "server", "port", NULL);
     assert_false(plan(fixture));
     assert_string_equal(fixture->err.text,
-                        "needs 'value'; 'bare: true' is for options without one");
+                        "'value' is required; for an option without a value, set 'bare: true'");
     use_option(fixture, "server", "port", "80");
     set_param(fixture, "bare", value_bool(true));
     assert_false(plan(fixture));
-    assert_string_equal(fixture->err.text, "'bare' and 'value' exclude each other");
+    assert_string_equal(fixture->err.text, "'bare' and 'value' are mutually exclusive");
     use_option(fixture, "server", "", "80");
     assert_false(plan(fixture));
-    assert_string_equal(fixture->err.text, "needs 'option'");
+    assert_string_equal(fixture->err.text, "'option' is required");
     use_option(fixture, "a\nb", "port", "80");
     assert_false(plan(fixture));
     assert_int_equal(fixture->err.kind, ERROR_INVALID);
@@ -122,8 +122,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(an_option_is_set_once),
-        IN_ROOT(an_option_goes),
-        IN_ROOT(a_missing_file_is_made_when_asked_for),
+        IN_ROOT(an_option_is_removed),
+        IN_ROOT(a_missing_file_is_created_on_request),
         IN_ROOT(secrets_are_not_shown),
         IN_ROOT(wrong_parameters_fail_a_plan),
     };

@@ -65,7 +65,7 @@ static void names_have_a_greatest_length(void **state)
     assert_false(unit_name_complete(&fixture->arena, str_from(text, 248), &name, &fixture->err));
 }
 
-static void drop_ins_have_places(void **state)
+static void drop_ins_have_paths(void **state)
 {
     Fixture *fixture = *state;
     Str path;
@@ -109,7 +109,7 @@ static const char *decide(const Wanted *wanted, const Found *found, bool plannin
     return letters;
 }
 
-static void what_is_to_be_done_follows_from_what_is_there(void **state)
+static void actions_follow_from_the_current_state(void **state)
 {
     static const struct {
         WantedState state;
@@ -188,7 +188,7 @@ static void what_is_to_be_done_follows_from_what_is_there(void **state)
     }
 }
 
-static void in_a_plan_a_unit_may_be_missing(void **state)
+static void a_unit_can_be_missing_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
     Wanted wanted = {
@@ -203,7 +203,7 @@ static void in_a_plan_a_unit_may_be_missing(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
-static void wishes_that_contradict_one_another_are_refused(void **state)
+static void contradicting_parameters_are_rejected(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "service.ensure");
@@ -225,7 +225,7 @@ static void wishes_that_contradict_one_another_are_refused(void **state)
 
 /* --- Below a root ---------------------------------------------------------------------------- */
 
-static void what_runs_is_not_to_be_had_below_a_root(void **state)
+static void running_state_is_not_available_below_a_root(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "service.ensure");
@@ -241,7 +241,7 @@ static void what_runs_is_not_to_be_had_below_a_root(void **state)
     assert_non_null(strstr(fixture->err.text, "--root"));
 }
 
-static void enabling_below_a_root_takes_its_systemctl(void **state)
+static void enabling_below_a_root_uses_its_systemctl(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "service.ensure");
@@ -290,7 +290,7 @@ static void a_unit_is_written_and_removed(void **state)
     assert_false(fixture->outcome.changed);
 }
 
-static void the_last_drop_in_takes_its_directory_along(void **state)
+static void removing_the_last_drop_in_removes_its_directory(void **state)
 {
     static const char *const names[] = { "one", "two" };
     Fixture *fixture = *state;
@@ -314,7 +314,7 @@ static void the_last_drop_in_takes_its_directory_along(void **state)
     }
 }
 
-static void a_secret_unit_is_for_root_only(void **state)
+static void only_root_can_read_a_secret_unit(void **state)
 {
     Fixture *fixture = *state;
     FileInfo info;
@@ -390,7 +390,7 @@ static void units_follow_their_files_and_packages(void **state)
 
 /* --- The journal ----------------------------------------------------------------------------- */
 
-static void an_error_ends_with_the_last_words_of_the_unit(void **state)
+static void an_error_ends_with_the_last_output_of_the_unit(void **state)
 {
     Fixture *fixture = *state;
     const Str units[] = { STR("app.service") };
@@ -400,13 +400,13 @@ static void an_error_ends_with_the_last_words_of_the_unit(void **state)
                    "app.service: Failed with result 'exit-code'.\n"
                    "Failed to start app.service.\n");
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text, "it failed; its journal ends with: two | three | four");
     assert_str(outcome.error_out, tail.data);
     /* Without words of its own, those of systemd. */
     tail = STR("app.service: Failed at step EXEC\n");
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text,
                         "it failed; its journal ends with: app.service: Failed at step EXEC");
     /* What a unit file is blamed for comes again with every look at it. */
@@ -415,16 +415,16 @@ static void an_error_ends_with_the_last_words_of_the_unit(void **state)
                "/etc/systemd/system/app.service:2: Unknown key\n"
                "app.service: Service has no ExecStart=\n");
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, tail, units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text,
                         "it failed; its journal ends with: /etc/systemd/system/app.service:2: "
                         "Unknown key | app.service: Service has no ExecStart=");
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, STR_EMPTY, units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, STR_EMPTY, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text, "it failed");
 }
 
-static void long_words_are_cut(void **state)
+static void long_output_is_truncated(void **state)
 {
     Fixture *fixture = *state;
     const Str units[] = { STR("app.service") };
@@ -433,11 +433,13 @@ static void long_words_are_cut(void **state)
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\n';
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, str_from(line, sizeof line), units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, str_from(line, sizeof line), units, 1, &outcome,
+                         &fixture->err);
     assert_true(strlen(fixture->err.text) < 200);
     assert_non_null(strstr(fixture->err.text, "xxx..."));
     error_set(&fixture->err, ERROR_OS, "it failed");
-    journal_tell(&fixture->call, STR("a\x1b[31mb\xff\n"), units, 1, &outcome, &fixture->err);
+    journal_add_to_error(&fixture->call, STR("a\x1b[31mb\xff\n"), units, 1, &outcome,
+                         &fixture->err);
     assert_non_null(strstr(fixture->err.text, "a\\x1b[31mb\\xff"));
 }
 
@@ -446,19 +448,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_ROOT(names_are_completed),
         IN_ROOT(names_have_a_greatest_length),
-        IN_ROOT(drop_ins_have_places),
-        IN_ROOT(what_is_to_be_done_follows_from_what_is_there),
-        IN_ROOT(in_a_plan_a_unit_may_be_missing),
-        IN_ROOT(wishes_that_contradict_one_another_are_refused),
-        IN_ROOT(what_runs_is_not_to_be_had_below_a_root),
-        IN_ROOT(enabling_below_a_root_takes_its_systemctl),
+        IN_ROOT(drop_ins_have_paths),
+        IN_ROOT(actions_follow_from_the_current_state),
+        IN_ROOT(a_unit_can_be_missing_in_a_plan),
+        IN_ROOT(contradicting_parameters_are_rejected),
+        IN_ROOT(running_state_is_not_available_below_a_root),
+        IN_ROOT(enabling_below_a_root_uses_its_systemctl),
         IN_ROOT(a_unit_is_written_and_removed),
-        IN_ROOT(the_last_drop_in_takes_its_directory_along),
-        IN_ROOT(a_secret_unit_is_for_root_only),
+        IN_ROOT(removing_the_last_drop_in_removes_its_directory),
+        IN_ROOT(only_root_can_read_a_secret_unit),
         IN_ROOT(a_unit_needs_one_content),
         IN_ROOT(units_follow_their_files_and_packages),
-        IN_ROOT(an_error_ends_with_the_last_words_of_the_unit),
-        IN_ROOT(long_words_are_cut),
+        IN_ROOT(an_error_ends_with_the_last_output_of_the_unit),
+        IN_ROOT(long_output_is_truncated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

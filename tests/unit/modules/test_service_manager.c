@@ -42,7 +42,7 @@ static void assert_told(Fixture *fixture)
     fixture->err = (Error){ 0 };
 }
 
-static void no_unit_is_listed_or_looked_at(void **state)
+static void units_are_neither_listed_nor_loaded(void **state)
 {
     Fixture *fixture = *state;
     Manager *manager = &fixture->manager;
@@ -52,17 +52,17 @@ static void no_unit_is_listed_or_looked_at(void **state)
     Str file_state;
     assert_false(manager_list(manager, STR("a@*.service"), &units, err));
     assert_told(fixture);
-    assert_false(manager_look(manager, STR("a.service"), &status, err));
+    assert_false(manager_get_unit(manager, STR("a.service"), &status, err));
     assert_told(fixture);
     status = (UnitStatus){ .name = STR("a.service"), .path = STR("/a") };
-    assert_false(manager_look_closer(manager, &status, &properties, err));
+    assert_false(manager_get_properties(manager, &status, &properties, err));
     assert_told(fixture);
     assert_false(manager_file_state(manager, STR("a.service"), &file_state, err));
     assert_told(fixture);
     assert_str(manager_suggest(manager, STR("a.service")), "");
 }
 
-static void no_file_is_changed_or_read_again(void **state)
+static void files_are_neither_changed_nor_read_again(void **state)
 {
     Fixture *fixture = *state;
     Manager *manager = &fixture->manager;
@@ -83,8 +83,9 @@ int main(void)
     return 0; /* without a bus: see test_bus.c */
 #else
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_unit_is_listed_or_looked_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_file_is_changed_or_read_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(units_are_neither_listed_nor_loaded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_are_neither_changed_nor_read_again, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 #endif

@@ -25,7 +25,7 @@ static Str content(Fixture *fixture, const char *path)
     return text;
 }
 
-static void keys_are_read_whole(void **state)
+static void keys_must_be_complete(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -149,7 +149,7 @@ static void a_line_cannot_be_smuggled_in(void **state)
     assert_false(plan(fixture));
 }
 
-static void a_user_may_still_be_missing_in_a_plan(void **state)
+static void a_user_can_still_be_missing_in_a_plan(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/etc/passwd", "root:x:0:0::/root:/bin/sh\n");
@@ -165,11 +165,11 @@ static void a_user_may_still_be_missing_in_a_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(keys_are_read_whole),
+        IN_ROOT(keys_must_be_complete),
         IN_ROOT(lines_have_options_before_the_key),
         IN_ROOT(a_host_has_one_key_of_a_type),
         IN_ROOT(a_line_cannot_be_smuggled_in),
-        IN_ROOT(a_user_may_still_be_missing_in_a_plan),
+        IN_ROOT(a_user_can_still_be_missing_in_a_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

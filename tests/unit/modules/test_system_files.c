@@ -279,7 +279,7 @@ static void secrets_of_a_cron_job_are_not_shown(void **state)
     }
 }
 
-static void a_cron_job_of_nobody_waits_for_its_user(void **state)
+static void a_cron_job_of_a_missing_user_waits_for_it(void **state)
 {
     Fixture *fixture = *state;
     use_cron(fixture, "true");
@@ -289,7 +289,7 @@ static void a_cron_job_of_nobody_waits_for_its_user(void **state)
     assert_true(plan(fixture)); /* who may bring the user is not known here */
 }
 
-static void a_cron_job_cannot_hold_another(void **state)
+static void a_cron_job_cannot_contain_another(void **state)
 {
     Fixture *fixture = *state;
     use_cron(fixture, "true\n* * * * * root evil");
@@ -309,7 +309,7 @@ static void a_cron_job_cannot_hold_another(void **state)
     assert_false(check(fixture));
 }
 
-static void the_name_of_another_root_is_its_file(void **state)
+static void the_host_name_of_another_root_is_its_file(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "hostname.set");
@@ -381,7 +381,7 @@ static void a_setting_is_one_line(void **state)
     assert_str(content(fixture, path), "# mine\nnet.a = |/bin/a #2\n; net.b = 2\n");
 }
 
-static void a_secret_setting_is_not_for_everybody(void **state)
+static void a_secret_setting_is_private(void **state)
 {
     Fixture *fixture = *state;
     const char *path = "/etc/sysctl.d/90-eden.conf";
@@ -404,7 +404,7 @@ static void a_secret_setting_is_not_for_everybody(void **state)
     assert_non_null(strstr(fixture->err.text, "credentials="));
 }
 
-static void a_mount_below_another_root_is_its_line(void **state)
+static void a_mount_below_another_root_is_its_fstab_line(void **state)
 {
     Fixture *fixture = *state;
     put(fixture, "/etc/fstab",
@@ -450,13 +450,13 @@ int main(void)
         IN_ROOT(variables_of_a_cron_job_are_lines_of_their_own),
         IN_ROOT(a_time_that_cron_would_pass_over_is_refused),
         IN_ROOT(secrets_of_a_cron_job_are_not_shown),
-        IN_ROOT(a_cron_job_of_nobody_waits_for_its_user),
-        IN_ROOT(a_cron_job_cannot_hold_another),
-        IN_ROOT(the_name_of_another_root_is_its_file),
+        IN_ROOT(a_cron_job_of_a_missing_user_waits_for_it),
+        IN_ROOT(a_cron_job_cannot_contain_another),
+        IN_ROOT(the_host_name_of_another_root_is_its_file),
         IN_ROOT(a_time_zone_is_a_link),
         IN_ROOT(a_setting_is_one_line),
-        IN_ROOT(a_secret_setting_is_not_for_everybody),
-        IN_ROOT(a_mount_below_another_root_is_its_line),
+        IN_ROOT(a_secret_setting_is_private),
+        IN_ROOT(a_mount_below_another_root_is_its_fstab_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void failed_fails_in_a_plan_too(void **state)
     assert_false(check(fixture));
 }
 
-static void a_step_ends_as_it_is_told(void **state)
+static void a_step_ends_with_the_requested_result(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "test.step");
@@ -69,7 +69,7 @@ int main(void)
         IN_ROOT(ok_changes_nothing),
         IN_ROOT(changed_changes),
         IN_ROOT(failed_fails_in_a_plan_too),
-        IN_ROOT(a_step_ends_as_it_is_told),
+        IN_ROOT(a_step_ends_with_the_requested_result),
         IN_ROOT(a_plan_does_not_sleep_and_a_cancelled_step_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,11 +18,11 @@ static int set_up_live(void **state)
     return 0;
 }
 
-static void what_a_program_writes_comes_back(void **state)
+static void program_output_is_returned(void **state)
 {
     Fixture *fixture = *state;
     Str out;
-    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "echo", "a b"));
+    assert_true(TOOL_RUN(&fixture->call, &out, &fixture->err, "echo", "a b"));
     assert_str(out, "a b\n");
 }
 
@@ -30,10 +30,10 @@ static void messages_are_english_and_tools_are_found(void **state)
 {
     Fixture *fixture = *state;
     Str out;
-    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "sh", "-c", "echo $LC_ALL; pwd"));
+    assert_true(TOOL_RUN(&fixture->call, &out, &fixture->err, "sh", "-c", "echo $LC_ALL; pwd"));
     assert_str(out, "C.UTF-8\n/\n");
-    assert_true(tool_is_there(&fixture->call, "sh"));
-    assert_false(tool_is_there(&fixture->call, "no-such-program"));
+    assert_true(tool_exists(&fixture->call, "sh"));
+    assert_false(tool_exists(&fixture->call, "no-such-program"));
 }
 
 static void a_program_runs_as_the_account_and_in_its_groups(void **state)
@@ -55,27 +55,27 @@ static void a_program_runs_as_the_account_and_in_its_groups(void **state)
     assert_true(str_eq(result.out, expected));
 }
 
-static void a_failure_names_the_program_and_its_last_words(void **state)
+static void a_failure_names_the_program_and_the_end_of_its_output(void **state)
 {
     Fixture *fixture = *state;
-    assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "/bin/sh", "-c",
-                         "echo one >&2; echo two >&2; exit 7"));
+    assert_false(TOOL_RUN(&fixture->call, NULL, &fixture->err, "/bin/sh", "-c",
+                          "echo one >&2; echo two >&2; exit 7"));
     assert_string_equal(fixture->err.text, "sh exited with 7: one | two");
-    assert_false(TOOL_DO(&fixture->call, NULL, &fixture->err, "no-such-program"));
+    assert_false(TOOL_RUN(&fixture->call, NULL, &fixture->err, "no-such-program"));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
-static void what_is_not_all_that_it_wrote_is_a_failure(void **state)
+static void truncated_output_is_a_failure(void **state)
 {
     Fixture *fixture = *state;
     Str out;
     const char *most = "67108864", *more = "67108865";
-    assert_true(TOOL_DO(&fixture->call, &out, &fixture->err, "head", "-c", most, "/dev/zero"));
+    assert_true(TOOL_RUN(&fixture->call, &out, &fixture->err, "head", "-c", most, "/dev/zero"));
     assert_int_equal(out.len, TOOL_OUTPUT_MAX);
-    assert_false(TOOL_DO(&fixture->call, &out, &fixture->err, "head", "-c", more, "/dev/zero"));
+    assert_false(TOOL_RUN(&fixture->call, &out, &fixture->err, "head", "-c", more, "/dev/zero"));
     assert_int_equal(fixture->err.kind, ERROR_LIMIT);
     assert_string_equal(fixture->err.text, "head wrote more than 64 MiB");
-    assert_true(TOOL_DO(&fixture->call, NULL, &fixture->err, "head", "-c", more, "/dev/zero"));
+    assert_true(TOOL_RUN(&fixture->call, NULL, &fixture->err, "head", "-c", more, "/dev/zero"));
 }
 
 static void the_shorter_of_two_timeouts_counts(void **state)
@@ -110,7 +110,8 @@ static void arguments_are_built_one_by_one(void **state)
     tool_arg(&fixture->call, &args, STR("%s,"));
     tool_arg(&fixture->call, &args, STR("a b"));
     tool_arg(&fixture->call, &args, STR("c"));
-    assert_true(tool_do(&fixture->call, tool_args_end(&fixture->call, &args), &out, &fixture->err));
+    assert_true(tool_run_checked(&fixture->call, tool_args_end(&fixture->call, &args), &out,
+                                 &fixture->err));
     assert_str(out, "a b,c,");
 }
 
@@ -133,19 +134,19 @@ static void options_and_lists_become_arguments(void **state)
     assert_null(argv[2]);
 }
 
-static void what_would_be_an_option_is_no_word(void **state)
+static void arguments_that_look_like_options_are_rejected(void **state)
 {
     Fixture *fixture = *state;
-    assert_true(tool_word(STR("web"), "a user", &fixture->err));
+    assert_true(tool_check_word(STR("web"), "a user", &fixture->err));
     static const struct {
         const char *text, *message;
     } cases[] = {
-        { "", "a user cannot be named by an empty text" },
-        { "-rf", "'-rf' would be an option, not a user" },
-        { "a\nb", "a user cannot have a control character in its name" },
+        { "", "the name of a user cannot be empty" },
+        { "-rf", "'-rf' would be parsed as an option, not as a user" },
+        { "a\nb", "the name of a user cannot contain control characters" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_false(tool_word(str_from_c(cases[i].text), "a user", &fixture->err));
+        assert_false(tool_check_word(str_from_c(cases[i].text), "a user", &fixture->err));
         assert_string_equal(fixture->err.text, cases[i].message);
     }
 }
@@ -155,16 +156,16 @@ static void what_would_be_an_option_is_no_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LIVE(what_a_program_writes_comes_back),
+        LIVE(program_output_is_returned),
         LIVE(messages_are_english_and_tools_are_found),
         LIVE(a_program_runs_as_the_account_and_in_its_groups),
-        LIVE(a_failure_names_the_program_and_its_last_words),
-        LIVE(what_is_not_all_that_it_wrote_is_a_failure),
+        LIVE(a_failure_names_the_program_and_the_end_of_its_output),
+        LIVE(truncated_output_is_a_failure),
         LIVE(the_shorter_of_two_timeouts_counts),
         LIVE(input_and_environment_reach_it),
         LIVE(arguments_are_built_one_by_one),
         LIVE(options_and_lists_become_arguments),
-        LIVE(what_would_be_an_option_is_no_word),
+        LIVE(arguments_that_look_like_options_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

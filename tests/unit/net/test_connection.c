@@ -113,7 +113,7 @@ static int adopt_pair(Fixture *f)
     return ends[1];
 }
 
-static void nobody_listens(void **state)
+static void connection_refused(void **state)
 {
     Fixture *f = *state;
     uint16_t port;
@@ -128,7 +128,7 @@ static void nobody_listens(void **state)
     close(bound);
 }
 
-static void names_are_looked_up_and_all_addresses_tried(void **state)
+static void names_are_resolved_and_all_addresses_tried(void **state)
 {
     Fixture *f = *state;
     uint16_t port;
@@ -142,7 +142,7 @@ static void names_are_looked_up_and_all_addresses_tried(void **state)
     close(listening);
 }
 
-static void a_name_that_nobody_has_is_told(void **state)
+static void an_unknown_name_is_reported(void **state)
 {
     Fixture *f = *state;
     connect_to(f, "no-such-host.invalid:1", 20000);
@@ -151,7 +151,7 @@ static void a_name_that_nobody_has_is_told(void **state)
     assert_non_null(strstr(f->why.text, "no-such-host.invalid"));
 }
 
-static void looking_up_can_be_left(void **state)
+static void a_lookup_can_be_abandoned(void **state)
 {
     Fixture *f = *state;
     connect_to(f, "no-such-host.invalid:1", 20000);
@@ -162,7 +162,7 @@ static void looking_up_can_be_left(void **state)
     assert_int_equal(f->closed, before);
 }
 
-static void who_does_not_answer_is_given_up(void **state)
+static void an_unresponsive_peer_times_out(void **state)
 {
     Fixture *f = *state;
     uint16_t port;
@@ -236,7 +236,7 @@ static void it_can_be_freed_from_within(void **state)
     assert_int_equal(f->closed, 1);
 }
 
-static void what_is_unsent_goes_before_the_end(void **state)
+static void unsent_data_is_sent_before_closing(void **state)
 {
     Fixture *f = *state;
     static char bytes[1 << 20];
@@ -261,7 +261,7 @@ static void what_is_unsent_goes_before_the_end(void **state)
     assert_int_equal(f->why.kind, ERROR_NONE);
 }
 
-static void an_end_that_nobody_takes_comes_in_time(void **state)
+static void closing_does_not_wait_forever_for_a_peer(void **state)
 {
     Fixture *f = *state;
     static char bytes[1 << 20];
@@ -274,7 +274,7 @@ static void an_end_that_nobody_takes_comes_in_time(void **state)
     close(end);
 }
 
-static void a_reset_is_told_once(void **state)
+static void a_reset_is_reported_once(void **state)
 {
     Fixture *f = *state;
     static char bytes[1 << 20];
@@ -296,16 +296,16 @@ static void a_reset_is_told_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(nobody_listens),
-        ROW(names_are_looked_up_and_all_addresses_tried),
-        ROW(a_name_that_nobody_has_is_told),
-        ROW(looking_up_can_be_left),
-        ROW(who_does_not_answer_is_given_up),
+        ROW(connection_refused),
+        ROW(names_are_resolved_and_all_addresses_tried),
+        ROW(an_unknown_name_is_reported),
+        ROW(a_lookup_can_be_abandoned),
+        ROW(an_unresponsive_peer_times_out),
         ROW(bytes_pass_in_both_directions),
         ROW(it_can_be_freed_from_within),
-        ROW(what_is_unsent_goes_before_the_end),
-        ROW(an_end_that_nobody_takes_comes_in_time),
-        ROW(a_reset_is_told_once),
+        ROW(unsent_data_is_sent_before_closing),
+        ROW(closing_does_not_wait_forever_for_a_peer),
+        ROW(a_reset_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

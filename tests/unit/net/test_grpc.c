@@ -254,7 +254,7 @@ static void a_request_is_answered(void **state)
     assert_int_equal(listener_counts(f->listener).accepted, 1);
 }
 
-static void a_failure_keeps_its_text(void **state)
+static void a_failure_preserves_its_message(void **state)
 {
     Fixture *f = *state;
     call_unary(f, "/t.T/Echo", STR("fail"), 0);
@@ -275,7 +275,7 @@ static void large_messages_pass_in_both_directions(void **state)
     assert_int_equal(f->status, GRPC_OK);
 }
 
-static void an_unknown_method_is_told_to_those_who_may_ask(void **state)
+static void an_unknown_method_is_reported_to_authorized_callers(void **state)
 {
     Fixture *f = *state;
     call_unary(f, "/t.T/Missing", STR("x"), 0);
@@ -324,7 +324,7 @@ static void requests_of_a_stream_are_counted(void **state)
     assert_string_equal(f->got, "20");
 }
 
-static void a_paused_server_makes_its_client_wait(void **state)
+static void a_paused_server_slows_its_client_down(void **state)
 {
     Fixture *f = *state;
     Error err = { 0 };
@@ -364,7 +364,7 @@ static void both_sides_talk(void **state)
     assert_string_equal(f->text, "bye");
 }
 
-static void a_deadline_ends_both_sides(void **state)
+static void a_deadline_cancels_both_sides(void **state)
 {
     Fixture *f = *state;
     start(f, "/t.T/Wait", GRPC_BIDI_STREAM, &stream, 30);
@@ -375,7 +375,7 @@ static void a_deadline_ends_both_sides(void **state)
     assert_true(f->server_status == GRPC_DEADLINE_EXCEEDED || f->server_status == GRPC_CANCELLED);
 }
 
-static void a_cancelled_call_ends_at_the_server(void **state)
+static void a_canceled_call_is_canceled_on_the_server(void **state)
 {
     Fixture *f = *state;
     GrpcCall *call = start(f, "/t.T/Wait", GRPC_BIDI_STREAM, &stream, 0);
@@ -406,7 +406,7 @@ static bool matches_all(void *context, const Peer *peer)
     return peer->is_local;
 }
 
-static void dropped_peers_are_gone(void **state)
+static void dropped_peers_are_disconnected(void **state)
 {
     Fixture *f = *state;
     start(f, "/t.T/Wait", GRPC_BIDI_STREAM, &stream, 0);
@@ -420,7 +420,7 @@ static void dropped_peers_are_gone(void **state)
     assert_false(grpc_client_is_open(f->client));
 }
 
-static void a_server_that_stops_lets_calls_end(void **state)
+static void a_stopping_server_lets_calls_finish(void **state)
 {
     Fixture *f = *state;
     GrpcCall *call = start(f, "/t.T/Chat", GRPC_BIDI_STREAM, &stream, 0);
@@ -443,7 +443,7 @@ static void a_server_that_stops_lets_calls_end(void **state)
     assert_int_equal(grpc_server_counts(f->server).connections, 0);
 }
 
-static void a_stop_cuts_those_that_do_not_end(void **state)
+static void stopping_cancels_calls_that_do_not_finish(void **state)
 {
     Fixture *f = *state;
     start(f, "/t.T/Wait", GRPC_BIDI_STREAM, &stream, 0);
@@ -454,7 +454,7 @@ static void a_stop_cuts_those_that_do_not_end(void **state)
     assert_int_equal(f->server_ended, 1);
 }
 
-static void nobody_listens(void **state)
+static void connection_refused(void **state)
 {
     Fixture *f = *state;
     grpc_client_free(f->client);
@@ -472,7 +472,7 @@ static void free_client(GrpcCall *call, Str message)
     loop_stop(f->world.loop);
 }
 
-static void a_handler_may_free_the_client(void **state)
+static void a_handler_can_free_the_client(void **state)
 {
     static const GrpcHandler handler = { .message = free_client, .ended = stream_ended };
     Fixture *f = *state;
@@ -517,7 +517,7 @@ static int set_up_narrow(void **state)
 
 /* Two streams share what a connection may hold. The one whose own queue is empty must learn too
  * that there is room again. */
-static void a_call_held_up_by_another_goes_on(void **state)
+static void a_call_blocked_by_another_continues(void **state)
 {
     Fixture *f = *state;
     f->to_send = 1000;
@@ -539,7 +539,7 @@ static void a_call_held_up_by_another_goes_on(void **state)
     assert_int_equal(f->messages, 1000);
 }
 
-static void a_request_must_come_in_time(void **state)
+static void a_request_must_arrive_in_time(void **state)
 {
     Fixture *f = *state;
     start(f, "/t.T/Echo", GRPC_UNARY, &stream, 0);
@@ -548,7 +548,7 @@ static void a_request_must_come_in_time(void **state)
     assert_int_equal(f->server_ended, 1);
 }
 
-static void pings_keep_a_silent_connection(void **state)
+static void pings_keep_a_silent_connection_alive(void **state)
 {
     Fixture *f = *state;
     start(f, "/t.T/Wait", GRPC_BIDI_STREAM, &stream, 0);
@@ -564,26 +564,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(a_request_is_answered),
-        ROW(a_failure_keeps_its_text),
+        ROW(a_failure_preserves_its_message),
         ROW(large_messages_pass_in_both_directions),
-        ROW(an_unknown_method_is_told_to_those_who_may_ask),
+        ROW(an_unknown_method_is_reported_to_authorized_callers),
         ROW(a_stream_waits_for_its_reader),
         ROW(requests_of_a_stream_are_counted),
-        ROW(a_paused_server_makes_its_client_wait),
+        ROW(a_paused_server_slows_its_client_down),
         ROW(both_sides_talk),
-        ROW(a_deadline_ends_both_sides),
-        ROW(a_cancelled_call_ends_at_the_server),
+        ROW(a_deadline_cancels_both_sides),
+        ROW(a_canceled_call_is_canceled_on_the_server),
         ROW(a_lost_connection_ends_its_calls),
-        ROW(dropped_peers_are_gone),
-        ROW(a_server_that_stops_lets_calls_end),
-        ROW(a_stop_cuts_those_that_do_not_end),
-        ROW(nobody_listens),
-        ROW(a_handler_may_free_the_client),
+        ROW(dropped_peers_are_disconnected),
+        ROW(a_stopping_server_lets_calls_finish),
+        ROW(stopping_cancels_calls_that_do_not_finish),
+        ROW(connection_refused),
+        ROW(a_handler_can_free_the_client),
         ROW(many_calls_share_a_connection),
-        cmocka_unit_test_setup_teardown(a_call_held_up_by_another_goes_on, set_up_narrow,
+        cmocka_unit_test_setup_teardown(a_call_blocked_by_another_continues, set_up_narrow,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_request_must_come_in_time, set_up_impatient, tear_down),
-        cmocka_unit_test_setup_teardown(pings_keep_a_silent_connection, set_up_impatient,
+        cmocka_unit_test_setup_teardown(a_request_must_arrive_in_time, set_up_impatient, tear_down),
+        cmocka_unit_test_setup_teardown(pings_keep_a_silent_connection_alive, set_up_impatient,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static bool decode(Str bytes, size_t piece, uint32_t max, Buf *out, Error *err)
     return true;
 }
 
-static void messages_come_in_any_pieces(void **state)
+static void messages_arrive_in_any_pieces(void **state)
 {
     Str bytes = STR("\0\0\0\0\3abc"
                     "\0\0\0\0\0"
@@ -41,7 +41,7 @@ static void messages_come_in_any_pieces(void **state)
     }
 }
 
-static void what_is_too_large_or_compressed_fails(void **state)
+static void large_or_compressed_messages_fail(void **state)
 {
     for (size_t piece = 1; piece <= 11; piece++) {
         AUTO_CLEAR(Buf) out = buf_make(100);
@@ -73,10 +73,10 @@ static void memory_follows_the_bytes(void **state)
     assert_false(complete);
     assert_int_equal(grpc_decoder_held(&decoder), 3);
     assert_true(decoder.message.cap < 4096);
-    assert_true(grpc_decoder_is_inside(&decoder));
+    assert_true(grpc_decoder_has_partial(&decoder));
 }
 
-static void a_prefix_is_read_as_it_is_written(void **state)
+static void a_prefix_survives_a_round_trip(void **state)
 {
     char prefix[GRPC_PREFIX];
     grpc_prefix_put(0x01020304, prefix);
@@ -86,10 +86,10 @@ static void a_prefix_is_read_as_it_is_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_come_in_any_pieces),
-        cmocka_unit_test(what_is_too_large_or_compressed_fails),
+        cmocka_unit_test(messages_arrive_in_any_pieces),
+        cmocka_unit_test(large_or_compressed_messages_fail),
         cmocka_unit_test(memory_follows_the_bytes),
-        cmocka_unit_test(a_prefix_is_read_as_it_is_written),
+        cmocka_unit_test(a_prefix_survives_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void texts_come_back(void **state)
+static void messages_survive_a_round_trip(void **state)
 {
     static const char *const texts[] = { "", "plain text", "100% \n\t\x7f",
                                          "\xc3\xa4 \xf0\x9f\x8c\xb1", "%41 %zz %" };
@@ -91,7 +91,7 @@ static void every_kind_of_error_has_a_status(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_come_back),
+        cmocka_unit_test(messages_survive_a_round_trip),
         cmocka_unit_test(timeouts_are_read),
         cmocka_unit_test(timeouts_are_written_so_that_they_can_be_read),
         cmocka_unit_test(every_kind_of_error_has_a_status),

@@ -13,7 +13,7 @@ typedef struct Case {
     bool is_own;
 } Case;
 
-static void hosts_are_known_by_name_and_by_where_they_came_to(void **state)
+static void hosts_match_by_name_and_by_local_address(void **state)
 {
     static const Case cases[] = {
         { "10.0.0.1:1338", "eden1.example.org", true },
@@ -77,7 +77,7 @@ static void hosts_are_known_by_name_and_by_where_they_came_to(void **state)
     }
 }
 
-static void a_host_may_be_of_any_length(void **state)
+static void a_host_can_have_any_length(void **state)
 {
     char text[5000];
     HostRules rules = { names, COUNT_OF(names), STR("127.0.0.1:1338") };
@@ -90,7 +90,7 @@ static void a_host_may_be_of_any_length(void **state)
     assert_false(host_is_own(&rules, STR("localhost\0.evil.example")));
 }
 
-static void a_page_is_known_by_its_origin(void **state)
+static void a_page_is_identified_by_its_origin(void **state)
 {
     static const struct {
         const char *origin, *host;
@@ -122,9 +122,9 @@ static void a_page_is_known_by_its_origin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_known_by_name_and_by_where_they_came_to),
-        cmocka_unit_test(a_host_may_be_of_any_length),
-        cmocka_unit_test(a_page_is_known_by_its_origin),
+        cmocka_unit_test(hosts_match_by_name_and_by_local_address),
+        cmocka_unit_test(a_host_can_have_any_length),
+        cmocka_unit_test(a_page_is_identified_by_its_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void requested(void *context, HttpRequest *request)
                    (int)head->path.len, head->path.data);
     buf_put(&text, http_request_body(request));
     assert_true(http_request_peer(request)->is_local);
-    http_request_answer(request, 200, "text/plain", buf_str(&text));
+    http_request_respond(request, 200, "text/plain", buf_str(&text));
     buf_clear(&text);
 }
 
@@ -89,7 +89,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     assert_false(f->over);
@@ -148,7 +148,7 @@ static void a_body_that_is_too_large_is_refused(void **state)
     assert_int_equal(f->status, 200);
 }
 
-static void an_answer_may_come_later(void **state)
+static void a_response_can_be_delayed(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -156,14 +156,14 @@ static void an_answer_may_come_later(void **state)
     while (f->held == NULL) {
         world_pass(&f->world, 1);
     }
-    http_request_answer(f->held, 202, "text/plain", STR("later"));
+    http_request_respond(f->held, 202, "text/plain", STR("later"));
     world_run(&f->world);
     assert_int_equal(f->status, 202);
     assert_string_equal(f->body, "later");
     assert_int_equal(f->gone, 0);
 }
 
-static void who_leaves_is_told(void **state)
+static void a_disconnect_is_reported(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -178,7 +178,7 @@ static void who_leaves_is_told(void **state)
     assert_null(f->held);
 }
 
-static void no_answer_is_a_failure(void **state)
+static void no_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -188,7 +188,7 @@ static void no_answer_is_a_failure(void **state)
     assert_int_equal(f->err.kind, ERROR_TIMEOUT);
 }
 
-static void nobody_there_is_a_failure(void **state)
+static void connection_refused_is_a_failure(void **state)
 {
     Fixture *f = *state;
     http_server_free(TAKE(f->server));
@@ -231,7 +231,7 @@ static uint32_t count(const char *text, const char *piece)
     return found;
 }
 
-static void requests_may_come_together(void **state)
+static void requests_can_be_pipelined(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -246,7 +246,7 @@ static void requests_may_come_together(void **state)
         world_pass(&f->world, 1);
     }
     f->holds = false;
-    http_request_answer(f->held, 200, "text/plain", STR("held "));
+    http_request_respond(f->held, 200, "text/plain", STR("held "));
     read_raw(f, descriptor, got, sizeof got, 0);
     assert_int_equal(count(got, "HTTP/1.1 200 OK\r\n"), 3);
     assert_non_null(strstr(got, "POST /2 xy"));
@@ -266,7 +266,7 @@ static void redirects_are_not_followed(void **state)
     }
     HttpRequest *request = TAKE(f->held);
     http_request_add_header(request, "Location", STR("/elsewhere"));
-    http_request_answer(request, 302, "text/plain", STR("go"));
+    http_request_respond(request, 302, "text/plain", STR("go"));
     while (!f->over) {
         world_run(&f->world);
     }
@@ -290,14 +290,14 @@ static void an_answer_has_its_own_fields(void **state)
     }
     f->holds = false;
     http_request_add_header(f->held, "Allow", STR("GET"));
-    http_request_answer(f->held, 405, "text/plain", STR("no"));
+    http_request_respond(f->held, 405, "text/plain", STR("no"));
     read_raw(f, descriptor, got, sizeof got, 0);
     assert_int_equal(count(got, "HTTP/1.1 "), 2);
     assert_int_equal(count(got, "\r\nAllow: GET\r\n"), 1);
     close(descriptor);
 }
 
-static void what_every_answer_has_may_be_told_otherwise(void **state)
+static void default_headers_can_be_overridden(void **state)
 {
     Fixture *f = *state;
     char got[2000], own[ADDRESS_TEXT_MAX];
@@ -313,7 +313,7 @@ static void what_every_answer_has_may_be_told_otherwise(void **state)
     http_request_own_address(f->held, own);
     assert_string_equal(own, "unix");
     http_request_add_header(f->held, "cache-control", STR("no-cache"));
-    http_request_answer(f->held, 304, "text/plain", STR("nobody is told"));
+    http_request_respond(f->held, 304, "text/plain", STR("nobody is told"));
     read_raw(f, descriptor, got, sizeof got, 0);
     assert_int_equal(count(got, "\r\ncache-control: no-cache\r\n"), 1);
     assert_int_equal(count(got, "\r\nCache-Control: no-store\r\n"), 1);
@@ -336,7 +336,7 @@ static void a_head_is_answered_without_a_body(void **state)
     close(descriptor);
 }
 
-static void what_is_no_http_is_refused_and_ended(void **state)
+static void invalid_http_is_rejected_and_closed(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -353,7 +353,7 @@ static const char *refuse_own_way(void *context, int status, const char *why, Bu
     return "text/x-own";
 }
 
-static void who_serves_says_how_that_is_told(void **state)
+static void the_server_formats_rejections(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -435,7 +435,7 @@ static void a_body_that_is_not_wanted_is_not_read(void **state)
     close(descriptor);
 }
 
-static void a_request_that_does_not_end_is_ended(void **state)
+static void an_incomplete_request_times_out(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -446,7 +446,7 @@ static void a_request_that_does_not_end_is_ended(void **state)
     close(descriptor);
 }
 
-static void who_expects_it_is_told_to_continue(void **state)
+static void expect_continue_gets_a_100(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -464,7 +464,7 @@ static void who_expects_it_is_told_to_continue(void **state)
 
 /* A peer that asks and asks, and takes nothing of what it is told: nothing more is done for it. When it
  * does, it is told everything. */
-static void who_takes_no_answers_is_not_asked_on(void **state)
+static void a_client_that_reads_nothing_is_paused(void **state)
 {
     Fixture *f = *state;
     static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -540,7 +540,7 @@ static void bodies_that_are_too_much_together_are_refused(void **state)
 }
 
 /* As those below take nothing of their answers, one of them is broken off; who is left has its own. */
-static void answers_that_nobody_takes_are_broken_off(void **state)
+static void unread_responses_are_aborted(void **state)
 {
     Fixture *f = *state;
     enum {
@@ -574,7 +574,7 @@ static void answers_that_nobody_takes_are_broken_off(void **state)
 }
 
 /* More than may wait behind a request under way. */
-static void who_sends_without_end_is_ended(void **state)
+static void an_endless_sender_is_disconnected(void **state)
 {
     Fixture *f = *state;
     char much[4096];
@@ -609,12 +609,12 @@ static void hold_and_stop(Fixture *f, int64_t grace_ms)
     world_pass(&f->world, 1);
 }
 
-static void who_stops_answers_first(void **state)
+static void stopping_finishes_responses_first(void **state)
 {
     Fixture *f = *state;
     hold_and_stop(f, 60 * 1000);
     assert_false(f->stopped);
-    http_request_answer(f->held, 200, "text/plain", STR("late"));
+    http_request_respond(f->held, 200, "text/plain", STR("late"));
     while (!f->stopped || !f->over) {
         world_pass(&f->world, 1);
     }
@@ -623,7 +623,7 @@ static void who_stops_answers_first(void **state)
     assert_int_equal(f->status, 0);
 }
 
-static void who_stops_does_not_wait_for_ever(void **state)
+static void stopping_does_not_wait_forever(void **state)
 {
     Fixture *f = *state;
     hold_and_stop(f, 2);
@@ -641,27 +641,27 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_request_is_answered),
         ROW(a_body_that_is_too_large_is_refused),
-        ROW(an_answer_may_come_later),
-        ROW(who_leaves_is_told),
-        ROW(no_answer_is_a_failure),
-        ROW(nobody_there_is_a_failure),
-        ROW(requests_may_come_together),
+        ROW(a_response_can_be_delayed),
+        ROW(a_disconnect_is_reported),
+        ROW(no_response_is_a_failure),
+        ROW(connection_refused_is_a_failure),
+        ROW(requests_can_be_pipelined),
         ROW(redirects_are_not_followed),
         ROW(an_answer_has_its_own_fields),
-        ROW(what_every_answer_has_may_be_told_otherwise),
+        ROW(default_headers_can_be_overridden),
         ROW(a_head_is_answered_without_a_body),
-        ROW(what_is_no_http_is_refused_and_ended),
-        ROW(who_serves_says_how_that_is_told),
+        ROW(invalid_http_is_rejected_and_closed),
+        ROW(the_server_formats_rejections),
         ROW(each_request_has_a_body_of_its_own_size),
         ROW(a_body_that_is_not_wanted_is_not_read),
-        ROW(a_request_that_does_not_end_is_ended),
-        ROW(who_expects_it_is_told_to_continue),
-        ROW(who_sends_without_end_is_ended),
-        ROW(who_takes_no_answers_is_not_asked_on),
+        ROW(an_incomplete_request_times_out),
+        ROW(expect_continue_gets_a_100),
+        ROW(an_endless_sender_is_disconnected),
+        ROW(a_client_that_reads_nothing_is_paused),
         ROW(bodies_that_are_too_much_together_are_refused),
-        ROW(answers_that_nobody_takes_are_broken_off),
-        ROW(who_stops_answers_first),
-        ROW(who_stops_does_not_wait_for_ever),
+        ROW(unread_responses_are_aborted),
+        ROW(stopping_finishes_responses_first),
+        ROW(stopping_does_not_wait_forever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

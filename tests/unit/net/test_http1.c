@@ -129,7 +129,7 @@ static void responses_are_read(void **state)
            "304 Content-Length=7 none <>\n");
 }
 
-static void a_response_to_head_has_no_body(void **state)
+static void a_head_response_has_no_body(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -142,7 +142,7 @@ static void a_response_to_head_has_no_body(void **state)
     http1_reader_clear(&reader);
 }
 
-static void what_two_could_read_differently_is_refused(void **state)
+static void ambiguous_messages_are_rejected(void **state)
 {
     static const struct {
         Str bytes;
@@ -206,7 +206,7 @@ static void what_two_could_read_differently_is_refused(void **state)
     }
 }
 
-static void an_end_in_the_middle_is_told(void **state)
+static void truncation_is_reported(void **state)
 {
     expect(HTTP1_REQUEST, STR("GET / HT"),
            "| the connection was closed in the middle of a message");
@@ -262,7 +262,7 @@ static void after_a_failure_nothing_is_read(void **state)
     http1_reader_clear(&reader);
 }
 
-static void what_is_written_can_be_read(void **state)
+static void formatted_messages_can_be_parsed(void **state)
 {
     Buf out = buf_make(10000);
     http1_put_request(&out, "POST", STR("/v1/join?x"), STR("a:1338"));
@@ -282,7 +282,7 @@ static void what_is_written_can_be_read(void **state)
     buf_clear(&out);
 }
 
-static void expectations_are_told(void **state)
+static void expectations_are_reported(void **state)
 {
     Http1Reader reader;
     Http1Event event;
@@ -318,13 +318,13 @@ int main(void)
         cmocka_unit_test(messages_follow_each_other),
         cmocka_unit_test(chunks_are_put_together),
         cmocka_unit_test(responses_are_read),
-        cmocka_unit_test(a_response_to_head_has_no_body),
-        cmocka_unit_test(what_two_could_read_differently_is_refused),
-        cmocka_unit_test(an_end_in_the_middle_is_told),
+        cmocka_unit_test(a_head_response_has_no_body),
+        cmocka_unit_test(ambiguous_messages_are_rejected),
+        cmocka_unit_test(truncation_is_reported),
         cmocka_unit_test(everything_is_bounded),
         cmocka_unit_test(after_a_failure_nothing_is_read),
-        cmocka_unit_test(what_is_written_can_be_read),
-        cmocka_unit_test(expectations_are_told),
+        cmocka_unit_test(formatted_messages_can_be_parsed),
+        cmocka_unit_test(expectations_are_reported),
         cmocka_unit_test(only_reading_is_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void a_head_reads_as_one_of_http1(void **state)
     assert_true(str_eq_c(head->method, "GET"));
     assert_true(str_eq_c(head->path, "/a"));
     assert_true(str_eq_c(head->query, "b"));
-    assert_true(head->is_newer);
+    assert_true(head->is_http11);
     assert_int_equal(head->header_count, 5);
     assert_field(head, "Host", "host:1");
     assert_field(head, "Cookie", "a=1; b=2");
@@ -100,7 +100,7 @@ static void the_first_four_are_there_once(void **state)
     assert_int_equal(judge(NULL, 0), 400);
 }
 
-static void the_first_four_say_what_they_may(void **state)
+static void pseudo_headers_are_validated(void **state)
 {
     assert_int_equal(JUDGE({ ":method", "CONNECT" }, AUTHORITY), 400);
     assert_int_not_equal(JUDGE({ ":method", "CONNECT" }, SCHEME, PATH, AUTHORITY), 0);
@@ -149,7 +149,7 @@ static void a_body_has_one_length(void **state)
     assert_int_equal(JUDGE(FIRST, { "content-length", "1" }, { "content-length", "1" }), 400);
 }
 
-static void there_are_so_many_fields_and_no_more(void **state)
+static void the_number_of_fields_is_limited(void **state)
 {
     Field fields[FIELDS_MAX] = { FIRST };
     for (uint32_t i = 4; i < FIELDS_MAX; i++) {
@@ -174,10 +174,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_head_reads_as_one_of_http1),
         cmocka_unit_test(the_first_four_are_there_once),
-        cmocka_unit_test(the_first_four_say_what_they_may),
+        cmocka_unit_test(pseudo_headers_are_validated),
         cmocka_unit_test(fields_are_of_a_request_and_not_of_the_connection),
         cmocka_unit_test(a_body_has_one_length),
-        cmocka_unit_test(there_are_so_many_fields_and_no_more),
+        cmocka_unit_test(the_number_of_fields_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void give(void *context)
             piece[i] = letter(f->given + i);
         }
         f->given += count;
-        http_request_piece(f->request, str_from(piece, count));
+        http_request_send_piece(f->request, str_from(piece, count));
     } else if (!f->stays) {
         http_request_end(TAKE(f->request));
     }
@@ -74,9 +74,9 @@ static void give_two(Fixture *f, HttpRequest *request)
         text[i] = letter(i);
     }
     http_request_begin(request, 200, "text/plain", end_drained, f);
-    http_request_piece(request, str_from(text, 1));
+    http_request_send_piece(request, str_from(text, 1));
     assert_int_equal(http_request_unsent(request), 0);
-    http_request_piece(request, str_from(text + 1, f->to_give - 1));
+    http_request_send_piece(request, str_from(text + 1, f->to_give - 1));
     assert_int_not_equal(http_request_unsent(request), 0);
     free(text);
 }
@@ -88,10 +88,10 @@ static void requested(void *context, HttpRequest *request)
     f->given = 0;
     f->request = request;
     if (str_eq_c(http_request_head(request)->path, "/no")) {
-        http_request_answer(request, 404, "text/plain", STR("not here"));
-    } else if (!http_request_takes_pieces(request)) {
+        http_request_respond(request, 404, "text/plain", STR("not here"));
+    } else if (!http_request_supports_pieces(request)) {
         f->old = true;
-        http_request_answer(request, 505, "text/plain", STR("too old"));
+        http_request_respond(request, 505, "text/plain", STR("too old"));
     } else if (str_eq_c(http_request_head(request)->path, "/two")) {
         give_two(f, request);
     } else {
@@ -179,7 +179,7 @@ static void piece(void *context, const Http1Head *head, Str bytes)
     }
 }
 
-static void done(void *context, const HttpAnswer *answer, const Error *err)
+static void done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     assert_false(f->over);
@@ -241,7 +241,7 @@ static int tear_down(void **state)
 
 /* --- Between the two of ours ----------------------------------------------------------------- */
 
-static void pieces_come_one_by_one(void **state)
+static void pieces_arrive_one_by_one(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -255,7 +255,7 @@ static void pieces_come_one_by_one(void **state)
     assert_int_equal(f->gone, 0);
 }
 
-static void who_waits_for_all_pieces_is_told_of_all(void **state)
+static void a_complete_response_is_collected(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -267,7 +267,7 @@ static void who_waits_for_all_pieces_is_told_of_all(void **state)
     assert_int_equal(f->drained, 1);
 }
 
-static void an_answer_of_no_pieces_is_whole(void **state)
+static void a_response_without_pieces_is_complete(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -277,7 +277,7 @@ static void an_answer_of_no_pieces_is_whole(void **state)
     assert_int_equal(f->pieces, 0);
 }
 
-static void a_refusal_is_no_piece(void **state)
+static void a_rejection_is_not_a_piece(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -288,7 +288,7 @@ static void a_refusal_is_no_piece(void **state)
     assert_int_equal(f->pieces, 0);
 }
 
-static void an_answer_that_was_broken_off_is_none(void **state)
+static void an_aborted_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -298,14 +298,14 @@ static void an_answer_that_was_broken_off_is_none(void **state)
     while (f->taken < f->to_give) {
         world_pass(&f->world, 1);
     }
-    http_request_break(TAKE(f->request));
+    http_request_abort(TAKE(f->request));
     finish(f);
     assert_int_equal(f->status, 0);
     assert_int_not_equal(f->err.kind, ERROR_NONE);
     assert_int_equal(f->gone, 0);
 }
 
-static void a_server_that_ends_cuts_the_answer(void **state)
+static void a_stopping_server_truncates_the_response(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -322,7 +322,7 @@ static void a_server_that_ends_cuts_the_answer(void **state)
     assert_int_not_equal(f->err.kind, ERROR_NONE);
 }
 
-static void silence_ends_the_call(void **state)
+static void silence_times_out(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -365,21 +365,21 @@ static void check_pause(Fixture *f)
     assert_int_equal(f->taken, f->to_give);
 }
 
-static void who_pauses_makes_the_server_wait(void **state)
+static void pausing_slows_the_server_down(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
     check_pause(f);
 }
 
-static void who_pauses_makes_the_server_wait_over_tls(void **state)
+static void pausing_slows_the_server_down_over_tls(void **state)
 {
     Fixture *f = *state;
     serve_tls(f);
     check_pause(f);
 }
 
-static void a_call_may_be_freed_by_a_piece(void **state)
+static void a_call_can_be_freed_by_a_callback(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 10000);
@@ -422,7 +422,7 @@ static size_t read_until_closed(Fixture *f, int descriptor, char *to, size_t roo
 #define GET   "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 #define CLOSE "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-static void the_end_is_written_out(void **state)
+static void the_last_piece_is_flushed(void **state)
 {
     Fixture *f = *state;
     char got[4000];
@@ -440,7 +440,7 @@ static void the_end_is_written_out(void **state)
     close(descriptor);
 }
 
-static void a_head_has_no_pieces(void **state)
+static void a_head_response_has_no_pieces(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -453,7 +453,7 @@ static void a_head_has_no_pieces(void **state)
     close(descriptor);
 }
 
-static void who_is_too_old_gets_no_pieces(void **state)
+static void http_1_0_gets_no_pieces(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -465,7 +465,7 @@ static void who_is_too_old_gets_no_pieces(void **state)
     close(descriptor);
 }
 
-static void who_reads_nothing_is_waited_for(void **state)
+static void a_client_that_does_not_read_is_waited_for(void **state)
 {
     Fixture *f = *state;
     static char got[6 << 20];
@@ -487,7 +487,7 @@ static void who_reads_nothing_is_waited_for(void **state)
     close(descriptor);
 }
 
-static void who_takes_nothing_for_too_long_is_ended(void **state)
+static void a_client_that_does_not_read_for_too_long_is_disconnected(void **state)
 {
     Fixture *f = *state;
     serve_local(f, 30);
@@ -501,7 +501,7 @@ static void who_takes_nothing_for_too_long_is_ended(void **state)
 }
 
 /* A single piece that the kernel takes in many parts: each of them counts. */
-static void who_takes_some_is_not_ended(void **state)
+static void a_slow_reader_is_not_disconnected(void **state)
 {
     Fixture *f = *state;
     static char large[4 << 20], got[64 << 10];
@@ -511,7 +511,7 @@ static void who_takes_some_is_not_ended(void **state)
     while (f->request == NULL) {
         world_pass(&f->world, 1);
     }
-    http_request_piece(f->request, str_from(large, sizeof large));
+    http_request_send_piece(f->request, str_from(large, sizeof large));
     for (int i = 0; i < 4; i++) {
         while (recv(descriptor, got, sizeof got, 0) > 0) {
         }
@@ -521,7 +521,7 @@ static void who_takes_some_is_not_ended(void **state)
     close(descriptor);
 }
 
-static void who_leaves_in_the_middle_is_told(void **state)
+static void a_disconnect_in_the_middle_is_reported(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -538,7 +538,7 @@ static void who_leaves_in_the_middle_is_told(void **state)
     assert_true(f->given < f->to_give);
 }
 
-static void who_sends_without_end_meanwhile_is_ended(void **state)
+static void an_endless_sender_is_disconnected_meanwhile(void **state)
 {
     Fixture *f = *state;
     char much[4096];
@@ -560,24 +560,24 @@ static void who_sends_without_end_meanwhile_is_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(pieces_come_one_by_one),
-        ROW(who_waits_for_all_pieces_is_told_of_all),
-        ROW(an_answer_of_no_pieces_is_whole),
-        ROW(a_refusal_is_no_piece),
-        ROW(an_answer_that_was_broken_off_is_none),
-        ROW(a_server_that_ends_cuts_the_answer),
-        ROW(silence_ends_the_call),
-        ROW(who_pauses_makes_the_server_wait),
-        ROW(who_pauses_makes_the_server_wait_over_tls),
-        ROW(a_call_may_be_freed_by_a_piece),
-        ROW(the_end_is_written_out),
-        ROW(a_head_has_no_pieces),
-        ROW(who_is_too_old_gets_no_pieces),
-        ROW(who_reads_nothing_is_waited_for),
-        ROW(who_takes_nothing_for_too_long_is_ended),
-        ROW(who_takes_some_is_not_ended),
-        ROW(who_leaves_in_the_middle_is_told),
-        ROW(who_sends_without_end_meanwhile_is_ended),
+        ROW(pieces_arrive_one_by_one),
+        ROW(a_complete_response_is_collected),
+        ROW(a_response_without_pieces_is_complete),
+        ROW(a_rejection_is_not_a_piece),
+        ROW(an_aborted_response_is_a_failure),
+        ROW(a_stopping_server_truncates_the_response),
+        ROW(silence_times_out),
+        ROW(pausing_slows_the_server_down),
+        ROW(pausing_slows_the_server_down_over_tls),
+        ROW(a_call_can_be_freed_by_a_callback),
+        ROW(the_last_piece_is_flushed),
+        ROW(a_head_response_has_no_pieces),
+        ROW(http_1_0_gets_no_pieces),
+        ROW(a_client_that_does_not_read_is_waited_for),
+        ROW(a_client_that_does_not_read_for_too_long_is_disconnected),
+        ROW(a_slow_reader_is_not_disconnected),
+        ROW(a_disconnect_in_the_middle_is_reported),
+        ROW(an_endless_sender_is_disconnected_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void give(void *context)
     f->drained++;
     f->given += count;
     if (count > 0) {
-        http_request_piece(f->held[0], str_from(piece, count));
+        http_request_send_piece(f->held[0], str_from(piece, count));
     } else if (f->held[0] != NULL) {
         http_request_end(TAKE(f->held[0]));
     }
@@ -69,7 +69,7 @@ static void requested(void *context, HttpRequest *request)
         f->held[f->requests] = request;
     } else {
         http_request_add_header(request, "Upper-Case", STR("yes"));
-        http_request_answer(request, 200, "text/plain", http_request_body(request));
+        http_request_respond(request, 200, "text/plain", http_request_body(request));
     }
     f->requests++;
 }
@@ -278,24 +278,24 @@ static void requests_are_answered(void **state)
     assert_int_equal(f->gone, 0);
 }
 
-static void answers_may_come_in_another_order(void **state)
+static void responses_can_be_out_of_order(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
     start(f, 10000, 10000);
     Call *first = ask(f, "GET", NULL, false), *second = ask(f, "GET", NULL, false);
     UNTIL(f, f->requests == 2);
-    http_request_answer(TAKE(f->held[1]), 202, "text/plain", STR("second"));
+    http_request_respond(TAKE(f->held[1]), 202, "text/plain", STR("second"));
     UNTIL(f, second->over);
     assert_false(first->over);
-    http_request_answer(TAKE(f->held[0]), 204, "text/plain", STR_EMPTY);
+    http_request_respond(TAKE(f->held[0]), 204, "text/plain", STR_EMPTY);
     UNTIL(f, first->over);
     assert_int_equal(first->status, 204);
     assert_int_equal(second->status, 202);
     assert_string_equal(second->body, "second");
 }
 
-static void a_body_of_the_largest_size_is_taken(void **state)
+static void a_body_of_the_maximum_size_is_accepted(void **state)
 {
     Fixture *f = *state;
     static char large[BODY_MAX + 1];
@@ -309,7 +309,7 @@ static void a_body_of_the_largest_size_is_taken(void **state)
     assert_int_equal(other->status, 413);
 }
 
-static void pieces_come_as_they_are_taken(void **state)
+static void pieces_are_sent_as_they_are_read(void **state)
 {
     Fixture *f = *state;
     f->to_give = 100 * PIECE;
@@ -332,7 +332,7 @@ static void pieces_come_as_they_are_taken(void **state)
     assert_int_equal(f->gone, 0);
 }
 
-static void a_head_has_no_pieces(void **state)
+static void a_head_response_has_no_pieces(void **state)
 {
     Fixture *f = *state;
     f->to_give = 5 * PIECE;
@@ -345,7 +345,7 @@ static void a_head_has_no_pieces(void **state)
     assert_int_equal(f->gone, 0);
 }
 
-static void who_resets_is_told(void **state)
+static void a_reset_is_reported(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -357,12 +357,12 @@ static void who_resets_is_told(void **state)
     assert_null(f->held[0]);
     Call *other = ask(f, "GET", NULL, false);
     UNTIL(f, f->requests == 2);
-    http_request_answer(TAKE(f->held[1]), 200, "text/plain", STR("fine"));
+    http_request_respond(TAKE(f->held[1]), 200, "text/plain", STR("fine"));
     UNTIL(f, other->over);
     assert_string_equal(other->body, "fine");
 }
 
-static void who_leaves_is_told_for_each(void **state)
+static void a_disconnect_is_reported_for_each_stream(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -374,7 +374,7 @@ static void who_leaves_is_told_for_each(void **state)
     UNTIL(f, f->gone == 2);
 }
 
-static void who_takes_nothing_is_ended(void **state)
+static void a_client_that_reads_nothing_is_disconnected(void **state)
 {
     Fixture *f = *state;
     f->to_give = 100 * PIECE;
@@ -397,7 +397,7 @@ static void an_answer_that_is_too_much_is_cut(void **state)
     Call *call = ask(f, "GET", NULL, false);
     call->keeps = true;
     UNTIL(f, f->held[0] != NULL);
-    http_request_answer(TAKE(f->held[0]), 200, "text/plain", str_from(much, sizeof much));
+    http_request_respond(TAKE(f->held[0]), 200, "text/plain", str_from(much, sizeof much));
     UNTIL(f, f->over);
     assert_true(call->taken < sizeof much);
 }
@@ -412,7 +412,7 @@ static void a_slow_body_is_refused(void **state)
     assert_int_equal(f->requests, 0);
 }
 
-static void an_idle_connection_ends(void **state)
+static void an_idle_connection_is_closed(void **state)
 {
     Fixture *f = *state;
     start(f, 30, 10000);
@@ -421,7 +421,7 @@ static void an_idle_connection_ends(void **state)
     assert_int_equal(call->status, 200);
 }
 
-static void an_answer_that_was_broken_off_is_none(void **state)
+static void an_aborted_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -429,9 +429,9 @@ static void an_answer_that_was_broken_off_is_none(void **state)
     Call *call = ask(f, "GET", NULL, false);
     UNTIL(f, f->requests == 1);
     http_request_begin(f->held[0], 200, "text/plain", nothing, NULL);
-    http_request_piece(f->held[0], STR("half"));
+    http_request_send_piece(f->held[0], STR("half"));
     UNTIL(f, call->taken == 4);
-    http_request_break(TAKE(f->held[0]));
+    http_request_abort(TAKE(f->held[0]));
     UNTIL(f, call->over);
     assert_int_equal(call->code, HTTP2_INTERNAL_ERROR);
     assert_int_equal(f->gone, 0);
@@ -440,7 +440,7 @@ static void an_answer_that_was_broken_off_is_none(void **state)
 
 /* With windows that are wide open it is the kernel that takes no more: then a frame is made already
  * and waits, and its bytes go with the stream. */
-static void what_waits_for_the_kernel_can_be_broken_off(void **state)
+static void a_queued_response_can_be_aborted(void **state)
 {
     enum {
         MUCH = 48 << 20 /* more than the buffers of two sockets */
@@ -456,21 +456,21 @@ static void what_waits_for_the_kernel_can_be_broken_off(void **state)
     UNTIL(f, call->status == 200);
     connection_pause(http2_connection(f->http2));
     char *much = calloc(1, MUCH);
-    http_request_piece(f->held[0], str_from(much, MUCH));
+    http_request_send_piece(f->held[0], str_from(much, MUCH));
     free(much);
     do {
         unsent = http_request_unsent(f->held[0]);
         world_pass(&f->world, 20);
     } while (unsent == MUCH || http_request_unsent(f->held[0]) < unsent);
     assert_true(unsent > 0);
-    http_request_break(TAKE(f->held[0]));
+    http_request_abort(TAKE(f->held[0]));
     connection_resume(http2_connection(f->http2));
     UNTIL(f, call->over);
     assert_int_equal(call->code, HTTP2_INTERNAL_ERROR);
     assert_true(call->taken < MUCH);
     Call *other = ask(f, "GET", NULL, false);
     UNTIL(f, f->requests == 2);
-    http_request_answer(TAKE(f->held[1]), 200, "text/plain", STR("fine"));
+    http_request_respond(TAKE(f->held[1]), 200, "text/plain", STR("fine"));
     UNTIL(f, other->over);
     assert_string_equal(other->body, "fine");
 }
@@ -481,7 +481,7 @@ static void stopped(void *context)
     f->stopped = true;
 }
 
-static void what_is_under_way_may_end(void **state)
+static void requests_in_progress_can_finish(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -490,7 +490,7 @@ static void what_is_under_way_may_end(void **state)
     UNTIL(f, f->requests == 2);
     Call *half = ask(f, "POST", "half", true);
     http_request_begin(f->held[1], 200, "text/plain", nothing, NULL);
-    http_request_piece(f->held[1], STR("half"));
+    http_request_send_piece(f->held[1], STR("half"));
     UNTIL(f, pieces->taken == 4);
     http_server_stop(f->server, 10000, stopped, f);
     assert_int_equal(f->gone, 1);
@@ -498,13 +498,13 @@ static void what_is_under_way_may_end(void **state)
     UNTIL(f, half->over && pieces->over);
     assert_int_equal(half->code, HTTP2_REFUSED_STREAM);
     assert_false(f->stopped);
-    http_request_answer(TAKE(f->held[0]), 200, "text/plain", STR("late"));
+    http_request_respond(TAKE(f->held[0]), 200, "text/plain", STR("late"));
     UNTIL(f, f->over && f->stopped);
     assert_string_equal(whole->body, "late");
     assert_int_equal(f->gone, 1);
 }
 
-static void who_answers_never_is_cut(void **state)
+static void requests_that_never_finish_are_cut_off(void **state)
 {
     Fixture *f = *state;
     f->holds = true;
@@ -522,20 +522,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(requests_are_answered),
-        ROW(answers_may_come_in_another_order),
-        ROW(a_body_of_the_largest_size_is_taken),
-        ROW(pieces_come_as_they_are_taken),
-        ROW(a_head_has_no_pieces),
-        ROW(who_resets_is_told),
-        ROW(who_leaves_is_told_for_each),
-        ROW(who_takes_nothing_is_ended),
+        ROW(responses_can_be_out_of_order),
+        ROW(a_body_of_the_maximum_size_is_accepted),
+        ROW(pieces_are_sent_as_they_are_read),
+        ROW(a_head_response_has_no_pieces),
+        ROW(a_reset_is_reported),
+        ROW(a_disconnect_is_reported_for_each_stream),
+        ROW(a_client_that_reads_nothing_is_disconnected),
         ROW(an_answer_that_is_too_much_is_cut),
         ROW(a_slow_body_is_refused),
-        ROW(an_idle_connection_ends),
-        ROW(an_answer_that_was_broken_off_is_none),
-        ROW(what_waits_for_the_kernel_can_be_broken_off),
-        ROW(what_is_under_way_may_end),
-        ROW(who_answers_never_is_cut),
+        ROW(an_idle_connection_is_closed),
+        ROW(an_aborted_response_is_a_failure),
+        ROW(a_queued_response_can_be_aborted),
+        ROW(requests_in_progress_can_finish),
+        ROW(requests_that_never_finish_are_cut_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

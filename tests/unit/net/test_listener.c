@@ -81,7 +81,7 @@ static int connect_one(Fixture *f)
     return descriptor;
 }
 
-static void no_more_than_the_limit_are_let_in(void **state)
+static void connections_are_limited(void **state)
 {
     Fixture *f = *state;
     int descriptors[4];
@@ -125,7 +125,7 @@ static void a_socket_of_the_past_is_replaced(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-static void what_is_no_socket_stays(void **state)
+static void other_files_at_the_socket_path_are_kept(void **state)
 {
     Fixture *f = *state;
     scratch_put(f->scratch, "file", "precious");
@@ -138,7 +138,7 @@ static void what_is_no_socket_stays(void **state)
     assert_int_equal(access(address.host, F_OK), 0);
 }
 
-static void there_is_no_plain_listener_on_a_port(void **state)
+static void plain_listeners_on_a_port_are_refused(void **state)
 {
     Fixture *f = *state;
     ListenerOptions options = options_of(f);
@@ -167,7 +167,7 @@ static void connections_outlive_their_listener(void **state)
 }
 
 /* A reader that does not read: the rest is kept, and goes out when it does. */
-static void what_the_kernel_does_not_take_is_kept(void **state)
+static void data_the_kernel_does_not_accept_is_buffered(void **state)
 {
     Fixture *f = *state;
     int descriptor = connect_one(f);
@@ -197,12 +197,12 @@ static void what_the_kernel_does_not_take_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(no_more_than_the_limit_are_let_in),
+        ROW(connections_are_limited),
         ROW(a_socket_of_the_past_is_replaced),
-        ROW(what_is_no_socket_stays),
-        ROW(there_is_no_plain_listener_on_a_port),
+        ROW(other_files_at_the_socket_path_are_kept),
+        ROW(plain_listeners_on_a_port_are_refused),
         ROW(connections_outlive_their_listener),
-        ROW(what_the_kernel_does_not_take_is_kept),
+        ROW(data_the_kernel_does_not_accept_is_buffered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* Against an array, over many additions and removals, with origins that crowd together. */
-static void counts_are_kept(void **state)
+static void counts_are_tracked(void **state)
 {
     enum {
         ORIGINS = 300
@@ -30,7 +30,7 @@ static void counts_are_kept(void **state)
     }
 }
 
-static void removing_what_is_not_there_is_a_bug(void **state)
+static void removing_an_unknown_entry_is_a_bug(void **state)
 {
     AUTO_CLEAR(OriginCounts) counts = { 0 };
     assert_bug(origin_counts_remove(&counts, 1));
@@ -60,9 +60,9 @@ static void memory_is_counted_for_each_origin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_kept),
+        cmocka_unit_test(counts_are_tracked),
         cmocka_unit_test(memory_is_counted_for_each_origin),
-        cmocka_unit_test(removing_what_is_not_there_is_a_bug),
+        cmocka_unit_test(removing_an_unknown_entry_is_a_bug),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void answer_well(void *context, HttpRequest *request)
     f->answered++;
     assert_false(http_request_peer(request)->is_local);
     assert_false(http_request_peer(request)->tls.has_identity);
-    http_request_answer(request, 200, "text/plain", STR("well\n"));
+    http_request_respond(request, 200, "text/plain", STR("well\n"));
 }
 
 static const PlainRoute routes[] = {
@@ -100,7 +100,7 @@ static void try(Fixture *f, const char *request, char *out, size_t size)
 
 #define LINES(path, fields) "GET " path " HTTP/1.1\r\nConnection: close\r\n" fields "\r\n"
 
-static void only_what_is_in_its_table_is_answered(void **state)
+static void only_its_routes_are_answered(void **state)
 {
     Fixture *f = *state;
     char got[4000];
@@ -151,7 +151,7 @@ static void only_what_is_in_its_table_is_answered(void **state)
     assert_int_equal(f->answered, good);
 }
 
-static void a_request_that_does_not_end_is_ended(void **state)
+static void an_incomplete_request_times_out(void **state)
 {
     Fixture *f = *state;
     char got[2000];
@@ -200,7 +200,7 @@ static void look(void *context)
     loop_defer(turns->f->world.loop, &turns->look);
 }
 
-static void requests_that_come_together_leave_room_for_others(void **state)
+static void pipelined_requests_leave_capacity_for_others(void **state)
 {
     enum {
         REQUESTS = 400,
@@ -282,11 +282,11 @@ static void an_address_is_written_in_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(only_what_is_in_its_table_is_answered),
-        ROW(a_request_that_does_not_end_is_ended),
+        ROW(only_its_routes_are_answered),
+        ROW(an_incomplete_request_times_out),
         ROW(one_source_has_so_many_connections),
         ROW(it_stops_in_order),
-        ROW(requests_that_come_together_leave_room_for_others),
+        ROW(pipelined_requests_leave_capacity_for_others),
         cmocka_unit_test(an_address_is_written_in_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void connect_both(Fixture *f)
     world_run(&f->world);
 }
 
-static void bytes_go_both_ways(void **state)
+static void bytes_flow_in_both_directions(void **state)
 {
     Fixture *f = *state;
     connect_both(f);
@@ -153,7 +153,7 @@ static void bytes_go_both_ways(void **state)
     assert_int_equal(f->got, 5);
 }
 
-static void more_than_the_kernel_takes_comes_through_whole(void **state)
+static void large_transfers_arrive_completely(void **state)
 {
     Fixture *f = *state;
     char *bytes = calloc(1, LARGE);
@@ -165,7 +165,7 @@ static void more_than_the_kernel_takes_comes_through_whole(void **state)
     free(bytes);
 }
 
-static void the_end_of_one_side_is_that_of_the_other(void **state)
+static void closing_one_side_closes_the_other(void **state)
 {
     Fixture *f = *state;
     connect_both(f);
@@ -175,7 +175,7 @@ static void the_end_of_one_side_is_that_of_the_other(void **state)
     }
 }
 
-static void a_target_that_is_not_there_ends_the_connection(void **state)
+static void an_unreachable_target_closes_the_connection(void **state)
 {
     Fixture *f = *state;
     close(f->listening);
@@ -202,12 +202,10 @@ static void a_port_has_one_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bytes_go_both_ways, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(more_than_the_kernel_takes_comes_through_whole, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_one_side_is_that_of_the_other, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_target_that_is_not_there_ends_the_connection, set_up,
+        cmocka_unit_test_setup_teardown(bytes_flow_in_both_directions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(large_transfers_arrive_completely, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closing_one_side_closes_the_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_unreachable_target_closes_the_connection, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_port_has_one_owner, set_up, tear_down),
     };

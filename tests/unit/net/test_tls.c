@@ -181,7 +181,7 @@ static void use_client(Fixture *f, TestCertificate own, Str ca)
     f->client_tls = make_context(f, TLS_CLIENT, own, ca);
 }
 
-static void both_know_each_other(void **state)
+static void both_sides_are_authenticated(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -235,7 +235,7 @@ static void strangers_are_refused(void **state)
     assert_non_null(strstr(f->why.text, "it includes no CA, the trusted one sha256:"));
 }
 
-static void a_server_of_another_time_is_refused_with_both_clocks(void **state)
+static void a_server_with_another_time_is_rejected_with_both_clocks(void **state)
 {
     Fixture *f = *state;
     TestCertificate server = test_certificate_make(
@@ -248,11 +248,11 @@ static void a_server_of_another_time_is_refused_with_both_clocks(void **state)
         &(TlsMaterial){ .certificate = server.pem, .key = server.key, .ca = f->ca.pem }, &err));
     assert_false(try(f));
     assert_int_equal(f->why.kind, ERROR_DENIED);
-    assert_non_null(strstr(f->why.text, "not yet valid: " TLS_IS_GOOD " 2"));
+    assert_non_null(strstr(f->why.text, "not yet valid: " TLS_TEXT_VALIDITY " 2"));
     assert_non_null(strstr(f->why.text, ", but the clock here says 2"));
 }
 
-static void who_is_revoked_is_refused_also_when_it_resumes(void **state)
+static void a_revoked_peer_is_rejected_also_on_resumption(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -270,7 +270,7 @@ static void who_is_revoked_is_refused_also_when_it_resumes(void **state)
     assert_true(try(f));
 }
 
-static void a_client_that_comes_again_resumes(void **state)
+static void a_returning_client_resumes(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -283,7 +283,7 @@ static void a_client_that_comes_again_resumes(void **state)
     }
 }
 
-static void new_certificates_end_old_sessions(void **state)
+static void new_certificates_invalidate_old_sessions(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -306,7 +306,7 @@ static void new_certificates_end_old_sessions(void **state)
     assert_string_equal(f->seen.identity.node, "web2");
 }
 
-static void bad_material_changes_nothing(void **state)
+static void invalid_material_changes_nothing(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -346,7 +346,7 @@ static void an_identity_is_the_only_name(void **state)
     }
 }
 
-static void a_user_is_known_as_one(void **state)
+static void a_user_certificate_is_recognized(void **state)
 {
     Fixture *f = *state;
     use_client(f, make_certificate(f, &f->ca, "URI:eden://blue/user/ann", 21), f->ca.pem);
@@ -379,14 +379,14 @@ static void a_client_can_want_a_host(void **state)
     f->host = "elsewhere";
     use_client(f, f->client, f->ca.pem);
     assert_false(try(f));
-    assert_non_null(strstr(f->why.text, "mismatch: " TLS_IS_FOR " localhost, "));
+    assert_non_null(strstr(f->why.text, "mismatch: " TLS_TEXT_NAMES " localhost, "));
     f->host = "127.0.0.2";
     assert_false(try(f));
-    assert_non_null(strstr(f->why.text, "mismatch: " TLS_IS_FOR " localhost, 127.0.0.1"));
+    assert_non_null(strstr(f->why.text, "mismatch: " TLS_TEXT_NAMES " localhost, 127.0.0.1"));
 }
 
 /* Tickets come after the handshake: one that comes after a reload is of what was trusted before. */
-static void a_session_from_before_a_reload_is_not_kept(void **state)
+static void a_session_from_before_a_reload_is_dropped(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -432,10 +432,10 @@ static void a_pinned_ca_is_enough(void **state)
     material.ca_pin = pin_of(f, &f->other_ca);
     assert_true(tls_context_reload(f->client_tls, &material, &err));
     assert_false(try(f));
-    assert_non_null(
-        strstr(f->why.text, arena_format(f->arena, TLS_SHOWS " the pin %" STR_FMT ", not %" STR_FMT,
-                                         STR_ARG(pin_of(f, &f->ca)), STR_ARG(material.ca_pin))
-                                .data));
+    assert_non_null(strstr(
+        f->why.text, arena_format(f->arena, TLS_TEXT_CA " the pin %" STR_FMT ", not %" STR_FMT,
+                                  STR_ARG(pin_of(f, &f->ca)), STR_ARG(material.ca_pin))
+                         .data));
     material.ca_pin = STR("sha256:12");
     assert_false(tls_context_reload(f->client_tls, &material, &err));
 }
@@ -446,15 +446,17 @@ static Str with_ca(Fixture *f, Str certificate, const TestCa *ca)
 }
 
 /* Whoever it is: but always the same. */
-static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
+static void without_a_ca_the_first_one_is_accepted(void **state)
 {
     Fixture *f = *state;
     Error err;
     char pin[TLS_PIN_TEXT + 1];
-    TlsMaterial material = { .certificate = f->client.pem, .key = f->client.key, .ca_shown = true };
+    TlsMaterial material = { .certificate = f->client.pem,
+                             .key = f->client.key,
+                             .ca_on_first_use = true };
     assert_true(tls_context_reload(f->client_tls, &material, &err));
     assert_false(try(f)); /* the server does not show its CA */
-    assert_false(tls_context_shown_ca(f->client_tls, pin));
+    assert_false(tls_context_accepted_ca(f->client_tls, pin));
     /* One that did not sign the certificate is no CA of it. */
     assert_true(
         tls_context_reload(f->server_tls,
@@ -463,7 +465,7 @@ static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
                                            .ca = f->ca.pem },
                            &err));
     assert_false(try(f));
-    assert_false(tls_context_shown_ca(f->client_tls, pin));
+    assert_false(tls_context_accepted_ca(f->client_tls, pin));
     assert_str(tls_context_ca(f->client_tls), "");
     assert_true(tls_context_reload(f->server_tls,
                                    &(TlsMaterial){ .certificate = with_ca(f, f->server.pem, &f->ca),
@@ -471,7 +473,7 @@ static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
                                                    .ca = f->ca.pem },
                                    &err));
     assert_true(try(f));
-    assert_true(tls_context_shown_ca(f->client_tls, pin));
+    assert_true(tls_context_accepted_ca(f->client_tls, pin));
     assert_str(pin_of(f, &f->ca), pin);
     assert_true(str_eq(tls_context_ca(f->client_tls), f->ca.pem));
     TestCertificate other = make_certificate(f, &f->other_ca, "DNS:localhost,IP:127.0.0.1", 5);
@@ -481,12 +483,12 @@ static void who_knows_no_ca_takes_the_first_that_is_shown(void **state)
             .certificate = with_ca(f, other.pem, &f->other_ca), .key = other.key, .ca = f->ca.pem },
         &err));
     assert_false(try(f));
-    assert_true(tls_context_shown_ca(f->client_tls, pin));
+    assert_true(tls_context_accepted_ca(f->client_tls, pin));
     assert_str(pin_of(f, &f->ca), pin);
 }
 
 /* Not one handshake but a peer that says nothing, and one that says nonsense. */
-static void those_who_do_not_shake_hands_are_cut(void **state)
+static void incomplete_handshakes_time_out(void **state)
 {
     Fixture *f = *state;
     Address address = { .kind = ADDRESS_IP, .port = f->port, .host = "127.0.0.1" };
@@ -503,7 +505,7 @@ static void those_who_do_not_shake_hands_are_cut(void **state)
     assert_true(try(f));
 }
 
-static void an_open_connection_ends_in_order(void **state)
+static void an_open_connection_is_closed_cleanly(void **state)
 {
     Fixture *f = *state;
     assert_true(try(f));
@@ -530,21 +532,21 @@ static void a_context_that_is_freed_stays_for_its_connections(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(both_know_each_other),
+        ROW(both_sides_are_authenticated),
         ROW(strangers_are_refused),
-        ROW(who_is_revoked_is_refused_also_when_it_resumes),
-        ROW(a_client_that_comes_again_resumes),
-        ROW(new_certificates_end_old_sessions),
-        ROW(bad_material_changes_nothing),
+        ROW(a_revoked_peer_is_rejected_also_on_resumption),
+        ROW(a_returning_client_resumes),
+        ROW(new_certificates_invalidate_old_sessions),
+        ROW(invalid_material_changes_nothing),
         ROW(an_identity_is_the_only_name),
-        ROW(a_server_of_another_time_is_refused_with_both_clocks),
-        ROW(a_user_is_known_as_one),
+        ROW(a_server_with_another_time_is_rejected_with_both_clocks),
+        ROW(a_user_certificate_is_recognized),
         ROW(a_client_can_want_a_host),
         ROW(a_pinned_ca_is_enough),
-        ROW(a_session_from_before_a_reload_is_not_kept),
-        ROW(who_knows_no_ca_takes_the_first_that_is_shown),
-        ROW(those_who_do_not_shake_hands_are_cut),
-        ROW(an_open_connection_ends_in_order),
+        ROW(a_session_from_before_a_reload_is_dropped),
+        ROW(without_a_ca_the_first_one_is_accepted),
+        ROW(incomplete_handshakes_time_out),
+        ROW(an_open_connection_is_closed_cleanly),
         ROW(a_context_that_is_freed_stays_for_its_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

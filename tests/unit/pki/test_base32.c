@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* RFC 4648, 10, in small letters and without what fills up. */
-static void texts_are_those_of_the_standard(void **state)
+static void encodings_match_the_standard(void **state)
 {
     static const char *const rows[][2] = {
         { "", "" },
@@ -25,7 +25,7 @@ static void texts_are_those_of_the_standard(void **state)
     }
 }
 
-static void every_byte_comes_back(void **state)
+static void every_byte_survives_a_round_trip(void **state)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         unsigned char bytes[] = { (unsigned char)byte, (unsigned char)~byte, 0, 77, 255 };
@@ -37,7 +37,7 @@ static void every_byte_comes_back(void **state)
     }
 }
 
-static void there_is_one_text_for_each(void **state)
+static void encodings_are_unique(void **state)
 {
     unsigned char out[5];
     static const char *const wrong[] = {
@@ -59,9 +59,9 @@ static void there_is_one_text_for_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_those_of_the_standard),
-        cmocka_unit_test(every_byte_comes_back),
-        cmocka_unit_test(there_is_one_text_for_each),
+        cmocka_unit_test(encodings_match_the_standard),
+        cmocka_unit_test(every_byte_survives_a_round_trip),
+        cmocka_unit_test(encodings_are_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static UserGrant user_grant(const Authority *authority, const char *user)
     return grant;
 }
 
-static void certificate_of_a_user_is_for_clients_and_no_nodes(void **state)
+static void user_certificate_is_valid_for_clients_only(void **state)
 {
     Authority *authority = *state;
     Certificate made;
@@ -84,7 +84,7 @@ static void ids_are_drawn(void **state)
     }
 }
 
-static void grants_that_make_no_sense_are_refused(void **state)
+static void invalid_grants_are_rejected(void **state)
 {
     Authority *authority = *state;
     Certificate made;
@@ -129,7 +129,7 @@ static void grants_that_make_no_sense_are_refused(void **state)
 }
 
 /* CLUSTER H 13: an expired CA gives nothing, and nothing outlives it. */
-static void certificates_end_with_their_ca(void **state)
+static void certificates_expire_with_their_ca(void **state)
 {
     Authority *authority = *state;
     const Certificate *ca = &authority->ca.chain.items[0];
@@ -142,7 +142,7 @@ static void certificates_end_with_their_ca(void **state)
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED,
                  "the CA is valid from 2027-01-15T07:55:00Z to 2037-01-12T08:00:00Z; "
-                 "the clock of this machine says 2037-01-12T08:00:00Z");
+                 "the clock of this machine shows 2037-01-12T08:00:00Z");
     grant.now_ms = ca->not_before_ms - 1;
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED, "the CA is valid from");
@@ -250,7 +250,7 @@ static void node_cannot_pass_for_the_api(void **state)
     assert_false(host_matches(&made, "api.example.com"));
 }
 
-static void cross_signed_ca_lets_in_who_knows_the_old_one(void **state)
+static void cross_signed_ca_is_trusted_through_the_old_one(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(Credential) next = { 0 };
@@ -283,14 +283,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(ca_is_one_and_nothing_else),
         authority_test(every_ca_and_certificate_has_its_own_number),
-        authority_test(certificate_of_a_user_is_for_clients_and_no_nodes),
+        authority_test(user_certificate_is_valid_for_clients_only),
         authority_test(ids_are_drawn),
-        authority_test(grants_that_make_no_sense_are_refused),
-        authority_test(certificates_end_with_their_ca),
+        authority_test(invalid_grants_are_rejected),
+        authority_test(certificates_expire_with_their_ca),
         authority_test(serving_certificate_has_the_names_of_the_settings),
         authority_test(serving_names_are_strict),
         authority_test(node_cannot_pass_for_the_api),
-        authority_test(cross_signed_ca_lets_in_who_knows_the_old_one),
+        authority_test(cross_signed_ca_is_trusted_through_the_old_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static const char our_serial[] = "40112233445566778899aabbccddeeff";
         "extendedKeyUsage", "serverAuth,clientAuth" \
     }
 
-static void certificate_of_a_node_says_who_it_is(void **state)
+static void node_certificate_contains_its_identity(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -87,7 +87,7 @@ static void certificate_of_a_node_says_who_it_is(void **state)
 }
 
 /* CLUSTER H 6 and 20: one SAN, which is an identity; everything else is nobody. */
-static void certificates_with_other_names_are_nobody(void **state)
+static void certificates_with_other_names_have_no_identity(void **state)
 {
     Authority *authority = *state;
     static const char *const names[] = {
@@ -125,7 +125,7 @@ static void certificates_with_other_names_are_nobody(void **state)
     assert_false(forge(authority, good, "40112233").has_identity);
 }
 
-static void name_with_a_nul_is_nobody(void **state)
+static void name_with_a_nul_has_no_identity(void **state)
 {
     Authority *authority = *state;
     const char *const good[][2] = {
@@ -141,7 +141,7 @@ static void name_with_a_nul_is_nobody(void **state)
     assert_false(read.has_identity);
 }
 
-static void certificates_are_good_for_what_they_say(void **state)
+static void certificates_are_limited_to_their_usage(void **state)
 {
     Authority *authority = *state;
     static const struct {
@@ -199,7 +199,7 @@ static void certificate_is_refused_before_and_after_its_time(void **state)
     assert_goes(certificate_verify(one(&made), trusted, USE_CLIENT, made.not_after_ms - 1, &err));
     assert_fails(certificate_verify(one(&made), trusted, USE_CLIENT, made.not_after_ms, &err),
                  ERROR_DENIED,
-                 "the certificate expired at 2027-02-15T08:00:00Z; the clock of this machine says "
+                 "the certificate expired at 2027-02-15T08:00:00Z; the clock of this machine shows "
                  "2027-02-15T08:00:00Z");
     assert_fails(certificate_verify(one(&made), trusted, USE_CLIENT, NOW_MS + 4000 * DAY, &err),
                  ERROR_DENIED, "the CA certificate expired at 2037-01-12T08:00:00Z; the clock");
@@ -207,10 +207,10 @@ static void certificate_is_refused_before_and_after_its_time(void **state)
         certificate_verify(one(&made), trusted, USE_CLIENT, made.not_before_ms - 1000, &err),
         ERROR_DENIED,
         "the certificate is not valid before 2027-01-16T07:55:00Z; the clock of this machine "
-        "says 2027-01-16T07:54:59Z");
+        "shows 2027-01-16T07:54:59Z");
 }
 
-static void certificate_of_another_ca_is_refused(void **state)
+static void certificate_of_another_ca_is_rejected(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(Credential) other = { 0 };
@@ -236,7 +236,7 @@ static void certificate_of_another_ca_is_refused(void **state)
 }
 
 /* A node cannot make certificates with its own. */
-static void node_is_no_ca(void **state)
+static void node_is_not_a_ca(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -285,7 +285,7 @@ static void changed_certificate_is_refused(void **state)
     }
 }
 
-static void what_is_no_bundle_is_refused(void **state)
+static void invalid_bundles_are_rejected(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -323,16 +323,16 @@ static void what_is_no_bundle_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(certificate_of_a_node_says_who_it_is),
-        authority_test(certificates_with_other_names_are_nobody),
-        authority_test(name_with_a_nul_is_nobody),
-        authority_test(certificates_are_good_for_what_they_say),
+        authority_test(node_certificate_contains_its_identity),
+        authority_test(certificates_with_other_names_have_no_identity),
+        authority_test(name_with_a_nul_has_no_identity),
+        authority_test(certificates_are_limited_to_their_usage),
         authority_test(unknown_critical_extension_is_refused),
         authority_test(certificate_is_refused_before_and_after_its_time),
-        authority_test(certificate_of_another_ca_is_refused),
-        authority_test(node_is_no_ca),
+        authority_test(certificate_of_another_ca_is_rejected),
+        authority_test(node_is_not_a_ca),
         authority_test(changed_certificate_is_refused),
-        authority_test(what_is_no_bundle_is_refused),
+        authority_test(invalid_bundles_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

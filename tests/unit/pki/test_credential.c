@@ -34,7 +34,7 @@ static int home_tear_down(void **state)
     return failed;
 }
 
-static void credential_comes_back_from_its_file(void **state)
+static void credential_survives_a_round_trip(void **state)
 {
     Home *home = *state;
     Authority *authority = home->authority;
@@ -51,7 +51,7 @@ static void credential_comes_back_from_its_file(void **state)
     assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
 }
 
-static void key_file_is_for_its_owner_alone(void **state)
+static void only_the_owner_can_read_the_key_file(void **state)
 {
     Home *home = *state;
     Authority *authority = home->authority;
@@ -68,7 +68,7 @@ static void key_file_is_for_its_owner_alone(void **state)
         Credential read = { 0 };
         assert_int_equal(chmod(path, open_modes[i]), 0);
         assert_fails(credential_load(&home->directory, "ca.pem", &authority->arena, &read, &err),
-                     ERROR_DENIED, "pki/ca.pem: others than its owner can read it");
+                     ERROR_DENIED, "pki/ca.pem: readable by users other than its owner");
         assert_null(read.key);
     }
 }
@@ -107,7 +107,7 @@ static void key_and_certificate_belong_together(void **state)
 }
 
 /* Cut anywhere: an error, never half a credential. */
-static void torn_file_is_told(void **state)
+static void truncated_file_is_reported(void **state)
 {
     Home *home = *state;
     Authority *authority = home->authority;
@@ -135,15 +135,15 @@ static void torn_file_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(credential_comes_back_from_its_file, home_set_up,
+        cmocka_unit_test_setup_teardown(credential_survives_a_round_trip, home_set_up,
                                         home_tear_down),
-        cmocka_unit_test_setup_teardown(key_file_is_for_its_owner_alone, home_set_up,
+        cmocka_unit_test_setup_teardown(only_the_owner_can_read_the_key_file, home_set_up,
                                         home_tear_down),
         cmocka_unit_test_setup_teardown(file_that_is_a_link_is_refused, home_set_up,
                                         home_tear_down),
         cmocka_unit_test_setup_teardown(key_and_certificate_belong_together, home_set_up,
                                         home_tear_down),
-        cmocka_unit_test_setup_teardown(torn_file_is_told, home_set_up, home_tear_down),
+        cmocka_unit_test_setup_teardown(truncated_file_is_reported, home_set_up, home_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "pki/csr.h"
 
+#include <openssl/err.h>
 #include <openssl/x509v3.h>
 
 #include "authority.h"
@@ -50,7 +51,7 @@ static Str make_request(Arena *arena, const Wish *wish)
     return pem;
 }
 
-static void requests_give_their_key(void **state)
+static void requests_contain_their_key(void **state)
 {
     Authority *authority = *state;
     Str request;
@@ -60,8 +61,22 @@ static void requests_give_their_key(void **state)
     assert_true(p256_public_equal(&key, &authority->public_key));
 }
 
+/* OpenSSL has one queue of errors for the whole thread. */
+static void earlier_openssl_errors_are_not_reported(void **state)
+{
+    Authority *authority = *state;
+    Str request = pem_text(&authority->arena, "CERTIFICATE REQUEST", STR("no request"));
+    P256Public key;
+    Error alone, after;
+    ERR_clear_error();
+    assert_false(csr_read(request, &key, &alone));
+    ERR_raise(ERR_LIB_X509, X509_R_CERT_ALREADY_IN_HASH_TABLE);
+    assert_false(csr_read(request, &key, &after));
+    assert_string_equal(after.text, alone.text);
+}
+
 /* CLUSTER H 20: whatever a request asks for, the certificate has one SAN, the approved one. */
-static void certificate_has_the_approved_name_whatever_the_request_asks(void **state)
+static void certificate_has_the_approved_name_only(void **state)
 {
     Authority *authority = *state;
     static const char *const names[] = {
@@ -87,7 +102,7 @@ static void certificate_has_the_approved_name_whatever_the_request_asks(void **s
 }
 
 /* CLUSTER H 10: a key that is shown and not proven gives no certificate. */
-static void request_with_the_key_of_another_is_refused(void **state)
+static void request_with_a_foreign_key_is_rejected(void **state)
 {
     Authority *authority = *state;
     Wish wish = { .key = authority->key, .signer = authority->ca.key };
@@ -142,7 +157,7 @@ static void other_keys_and_digests_are_refused(void **state)
 }
 
 /* A curve spelled out looks like P-256 and may have a generator of the attacker's choice. */
-static void key_in_another_encoding_is_refused(void **state)
+static void key_in_another_encoding_is_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][3] = {
@@ -159,7 +174,7 @@ static void key_in_another_encoding_is_refused(void **state)
     }
 }
 
-static void what_is_no_request_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -189,13 +204,14 @@ static void what_is_no_request_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(requests_give_their_key),
-        authority_test(certificate_has_the_approved_name_whatever_the_request_asks),
-        authority_test(request_with_the_key_of_another_is_refused),
+        authority_test(requests_contain_their_key),
+        authority_test(certificate_has_the_approved_name_only),
+        authority_test(request_with_a_foreign_key_is_rejected),
+        authority_test(earlier_openssl_errors_are_not_reported),
         authority_test(tampered_request_is_refused),
         authority_test(other_keys_and_digests_are_refused),
-        authority_test(key_in_another_encoding_is_refused),
-        authority_test(what_is_no_request_is_refused),
+        authority_test(key_in_another_encoding_is_rejected),
+        authority_test(invalid_requests_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ typedef struct Joiner {
     Authority *authority;
     Token token;
     TokenRecord record;
-    JoinWish wish;
+    JoinParams wish;
     Str message;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinRequest request;
@@ -37,7 +37,7 @@ static Joiner make_joiner(Authority *authority)
     assert_goes(token_make(&joiner.token, &err));
     assert_goes(token_record_make(&joiner.token, STR(""), NOW_MS, HOUR, 1, &joiner.record, &err));
     joiner.wish =
-        (JoinWish){ .name = STR("web1"), .ca = *ca, .key = authority->key, .now_ms = NOW_MS };
+        (JoinParams){ .name = STR("web1"), .ca = *ca, .key = authority->key, .now_ms = NOW_MS };
     joiner.facts = (JoinFacts){ .now_ms = NOW_MS, .cas = ca, .ca_count = 1 };
     return joiner;
 }
@@ -63,7 +63,7 @@ static Joiner make_joiner_with_token(Authority *authority, Token *kept, TokenRec
         }                                                                                 \
     } while (0)
 
-static void good_token_admits(void **state)
+static void valid_token_admits(void **state)
 {
     Token token;
     TokenRecord record;
@@ -166,7 +166,7 @@ static void other_pin_is_refused(void **state)
 }
 
 /* CLUSTER H 13, and that only the owner of a token learns what became of it. */
-static void bad_tokens_are_refused_with_the_reason(void **state)
+static void invalid_tokens_are_rejected_with_the_reason(void **state)
 {
     Token token;
     TokenRecord record;
@@ -197,7 +197,7 @@ static void bad_tokens_are_refused_with_the_reason(void **state)
 }
 
 /* CLUSTER H 12: a token does not open the name of somebody else. */
-static void name_of_another_node_is_refused(void **state)
+static void name_of_another_node_is_rejected(void **state)
 {
     Token token;
     TokenRecord record;
@@ -209,7 +209,7 @@ static void name_of_another_node_is_refused(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN, "'web1' already exists");
 }
 
-static void lost_answer_can_be_asked_for_again(void **state)
+static void lost_response_can_be_requested_again(void **state)
 {
     Token token;
     TokenRecord record;
@@ -229,7 +229,7 @@ static void lost_answer_can_be_asked_for_again(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_EXPIRED, "");
 }
 
-static void lost_answer_to_who_was_approved_can_be_asked_for_again(void **state)
+static void lost_response_to_an_approved_machine_can_be_requested_again(void **state)
 {
     Joiner joiner = make_joiner(*state);
     ask(&joiner);
@@ -337,7 +337,7 @@ static void other_version_is_refused(void **state)
                  "'format' is missing");
 }
 
-static void what_is_no_request_is_refused(void **state)
+static void invalid_requests_are_rejected(void **state)
 {
     Token token;
     TokenRecord record;
@@ -351,7 +351,7 @@ static void what_is_no_request_is_refused(void **state)
         { "name", NULL, text_value("../x"), "invalid node name: character 1 is" },
         { "name", NULL, text_value("-oProxyCommand=x"), "invalid node name: character 1 is" },
         { "name", NULL, value_int(1), "'name': must be a text" },
-        { "name", NULL, value_missing(), "'name': is missing" },
+        { "name", NULL, value_missing(), "'name': is required" },
         { "ca", NULL, text_value("sha256:00"), "a pin must be" },
         { "nonce", NULL, text_value(""), "'nonce': must be 26 letters and digits" },
         { "nonce", NULL, text_value("aaaaaaaaaaaaaaaaaaaaaaaaa\n"),
@@ -360,7 +360,7 @@ static void what_is_no_request_is_refused(void **state)
         { "proof", NULL, text_value("===="), "'proof': must be a signature in base64" },
         { "proof", NULL, text_value("AAA!"), "'proof': must be a signature in base64" },
         { "proof", NULL, text_value("AAB="), "'proof': must be a signature in base64" },
-        { "time_ms", NULL, text_value("1"), "'time_ms': must be a whole number" },
+        { "time_ms", NULL, text_value("1"), "'time_ms': must be an integer" },
         { "csr", NULL, text_value("x"), "the certificate request: not PEM" },
         { "token", NULL, text_value("x"), "'token': must be an object" },
         { "token", "id", text_value("ABC"), "'token/id': must be a token ID" },
@@ -368,9 +368,9 @@ static void what_is_no_request_is_refused(void **state)
           "'token': must have a key and a signature in base64" },
         { "token", "proof", text_value("AAAA"),
           "'token': must have a key and a signature in base64" },
-        { "token", "proof", value_missing(), "'token/proof': is missing" },
-        { "token", "secret", text_value("x"), "'token/secret': there is no such field" },
-        { "roles", NULL, text_value("server"), "'roles': there is no such field" },
+        { "token", "proof", value_missing(), "'token/proof': is required" },
+        { "token", "secret", text_value("x"), "'token/secret': unknown field" },
+        { "roles", NULL, text_value("server"), "'roles': unknown field" },
     };
     JoinRequest request;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -407,18 +407,18 @@ static void secret_never_leaves_the_joiner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(good_token_admits),
+        authority_test(valid_token_admits),
         authority_test(joiner_without_token_stays_pending),
         authority_test(replayed_request_is_refused),
         authority_test(clocks_that_differ_are_both_shown),
         authority_test(other_pin_is_refused),
-        authority_test(bad_tokens_are_refused_with_the_reason),
-        authority_test(name_of_another_node_is_refused),
-        authority_test(lost_answer_can_be_asked_for_again),
-        authority_test(lost_answer_to_who_was_approved_can_be_asked_for_again),
+        authority_test(invalid_tokens_are_rejected_with_the_reason),
+        authority_test(name_of_another_node_is_rejected),
+        authority_test(lost_response_can_be_requested_again),
+        authority_test(lost_response_to_an_approved_machine_can_be_requested_again),
         authority_test(changed_request_is_refused),
         authority_test(other_version_is_refused),
-        authority_test(what_is_no_request_is_refused),
+        authority_test(invalid_requests_are_rejected),
         authority_test(secret_never_leaves_the_joiner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

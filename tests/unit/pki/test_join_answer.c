@@ -42,7 +42,7 @@ static JoinAnswer answer_to(Authority *authority, const JoinPending *pending)
     return read;
 }
 
-static void machine_that_asks_trusts_the_ca_that_it_was_told_of(void **state)
+static void requesting_machine_trusts_its_configured_ca(void **state)
 {
     Authority *authority = *state;
     JoinQuestion question = make_question(authority);
@@ -67,12 +67,12 @@ static void expect_refusal(Authority *authority, const JoinPending *pending,
     }
 }
 
-static void machine_that_does_not_ask_trusts_nothing(void **state)
+static void machine_without_a_request_trusts_nothing(void **state)
 {
     expect_refusal(*state, NULL, JOIN_ANSWER_NOT_ASKED, "eden join");
 }
 
-static void machine_with_another_key_is_not_the_one(void **state)
+static void machine_with_another_key_does_not_match(void **state)
 {
     Authority *authority = *state;
     JoinPending pending = make_pending(authority);
@@ -82,7 +82,7 @@ static void machine_with_another_key_is_not_the_one(void **state)
     expect_refusal(authority, &pending, JOIN_ANSWER_OTHER_KEY, own);
 }
 
-static void machine_that_asks_for_another_name_is_not_the_one(void **state)
+static void machine_with_another_name_does_not_match(void **state)
 {
     Authority *authority = *state;
     JoinPending pending = make_pending(authority);
@@ -90,7 +90,7 @@ static void machine_that_asks_for_another_name_is_not_the_one(void **state)
     expect_refusal(authority, &pending, JOIN_ANSWER_OTHER_NAME, "'web2'");
 }
 
-static void machine_that_was_shown_another_ca_refuses(void **state)
+static void machine_with_another_ca_refuses(void **state)
 {
     Authority *authority = *state;
     JoinPending pending = make_pending(authority);
@@ -122,7 +122,7 @@ static void refuse_question(Authority *authority, const char *text)
 
 #define PIN "sha256:1000000000000000000000000000000000000000000000000000000000000000"
 
-static void what_is_no_question_is_refused(void **state)
+static void invalid_requests_get_an_error(void **state)
 {
     Authority *authority = *state;
     refuse_question(authority, "");
@@ -136,7 +136,7 @@ static void what_is_no_question_is_refused(void **state)
 }
 
 /* A certificate that is no CA would be one to trust. */
-static void certificate_of_a_node_is_no_ca_to_trust(void **state)
+static void node_certificate_is_not_a_ca_to_trust(void **state)
 {
     Authority *authority = *state;
     JoinQuestion question = make_question(authority), read;
@@ -150,7 +150,7 @@ static void certificate_of_a_node_is_no_ca_to_trust(void **state)
     assert_int_equal(err.kind, ERROR_INVALID);
 }
 
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_answers_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const texts[] = {
@@ -195,15 +195,15 @@ static void too_much_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(machine_that_asks_trusts_the_ca_that_it_was_told_of),
-        authority_test(machine_that_does_not_ask_trusts_nothing),
-        authority_test(machine_with_another_key_is_not_the_one),
-        authority_test(machine_that_asks_for_another_name_is_not_the_one),
-        authority_test(machine_that_was_shown_another_ca_refuses),
+        authority_test(requesting_machine_trusts_its_configured_ca),
+        authority_test(machine_without_a_request_trusts_nothing),
+        authority_test(machine_with_another_key_does_not_match),
+        authority_test(machine_with_another_name_does_not_match),
+        authority_test(machine_with_another_ca_refuses),
         authority_test(claim_to_trust_does_not_help_another_key),
-        authority_test(what_is_no_question_is_refused),
-        authority_test(certificate_of_a_node_is_no_ca_to_trust),
-        authority_test(what_is_no_answer_is_refused),
+        authority_test(invalid_requests_get_an_error),
+        authority_test(node_certificate_is_not_a_ca_to_trust),
+        authority_test(invalid_answers_are_rejected),
         authority_test(too_much_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "authority.h"
 
 typedef struct Exchange {
-    JoinWish wish;
+    JoinParams wish;
     char nonce[JOIN_NONCE_TEXT + 1];
     JoinRequest request;
     JoinReply reply;
@@ -39,7 +39,7 @@ static void admitted_joiner_gains_a_certificate(void **state)
     Exchange made = exchange(authority);
     AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
     JoinReply read;
-    JoinGain gain;
+    JoinAdmission gain;
     join_reply_print(&made.reply, &text);
     assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
     assert_goes(join_reply_accept(&authority->arena, &read, &made.wish, made.nonce, &gain, &err));
@@ -49,7 +49,7 @@ static void admitted_joiner_gains_a_certificate(void **state)
     assert_int_equal(gain.bundle.count, 1);
 }
 
-static void refused_joiner_is_told_why(void **state)
+static void rejected_machine_gets_the_reason(void **state)
 {
     Authority *authority = *state;
     Exchange made = exchange(authority);
@@ -59,7 +59,7 @@ static void refused_joiner_is_told_why(void **state)
         JoinVerdict verdict = { .result = JOIN_REFUSED, .reason = reasons[i], .text = "because" };
         AUTO_CLEAR(Buf) text = buf_make(JOIN_REPLY_MAX);
         JoinReply read;
-        JoinGain gain;
+        JoinAdmission gain;
         join_reply_make(&made.request, &verdict, NOW_MS + 7, &made.reply);
         join_reply_print(&made.reply, &text);
         /* That a token is wrong, and not unknown, is for the log of the server alone. */
@@ -73,13 +73,13 @@ static void refused_joiner_is_told_why(void **state)
     }
 }
 
-static void answer_must_fit_what_was_asked(void **state)
+static void answer_must_match_the_request(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
     Exchange good = exchange(authority), made;
     AUTO_CLEAR(Credential) other = { 0 };
-    JoinGain gain;
+    JoinAdmission gain;
     Certificate node;
     assert_goes(ca_make(arena, STR("home"), NOW_MS, &other, &err));
     Str other_ca = certificate_pem(arena, &other.chain.items[0]);
@@ -132,7 +132,7 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
 {
     Authority *authority = *state;
     Exchange made = exchange(authority);
-    JoinGain gain;
+    JoinAdmission gain;
     made.wish.now_ms = NOW_MS - 400 * PKI_DAY_MS;
     assert_fails(
         join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),
@@ -155,7 +155,7 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
 #define BUNDLE      ",\"bundle\":\"b\""
 #define GAIN        CLUSTER CERTIFICATE BUNDLE
 
-static void what_is_no_answer_is_refused(void **state)
+static void invalid_answers_are_rejected(void **state)
 {
     Authority *authority = *state;
     static const char *const rows[][2] = {
@@ -186,10 +186,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         authority_test(admitted_joiner_gains_a_certificate),
-        authority_test(refused_joiner_is_told_why),
-        authority_test(answer_must_fit_what_was_asked),
+        authority_test(rejected_machine_gets_the_reason),
+        authority_test(answer_must_match_the_request),
         authority_test(joiner_with_a_wrong_clock_sees_both),
-        authority_test(what_is_no_answer_is_refused),
+        authority_test(invalid_answers_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "authority.h"
 
-static void keys_come_back_from_their_text(void **state)
+static void keys_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(KeyText) text = { 0 };
@@ -14,7 +14,7 @@ static void keys_come_back_from_their_text(void **state)
     assert_true(p256_public_equal(&public_key, &authority->public_key));
 }
 
-static void texts_of_keys_can_be_forgotten(void **state)
+static void key_texts_can_be_wiped(void **state)
 {
     Authority *authority = *state;
     static const KeyText nothing;
@@ -85,8 +85,8 @@ static void other_keys_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(keys_come_back_from_their_text),
-        authority_test(texts_of_keys_can_be_forgotten),
+        authority_test(keys_survive_a_round_trip),
+        authority_test(key_texts_can_be_wiped),
         authority_test(signatures_are_of_one_key_and_message),
         authority_test(errors_hold_nothing_of_a_key),
         authority_test(other_keys_are_refused),

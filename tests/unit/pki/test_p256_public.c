@@ -35,7 +35,7 @@ static void pins_are_read_as_they_are_written(void **state)
     assert_false(pin_equal(&pin, &other));
 }
 
-static void other_texts_are_no_pin(void **state)
+static void other_texts_are_not_pins(void **state)
 {
     Pin pin;
     char text[] = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -61,7 +61,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(pins_are_of_the_key_as_certificates_hold_it),
         authority_test(pins_are_read_as_they_are_written),
-        authority_test(other_texts_are_no_pin),
+        authority_test(other_texts_are_not_pins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,12 @@ static PeerRules rules_for(const char *node)
     return (PeerRules){ .cluster = STR("home"), .node = str_from_c(node), .revoked = &nobody };
 }
 
-static void node_of_the_cluster_is_let_in(void **state)
+static void node_of_the_cluster_is_admitted(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    ShownPeer peer = peer_of_certificate(&made);
+    PresentedPeer peer = peer_of_certificate(&made);
     PeerRules any = rules_for(""), web1 = rules_for("web1");
     assert_goes(peer_check(&peer, &any, NOW_MS, &err));
     assert_goes(peer_check(&peer, &web1, NOW_MS, &err));
@@ -26,7 +26,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    ShownPeer peer = peer_of_certificate(&made);
+    PresentedPeer peer = peer_of_certificate(&made);
     PeerRules web2 = rules_for("web2"), away = rules_for("web1");
     away.cluster = STR("away");
     assert_fails(peer_check(&peer, &web2, NOW_MS, &err), ERROR_DENIED,
@@ -49,7 +49,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
     peer = peer_of_certificate(&authority->ca.chain.items[0]);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
-    peer = (ShownPeer){ 0 };
+    peer = (PresentedPeer){ 0 };
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
 }
 
@@ -59,13 +59,13 @@ static void expired_and_revoked_certificates_are_refused(void **state)
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
     Certificate made = issue_node(authority, &grant);
-    ShownPeer peer = peer_of_certificate(&made);
+    PresentedPeer peer = peer_of_certificate(&made);
     PeerRules rules = rules_for("web1");
     assert_goes(peer_check(&peer, &rules, made.not_before_ms, &err));
     assert_goes(peer_check(&peer, &rules, made.not_after_ms - 1, &err));
     assert_fails(peer_check(&peer, &rules, made.not_after_ms, &err), ERROR_DENIED,
                  "the certificate of 'web1' expired at 2027-02-14T08:00:00Z; the clock of this "
-                 "machine says 2027-02-14T08:00:00Z");
+                 "machine shows 2027-02-14T08:00:00Z");
     assert_fails(peer_check(&peer, &rules, made.not_before_ms - 1, &err), ERROR_DENIED,
                  "is not valid before 2027-01-15T07:55:00Z");
     RevocationList list = { 0 };
@@ -83,7 +83,7 @@ static void expired_and_revoked_certificates_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        authority_test(node_of_the_cluster_is_let_in),
+        authority_test(node_of_the_cluster_is_admitted),
         authority_test(identity_is_taken_only_from_the_certificate),
         authority_test(expired_and_revoked_certificates_are_refused),
     };

@@ -5,7 +5,7 @@
 #define LABEL_32 "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF"
 #define BLOCK    "-----BEGIN TEST-----\nAAEC\n-----END TEST-----\n"
 
-static void blocks_come_one_by_one(void **state)
+static void blocks_are_read_one_by_one(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -53,7 +53,7 @@ static void bytes_are_written_as_they_are_read(void **state)
         { text, sizeof(text) - 1 }, why \
     }
 
-static void what_is_not_exactly_pem_is_refused(void **state)
+static void malformed_pem_is_rejected(void **state)
 {
     static const struct {
         Str text;
@@ -97,9 +97,9 @@ static void what_is_not_exactly_pem_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_come_one_by_one),
+        cmocka_unit_test(blocks_are_read_one_by_one),
         cmocka_unit_test(bytes_are_written_as_they_are_read),
-        cmocka_unit_test(what_is_not_exactly_pem_is_refused),
+        cmocka_unit_test(malformed_pem_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

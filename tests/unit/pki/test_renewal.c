@@ -28,7 +28,14 @@ static void renewal_is_at_two_thirds_of_life_or_a_little_later(void **state)
     assert_true(last - first > 30 * HOUR);
 }
 
-static void wrong_clocks_and_expired_certificates_are_told(void **state)
+static void all_digits_of_short_serial_numbers_count(void **state)
+{
+    int64_t twelfth = (int64_t)1 << 44;
+    Certificate made = { .not_after_ms = 12 * twelfth, .serial = "f00" };
+    assert_int_equal(renewal_plan(&made, &any, 0).at_ms, 8 * twelfth + 0xf0);
+}
+
+static void wrong_clocks_and_expired_certificates_are_reported(void **state)
 {
     Authority *authority = *state;
     NodeGrant grant = node_grant(authority, "web1");
@@ -80,7 +87,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         authority_test(renewal_is_at_two_thirds_of_life_or_a_little_later),
-        authority_test(wrong_clocks_and_expired_certificates_are_told),
+        authority_test(wrong_clocks_and_expired_certificates_are_reported),
+        authority_test(all_digits_of_short_serial_numbers_count),
         authority_test(certificates_of_another_ca_are_due_within_the_spread),
         authority_test(failed_tries_are_repeated_more_slowly_and_in_time),
     };

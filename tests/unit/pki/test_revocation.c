@@ -74,7 +74,7 @@ static void prune_stored(Arena *arena, RevocationList *list, int64_t now_ms)
     assert_goes(revocation_read(arena, buf_str(&text), list, &err));
 }
 
-static void entries_go_when_their_certificates_have_expired_for_a_day(void **state)
+static void entries_are_pruned_a_day_after_expiry(void **state)
 {
     Authority *authority = *state;
     RevocationList list = four_entries(&authority->arena);
@@ -115,7 +115,7 @@ static void a_clock_that_is_ahead_for_a_moment_drops_nothing(void **state)
 }
 
 /* In any order of adding: found, sorted, and the same after a round through the store. */
-static void lists_come_back(void **state)
+static void lists_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -159,7 +159,7 @@ static void damaged_lists_are_refused(void **state)
           "'serials/0/serial': must be a serial number" },
         { LIST("{\"serial\":\"\",\"until_ms\":1}", ""),
           "'serials/0/serial': must be a serial number" },
-        { LIST("{\"serial\":\"aa\"}", ""), "'serials/0/until_ms': is missing" },
+        { LIST("{\"serial\":\"aa\"}", ""), "'serials/0/until_ms': is required" },
         { LIST("1", ""), "'serials/0': must be an object" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"\",\"until_ms\":1},"
                    "{\"node\":\"a\",\"enrolment\":\"\",\"until_ms\":1}"),
@@ -168,7 +168,7 @@ static void damaged_lists_are_refused(void **state)
           "'names/0/node': invalid node name: character 1" },
         { LIST("", "{\"node\":\"b\",\"enrolment\":\"1\",\"until_ms\":1}"),
           "'names/0/enrolment': an enrollment ID" },
-        { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names': is missing" },
+        { "{\"format\":\"eden.revocations/1\",\"serials\":[]}", "'names': is required" },
         { "{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[],\"clock_ms\":-1}",
           "'clock_ms': must be from 0" },
         { "{\"format\":\"eden.revocations/9\",\"serials\":[],\"names\":[]}",
@@ -190,7 +190,7 @@ static void damaged_lists_are_refused(void **state)
                  ERROR_INVALID, "enrollment");
 }
 
-static void fields_of_a_newer_server_are_kept(void **state)
+static void unknown_fields_are_preserved(void **state)
 {
     Authority *authority = *state;
     static const char text[] =
@@ -212,7 +212,7 @@ static void fields_of_a_newer_server_are_kept(void **state)
     }
 }
 
-static void full_list_says_what_to_do(void **state)
+static void full_list_suggests_a_remedy(void **state)
 {
     Authority *authority = *state;
     RevokedSerial *serials = ARENA_ARRAY(&authority->arena, RevokedSerial, REVOCATIONS_MAX);
@@ -232,7 +232,7 @@ static void full_list_says_what_to_do(void **state)
     assert_true(printed.len < 1572864); /* what the store takes */
 }
 
-static void a_full_list_takes_further_names(void **state)
+static void a_full_list_accepts_further_names(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -290,13 +290,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(revoked_serial_is_refused),
         authority_test(reused_name_inherits_nothing),
-        authority_test(entries_go_when_their_certificates_have_expired_for_a_day),
+        authority_test(entries_are_pruned_a_day_after_expiry),
         authority_test(a_clock_that_is_ahead_for_a_moment_drops_nothing),
-        authority_test(lists_come_back),
+        authority_test(lists_survive_a_round_trip),
         authority_test(damaged_lists_are_refused),
-        authority_test(fields_of_a_newer_server_are_kept),
-        authority_test(full_list_says_what_to_do),
-        authority_test(a_full_list_takes_further_names),
+        authority_test(unknown_fields_are_preserved),
+        authority_test(full_list_suggests_a_remedy),
+        authority_test(a_full_list_accepts_further_names),
         authority_test(a_list_always_fits_into_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

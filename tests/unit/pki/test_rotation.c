@@ -114,7 +114,7 @@ static void all_stay_connected_in_any_order(void **state)
             }
             Error err;
             if (seed % 3 == 0 && draw(&fleet) % 40 == 0 &&
-                rotation_turn_back(&rotation, NOW_MS, &rotation, &err)) {
+                rotation_revert(&rotation, NOW_MS, &rotation, &err)) {
                 turned++;
             }
             report_all(&fleet, truths, &rotation);
@@ -130,7 +130,7 @@ static void all_stay_connected_in_any_order(void **state)
     assert_true(turned > 50);
 }
 
-static void each_state_says_what_it_waits_for(void **state)
+static void each_state_reports_what_it_waits_for(void **state)
 {
     Authority *authority = *state;
     Arena *arena = &authority->arena;
@@ -210,29 +210,28 @@ static void check_same(const Rotation *a, const Rotation *b)
     assert_int_equal(a->since_ms, b->since_ms);
 }
 
-static void rotations_begin_and_turn_back_where_they_can(void **state)
+static void rotations_start_and_abort_where_allowed(void **state)
 {
     Rotation steady = rotation_steady(&old_ca, NOW_MS), rotation, other;
     assert_fails(rotation_begin(&steady, &old_ca, NOW_MS, &rotation, &err), ERROR_INVALID,
                  "the current one");
-    assert_fails(rotation_turn_back(&steady, NOW_MS, &rotation, &err), ERROR_CONFLICT, "not being");
+    assert_fails(rotation_revert(&steady, NOW_MS, &rotation, &err), ERROR_CONFLICT, "not being");
     assert_goes(rotation_begin(&steady, &new_ca, NOW_MS, &rotation, &err));
     assert_fails(rotation_begin(&rotation, &new_ca, NOW_MS, &other, &err), ERROR_CONFLICT,
                  "already being rotated (prepare)");
-    assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
+    assert_goes(rotation_revert(&rotation, NOW_MS, &other, &err));
     check_same(&other, &steady);
     rotation.state = ROTATION_RETIRE;
-    assert_fails(rotation_turn_back(&rotation, NOW_MS, &other, &err), ERROR_CONFLICT,
-                 "being removed");
+    assert_fails(rotation_revert(&rotation, NOW_MS, &other, &err), ERROR_CONFLICT, "being removed");
     rotation.state = ROTATION_ISSUE;
-    assert_goes(rotation_turn_back(&rotation, NOW_MS, &other, &err));
+    assert_goes(rotation_revert(&rotation, NOW_MS, &other, &err));
     assert_true(pin_equal(&other.next, &old_ca) && pin_equal(&other.present, &new_ca));
     assert_true(pin_equal(rotation_issuer(&other), &old_ca));
 }
 
 #define PIN_A "sha256:0100000000000000000000000000000000000000000000000000000000000000"
 
-static void states_come_back(void **state)
+static void states_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
     sm_table_check(&rotation_states, ROTATION_STEADY);
@@ -250,7 +249,7 @@ static void states_come_back(void **state)
     }
 }
 
-static void fields_of_a_newer_server_are_kept_by_each_move(void **state)
+static void unknown_fields_survive_each_transition(void **state)
 {
     Authority *authority = *state;
     const char *text = "{\"format\":\"eden.rotation/1\",\"state\":\"steady\",\"present\":\"" PIN_A
@@ -293,10 +292,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         authority_test(all_stay_connected_in_any_order),
-        authority_test(each_state_says_what_it_waits_for),
-        authority_test(rotations_begin_and_turn_back_where_they_can),
-        authority_test(states_come_back),
-        authority_test(fields_of_a_newer_server_are_kept_by_each_move),
+        authority_test(each_state_reports_what_it_waits_for),
+        authority_test(rotations_start_and_abort_where_allowed),
+        authority_test(states_survive_a_round_trip),
+        authority_test(unknown_fields_survive_each_transition),
         authority_test(damaged_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static Str provide(Scratch *scratch)
     Str line = STR_EMPTY;
     Error err;
     assert_true(directory_open(scratch->path, &own, &err));
-    if (!ssh_key_provide(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err)) {
+    if (!ssh_key_ensure(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err)) {
         fail_msg("%s", err.text);
     }
     return line;
@@ -69,7 +69,7 @@ static void numbers_of_two_keys_differ(void **state)
     assert_false(str_eq(numbers[0], numbers[1]));
 }
 
-static void it_is_for_its_owner_alone_and_stays(void **state)
+static void the_key_is_private_and_stable(void **state)
 {
     Scratch *scratch = *state;
     struct stat status;
@@ -89,11 +89,11 @@ static void refuse(Scratch *scratch, ErrorKind kind)
     Str line;
     Error err = { 0 };
     assert_true(directory_open(scratch->path, &own, &err));
-    assert_false(ssh_key_provide(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err));
+    assert_false(ssh_key_ensure(&own, "key", STR("eden@blue"), &scratch->arena, &line, &err));
     assert_int_equal(err.kind, kind);
 }
 
-static void what_is_no_key_of_ours_is_left_alone(void **state)
+static void foreign_key_files_are_left_alone(void **state)
 {
     Scratch *scratch = *state;
     scratch_put(scratch, "key", "something");
@@ -128,10 +128,8 @@ static void fingerprint_is_that_of_openssh(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(openssh_reads_the_key),
-        ROW(numbers_of_two_keys_differ),
-        ROW(it_is_for_its_owner_alone_and_stays),
-        ROW(what_is_no_key_of_ours_is_left_alone),
+        ROW(openssh_reads_the_key),          ROW(numbers_of_two_keys_differ),
+        ROW(the_key_is_private_and_stable),  ROW(foreign_key_files_are_left_alone),
         ROW(fingerprint_is_that_of_openssh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

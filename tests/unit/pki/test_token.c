@@ -66,7 +66,7 @@ static void errors_hold_nothing_of_a_token(void **state)
     }
 }
 
-static void other_texts_are_no_token(void **state)
+static void other_texts_are_not_tokens(void **state)
 {
     static const char *const wrong[] = {
         "",
@@ -109,7 +109,7 @@ static void record_does_not_hold_the_secret(void **state)
     assert_int_equal(token_check(&twin, &pass.key, NOW_MS), TOKEN_WRONG);
 }
 
-static void records_come_back(void **state)
+static void records_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
     Pass pass = make_pass(HOUR, 3);
@@ -142,8 +142,8 @@ static void damaged_records_are_refused(void **state)
         { RECORD("abcdefgh", HASH, "\"uses_max\":0,\"uses\":0"), "'uses_max': must be from 1" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":2"), "'uses': more than" },
         { RECORD("abcdefgh", HASH, "\"uses_max\":1,\"uses\":-1"), "'uses': must be from 0" },
-        { RECORD("abcdefgh", HASH, "\"uses_max\":\"1\",\"uses\":0"), "must be a whole number" },
-        { RECORD("abcdefgh", HASH, "\"uses_max\":1"), "'uses': is missing" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":\"1\",\"uses\":0"), "must be an integer" },
+        { RECORD("abcdefgh", HASH, "\"uses_max\":1"), "'uses': is required" },
         { "{\"format\":\"eden.token/2\"}", "format 'eden.token/2' is not supported" },
         { "{}", "'format' is missing" },
         { "[]", "must be an object" },
@@ -159,7 +159,7 @@ static void damaged_records_are_refused(void **state)
     }
 }
 
-static void fields_of_a_newer_server_are_kept(void **state)
+static void unknown_fields_are_preserved(void **state)
 {
     Authority *authority = *state;
     TokenRecord read;
@@ -204,7 +204,7 @@ static void limits_of_a_token_make_sense(void **state)
 }
 
 /* CLUSTER H 13: time goes on, uses go down, and the token with them. */
-static void token_ends_with_its_time_and_uses(void **state)
+static void token_expires_by_time_and_uses(void **state)
 {
     Pass pass = make_pass(HOUR, 2);
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_GOOD);
@@ -217,7 +217,7 @@ static void token_ends_with_its_time_and_uses(void **state)
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
 }
 
-static void only_who_has_the_secret_is_told_more(void **state)
+static void details_require_the_secret(void **state)
 {
     Pass pass = make_pass(HOUR, 1), other = make_pass(HOUR, 1);
     pass.record.uses = 1;
@@ -236,14 +236,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         authority_test(tokens_are_read_as_they_are_written),
         authority_test(errors_hold_nothing_of_a_token),
-        authority_test(other_texts_are_no_token),
+        authority_test(other_texts_are_not_tokens),
         authority_test(record_does_not_hold_the_secret),
-        authority_test(records_come_back),
+        authority_test(records_survive_a_round_trip),
         authority_test(damaged_records_are_refused),
-        authority_test(fields_of_a_newer_server_are_kept),
+        authority_test(unknown_fields_are_preserved),
         authority_test(limits_of_a_token_make_sense),
-        authority_test(token_ends_with_its_time_and_uses),
-        authority_test(only_who_has_the_secret_is_told_more),
+        authority_test(token_expires_by_time_and_uses),
+        authority_test(details_require_the_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void a_notice_is_read_as_it_was_written(void **state)
     assert_int_equal(bundle.count, 1);
 }
 
-static void who_signs_must_be_trusted(void **state)
+static void the_signer_must_be_trusted(void **state)
 {
     AUTO_CLEAR(Credential) other = { 0 };
     Error err;
@@ -97,7 +97,7 @@ static void only_cas_are_in_a_bundle(void **state)
     assert_false(report.has_issuer);
 }
 
-static void other_texts_are_refused(void **state)
+static void invalid_texts_are_rejected(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -142,10 +142,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_notice_is_read_as_it_was_written),
-        cmocka_unit_test(who_signs_must_be_trusted),
+        cmocka_unit_test(the_signer_must_be_trusted),
         cmocka_unit_test(only_cas_are_in_a_bundle),
         cmocka_unit_test(reports_of_newer_nodes_are_read),
-        cmocka_unit_test(other_texts_are_refused),
+        cmocka_unit_test(invalid_texts_are_rejected),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

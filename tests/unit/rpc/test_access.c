@@ -82,7 +82,7 @@ static void test_every_method_with_every_caller(void **state)
 }
 
 /* What must not change by accident. */
-static void test_the_store_is_for_operators_and_servers(void **state)
+static void test_the_store_is_limited_to_operators_and_servers(void **state)
 {
     for (unsigned method = METHOD_STORE_TXN; method <= METHOD_STORE_STATUS; method++) {
         assert_int_equal(method_rows[method].callers, CALLER_LOCAL | CALLER_SERVER);
@@ -90,7 +90,7 @@ static void test_the_store_is_for_operators_and_servers(void **state)
     assert_int_equal(method_rows[METHOD_SESSION].callers, CALLER_NODE);
 }
 
-static void test_unknown_methods_are_told_to_those_who_may_call_anything(void **state)
+static void test_unknown_methods_are_reported_to_authorized_callers(void **state)
 {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Error err;
@@ -160,8 +160,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_method_with_every_caller),
-        cmocka_unit_test(test_the_store_is_for_operators_and_servers),
-        cmocka_unit_test(test_unknown_methods_are_told_to_those_who_may_call_anything),
+        cmocka_unit_test(test_the_store_is_limited_to_operators_and_servers),
+        cmocka_unit_test(test_unknown_methods_are_reported_to_authorized_callers),
         cmocka_unit_test(test_only_self),
         cmocka_unit_test(test_messages_about_oneself),
         cmocka_unit_test(test_protocols),

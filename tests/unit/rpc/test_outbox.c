@@ -89,7 +89,7 @@ static void test_sent_only_when_stored_and_kept_until_acknowledged(void **state)
     assert_int_equal(add(outbox, RECORD_FACTS, "three"), 3);
 }
 
-static void test_goes_on_from_the_storage(void **state)
+static void test_continues_from_storage(void **state)
 {
     Disk disk = { 0 };
     AUTO(Outbox) *outbox = make(&disk, 0, 9);
@@ -103,7 +103,7 @@ static void test_goes_on_from_the_storage(void **state)
     assert_bug(outbox_acknowledge(outbox, 11));
 }
 
-static void test_logs_give_way_and_the_gap_is_told(void **state)
+static void test_logs_are_dropped_first_and_the_gap_is_reported(void **state)
 {
     Disk disk = { 0 };
     AUTO(Outbox) *outbox = make(&disk, (OUTBOX_RECORD_COST + 2) * 4, 0);
@@ -134,7 +134,7 @@ static void test_logs_give_way_and_the_gap_is_told(void **state)
     assert_int_equal(add(outbox, RECORD_RESULT, "7"), 6);
 }
 
-static void test_numbers_anew_when_the_server_knows_more(void **state)
+static void test_renumbers_if_the_server_is_ahead(void **state)
 {
     Disk disk = { 0 };
     AUTO(Outbox) *outbox = make(&disk, 0, 20);
@@ -150,7 +150,7 @@ static void test_numbers_anew_when_the_server_knows_more(void **state)
     assert_int_equal(add(outbox, RECORD_FACTS, "c"), 3);
 }
 
-static void test_refuses_what_never_fits(void **state)
+static void test_rejects_records_that_never_fit(void **state)
 {
     Disk disk = { 0 };
     AUTO(Outbox) *outbox = make(&disk, 1000, 0);
@@ -169,10 +169,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sent_only_when_stored_and_kept_until_acknowledged),
-        cmocka_unit_test(test_goes_on_from_the_storage),
-        cmocka_unit_test(test_logs_give_way_and_the_gap_is_told),
-        cmocka_unit_test(test_numbers_anew_when_the_server_knows_more),
-        cmocka_unit_test(test_refuses_what_never_fits),
+        cmocka_unit_test(test_continues_from_storage),
+        cmocka_unit_test(test_logs_are_dropped_first_and_the_gap_is_reported),
+        cmocka_unit_test(test_renumbers_if_the_server_is_ahead),
+        cmocka_unit_test(test_rejects_records_that_never_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static NodeMessage hello(void)
                                      .watch_count = 1 } };
 }
 
-static void test_hello_comes_back(void **state)
+static void test_hello_survives_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -48,7 +48,7 @@ static void test_hello_comes_back(void **state)
     assert_int_equal(out.hello.watches[0].position.revision, 42);
 }
 
-static void test_bad_hellos(void **state)
+static void test_invalid_hellos(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -78,7 +78,7 @@ static void test_bad_hellos(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-static void test_other_protocols_are_told_with_both_numbers(void **state)
+static void test_other_protocols_are_reported_with_both_versions(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -226,9 +226,9 @@ static void test_skew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hello_comes_back),
-        cmocka_unit_test(test_bad_hellos),
-        cmocka_unit_test(test_other_protocols_are_told_with_both_numbers),
+        cmocka_unit_test(test_hello_survives_a_round_trip),
+        cmocka_unit_test(test_invalid_hellos),
+        cmocka_unit_test(test_other_protocols_are_reported_with_both_versions),
         cmocka_unit_test(test_the_newest_protocol_of_both_is_chosen),
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_server_messages),

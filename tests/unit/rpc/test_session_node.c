@@ -171,7 +171,7 @@ static void tell(Owner *owner, int64_t first, int64_t revision, bool reset, bool
                                               .complete = complete } });
 }
 
-static void test_sends_what_the_server_has_not(void **state)
+static void test_sends_records_the_server_lacks(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 1, STR("s1"));
@@ -212,7 +212,7 @@ static void test_only_a_watch_can_be_refused(void **state)
     assert_failed(owner, "the server rejected a watch that was not requested");
 }
 
-static void test_a_ping_is_answered_when_there_is_room(void **state)
+static void test_a_ping_is_answered_when_there_is_capacity(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 3, STR("s1"));
@@ -232,7 +232,7 @@ static void test_a_ping_is_answered_when_there_is_room(void **state)
     assert_failed(owner, "a ping before the last one was answered");
 }
 
-static void test_waits_longer_and_goes_on_to_the_next_server(void **state)
+static void test_backs_off_and_tries_the_next_server(void **state)
 {
     Owner *owner = *state;
     uint32_t seen = 0;
@@ -268,17 +268,17 @@ static int64_t longest_wait(Owner *owner, ErrorKind kind)
     return longest;
 }
 
-static void test_who_is_denied_does_not_hurry(void **state)
+static void test_a_denied_node_backs_off(void **state)
 {
     assert_true(longest_wait(*state, ERROR_DENIED) > 1600);
 }
 
-static void test_who_speaks_otherwise_does_not_hurry(void **state)
+static void test_a_protocol_mismatch_backs_off(void **state)
 {
     assert_true(longest_wait(*state, ERROR_INVALID) > 1600);
 }
 
-static void test_nobody_answers(void **state)
+static void test_no_response(void **state)
 {
     Owner *owner = *state;
     loop_run_virtual_until(owner->loop, SESSION_OPEN_MS);
@@ -300,7 +300,7 @@ static void test_other_protocol(void **state)
     assert_failed(owner, "the server uses protocol 2, but this eden supports 1");
 }
 
-static void test_server_that_knows_more(void **state)
+static void test_server_is_ahead(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 4, STR("s1"));
@@ -318,7 +318,7 @@ static void test_ack_of_nothing(void **state)
     assert_int_equal(outbox_counts(owner->outbox).records, 3);
 }
 
-static void test_changes_follow_one_another(void **state)
+static void test_changes_must_be_contiguous(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 3, STR("s1"));
@@ -333,7 +333,7 @@ static void test_changes_follow_one_another(void **state)
     assert_int_equal(owner->batches, 1);
 }
 
-static void test_changes_before_others_are_taken(void **state)
+static void test_changes_before_a_reset_are_rejected(void **state)
 {
     Owner *owner = *state;
     hello(owner, 1, 3, STR("s1"));
@@ -342,7 +342,7 @@ static void test_changes_before_others_are_taken(void **state)
     assert_failed(owner, "before the previous ones were acknowledged");
 }
 
-static void test_unknown_store_must_begin_anew(void **state)
+static void test_unknown_store_requires_a_reset(void **state)
 {
     Owner *owner = *state;
     owner->position = (WatchPosition){ STR("s0"), 10 };
@@ -365,21 +365,21 @@ static void test_unknown_store_must_begin_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sends_what_the_server_has_not),
-        TEST(test_waits_longer_and_goes_on_to_the_next_server),
-        TEST(test_who_is_denied_does_not_hurry),
-        TEST(test_who_speaks_otherwise_does_not_hurry),
-        TEST(test_nobody_answers),
+        TEST(test_sends_records_the_server_lacks),
+        TEST(test_backs_off_and_tries_the_next_server),
+        TEST(test_a_denied_node_backs_off),
+        TEST(test_a_protocol_mismatch_backs_off),
+        TEST(test_no_response),
         TEST(test_no_hello),
         TEST(test_other_protocol),
-        TEST(test_server_that_knows_more),
+        TEST(test_server_is_ahead),
         TEST(test_ack_of_nothing),
-        TEST(test_changes_follow_one_another),
-        TEST(test_changes_before_others_are_taken),
-        TEST(test_unknown_store_must_begin_anew),
+        TEST(test_changes_must_be_contiguous),
+        TEST(test_changes_before_a_reset_are_rejected),
+        TEST(test_unknown_store_requires_a_reset),
         TEST(test_a_refused_watch_leaves_the_session),
         TEST(test_only_a_watch_can_be_refused),
-        TEST(test_a_ping_is_answered_when_there_is_room),
+        TEST(test_a_ping_is_answered_when_there_is_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

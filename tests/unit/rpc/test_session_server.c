@@ -263,7 +263,7 @@ static void test_garbage(void **state)
     assert_int_equal(owner->finished, 1);
 }
 
-static void test_known_records_are_acknowledged_and_not_taken(void **state)
+static void test_known_records_are_acknowledged_and_not_applied(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 5, 7 });
@@ -279,7 +279,7 @@ static void test_known_records_are_acknowledged_and_not_taken(void **state)
     assert_int_equal(owner->last.ack.sequence, 9);
 }
 
-static void test_conflict_looks_again(void **state)
+static void test_conflict_reads_again(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 5, 7 });
@@ -333,7 +333,7 @@ static void test_fast_node_is_paused(void **state)
 }
 
 /* Each takes far more memory than bytes on the wire. */
-static void test_small_messages_are_paused_by_the_memory_that_they_take(void **state)
+static void test_small_messages_are_paused_by_memory_use(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -375,7 +375,7 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
 }
 
 /* What is still here cannot have been taken, whatever the node guesses. */
-static void test_changes_that_were_not_sent_are_not_taken(void **state)
+static void test_acks_of_unsent_changes_are_rejected(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -386,7 +386,7 @@ static void test_changes_that_were_not_sent_are_not_taken(void **state)
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }
 
-static void test_changes_of_another_revision_are_not_taken(void **state)
+static void test_acks_of_another_revision_are_rejected(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -397,7 +397,7 @@ static void test_changes_of_another_revision_are_not_taken(void **state)
 }
 
 /* A node whose records wait is told, and then acknowledged as ever. */
-static void test_a_delay_is_told(void **state)
+static void test_a_delay_is_announced(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -416,7 +416,7 @@ static void test_a_delay_is_told(void **state)
     assert_int_equal(owner->sent, before + 3);
 }
 
-static void test_node_is_asked_and_answers(void **state)
+static void test_node_is_pinged_and_answers(void **state)
 {
     Owner *owner = *state;
     session_server_ping(owner->session); /* not before it is live */
@@ -445,7 +445,7 @@ static void test_node_is_asked_and_answers(void **state)
     assert_int_equal(owner->pongs, 1);
 }
 
-static void test_answer_that_nobody_asked_for_ends_it(void **state)
+static void test_unsolicited_answer_ends_the_session(void **state)
 {
     Owner *owner = *state;
     go_live(owner, (SessionCursor){ 0 });
@@ -465,17 +465,17 @@ int main(void)
         TEST(test_a_refused_watch_leaves_the_session),
         TEST(test_records_before_the_answer),
         TEST(test_garbage),
-        TEST(test_known_records_are_acknowledged_and_not_taken),
-        TEST(test_conflict_looks_again),
+        TEST(test_known_records_are_acknowledged_and_not_applied),
+        TEST(test_conflict_reads_again),
         TEST(test_full_disk_is_tried_again),
         TEST(test_fast_node_is_paused),
-        TEST(test_small_messages_are_paused_by_the_memory_that_they_take),
+        TEST(test_small_messages_are_paused_by_memory_use),
         TEST(test_slow_node_gets_acks_and_changes_later),
-        TEST(test_changes_that_were_not_sent_are_not_taken),
-        TEST(test_changes_of_another_revision_are_not_taken),
-        TEST(test_a_delay_is_told),
-        TEST(test_node_is_asked_and_answers),
-        TEST(test_answer_that_nobody_asked_for_ends_it),
+        TEST(test_acks_of_unsent_changes_are_rejected),
+        TEST(test_acks_of_another_revision_are_rejected),
+        TEST(test_a_delay_is_announced),
+        TEST(test_node_is_pinged_and_answers),
+        TEST(test_unsolicited_answer_ends_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

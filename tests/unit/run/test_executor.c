@@ -86,6 +86,7 @@ static bool step_check(Call *call, Outcome *outcome, Error *err)
     char ending = happens(play, call->first_look ? "look" : "check", step_name(play, call->step));
     outcome->changed = ending == 'y';
     outcome->unknown = ending == 'u';
+    call->comes = ending == 'u' ? STR("another step brings " SECRET) : STR_EMPTY;
     outcome->comment = STR("comment with " SECRET);
     outcome->diff = STR("-" SECRET "\n");
     play->timeout_ms = call->timeout_ms;
@@ -360,7 +361,7 @@ static void assert_error(Play *play, const char *step, const char *code, const c
 
 /* --- The way of a step ----------------------------------------------------------------------- */
 
-static void test_steps_run_one_after_another(void **state)
+static void test_steps_run_sequentially(void **state)
 {
     PLAY(play, "a; b require=a", { "check b", "n" });
     play.settings.world.ended = world_ended;
@@ -399,9 +400,21 @@ static void test_a_plan_only_checks(void **state)
     assert_result(&play, "a", RESULT_CHANGED);
     assert_result(&play, "b", RESULT_OK);
     assert_result(&play, "c", RESULT_UNKNOWN);
+    assert_str(report_of(&play, "c")->reason, "another step brings ***");
 }
 
-static void test_what_cannot_be_recorded_fails_and_does_not_happen(void **state)
+/* Also with what nobody has marked, and also when it fails. */
+static void test_a_secret_step_shows_nothing(void **state)
+{
+    PLAY(play, "a; b", { "apply b", "f" });
+    spec_of(&play, "a")->secret = spec_of(&play, "b")->secret = true;
+    run(&play);
+    assert_true(report_of(&play, "a")->secret_out);
+    assert_str(report_of(&play, "a")->diff, "(secret)\n");
+    assert_error(&play, "b", "E0601", "failed; the reason is hidden (secret)");
+}
+
+static void test_effects_that_cannot_be_recorded_do_not_happen(void **state)
 {
     PLAY(play, "a; b watch=a", { "before a", "f" });
     assert_str(run(&play), "params a\ncheck a\nbefore a\n");
@@ -419,7 +432,7 @@ static void test_a_failed_check_fails_the_step(void **state)
     assert_result(&play, "b", RESULT_BLOCKED);
 }
 
-static void test_prereq_runs_before_what_would_change(void **state)
+static void test_prereq_runs_before_a_pending_change(void **state)
 {
     PLAY(play, "a; b prereq=a", { "check a", "y" });
     play.settings.world.ended = world_ended;
@@ -449,7 +462,7 @@ static void test_parameters_that_cannot_be_resolved_fail_the_step(void **state)
     assert_error(&play, "b", "E0602", "a parameter needs a result that this run does not have");
 }
 
-static void test_a_plan_does_not_know_parameters_that_need_a_run(void **state)
+static void test_parameters_that_need_a_run_are_unknown_in_a_plan(void **state)
 {
     PLAY(play, "a; b", { "params a", "u" }, { "params b", "f" });
     play.settings.planning = true;
@@ -556,7 +569,7 @@ static void test_a_condition_is_waited_for_in_vain(void **state)
     assert_error(&play, "a", "E0604", "gave up after 3 tries: x");
 }
 
-static void test_a_condition_that_cannot_be_told_fails(void **state)
+static void test_a_condition_that_cannot_be_evaluated_fails(void **state)
 {
     PLAY(play, "a; b", { "when x", "u" }, { "when y", "f" });
     spec_of(&play, "a")->when = condition(&play, "x", three_tries);
@@ -598,7 +611,7 @@ static void play_gates(Play *play)
     job->gate_count = 2;
 }
 
-static void test_one_way_to_a_job_suffices(void **state)
+static void test_one_path_to_a_job_suffices(void **state)
 {
     PLAY(play, "a", { "when outer", "n" });
     play_gates(&play);
@@ -607,7 +620,7 @@ static void test_one_way_to_a_job_suffices(void **state)
                            "params a\ncheck a\nbefore a\napply a\nafter a\n");
 }
 
-static void test_no_way_leads_to_a_job(void **state)
+static void test_no_path_to_a_job(void **state)
 {
     PLAY(play, "a", { "when first", "n" }, { "when second", "n" });
     play_gates(&play);
@@ -625,7 +638,7 @@ static void test_success_decides_about_the_result(void **state)
     assert_result(&play, "b", RESULT_BLOCKED);
 }
 
-static void test_success_is_asked_again_without_acting(void **state)
+static void test_success_is_evaluated_again_without_acting(void **state)
 {
     PLAY(play, "a; b", { "ask fine", "n" }, { "ask again fine", "ny" }, { "ask on", "n" });
     spec_of(&play, "a")->success = condition(&play, "fine", three_tries);
@@ -642,7 +655,7 @@ static void test_success_is_asked_again_without_acting(void **state)
     assert_result(&play, "a", RESULT_CHANGED);
 }
 
-static void test_continue_that_cannot_be_told_fails(void **state)
+static void test_a_continue_that_cannot_be_evaluated_fails(void **state)
 {
     PLAY(play, "a; b", { "ask on", "u" }, { "ask off", "f" });
     spec_of(&play, "a")->proceed = condition(&play, "on", three_tries);
@@ -653,7 +666,7 @@ static void test_continue_that_cannot_be_told_fails(void **state)
     assert_str(report_of(&play, "b")->error->hint, "did you mean ***?");
 }
 
-static void test_a_plan_goes_on_where_the_result_is_not_known(void **state)
+static void test_a_plan_continues_if_the_result_is_unknown(void **state)
 {
     PLAY(play, "a", { "ask fine", "n" }, { "ask on", "u" });
     spec_of(&play, "a")->success = condition(&play, "fine", no_tries);
@@ -678,7 +691,7 @@ static void test_watch_reacts_to_a_change(void **state)
     assert_result(&play, "d", RESULT_OK);
 }
 
-static void test_a_plan_shows_who_would_react(void **state)
+static void test_a_plan_shows_pending_reactions(void **state)
 {
     PLAY(play, "a; b watch=a; c listen=a", { "check b", "n" }, { "check c", "n" });
     play.settings.planning = true;
@@ -706,7 +719,7 @@ static void test_listen_reacts_at_the_end(void **state)
     assert_false(report_of(&play, "c")->status.reacted);
 }
 
-static void test_a_reaction_that_ran_after_the_change_is_told_so(void **state)
+static void test_a_reaction_after_the_change_is_recognized(void **state)
 {
     PLAY(play, "b; a listen=b", { "check a", "y" });
     run(&play);
@@ -731,7 +744,7 @@ static void test_a_reaction_is_not_tried_again(void **state)
     assert_int_equal(report_of(&play, "a")->tries, 2); /* the run, and the reaction */
 }
 
-static void test_what_an_earlier_run_owes_is_done(void **state)
+static void test_actions_owed_by_an_earlier_run_happen(void **state)
 {
     PLAY(play, "a; b watch=a; c listen=a", { "check a", "n" }, { "check b", "n" },
          { "check c", "n" });
@@ -769,7 +782,7 @@ static void test_one_of_a_transaction_that_cannot_be_recorded_has_failed(void **
     assert_error(&play, "c", "E0601", "apply fails with ***");
 }
 
-static void test_plans_and_other_orders_know_no_transactions(void **state)
+static void test_plans_and_other_orders_use_no_transactions(void **state)
 {
     PLAY(play, "a mod=pkg; b mod=pkg", { "check b", "y" });
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\n"
@@ -798,7 +811,7 @@ static void test_nothing_starts_once_the_machine_is_to_restart(void **state)
     assert_int_equal(report_of(&play, "leaver")->leave->kind, LEAVE_REBOOT);
 }
 
-static void test_waiting_has_an_end(void **state)
+static void test_waiting_is_limited(void **state)
 {
     PLAY(play, "a; b", { "when x", "n" });
     Retry patient = { .interval_ms = 3600000, .given = true };
@@ -822,7 +835,7 @@ static void run_interrupted(Play *play, uint32_t times)
     assert_true(executor_was_interrupted(play->executor));
 }
 
-static void test_an_interrupt_lets_what_runs_end(void **state)
+static void test_an_interrupt_lets_running_steps_finish(void **state)
 {
     PLAY(play, "w; a; interrupter mod=slow; b; c listen=a", { "when x", "n" }, { "check c", "n" });
     Retry patient = { .interval_ms = 3600000, .given = true };
@@ -862,15 +875,16 @@ static void test_an_interrupt_ends_waiting_for_a_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_run_one_after_another),
+        cmocka_unit_test(test_steps_run_sequentially),
         cmocka_unit_test(test_a_worker_does_the_same),
         cmocka_unit_test(test_a_plan_only_checks),
-        cmocka_unit_test(test_what_cannot_be_recorded_fails_and_does_not_happen),
+        cmocka_unit_test(test_a_secret_step_shows_nothing),
+        cmocka_unit_test(test_effects_that_cannot_be_recorded_do_not_happen),
         cmocka_unit_test(test_a_failed_check_fails_the_step),
-        cmocka_unit_test(test_prereq_runs_before_what_would_change),
+        cmocka_unit_test(test_prereq_runs_before_a_pending_change),
         cmocka_unit_test(test_a_step_for_other_nodes_is_skipped),
         cmocka_unit_test(test_parameters_that_cannot_be_resolved_fail_the_step),
-        cmocka_unit_test(test_a_plan_does_not_know_parameters_that_need_a_run),
+        cmocka_unit_test(test_parameters_that_need_a_run_are_unknown_in_a_plan),
         cmocka_unit_test(test_a_failed_step_is_tried_again_without_its_secret),
         cmocka_unit_test(test_the_last_try_fails_the_step),
         cmocka_unit_test(test_a_plan_does_not_repeat),
@@ -880,27 +894,27 @@ int main(void)
         cmocka_unit_test(test_a_false_condition_skips),
         cmocka_unit_test(test_a_condition_is_waited_for),
         cmocka_unit_test(test_a_condition_is_waited_for_in_vain),
-        cmocka_unit_test(test_a_condition_that_cannot_be_told_fails),
+        cmocka_unit_test(test_a_condition_that_cannot_be_evaluated_fails),
         cmocka_unit_test(test_a_plan_does_not_wait_for_conditions),
-        cmocka_unit_test(test_one_way_to_a_job_suffices),
-        cmocka_unit_test(test_no_way_leads_to_a_job),
+        cmocka_unit_test(test_one_path_to_a_job_suffices),
+        cmocka_unit_test(test_no_path_to_a_job),
         cmocka_unit_test(test_success_decides_about_the_result),
-        cmocka_unit_test(test_success_is_asked_again_without_acting),
-        cmocka_unit_test(test_continue_that_cannot_be_told_fails),
-        cmocka_unit_test(test_a_plan_goes_on_where_the_result_is_not_known),
+        cmocka_unit_test(test_success_is_evaluated_again_without_acting),
+        cmocka_unit_test(test_a_continue_that_cannot_be_evaluated_fails),
+        cmocka_unit_test(test_a_plan_continues_if_the_result_is_unknown),
         cmocka_unit_test(test_watch_reacts_to_a_change),
-        cmocka_unit_test(test_a_plan_shows_who_would_react),
+        cmocka_unit_test(test_a_plan_shows_pending_reactions),
         cmocka_unit_test(test_listen_reacts_at_the_end),
-        cmocka_unit_test(test_a_reaction_that_ran_after_the_change_is_told_so),
+        cmocka_unit_test(test_a_reaction_after_the_change_is_recognized),
         cmocka_unit_test(test_a_reaction_that_cannot_be_recorded_fails),
         cmocka_unit_test(test_a_reaction_is_not_tried_again),
-        cmocka_unit_test(test_what_an_earlier_run_owes_is_done),
+        cmocka_unit_test(test_actions_owed_by_an_earlier_run_happen),
         cmocka_unit_test(test_ready_steps_share_a_transaction),
         cmocka_unit_test(test_one_of_a_transaction_that_cannot_be_recorded_has_failed),
-        cmocka_unit_test(test_plans_and_other_orders_know_no_transactions),
+        cmocka_unit_test(test_plans_and_other_orders_use_no_transactions),
         cmocka_unit_test(test_nothing_starts_once_the_machine_is_to_restart),
-        cmocka_unit_test(test_waiting_has_an_end),
-        cmocka_unit_test(test_an_interrupt_lets_what_runs_end),
+        cmocka_unit_test(test_waiting_is_limited),
+        cmocka_unit_test(test_an_interrupt_lets_running_steps_finish),
         cmocka_unit_test(test_a_second_interrupt_cancels),
         cmocka_unit_test(test_an_interrupt_ends_waiting_for_a_result),
     };

@@ -51,7 +51,7 @@ static void fixture_init(Fixture *f)
     f->values[PASSWORD].flags |= VALUE_SECRET;
 }
 
-static void the_place_is_that_of_what_the_error_is_about(void **state)
+static void the_location_is_that_of_the_parameter_at_fault(void **state)
 {
     static const struct {
         const char *blamed, *text;
@@ -86,11 +86,41 @@ static void without_parameters_it_is_the_step(void **state)
     assert_int_equal(step_error_place(&f.spec, f.values, NULL, STR("/etc/app")).source, 2);
 }
 
+static Str hide(void *context, Str text, Arena *arena)
+{
+    return str_find(text, STR("hunter2"), 0) == STR_NOT_FOUND ? text : STR("***");
+}
+
+static void problems_show_no_secret(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ExecutorWorld world = { .scrub = hide };
+    ProblemNote note = { .message = STR("here hunter2") };
+    Problem problem = { .message = STR("no hunter2"),
+                        .hint = STR("or 'hunter2'?"),
+                        .fix = { .line = 1, .text = STR("hunter2") },
+                        .excerpt = STR("password: hunter2"),
+                        .notes = &note };
+    executor_scrub_problem(&world, &arena, &problem);
+    assert_str(problem.message, "***");
+    assert_str(problem.hint, "***");
+    assert_int_equal(problem.fix.line, 0);
+    assert_str(problem.fix.text, "");
+    assert_str(problem.excerpt, "");
+    assert_str(note.message, "***");
+    Problem plain = { .message = STR("no such user"), .excerpt = STR("user: you") };
+    executor_scrub_problem(&world, &arena, &plain);
+    assert_str(plain.message, "no such user");
+    assert_str(plain.excerpt, "user: you");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_place_is_that_of_what_the_error_is_about),
+        cmocka_unit_test(the_location_is_that_of_the_parameter_at_fault),
         cmocka_unit_test(without_parameters_it_is_the_step),
+        cmocka_unit_test(problems_show_no_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "scratch.h"
+#include "syncs.h"
 
 static const Debt edges[] = {
     { .step = { "web#nginx", 9 },
@@ -112,7 +113,19 @@ static void a_run_that_does_nothing_writes_nothing(void **state)
     assert_int_equal(content(world).len, 0);
 }
 
-static void a_step_does_not_pay_before_its_reaction_at_the_end(void **state)
+static void potential_debts_are_synced_before_the_effect(void **state)
+{
+    World *world = *state;
+    syncs_forget();
+    act(world, "web#conf");
+    assert_true(is_synced(scratch_place(world->scratch, "journal")));
+    assert_true(is_synced(world->scratch->path)); /* the name of a new journal */
+    syncs_forget();
+    act(world, "web#key");
+    assert_int_equal(syncs, 0);
+}
+
+static void a_step_does_not_pay_before_its_final_reaction(void **state)
 {
     World *world = *state;
     Str nginx = STR("web#nginx");
@@ -150,7 +163,7 @@ static void debts_outlive_a_killed_process(void **state)
     assert_true(debt->at_ms > 0);
 }
 
-static void a_killed_run_owes_only_for_what_it_touched(void **state)
+static void a_killed_run_owes_only_for_touched_steps(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -174,7 +187,7 @@ static void a_killed_run_names_the_steps_it_was_in_the_middle_of(void **state)
         STR_NOT_FOUND);
 }
 
-static void a_power_failure_owes_for_all_that_is_not_known(void **state)
+static void a_power_failure_owes_for_everything_unknown(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -228,7 +241,7 @@ static void a_torn_tail_is_cut_at_every_byte(void **state)
     }
 }
 
-static void zeros_behind_the_last_record_are_cut(void **state)
+static void zeros_after_the_last_record_are_truncated(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -245,7 +258,7 @@ static void zeros_behind_the_last_record_are_cut(void **state)
     assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
 }
 
-static void damage_in_the_middle_is_told_and_the_rest_is_read(void **state)
+static void damage_in_the_middle_is_reported_and_the_rest_is_read(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -266,7 +279,7 @@ static void damage_in_the_middle_is_told_and_the_rest_is_read(void **state)
     assert_int_equal(debt_book_count(journal_debts(world->journal)), 2);
 }
 
-static void a_torn_tail_of_a_run_that_ended_is_cut(void **state)
+static void a_torn_tail_of_a_finished_run_is_truncated(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -293,7 +306,7 @@ static void a_torn_tail_of_a_run_that_ended_is_cut(void **state)
     assert_int_equal(debt_book_count(&book), 1);
 }
 
-static void damage_in_a_run_that_did_not_end_is_as_a_power_failure(void **state)
+static void damage_in_an_unfinished_run_counts_as_a_power_failure(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -346,7 +359,7 @@ static void the_journal_stays_short(void **state)
     assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
 }
 
-static void what_was_there_before_reads_back(void **state)
+static void previous_records_are_read_back(void **state)
 {
     World *world = *state;
     act(world, "web#conf");
@@ -446,7 +459,7 @@ static void workers_write_at_the_same_time(void **state)
     assert_true(journal_end(world->journal, STR("changed"), &world->err));
 }
 
-static void looking_needs_no_lock_and_changes_nothing(void **state)
+static void reading_needs_no_lock_and_changes_nothing(void **state)
 {
     World *world = *state;
     DebtBook book;
@@ -489,22 +502,23 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(a_run_that_does_nothing_writes_nothing),
-        RUN_TEST(a_step_does_not_pay_before_its_reaction_at_the_end),
+        RUN_TEST(potential_debts_are_synced_before_the_effect),
+        RUN_TEST(a_step_does_not_pay_before_its_final_reaction),
         RUN_TEST(debts_outlive_a_killed_process),
-        RUN_TEST(a_killed_run_owes_only_for_what_it_touched),
+        RUN_TEST(a_killed_run_owes_only_for_touched_steps),
         RUN_TEST(a_killed_run_names_the_steps_it_was_in_the_middle_of),
-        RUN_TEST(a_power_failure_owes_for_all_that_is_not_known),
+        RUN_TEST(a_power_failure_owes_for_everything_unknown),
         RUN_TEST(paid_debts_are_gone_in_the_next_run),
         RUN_TEST(a_torn_tail_is_cut_at_every_byte),
-        RUN_TEST(zeros_behind_the_last_record_are_cut),
-        RUN_TEST(damage_in_the_middle_is_told_and_the_rest_is_read),
-        RUN_TEST(a_torn_tail_of_a_run_that_ended_is_cut),
-        RUN_TEST(damage_in_a_run_that_did_not_end_is_as_a_power_failure),
+        RUN_TEST(zeros_after_the_last_record_are_truncated),
+        RUN_TEST(damage_in_the_middle_is_reported_and_the_rest_is_read),
+        RUN_TEST(a_torn_tail_of_a_finished_run_is_truncated),
+        RUN_TEST(damage_in_an_unfinished_run_counts_as_a_power_failure),
         RUN_TEST(the_journal_stays_short),
-        RUN_TEST(what_was_there_before_reads_back),
+        RUN_TEST(previous_records_are_read_back),
         FOLDER_TEST(records_of_later_versions_are_skipped),
         RUN_TEST(workers_write_at_the_same_time),
-        FOLDER_TEST(looking_needs_no_lock_and_changes_nothing),
+        FOLDER_TEST(reading_needs_no_lock_and_changes_nothing),
         FOLDER_TEST(a_debt_without_a_step_is_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

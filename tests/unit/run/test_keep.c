@@ -1,6 +1,7 @@
 #include "run/keep.h"
 
 #include "scratch.h"
+#include "syncs.h"
 
 typedef struct World {
     Scratch *scratch;
@@ -48,13 +49,15 @@ static uint32_t count_kept(World *world)
     return count;
 }
 
-static void equal_contents_are_kept_once_and_come_back(void **state)
+static void equal_contents_are_kept_once_and_read_back(void **state)
 {
     World world = open_world(state);
     Arena *arena = &world.scratch->arena;
     Error err;
     Str one, two, three, back;
+    syncs_forget();
     assert_true(keep_content(&world.keep, STR("hello\n"), arena, &one, &err));
+    assert_int_equal(syncs, 2); /* the content and its name */
     assert_true(keep_content(&world.keep, STR("hello\n"), arena, &two, &err));
     assert_true(keep_content(&world.keep, STR_EMPTY, arena, &three, &err));
     assert_str(one, "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
@@ -86,7 +89,7 @@ static void paths_are_noted_with_all_that_is_in_them(void **state)
     close_world(&world);
 }
 
-static void the_oldest_go_when_there_are_too_many(void **state)
+static void the_oldest_are_removed_when_there_are_too_many(void **state)
 {
     World world = open_world(state);
     Arena *arena = &world.scratch->arena;
@@ -110,7 +113,7 @@ static void the_oldest_go_when_there_are_too_many(void **state)
     close_world(&world);
 }
 
-static void a_run_does_not_keep_more_than_there_is_room_for(void **state)
+static void a_run_keeps_no_more_than_fits(void **state)
 {
     World world = open_world(state);
     Error err;
@@ -133,10 +136,10 @@ int main(void)
 {
     umask(022);
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(equal_contents_are_kept_once_and_come_back),
+        SCRATCH_TEST(equal_contents_are_kept_once_and_read_back),
         SCRATCH_TEST(paths_are_noted_with_all_that_is_in_them),
-        SCRATCH_TEST(the_oldest_go_when_there_are_too_many),
-        SCRATCH_TEST(a_run_does_not_keep_more_than_there_is_room_for),
+        SCRATCH_TEST(the_oldest_are_removed_when_there_are_too_many),
+        SCRATCH_TEST(a_run_keeps_no_more_than_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

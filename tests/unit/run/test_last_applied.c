@@ -104,7 +104,7 @@ static bool is_gone(void *context, Str step)
     return str_eq(step, STR("web#gone"));
 }
 
-static void drift_is_told_from_intent(void **state)
+static void drift_is_distinguished_from_intent(void **state)
 {
     Fixture *fixture = *state;
     LastApplied *last = &fixture->last;
@@ -140,7 +140,7 @@ static void a_run_without_news_writes_nothing(void **state)
     assert_false(has_file(fixture));
 }
 
-static void a_damaged_file_is_told_and_counts_as_empty(void **state)
+static void a_damaged_file_is_reported_and_counts_as_empty(void **state)
 {
     Fixture *fixture = *state;
     LastApplied *last = &fixture->last;
@@ -164,7 +164,7 @@ static void a_damaged_file_is_told_and_counts_as_empty(void **state)
     load(fixture, 0);
 }
 
-static void many_steps_and_long_names_come_back(void **state)
+static void many_steps_and_long_names_survive_a_round_trip(void **state)
 {
     Fixture *fixture = *state;
     LastApplied *last = &fixture->last;
@@ -187,7 +187,7 @@ static void many_steps_and_long_names_come_back(void **state)
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 /* As a version wrote it that knew sites by their places. */
-static void what_is_known_by_place_moves_to_the_name(void **state)
+static void entries_by_path_move_to_the_name(void **state)
 {
     Fixture *fixture = *state;
     Problems problems;
@@ -215,11 +215,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(values_that_differ_have_digests_that_differ),
         IN_FOLDER(digests_stay_the_same_for_ever),
-        IN_FOLDER(drift_is_told_from_intent),
+        IN_FOLDER(drift_is_distinguished_from_intent),
         IN_FOLDER(a_run_without_news_writes_nothing),
-        IN_FOLDER(a_damaged_file_is_told_and_counts_as_empty),
-        IN_FOLDER(many_steps_and_long_names_come_back),
-        IN_FOLDER(what_is_known_by_place_moves_to_the_name),
+        IN_FOLDER(a_damaged_file_is_reported_and_counts_as_empty),
+        IN_FOLDER(many_steps_and_long_names_survive_a_round_trip),
+        IN_FOLDER(entries_by_path_move_to_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

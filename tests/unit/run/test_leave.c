@@ -53,7 +53,7 @@ static void finish(World *world, Folder *folder)
 
 /* Whoever turns the machine off does not want it up again; and a restart through the firmware was asked
  * for with a reason. */
-static void the_strongest_of_several_wishes_counts(void **state)
+static void the_strongest_request_counts(void **state)
 {
     Folder *folder = *state;
     for (int first = LEAVE_KEXEC; first <= LEAVE_POWEROFF; first++) {
@@ -89,7 +89,7 @@ static void the_strongest_of_several_wishes_counts(void **state)
     }
 }
 
-static void without_a_wish_the_machine_stays_up(void **state)
+static void without_a_request_the_machine_stays_up(void **state)
 {
     Folder *folder = *state;
     World world;
@@ -108,8 +108,8 @@ static void without_a_wish_the_machine_stays_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(the_strongest_of_several_wishes_counts),
-        FOLDER_TEST(without_a_wish_the_machine_stays_up),
+        FOLDER_TEST(the_strongest_request_counts),
+        FOLDER_TEST(without_a_request_the_machine_stays_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "scratch.h"
 
-static void the_second_one_is_told_who_holds_it(void **state)
+static void the_second_process_learns_the_holder(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -30,7 +30,7 @@ static void the_second_one_is_told_who_holds_it(void **state)
     file_lock_release(&second);
 }
 
-static void the_lock_goes_with_a_killed_process(void **state)
+static void the_lock_ends_with_a_killed_process(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -63,7 +63,7 @@ static void the_lock_goes_with_a_killed_process(void **state)
     file_lock_release(&lock);
 }
 
-static void a_holder_that_says_nothing_is_told_without_details(void **state)
+static void an_unknown_holder_is_reported_without_details(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -85,9 +85,9 @@ static void a_holder_that_says_nothing_is_told_without_details(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(the_second_one_is_told_who_holds_it),
-        SCRATCH_TEST(the_lock_goes_with_a_killed_process),
-        SCRATCH_TEST(a_holder_that_says_nothing_is_told_without_details),
+        SCRATCH_TEST(the_second_process_learns_the_holder),
+        SCRATCH_TEST(the_lock_ends_with_a_killed_process),
+        SCRATCH_TEST(an_unknown_holder_is_reported_without_details),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

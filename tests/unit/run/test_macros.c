@@ -45,8 +45,8 @@ static void a_macro_is_its_answer_and_can_be_called(void **state)
         { "macros['count'] > 2", "true" },
         { "macros['count'] + macros['count']()", "6" },
         { "'count' in macros and 'zork' not in macros", "true" },
-        { "macros['cont']", "!there is no macro 'cont'" },
-        { "macros['cont'](1)", "!there is no macro 'cont'" },
+        { "macros['cont']", "!macro 'cont' is not defined" },
+        { "macros['cont'](1)", "!macro 'cont' is not defined" },
         { "macros['cont'] is defined", "false" },
         { "macros['cont'] | default(1)", "1" },
     };
@@ -75,7 +75,7 @@ static void arguments_can_have_names_and_defaults(void **state)
     ask_all(world, questions, COUNT_OF(questions));
 }
 
-static void the_same_question_is_asked_once(void **state)
+static void equal_queries_run_once(void **state)
 {
     SiteWorld *world = *state;
     put_macros(world, "kept: {test.echo: {text: '{{ args[0] }}'}}\n"
@@ -92,7 +92,7 @@ static void the_same_question_is_asked_once(void **state)
     assert_int_equal(world->asked, 7);
 }
 
-static void recursion_ends(void **state)
+static void recursion_is_limited(void **state)
 {
     SiteWorld *world = *state;
     put_macros(world, "fact: {args: [n], expression: \"1 if n < 2 else n * macros.fact(n - 1)\"}\n"
@@ -136,7 +136,7 @@ static void actions_answer_under_their_own_name(void **state)
         { "macros['test.echo'](number='many')",
           "!macro 'test.echo': parameter 'number' must be an integer, not 'many'" },
         { "macros['test.fails']()", "!macro 'test.fails': the disk is on fire" },
-        { "macros['test.mute']()", "!there is no macro 'test.mute'" },
+        { "macros['test.mute']()", "!macro 'test.mute' is not defined" },
     };
     ask_all(world, questions, COUNT_OF(questions));
 }
@@ -165,7 +165,7 @@ static void servers_are_chosen_by_label(void **state)
     assert_str(world_eval(world, "servervars['web01'].os"), "\"debian\"");
 }
 
-static void secrets_given_to_an_action_make_its_answer_secret(void **state)
+static void secret_arguments_make_the_answer_secret(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "password: !secret hush-hush-hush\n"
@@ -179,7 +179,7 @@ static void secrets_given_to_an_action_make_its_answer_secret(void **state)
     assert_false(value_is_secret(value));
 }
 
-static void later_definitions_take_the_place_of_others(void **state)
+static void later_definitions_replace_earlier_ones(void **state)
 {
     SiteWorld *world = *state;
     folder_put(world->folder, "macros/base.yaml",
@@ -191,7 +191,7 @@ static void later_definitions_take_the_place_of_others(void **state)
     assert_str(world_eval(world, "[macros.a, macros.b, macros['test.echo']]"), "[2,1,\"mine\"]");
 }
 
-static void all_mistakes_are_told(void **state)
+static void all_mistakes_are_reported(void **state)
 {
     SiteWorld *world = *state;
     put_macros(world, "unknown: {action: test.eco}\n"
@@ -206,7 +206,7 @@ static void all_mistakes_are_told(void **state)
                       "args: {args: x, expression: 1}\n");
     assert_false(world_load(world));
     assert_str(folder_problems(world->folder),
-               "macros/all.yaml:1:19 there is no action 'test.eco' (did you mean 'test.echo'?)\n"
+               "macros/all.yaml:1:19 unknown action 'test.eco' (did you mean 'test.echo'?)\n"
                "macros/all.yaml:2:8 test.mute answers nothing and cannot be a macro\n"
                "macros/all.yaml:3:21 test.echo has no parameter 'txt' (did you mean 'text'?)\n"
                "macros/all.yaml:4:29 parameter 'number' must be an integer, not 'many'\n"
@@ -223,13 +223,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_macro_is_its_answer_and_can_be_called),
         WORLD_TEST(arguments_can_have_names_and_defaults),
-        WORLD_TEST(the_same_question_is_asked_once),
-        WORLD_TEST(recursion_ends),
+        WORLD_TEST(equal_queries_run_once),
+        WORLD_TEST(recursion_is_limited),
         WORLD_TEST(actions_answer_under_their_own_name),
         WORLD_TEST(servers_are_chosen_by_label),
-        WORLD_TEST(secrets_given_to_an_action_make_its_answer_secret),
-        WORLD_TEST(later_definitions_take_the_place_of_others),
-        WORLD_TEST(all_mistakes_are_told),
+        WORLD_TEST(secret_arguments_make_the_answer_secret),
+        WORLD_TEST(later_definitions_replace_earlier_ones),
+        WORLD_TEST(all_mistakes_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void without_settings_a_node_is_its_facts(void **state)
                "{\"FQDN\":\"web01.example.com\",\"fqdn\":\"web01.example.com\"}");
 }
 
-static void labels_come_from_the_file_and_the_command_line_wins(void **state)
+static void labels_are_read_from_the_file_and_the_command_line_wins(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "node.yaml", "name: db7\nlabels: {role: db, rack: 7, master: , on: yes}\n");
@@ -56,7 +56,7 @@ static void labels_come_from_the_file_and_the_command_line_wins(void **state)
     assert_str(node.name, "x");
 }
 
-static void the_file_may_be_wrapped(void **state)
+static void the_file_can_be_wrapped(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "node.yaml",
@@ -69,7 +69,7 @@ static void the_file_may_be_wrapped(void **state)
     assert_str(folder_json(folder, value_map(node.labels)), "{\"a\":\"b\",\"c\":\"d\"}");
 }
 
-static void all_that_is_wrong_is_told(void **state)
+static void all_problems_are_reported(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "node.yaml", "nam: db7\nlabels:\n  a: [1]\n  b: {}\n");
@@ -86,7 +86,7 @@ static void all_that_is_wrong_is_told(void **state)
                "--label:1:1 a label is written NAME=VALUE\n");
 }
 
-static void the_record_of_the_cluster_stands_between_file_and_command_line(void **state)
+static void the_cluster_record_ranks_between_file_and_command_line(void **state)
 {
     Folder *folder = *state;
     NodeRecord record = { .name = "node1",
@@ -133,10 +133,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(without_settings_a_node_is_its_facts),
-        FOLDER_TEST(labels_come_from_the_file_and_the_command_line_wins),
-        FOLDER_TEST(the_file_may_be_wrapped),
-        FOLDER_TEST(all_that_is_wrong_is_told),
-        FOLDER_TEST(the_record_of_the_cluster_stands_between_file_and_command_line),
+        FOLDER_TEST(labels_are_read_from_the_file_and_the_command_line_wins),
+        FOLDER_TEST(the_file_can_be_wrapped),
+        FOLDER_TEST(all_problems_are_reported),
+        FOLDER_TEST(the_cluster_record_ranks_between_file_and_command_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static Str ask(Fixture *f, const char *class, const char *name)
     return why;
 }
 
-static void what_steps_manage_is_provided(void **state)
+static void managed_resources_are_provided(void **state)
 {
     static const struct {
         const char *claim, *class, *name, *why;
@@ -124,7 +124,7 @@ static void only_earlier_steps_that_change_something_count(void **state)
     assert_str(ask(f, "user", "app"), "");
 }
 
-static void who_brings_it_for_certain_is_named_first_and_the_last_of_those(void **state)
+static void a_certain_provider_is_named_first_and_the_last_of_those(void **state)
 {
     Fixture *f = *state;
     claim(f, 0, "user:app");
@@ -137,11 +137,11 @@ static void who_brings_it_for_certain_is_named_first_and_the_last_of_those(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_steps_manage_is_provided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(managed_resources_are_provided, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_earlier_steps_that_change_something_count, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            who_brings_it_for_certain_is_named_first_and_the_last_of_those, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_certain_provider_is_named_first_and_the_last_of_those,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

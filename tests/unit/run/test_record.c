@@ -20,7 +20,7 @@ static void save(Scratch *scratch, const Directory *directory, const char *id, u
     assert_true(run_record_save(&record, directory, kept, &err));
 }
 
-static void a_record_comes_back_without_its_secrets(void **state)
+static void a_record_is_read_back_without_its_secrets(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -48,7 +48,7 @@ static void a_record_comes_back_without_its_secrets(void **state)
     assert_str(value_str(keys->items[0]), "hunter2");
 }
 
-static void the_last_ones_are_kept_and_found(void **state)
+static void the_latest_records_are_kept_and_found(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -109,8 +109,8 @@ static void ids_sort_by_time_and_fit_a_file_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_record_comes_back_without_its_secrets),
-        SCRATCH_TEST(the_last_ones_are_kept_and_found),
+        SCRATCH_TEST(a_record_is_read_back_without_its_secrets),
+        SCRATCH_TEST(the_latest_records_are_kept_and_found),
         SCRATCH_TEST(a_damaged_record_is_an_error),
         SCRATCH_TEST(ids_sort_by_time_and_fit_a_file_name),
     };

@@ -51,7 +51,7 @@ static void save(Fixture *fixture, const char *home, bool resumes)
     assert_true(resume_save(&fixture->directory, &resume, &fixture->err));
 }
 
-static void test_note_comes_back_as_it_was(void **state)
+static void test_note_survives_a_round_trip(void **state)
 {
     Fixture *fixture = *state;
     Resume found;
@@ -83,7 +83,7 @@ static void block_note(Fixture *fixture, Str site)
     assert_int_equal(mkdirat(folder.descriptor, entries[0].name.data, 0700), 0);
 }
 
-static void test_note_by_place_stays_until_the_other_is_written(void **state)
+static void test_note_by_path_stays_until_the_other_is_written(void **state)
 {
     Fixture *fixture = *state;
     Resume found;
@@ -97,7 +97,7 @@ static void test_note_by_place_stays_until_the_other_is_written(void **state)
     assert_int_equal(found.step_count, 2);
 }
 
-static void test_note_by_place_moves_to_the_name(void **state)
+static void test_note_by_path_moves_to_the_name(void **state)
 {
     Fixture *fixture = *state;
     Resume found, *all;
@@ -117,7 +117,7 @@ static void test_note_by_place_moves_to_the_name(void **state)
 }
 
 /* Whatever file it is in, the note of a site is not taken for that of a place. */
-static void test_note_of_a_site_is_not_that_of_a_place(void **state)
+static void test_note_of_a_site_is_not_that_of_a_path(void **state)
 {
     Fixture *fixture = *state;
     AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
@@ -183,7 +183,7 @@ static void test_sites_have_notes_of_their_own(void **state)
     assert_str(all[0].home, "/srv/two");
 }
 
-static void test_what_is_no_note_is_as_none(void **state)
+static void test_invalid_notes_count_as_none(void **state)
 {
     static const char *const texts[] = {
         "",
@@ -242,13 +242,13 @@ static void test_unit_quotes_what_systemd_would_expand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_STATE(test_note_comes_back_as_it_was),
-        WITH_STATE(test_note_of_a_site_is_not_that_of_a_place),
+        WITH_STATE(test_note_survives_a_round_trip),
+        WITH_STATE(test_note_of_a_site_is_not_that_of_a_path),
         WITH_STATE(test_fields_of_a_newer_eden_stay),
         WITH_STATE(test_sites_have_notes_of_their_own),
-        WITH_STATE(test_note_by_place_moves_to_the_name),
-        WITH_STATE(test_note_by_place_stays_until_the_other_is_written),
-        WITH_STATE(test_what_is_no_note_is_as_none),
+        WITH_STATE(test_note_by_path_moves_to_the_name),
+        WITH_STATE(test_note_by_path_stays_until_the_other_is_written),
+        WITH_STATE(test_invalid_notes_count_as_none),
         WITH_STATE(test_unit_quotes_what_systemd_would_expand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,7 +113,7 @@ static void the_node_has_all_its_names(void **state)
     assert_str(world_eval(world, "'kubernetes-master' in server.labels"), "true");
     assert_str(world_eval(world, "[vars.x, variables.x, eden.version]"), "[5,5,\"1.2\"]");
     assert_str(world_eval(world, "server.update({'name': 'x'})"),
-               "!this dict belongs to the context, which others use too: copy it with dict(x) and "
+               "!this dict belongs to the context, which is shared; copy it with dict(x) and "
                "change the copy");
     assert_str(world_eval(world, "event.name"), "!'event' is undefined");
     assert_str(world_eval(world, "events"), "!'events' is undefined");
@@ -121,7 +121,7 @@ static void the_node_has_all_its_names(void **state)
                "!'item' is undefined: add 'forEach: [...]' to this step");
 }
 
-static void the_event_that_started_the_run_is_known(void **state)
+static void the_event_that_started_the_run_is_available(void **state)
 {
     SiteWorld *world = *state;
     Map *event = map_new(&world->folder->arena, 1);
@@ -175,7 +175,7 @@ static void results_have_their_fields_in_every_spelling(void **state)
     assert_str(world->folder->problems.items[0].hint, "did you mean 'fetch'?");
 }
 
-static void what_did_not_run_has_no_output(void **state)
+static void steps_that_did_not_run_have_no_output(void **state)
 {
     SiteWorld *world = *state;
     Run *run = load_run(world, false);
@@ -191,7 +191,7 @@ static void what_did_not_run_has_no_output(void **state)
     assert_str(world->folder->problems.items[0].hint, "name it under 'require' of this step");
 }
 
-static void names_are_looked_for_in_the_own_job_first(void **state)
+static void names_are_looked_up_in_the_own_job_first(void **state)
 {
     SiteWorld *world = *state;
     Run *run = load_run(world, false);
@@ -203,7 +203,7 @@ static void names_are_looked_for_in_the_own_job_first(void **state)
     assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.fetch.Changed"), "true");
 }
 
-static void instances_of_for_each_are_told_together_and_one_by_one(void **state)
+static void instances_of_for_each_are_available_together_and_individually(void **state)
 {
     SiteWorld *world = *state;
     Run *run = load_run(world, false);
@@ -324,12 +324,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(the_node_has_all_its_names),
-        WORLD_TEST(the_event_that_started_the_run_is_known),
+        WORLD_TEST(the_event_that_started_the_run_is_available),
         WORLD_TEST(results_are_unknown_at_load),
         WORLD_TEST(results_have_their_fields_in_every_spelling),
-        WORLD_TEST(what_did_not_run_has_no_output),
-        WORLD_TEST(names_are_looked_for_in_the_own_job_first),
-        WORLD_TEST(instances_of_for_each_are_told_together_and_one_by_one),
+        WORLD_TEST(steps_that_did_not_run_have_no_output),
+        WORLD_TEST(names_are_looked_up_in_the_own_job_first),
+        WORLD_TEST(instances_of_for_each_are_available_together_and_individually),
         WORLD_TEST(a_template_cannot_change_the_item_of_its_step),
         WORLD_TEST(a_step_sees_its_own_result_where_it_has_one),
         WORLD_TEST(in_a_plan_output_is_unknown_and_flows_on),

@@ -34,7 +34,7 @@ static void assert_shown(Fixture *fixture, const char *text, const char *expecte
     assert_str(secrets_scrub(fixture->secrets, str_from_c(text), &fixture->arena), expected);
 }
 
-static void only_what_is_marked_is_hidden(void **state)
+static void only_marked_values_are_hidden(void **state)
 {
     Fixture *fixture = *state;
     assert_shown(fixture, "user and s3cr3t-hunter2", "user and s3cr3t-hunter2");
@@ -46,7 +46,7 @@ static void only_what_is_marked_is_hidden(void **state)
 }
 
 /* The text around a secret is no secret, however it was put together. */
-static void a_computed_text_with_a_secret_in_it_hides_no_more(void **state)
+static void a_computed_text_hides_only_the_secret_in_it(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
@@ -57,7 +57,7 @@ static void a_computed_text_with_a_secret_in_it_hides_no_more(void **state)
     assert_shown(fixture, "postgres://app:@db/app", "postgres://app:@db/app");
 }
 
-static void a_computed_text_without_one_is_a_secret(void **state)
+static void a_computed_text_without_a_known_secret_is_hidden(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
@@ -80,7 +80,7 @@ static void a_spelling_in_a_computed_text_is_hidden_too(void **state)
 }
 
 /* A hash may contain a short secret by chance: it is hidden whole. */
-static void a_short_secret_does_not_excuse_the_text_around_it(void **state)
+static void a_short_secret_does_not_excuse_the_surrounding_text(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("beef"));
@@ -89,7 +89,7 @@ static void a_short_secret_does_not_excuse_the_text_around_it(void **state)
     assert_shown(fixture, "0123 4567", "0123 4567");
 }
 
-static void secrets_may_come_between_two_texts(void **state)
+static void secrets_can_be_added_between_two_texts(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("first-one"));
@@ -98,7 +98,7 @@ static void secrets_may_come_between_two_texts(void **state)
     assert_shown(fixture, "first-one second-one", "(secret) (secret)");
 }
 
-static void a_long_text_may_end_within_a_secret(void **state)
+static void a_long_text_can_end_within_a_secret(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
@@ -122,7 +122,7 @@ static void too_many_secrets_leave_nothing_to_show(void **state)
     assert_shown(fixture, "anything", "(not shown: there are too many secrets to look for)");
 }
 
-static void texts_keys_and_numbers_of_a_value_are_searched(void **state)
+static void strings_keys_and_numbers_of_a_value_are_searched(void **state)
 {
     Fixture *fixture = *state;
     Arena *arena = &fixture->arena;
@@ -145,7 +145,7 @@ static void texts_keys_and_numbers_of_a_value_are_searched(void **state)
     assert_int_equal(map_find_str(shown.map, STR("plain"))->value.integer, 42);
 }
 
-static void a_text_cut_before_points_is_hidden(void **state)
+static void a_text_truncated_before_an_ellipsis_is_hidden(void **state)
 {
     Fixture *fixture = *state;
     secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
@@ -153,20 +153,49 @@ static void a_text_cut_before_points_is_hidden(void **state)
     assert_shown(fixture, "echo s3cr3t-hun is another word", "echo s3cr3t-hun is another word");
 }
 
+/* Message, hint, fix, excerpt and notes: each may quote what was written. */
+static void problems_show_no_secret(void **state)
+{
+    Fixture *fixture = *state;
+    ProblemNote second = { .message = STR("again s3cr3t-hunter2") };
+    ProblemNote first = { .message = STR("here s3cr3t-hunter2"), .next = &second };
+    Problem problem = { .message = STR("no such s3cr3t-hunter2"),
+                        .hint = STR("or 's3cr3t-hunter2'?"),
+                        .fix = { .line = 1, .text = STR("s3cr3t-hunter2") },
+                        .excerpt = STR("password: s3cr3t-hunter2"),
+                        .notes = &first };
+    Problem plain = { .message = STR("no such user"),
+                      .fix = { .line = 1, .text = STR("users") },
+                      .excerpt = STR("user: you") };
+    secrets_add(fixture->secrets, marked("s3cr3t-hunter2"));
+    secrets_scrub_problem(fixture->secrets, &problem, &fixture->arena);
+    assert_str(problem.message, "no such (secret)");
+    assert_str(problem.hint, "or '(secret)'?");
+    assert_int_equal(problem.fix.line, 0);
+    assert_str(problem.fix.text, "");
+    assert_str(problem.excerpt, "");
+    assert_str(first.message, "here (secret)");
+    assert_str(second.message, "again (secret)");
+    secrets_scrub_problem(fixture->secrets, &plain, &fixture->arena);
+    assert_str(plain.fix.text, "users");
+    assert_str(plain.excerpt, "user: you");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(only_what_is_marked_is_hidden),
-        TEST(a_computed_text_with_a_secret_in_it_hides_no_more),
-        TEST(a_computed_text_without_one_is_a_secret),
+        TEST(only_marked_values_are_hidden),
+        TEST(a_computed_text_hides_only_the_secret_in_it),
+        TEST(a_computed_text_without_a_known_secret_is_hidden),
         TEST(a_spelling_in_a_computed_text_is_hidden_too),
-        TEST(a_short_secret_does_not_excuse_the_text_around_it),
-        TEST(secrets_may_come_between_two_texts),
-        TEST(a_long_text_may_end_within_a_secret),
+        TEST(a_short_secret_does_not_excuse_the_surrounding_text),
+        TEST(secrets_can_be_added_between_two_texts),
+        TEST(a_long_text_can_end_within_a_secret),
         TEST(too_many_secrets_leave_nothing_to_show),
-        TEST(texts_keys_and_numbers_of_a_value_are_searched),
-        TEST(a_text_cut_before_points_is_hidden),
+        TEST(strings_keys_and_numbers_of_a_value_are_searched),
+        TEST(a_text_truncated_before_an_ellipsis_is_hidden),
+        TEST(problems_show_no_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void a_run_sees_one_version_of_every_file(void **state)
     assert_true(seen[1].missing);
 }
 
-static void a_reader_lists_files_and_knows_what_is_there(void **state)
+static void a_reader_lists_files_and_checks_existence(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "jobs/b.yaml", "");
@@ -76,7 +76,7 @@ static void a_reader_lists_files_and_knows_what_is_there(void **state)
     assert_false(reader.exists(reader.context, STR("jobs/z.yaml")));
 }
 
-static void templates_come_from_their_folder(void **state)
+static void templates_are_read_from_their_directory(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "templates/motd.j2", "hello");
@@ -87,7 +87,7 @@ static void templates_come_from_their_folder(void **state)
     assert_false(site_files_load_template(files, STR("none.j2"), &folder->arena, &text));
 }
 
-static void one_file_of_steps_can_stand_for_a_site(void **state)
+static void a_single_file_of_steps_counts_as_a_site(void **state)
 {
     Folder *folder = *state;
     folder_put(folder, "one.yaml", "steps:\n");
@@ -121,9 +121,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(files_are_read_beneath_the_site),
         FOLDER_TEST(a_run_sees_one_version_of_every_file),
-        FOLDER_TEST(a_reader_lists_files_and_knows_what_is_there),
-        FOLDER_TEST(templates_come_from_their_folder),
-        FOLDER_TEST(one_file_of_steps_can_stand_for_a_site),
+        FOLDER_TEST(a_reader_lists_files_and_checks_existence),
+        FOLDER_TEST(templates_are_read_from_their_directory),
+        FOLDER_TEST(a_single_file_of_steps_counts_as_a_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

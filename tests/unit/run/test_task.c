@@ -179,7 +179,7 @@ static void assert_untouched(const Task *task)
 
 /* --- Alone ----------------------------------------------------------------------------------- */
 
-static void test_an_effect_stands_between_its_records(void **state)
+static void test_an_effect_is_between_its_records(void **state)
 {
     WORLD(world, .fails = "");
     assert_str(run(&world, 1), "check0 before0 apply0 after0+");
@@ -207,7 +207,7 @@ static void test_a_check_is_all_that_a_plan_does(void **state)
     assert_true(world.tasks[0].outcome.unknown);
 }
 
-static void test_what_cannot_be_told_before_is_applied(void **state)
+static void test_unpredictable_actions_are_applied(void **state)
 {
     WORLD(world, .unknown = "0");
     assert_str(run(&world, 1), "check0 before0 apply0 after0+");
@@ -215,7 +215,7 @@ static void test_what_cannot_be_told_before_is_applied(void **state)
     assert_false(world.tasks[0].outcome.unknown);
 }
 
-static void test_an_action_without_effect_only_looks(void **state)
+static void test_an_action_without_effect_only_checks(void **state)
 {
     WORLD(world, .fails = "");
     world.tasks[0].call.action = &looking;
@@ -223,7 +223,7 @@ static void test_an_action_without_effect_only_looks(void **state)
     assert_false(world.tasks[0].failed);
 }
 
-static void test_a_failed_check_ends_it(void **state)
+static void test_a_failed_check_stops_it(void **state)
 {
     WORLD(world, .fails = "check0");
     world.tasks[0].react = true;
@@ -233,7 +233,7 @@ static void test_a_failed_check_ends_it(void **state)
     assert_untouched(&world.tasks[0]);
 }
 
-static void test_an_effect_that_cannot_be_recorded_does_not_take_place(void **state)
+static void test_an_effect_that_cannot_be_recorded_does_not_happen(void **state)
 {
     WORLD(world, .fails = "before0");
     world.tasks[0].react = true;
@@ -251,7 +251,7 @@ static void test_a_failed_effect_that_did_nothing_shows_nothing(void **state)
     assert_untouched(&world.tasks[0]);
 }
 
-static void test_an_effect_that_failed_half_way_shows_what_it_did(void **state)
+static void test_a_partially_failed_effect_shows_its_changes(void **state)
 {
     WORLD(world, .fails = "apply0", .half = "0");
     assert_str(run(&world, 1), "check0 before0 apply0 after0-");
@@ -263,7 +263,7 @@ static void test_an_effect_that_failed_half_way_shows_what_it_did(void **state)
 }
 
 /* Such as a command whose output says so: what it printed is in its changes. */
-static void test_an_effect_that_changed_nothing_keeps_what_it_says(void **state)
+static void test_an_effect_without_changes_keeps_its_comment(void **state)
 {
     WORLD(world, .needless = "0");
     assert_str(run(&world, 1), "check0 before0 apply0 after0+=");
@@ -272,7 +272,7 @@ static void test_an_effect_that_changed_nothing_keeps_what_it_says(void **state)
     assert_str(world.tasks[0].outcome.diff, "-old\n+new\n");
 }
 
-static void test_without_a_journal_effects_take_place(void **state)
+static void test_without_a_journal_effects_happen(void **state)
 {
     WORLD(world, .fails = "");
     world.tasks[0].journal = NULL;
@@ -290,7 +290,7 @@ static void test_a_reaction_follows_the_effect(void **state)
     assert_true(world.script.ran_since); /* its own effect came after the change */
 }
 
-static void test_a_reaction_without_effect_is_told_that_none_came_before(void **state)
+static void test_a_reaction_without_effect_knows_that_nothing_preceded(void **state)
 {
     WORLD(world, .unchanged = "0");
     world.tasks[0].react = true;
@@ -299,7 +299,7 @@ static void test_a_reaction_without_effect_is_told_that_none_came_before(void **
     assert_false(world.script.ran_since || world.tasks[0].outcome.changed);
 }
 
-static void test_a_reaction_at_the_end_does_not_check(void **state)
+static void test_a_final_reaction_does_not_check(void **state)
 {
     WORLD(world, .fails = "");
     world.tasks[0].kind = TASK_REACT;
@@ -307,7 +307,7 @@ static void test_a_reaction_at_the_end_does_not_check(void **state)
     assert_true(world.tasks[0].reacted);
 }
 
-static void test_a_reaction_that_cannot_be_recorded_does_not_take_place(void **state)
+static void test_a_reaction_that_cannot_be_recorded_does_not_happen(void **state)
 {
     WORLD(world, .fails = "before0");
     world.tasks[0].kind = TASK_REACT;
@@ -368,7 +368,7 @@ static void test_without_a_record_there_is_no_transaction(void **state)
     assert_failed(&world.tasks[1], "before1 fails");
 }
 
-static void test_a_joined_step_whose_check_failed_stays_out(void **state)
+static void test_a_joined_step_whose_check_failed_is_excluded(void **state)
 {
     WORLD(world, .fails = "check0");
     assert_str(run(&world, 2), "check0 check1 before1 [ apply1 ] after1+");
@@ -406,27 +406,27 @@ static void test_joined_steps_react_each_by_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_effect_stands_between_its_records),
+        cmocka_unit_test(test_an_effect_is_between_its_records),
         cmocka_unit_test(test_nothing_to_do_is_neither_recorded_nor_applied),
         cmocka_unit_test(test_a_check_is_all_that_a_plan_does),
-        cmocka_unit_test(test_what_cannot_be_told_before_is_applied),
-        cmocka_unit_test(test_an_action_without_effect_only_looks),
-        cmocka_unit_test(test_a_failed_check_ends_it),
-        cmocka_unit_test(test_an_effect_that_cannot_be_recorded_does_not_take_place),
+        cmocka_unit_test(test_unpredictable_actions_are_applied),
+        cmocka_unit_test(test_an_action_without_effect_only_checks),
+        cmocka_unit_test(test_a_failed_check_stops_it),
+        cmocka_unit_test(test_an_effect_that_cannot_be_recorded_does_not_happen),
         cmocka_unit_test(test_a_failed_effect_that_did_nothing_shows_nothing),
-        cmocka_unit_test(test_an_effect_that_failed_half_way_shows_what_it_did),
-        cmocka_unit_test(test_an_effect_that_changed_nothing_keeps_what_it_says),
-        cmocka_unit_test(test_without_a_journal_effects_take_place),
+        cmocka_unit_test(test_a_partially_failed_effect_shows_its_changes),
+        cmocka_unit_test(test_an_effect_without_changes_keeps_its_comment),
+        cmocka_unit_test(test_without_a_journal_effects_happen),
         cmocka_unit_test(test_a_reaction_follows_the_effect),
-        cmocka_unit_test(test_a_reaction_without_effect_is_told_that_none_came_before),
-        cmocka_unit_test(test_a_reaction_at_the_end_does_not_check),
-        cmocka_unit_test(test_a_reaction_that_cannot_be_recorded_does_not_take_place),
+        cmocka_unit_test(test_a_reaction_without_effect_knows_that_nothing_preceded),
+        cmocka_unit_test(test_a_final_reaction_does_not_check),
+        cmocka_unit_test(test_a_reaction_that_cannot_be_recorded_does_not_happen),
         cmocka_unit_test(test_a_failed_reaction_leaves_the_effect_in_place),
         cmocka_unit_test(test_an_action_without_a_reaction_has_none),
         cmocka_unit_test(test_joined_effects_are_one_transaction),
         cmocka_unit_test(test_a_joined_step_that_cannot_be_recorded_has_failed),
         cmocka_unit_test(test_without_a_record_there_is_no_transaction),
-        cmocka_unit_test(test_a_joined_step_whose_check_failed_stays_out),
+        cmocka_unit_test(test_a_joined_step_whose_check_failed_is_excluded),
         cmocka_unit_test(test_one_of_a_transaction_fails),
         cmocka_unit_test(test_joined_steps_react_each_by_itself),
     };

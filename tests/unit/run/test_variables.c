@@ -72,7 +72,7 @@ static void of_paths_the_first_that_exists_counts(void **state)
                folder_path(world->folder, "variables/net/all.yaml"));
 }
 
-static void a_named_file_must_be_there(void **state)
+static void a_named_file_must_exist(void **state)
 {
     SiteWorld *world = *state;
     folder_put(world->folder, "variables/base.yaml", "files: {'*': [{name: one}, {name: two}]}\n");
@@ -83,7 +83,7 @@ static void a_named_file_must_be_there(void **state)
                "variables must be a map of names to values, not a list");
 }
 
-static void the_host_and_the_command_line_come_last(void **state)
+static void the_host_and_the_command_line_have_precedence(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "a: site\nb: site\nc: site\nd: site\n");
@@ -107,7 +107,7 @@ static void the_host_and_the_command_line_come_last(void **state)
     assert_str(get(world, "g"), "{\"n\":[1,null]}");
 }
 
-static void values_use_one_another_in_any_order(void **state)
+static void values_can_use_each_other_in_any_order(void **state)
 {
     SiteWorld *world = with_variables(
         state, "url: http://{{ vars.host }}:{{ variables.net.port }}/\n"
@@ -135,7 +135,7 @@ static void values_use_one_another_in_any_order(void **state)
     assert_str(world_eval(world, "vars.nt is defined or vars.net.x | default(5)"), "5");
 }
 
-static void only_what_is_asked_for_is_rendered(void **state)
+static void only_requested_values_are_rendered(void **state)
 {
     SiteWorld *world = with_variables(state, "good: '{{ 1 + 1 }}'\nbad: '{{ vars.absent }}'\n"
                                              "map: {good: 3, bad: '{{ vars.bad }}'}\n");
@@ -144,7 +144,7 @@ static void only_what_is_asked_for_is_rendered(void **state)
     assert_str(world_eval(world, "vars.map"), "!there is no variable 'vars.absent'");
 }
 
-static void what_came_out_is_not_compiled_again(void **state)
+static void results_are_not_compiled_again(void **state)
 {
     SiteWorld *world = with_variables(
         state, "brace: \"{{ '{' ~ '{ 1 + 1 }' ~ '}' }}\"\nuse: '<{{ vars.brace }}>'\n");
@@ -152,7 +152,7 @@ static void what_came_out_is_not_compiled_again(void **state)
     assert_str(get(world, "use"), "\"<{{ 1 + 1 }}>\"");
 }
 
-static void circles_are_shown_with_their_way(void **state)
+static void cycles_are_shown_with_their_path(void **state)
 {
     SiteWorld *world =
         with_variables(state, "a: '{{ vars.b }}'\nb: 'x{{ vars.c.d }}'\nc:\n  d: '{{ vars.a }}'\n"
@@ -165,7 +165,7 @@ static void circles_are_shown_with_their_way(void **state)
                "vars.self (give one of them a value of its own)\n");
 }
 
-static void what_fails_is_told_once_at_its_place(void **state)
+static void failures_are_reported_once_at_their_location(void **state)
 {
     SiteWorld *world =
         with_variables(state, "a: '{{ vars.b }}'\nb: '{{ 1 / 0 }}'\nc: '{{ vars.b ~ vars.a }}'\n"
@@ -176,7 +176,7 @@ static void what_fails_is_told_once_at_its_place(void **state)
                "variables/common.yaml:4:13 variables and macros cannot use the results of steps\n");
 }
 
-static void templates_that_cannot_be_read_are_all_told(void **state)
+static void invalid_templates_are_all_reported(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "a: '{{ 1 + }}'\nb: {c: ['{% if %}']}\nd: fine\n");
@@ -236,7 +236,7 @@ static void secrets_stay_secret(void **state)
     assert_true(value_is_secret(value));
 }
 
-static void a_long_chain_ends_in_an_error(void **state)
+static void a_long_chain_is_an_error(void **state)
 {
     SiteWorld *world = *state;
     Buf text = buf_make_in(&world->folder->arena, BUF_UNLIMITED);
@@ -263,13 +263,13 @@ static Str why(SiteWorld *world, const char *path)
     for (uint32_t i = 0; i < count; i++) {
         const Source *source = sources_get(&world->folder->sources, sayings[i].value.source);
         buf_put_format(&out, "%s:%u%s%s ", layer_kind_name(sayings[i].layer->kind),
-                       source_place(source, sayings[i].value.start).line,
+                       source_location(source, sayings[i].value.start).line,
                        sayings[i].wins ? "+" : "", sayings[i].shadows ? "!" : "");
     }
     return buf_str(&out);
 }
 
-static void every_layer_is_told_with_its_line(void **state)
+static void every_layer_is_shown_with_its_line(void **state)
 {
     SiteWorld *world = *state;
     put_variables(world, "a: 1\nmap:\n  k: 1\n  l: [5]\nlost: {x: 1}\nmade: \"{{ {'x': 1} }}\"\n");
@@ -307,18 +307,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(later_layers_win_and_maps_merge),
         WORLD_TEST(of_paths_the_first_that_exists_counts),
-        WORLD_TEST(a_named_file_must_be_there),
-        WORLD_TEST(the_host_and_the_command_line_come_last),
-        WORLD_TEST(values_use_one_another_in_any_order),
-        WORLD_TEST(only_what_is_asked_for_is_rendered),
-        WORLD_TEST(what_came_out_is_not_compiled_again),
-        WORLD_TEST(circles_are_shown_with_their_way),
-        WORLD_TEST(what_fails_is_told_once_at_its_place),
-        WORLD_TEST(templates_that_cannot_be_read_are_all_told),
+        WORLD_TEST(a_named_file_must_exist),
+        WORLD_TEST(the_host_and_the_command_line_have_precedence),
+        WORLD_TEST(values_can_use_each_other_in_any_order),
+        WORLD_TEST(only_requested_values_are_rendered),
+        WORLD_TEST(results_are_not_compiled_again),
+        WORLD_TEST(cycles_are_shown_with_their_path),
+        WORLD_TEST(failures_are_reported_once_at_their_location),
+        WORLD_TEST(invalid_templates_are_all_reported),
         WORLD_TEST(a_mark_covers_the_name_in_every_layer),
         WORLD_TEST(secrets_stay_secret),
-        WORLD_TEST(a_long_chain_ends_in_an_error),
-        WORLD_TEST(every_layer_is_told_with_its_line),
+        WORLD_TEST(a_long_chain_is_an_error),
+        WORLD_TEST(every_layer_is_shown_with_its_line),
         WORLD_TEST(paths_reach_any_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void tick(Fixture *f, const char *expected)
     assert_str(buf_str(&f->log), expected);
 }
 
-static void the_last_word_of_a_step_counts(void **state)
+static void the_last_message_of_a_step_counts(void **state)
 {
     Fixture *f = *state;
     Shared *shared = host_shared(f->host);
@@ -85,7 +85,7 @@ static void the_last_word_of_a_step_counts(void **state)
     tick(f, "1 is at 2 of 9\n");
 }
 
-static void secret_steps_and_long_words_are_not_shown(void **state)
+static void secret_steps_and_long_messages_are_not_shown(void **state)
 {
     Fixture *f = *state;
     static char text[1001];
@@ -100,7 +100,7 @@ static void secret_steps_and_long_words_are_not_shown(void **state)
 }
 
 /* Further ones are shown at a later look. */
-static void only_so_many_are_kept(void **state)
+static void the_number_of_messages_is_limited(void **state)
 {
     Fixture *f = *state;
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -117,9 +117,9 @@ static void only_so_many_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(the_last_word_of_a_step_counts),
-        ROW(secret_steps_and_long_words_are_not_shown),
-        ROW(only_so_many_are_kept),
+        ROW(the_last_message_of_a_step_counts),
+        ROW(secret_steps_and_long_messages_are_not_shown),
+        ROW(the_number_of_messages_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include "pki/revocation.h"
 #include "rpc/access.h"
 #include "rpc/session_message.h"
-#include "server/founding.h"
+#include "server/create_cluster.h"
 #include "server/server.h"
 #include "service/store_message.h"
 
@@ -77,19 +77,19 @@ static inline int set_up(void **state)
     f->protocol = (Http2Header){ STR(PROTOCOL_HEADER), STR("1") };
     world_open(&f->world);
     const Str names[] = { STR("localhost") };
-    Founding founding = { .state_dir = f->state,
-                          .settings = { .cluster = "blue",
-                                        .node = "s1",
-                                        .rpc = STR("127.0.0.1:0"),
-                                        .api = STR("127.0.0.1:0"),
-                                        .names = names,
-                                        .name_count = 1 },
-                          /* So that something can have expired. */
-                          .now_ms = loop_wall_ms(f->world.loop) - 2 * 60 * PKI_MINUTE_MS };
+    ClusterSpec founding = { .state_dir = f->state,
+                             .settings = { .cluster = "blue",
+                                           .node = "s1",
+                                           .rpc = STR("127.0.0.1:0"),
+                                           .api = STR("127.0.0.1:0"),
+                                           .names = names,
+                                           .name_count = 1 },
+                             /* So that something can have expired. */
+                             .now_ms = loop_wall_ms(f->world.loop) - 2 * 60 * PKI_MINUTE_MS };
     Pin pin;
     Error err;
     AUTO_CLEAR(Directory) own = { .descriptor = -1 };
-    assert_true(cluster_found(&founding, &pin, &err));
+    assert_true(cluster_create(&founding, &pin, &err));
     assert_true(directory_open(scratch_place(f->scratch, "state/server"), &own, &err));
     assert_true(credential_load(&own, SERVER_CA, f->arena, &f->ca, &err));
     open_server(f);
@@ -261,7 +261,7 @@ static inline void put_node(Fixture *f, const char *name, const char *enrolment)
 
 /* --- HTTP ---------------------------------------------------------------------------------------- */
 
-static inline void http_done(void *context, const HttpAnswer *answer, const Error *err)
+static inline void http_done(void *context, const HttpResponse *answer, const Error *err)
 {
     Fixture *f = context;
     f->http_status = answer == NULL ? 0 : answer->head->status;

@@ -4,7 +4,7 @@
 #include "pki/ca.h"
 #include "pki/credential.h"
 #include "scratch.h"
-#include "server/founding_inner.h"
+#include "server/cluster_setup.h"
 
 #define NOW_MS 1800000000000
 
@@ -31,10 +31,10 @@ static void machine_make(Machine *machine, Scratch *scratch)
                                         .api = STR("[::]:1338"),
                                         .names = names,
                                         .name_count = 1 } };
-    Founding founding = { .state_dir = machine->state_dir,
-                          .settings = machine->settings,
-                          .now_ms = NOW_MS };
-    assert_true(cluster_found(&founding, &pin, &err));
+    ClusterSpec founding = { .state_dir = machine->state_dir,
+                             .settings = machine->settings,
+                             .now_ms = NOW_MS };
+    assert_true(cluster_create(&founding, &pin, &err));
     assert_true(directory_open(scratch_place(scratch, "state/server"), &machine->server, &err));
     assert_true(directory_open(scratch_place(scratch, "state/agent"), &machine->agent, &err));
     assert_true(credential_load(&machine->agent, AGENT_CREDENTIAL, &scratch->arena, &node, &err));
@@ -77,7 +77,7 @@ static void expect_node(Machine *machine, const Credential *const *cas, size_t c
     assert_true(directory_has(&machine->agent, AGENT_STATE));
 }
 
-static void what_is_lost_is_made_for_the_same_node(void **state)
+static void lost_files_are_created_for_the_same_node(void **state)
 {
     Machine machine;
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -85,7 +85,7 @@ static void what_is_lost_is_made_for_the_same_node(void **state)
     machine_make(&machine, *state);
     assert_true(credential_load(&machine.server, SERVER_CA, &machine.scratch->arena, &ca, &err));
     lose_all(&machine);
-    assert_true(agent_files_mend(machine.state_dir, NOW_MS, &err));
+    assert_true(agent_files_restore(machine.state_dir, NOW_MS, &err));
     expect_node(&machine, (const Credential *[]){ &ca }, 1);
     machine_clear(&machine);
 }
@@ -105,30 +105,30 @@ static void between_two_cas_it_is_of_the_one_that_signs(void **state)
     assert_true(ca_make(arena, STR("blue"), NOW_MS, &next, &err));
     assert_true(credential_save(&machine.server, AUTHORITY_CA_NEXT, next.key, next.chain, &err));
     lose_all(&machine);
-    assert_true(agent_files_mend(machine.state_dir, NOW_MS, &err));
+    assert_true(agent_files_restore(machine.state_dir, NOW_MS, &err));
     expect_node(&machine, (const Credential *[]){ &ca, &next }, 2);
-    NodeMaking making = { .directory = &machine.server,
-                          .file = SERVER_NODE,
-                          .ca = &next,
-                          .settings = &machine.settings,
-                          .enrolment = machine.enrolment,
-                          .now_ms = NOW_MS };
-    assert_true(node_make(arena, &making, &made, &pin, &err));
+    NodeIssue making = { .directory = &machine.server,
+                         .file = SERVER_NODE,
+                         .ca = &next,
+                         .settings = &machine.settings,
+                         .enrolment = machine.enrolment,
+                         .now_ms = NOW_MS };
+    assert_true(node_issue(arena, &making, &made, &pin, &err));
     lose_all(&machine);
-    assert_true(agent_files_mend(machine.state_dir, NOW_MS, &err));
+    assert_true(agent_files_restore(machine.state_dir, NOW_MS, &err));
     expect_node(&machine, (const Credential *[]){ &next, &ca }, 2);
     machine_clear(&machine);
 }
 
 /* Leaving takes the enrolment away too: who has left does not come back. */
-static void who_has_left_stays_away(void **state)
+static void a_node_that_left_stays_out(void **state)
 {
     Machine machine;
     Error err;
     machine_make(&machine, *state);
     lose_all(&machine);
     assert_true(directory_remove(&machine.agent, AGENT_ENROLMENT, &err));
-    assert_false(agent_files_mend(machine.state_dir, NOW_MS, &err));
+    assert_false(agent_files_restore(machine.state_dir, NOW_MS, &err));
     assert_false(directory_has(&machine.agent, AGENT_STATE));
     machine_clear(&machine);
 }
@@ -138,9 +138,9 @@ static void who_has_left_stays_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(what_is_lost_is_made_for_the_same_node),
+        ROW(lost_files_are_created_for_the_same_node),
         ROW(between_two_cas_it_is_of_the_one_that_signs),
-        ROW(who_has_left_stays_away),
+        ROW(a_node_that_left_stays_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 /* --- Tests -------------------------------------------------------------------------------------- */
 
-static void a_server_may_use_the_store(void **state)
+static void a_server_can_use_the_store(void **state)
 {
     Fixture *f = *state;
     StoreStatus status;
@@ -40,7 +40,7 @@ static void acknowledged_writes_survive_a_restart(void **state)
 }
 
 /* Who is revoked is not known then: all are out, and the server goes on for operators. */
-static void a_list_that_cannot_be_read_cuts_off_everybody(void **state)
+static void an_unreadable_list_disconnects_everybody(void **state)
 {
     Fixture *f = *state;
     connect_server(f);
@@ -112,7 +112,7 @@ static void closing_ends_streams(void **state)
     assert_int_equal(watch.status, GRPC_UNAVAILABLE);
 }
 
-static void a_backup_that_nobody_takes_is_let_go(void **state)
+static void an_unread_backup_is_abandoned(void **state)
 {
     Fixture *f = *state;
     (void)request(f, NULL, "HEAD", "/v1/backup", STR_EMPTY);
@@ -145,11 +145,11 @@ static void wait_for_failed_backup(Fixture *f)
     assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"kind\":\"Backup\""));
 }
 
-static void left(void *context, const HttpAnswer *answer, const Error *err)
+static void left(void *context, const HttpResponse *answer, const Error *err)
 {
 }
 
-static void a_backup_may_be_left_while_it_is_made(void **state)
+static void a_backup_can_be_abandoned_while_it_is_created(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -171,7 +171,7 @@ static void a_backup_may_be_left_while_it_is_made(void **state)
     wait_for_failed_backup(f);
 }
 
-static void the_end_of_a_backup_that_was_left_is_recorded(void **state)
+static void the_end_of_an_abandoned_backup_is_recorded(void **state)
 {
     Fixture *f = *state;
     fill_store(f);
@@ -202,7 +202,7 @@ static int start_slow_backup(Fixture *f)
 }
 
 /* The last keys are not read before the large ones are taken. */
-static void a_backup_that_cannot_go_on_says_why(void **state)
+static void a_failing_backup_reports_the_reason(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Buf) answer = buf_make(BUF_UNLIMITED);
@@ -236,7 +236,7 @@ static void a_backup_that_cannot_go_on_says_why(void **state)
 }
 
 /* Some name what they are about in their body only. */
-static void what_a_certificate_was_taken_from_is_recorded(void **state)
+static void the_origin_of_a_certificate_is_recorded(void **state)
 {
     Fixture *f = *state;
     assert_int_equal(request(f, NULL, "POST", "/v1/pki/revoke", STR("{\"node\":\"web9\"}")), 404);
@@ -248,17 +248,17 @@ static void what_a_certificate_was_taken_from_is_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_server_may_use_the_store),
+        ROW(a_server_can_use_the_store),
         ROW(acknowledged_writes_survive_a_restart),
-        ROW(a_list_that_cannot_be_read_cuts_off_everybody),
+        ROW(an_unreadable_list_disconnects_everybody),
         ROW(only_one_runs),
         ROW(it_closes_in_order),
         ROW(closing_ends_streams),
-        ROW(a_backup_that_nobody_takes_is_let_go),
-        ROW(a_backup_may_be_left_while_it_is_made),
-        ROW(the_end_of_a_backup_that_was_left_is_recorded),
-        ROW(a_backup_that_cannot_go_on_says_why),
-        ROW(what_a_certificate_was_taken_from_is_recorded),
+        ROW(an_unread_backup_is_abandoned),
+        ROW(a_backup_can_be_abandoned_while_it_is_created),
+        ROW(the_end_of_an_abandoned_backup_is_recorded),
+        ROW(a_failing_backup_reports_the_reason),
+        ROW(the_origin_of_a_certificate_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void every_method_is_closed_to_strangers(void **state)
     }
 }
 
-static void every_method_is_closed_to_who_is_revoked(void **state)
+static void every_method_is_closed_to_revoked_nodes(void **state)
 {
     Fixture *f = *state;
     Str serial;
@@ -249,7 +249,7 @@ static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **sta
 }
 
 /* CVE-2021-3144, CVE-2022-22967: also on a connection that stands. */
-static void certificate_that_expires_meanwhile_opens_nothing_more(void **state)
+static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", ENROLMENT);
@@ -301,7 +301,7 @@ static void older_protocols_are_refused(void **state)
 typedef struct Joiner {
     P256Private *key;
     Token token;
-    JoinWish wish;
+    JoinParams wish;
     char nonce[JOIN_NONCE_TEXT + 1];
     Str message;
 } Joiner;
@@ -315,10 +315,10 @@ static Joiner make_joiner(Fixture *f, bool with_token)
         make_token(f, &joiner.token);
     }
     assert_true(p256_private_make(&joiner.key, &err));
-    joiner.wish = (JoinWish){ .name = STR("web1"),
-                              .ca = f->ca.chain.items[0].pin,
-                              .key = joiner.key,
-                              .now_ms = loop_wall_ms(f->world.loop) };
+    joiner.wish = (JoinParams){ .name = STR("web1"),
+                                .ca = f->ca.chain.items[0].pin,
+                                .key = joiner.key,
+                                .now_ms = loop_wall_ms(f->world.loop) };
     return joiner;
 }
 
@@ -334,7 +334,7 @@ static int post_join(Fixture *f, Joiner *joiner)
 static TlsMaterial gain_of(Fixture *f, const Joiner *joiner)
 {
     JoinReply reply;
-    JoinGain gain;
+    JoinAdmission gain;
     KeyText text = { 0 };
     Error err;
     assert_true(join_reply_read(f->arena, f->response, &reply, &err));
@@ -368,7 +368,7 @@ static void a_machine_with_a_token_becomes_a_node(void **state)
 }
 
 /* CVE-2024-38823: somebody has kept what a machine sent. */
-static void recorded_join_is_refused_when_it_comes_again(void **state)
+static void a_replayed_join_is_rejected(void **state)
 {
     Fixture *f = *state;
     Joiner joiner = make_joiner(f, true);
@@ -449,7 +449,7 @@ static void reused_name_inherits_nothing(void **state)
 /* --- Being put out -------------------------------------------------------------------------------- */
 
 /* It says so itself: an open connection of somebody who is no longer believed. */
-static void who_is_revoked_is_cut_off(void **state)
+static void a_revoked_node_is_disconnected(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", ENROLMENT);
@@ -469,7 +469,7 @@ static void who_is_revoked_is_cut_off(void **state)
     tls_context_free(web_tls);
 }
 
-static void who_is_removed_is_cut_off(void **state)
+static void a_removed_node_is_disconnected(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", ENROLMENT);
@@ -492,7 +492,7 @@ static void who_is_removed_is_cut_off(void **state)
     tls_context_free(web_tls);
 }
 
-static void a_server_of_another_ca_is_not_asked(void **state)
+static void a_server_with_another_ca_is_not_used(void **state)
 {
     Fixture *f = *state;
     Pin wrong = f->ca.chain.items[0].pin;
@@ -501,7 +501,7 @@ static void a_server_of_another_ca_is_not_asked(void **state)
     assert_int_equal(request(f, &f->ca.chain.items[0].pin, "GET", "/v1/health", STR_EMPTY), 200);
 }
 
-static void strangers_get_no_more_than_joining(void **state)
+static void strangers_can_only_join(void **state)
 {
     Fixture *f = *state;
     const Pin *pin = &f->ca.chain.items[0].pin;
@@ -514,21 +514,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROW(every_method_is_closed_to_strangers),
-        ROW(every_method_is_closed_to_who_is_revoked),
+        ROW(every_method_is_closed_to_revoked_nodes),
         ROW(every_method_is_closed_to_the_wrong_role),
         ROW(identity_is_taken_from_the_certificate_alone),
         ROW(certificate_without_its_key_opens_nothing),
         ROW(certificates_of_other_kinds_do_not_open_the_port_of_nodes),
-        ROW(certificate_that_expires_meanwhile_opens_nothing_more),
+        ROW(a_certificate_that_expires_meanwhile_gives_no_access),
         ROW(older_protocols_are_refused),
         ROW(a_machine_with_a_token_becomes_a_node),
-        ROW(recorded_join_is_refused_when_it_comes_again),
+        ROW(a_replayed_join_is_rejected),
         ROW(join_without_token_or_approval_stays_pending),
         ROW(reused_name_inherits_nothing),
-        ROW(who_is_revoked_is_cut_off),
-        ROW(who_is_removed_is_cut_off),
-        ROW(a_server_of_another_ca_is_not_asked),
-        ROW(strangers_get_no_more_than_joining),
+        ROW(a_revoked_node_is_disconnected),
+        ROW(a_removed_node_is_disconnected),
+        ROW(a_server_with_another_ca_is_not_used),
+        ROW(strangers_can_only_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

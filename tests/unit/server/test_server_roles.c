@@ -55,7 +55,7 @@ static void expect_none(Fixture *f, const char *method, const char *name, const 
 }
 
 /* Neither by status nor by words: what others have is as if it were not there. */
-static void who_may_for_some_objects_learns_of_no_others(void **state)
+static void limited_callers_learn_nothing_about_other_objects(void **state)
 {
     Fixture *f = *state;
     static const char *const hidden[] = { "other", "nothing" };
@@ -89,7 +89,7 @@ static void who_may_for_some_objects_learns_of_no_others(void **state)
 }
 
 /* However lately it was given: the token is there when the request for it is answered. */
-static void a_role_that_somebody_has_is_not_deleted(void **state)
+static void a_role_in_use_is_not_deleted(void **state)
 {
     Fixture *f = *state;
     put_object(f, "/v1/roles/web",
@@ -110,7 +110,7 @@ static void a_role_that_somebody_has_is_not_deleted(void **state)
     assert_int_equal(request(f, NULL, "GET", "/v1/roles/web", STR_EMPTY), 404);
 }
 
-static void who_may_change_objects_makes_none(void **state)
+static void update_permission_does_not_allow_creation(void **state)
 {
     Fixture *f = *state;
     put_object(f, "/v1/config/own", "{}");
@@ -137,7 +137,7 @@ static const char *next_page(Fixture *f)
 }
 
 /* Where a page ends may be an object of others. */
-static void a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it(void **state)
+static void a_cursor_reveals_nothing_and_works_only_for_its_caller(void **state)
 {
     Fixture *f = *state;
     put_object(f, "/v1/config/a", "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}");
@@ -173,7 +173,7 @@ static void a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it(void **st
 }
 
 /* Nobody knows the labels of one: so not even a selector that takes all others takes it. */
-static void what_cannot_be_read_is_for_those_only_who_may_see_all(void **state)
+static void unreadable_objects_require_unlimited_permission(void **state)
 {
     Fixture *f = *state;
     put_object(f, "/v1/config/own", "{}");
@@ -195,7 +195,7 @@ static void what_cannot_be_read_is_for_those_only_who_may_see_all(void **state)
 }
 
 /* Facts have the labels of their node. */
-static void facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_all(void **state)
+static void facts_of_an_unreadable_node_require_unlimited_permission(void **state)
 {
     Fixture *f = *state;
     put_object(f, "/v1/roles/most",
@@ -218,7 +218,7 @@ static void facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_a
 }
 
 /* Neither the places of all other browsers, nor the audit log. */
-static void who_logs_in_again_and_again_fills_nothing(void **state)
+static void repeated_logins_fill_nothing(void **state)
 {
     Fixture *f = *state;
     uint32_t made = 0, noted = 0;
@@ -244,13 +244,13 @@ static void who_logs_in_again_and_again_fills_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(who_may_for_some_objects_learns_of_no_others),
-        ROW(a_role_that_somebody_has_is_not_deleted),
-        ROW(who_may_change_objects_makes_none),
-        ROW(what_cannot_be_read_is_for_those_only_who_may_see_all),
-        ROW(facts_of_a_node_that_cannot_be_read_are_for_those_only_who_may_see_all),
-        ROW(a_place_in_a_list_tells_nothing_and_is_good_for_who_got_it),
-        ROW(who_logs_in_again_and_again_fills_nothing),
+        ROW(limited_callers_learn_nothing_about_other_objects),
+        ROW(a_role_in_use_is_not_deleted),
+        ROW(update_permission_does_not_allow_creation),
+        ROW(unreadable_objects_require_unlimited_permission),
+        ROW(facts_of_an_unreadable_node_require_unlimited_permission),
+        ROW(a_cursor_reveals_nothing_and_works_only_for_its_caller),
+        ROW(repeated_logins_fill_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
     "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"x\",\n\"rpc\":\"" rpc \
     "\",\"api\":\"0.0.0.0:2\",\"names\":[\"s1\"]}"
 
-static void what_is_printed_is_read(void **state)
+static void settings_survive_a_round_trip(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -45,7 +45,7 @@ static void what_is_printed_is_read(void **state)
     assert_int_equal(read.serving_life_ms, 90000);
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+static void invalid_settings_are_rejected(void **state)
 {
     static const struct {
         const char *text, *piece; /* NULL: it is taken */
@@ -57,7 +57,7 @@ static void what_makes_no_sense_is_refused(void **state)
         { START ",\"serving_life_s\":9999999999}", "'serving_life_s'" },
         { START ",\"serving_life_s\":\"1d\"}", "serving_life_s" },
         { START ",\"connections_per_address\":0}", "connections_per_address" },
-        { START ",\"more\":1}", "'more': there is no such field" },
+        { START ",\"more\":1}", "'more': unknown field" },
         { NAMED("[\"10.0.0.1\",\"::1\",\"s1.example.org\"]"), NULL },
         { NAMED("[\"s1\",\"no host\"]"), "'names/1': 'no host' is neither" },
         { NAMED("[\"\"]"), "'names/0'" },
@@ -113,8 +113,8 @@ static void every_limit_of_nodes_can_be_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_printed_is_read),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(settings_survive_a_round_trip),
+        cmocka_unit_test(invalid_settings_are_rejected),
         cmocka_unit_test(every_limit_of_nodes_can_be_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

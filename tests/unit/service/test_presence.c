@@ -58,13 +58,13 @@ static void evicted(void *context, const Error *why)
     f->why = *why;
 }
 
-static Seat *enter(Fixture *f, const char *boot)
+static NodePresence *enter(Fixture *f, const char *boot)
 {
-    return presence_enter(f->presence, &(Sitter){ .node = STR("web1"),
-                                                  .boot_id = str_from_c(boot),
-                                                  .version = STR("1"),
-                                                  .evicted = evicted,
-                                                  .context = f });
+    return presence_claim(f->presence, &(PresenceHolder){ .node = STR("web1"),
+                                                          .boot_id = str_from_c(boot),
+                                                          .version = STR("1"),
+                                                          .evicted = evicted,
+                                                          .context = f });
 }
 
 static void looked(void *context, const StoreReply *reply, const Error *err)
@@ -95,98 +95,98 @@ static void lease_ignored(void *context, const StoreLease *lease, const Error *e
 static void test_a_node_is_there_as_long_as_its_session_beats(void **state)
 {
     Fixture *f = *state;
-    Seat *seat = enter(f, "b1");
-    presence_beat(seat);
+    NodePresence *seat = enter(f, "b1");
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     assert_non_null(strstr(f->value, "\"server\":\"s1\",\"boot_id\":\"b1\",\"version\":\"1\""));
     for (int i = 0; i < 10; i++) {
         pass(f, 5000);
-        presence_beat(seat);
+        presence_renew(seat);
         assert_true(look(f));
     }
     int64_t since_ms;
-    assert_false(presence_is_left(f->presence, STR("web1"), &since_ms));
+    assert_false(presence_is_released(f->presence, STR("web1"), &since_ms));
     int64_t now_ms = loop_wall_ms(f->loop);
-    presence_leave(seat);
+    presence_release(seat);
     pass(f, 10000);
     assert_true(look(f));
-    assert_true(presence_is_left(f->presence, STR("web1"), &since_ms));
+    assert_true(presence_is_released(f->presence, STR("web1"), &since_ms));
     assert_int_equal(since_ms, now_ms);
-    assert_false(presence_is_left(f->presence, STR("web9"), &since_ms));
+    assert_false(presence_is_released(f->presence, STR("web9"), &since_ms));
     pass(f, 10000);
-    assert_false(presence_is_left(f->presence, STR("web1"), &since_ms));
+    assert_false(presence_is_released(f->presence, STR("web1"), &since_ms));
     assert_false(look(f));
     assert_int_equal(f->evictions, 0);
     assert_int_equal(store_status(f->store).leases, 0);
 }
 
-static void test_who_comes_again_soon_was_never_away(void **state)
+static void test_a_quick_reconnect_is_not_an_absence(void **state)
 {
     Fixture *f = *state;
-    presence_beat(enter(f, "b1"));
+    presence_renew(enter(f, "b1"));
     pass(f, 10);
     assert_true(look(f));
     int64_t lease = f->lease;
     for (int i = 0; i < 100; i++) {
-        Seat *seat = enter(f, "b2");
-        presence_beat(seat);
-        presence_leave(seat);
+        NodePresence *seat = enter(f, "b2");
+        presence_renew(seat);
+        presence_release(seat);
         pass(f, 20);
     }
     assert_int_equal(store_status(f->store).leases, 1);
-    Seat *seat = enter(f, "b3");
-    presence_beat(seat);
+    NodePresence *seat = enter(f, "b3");
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     assert_int_equal(f->lease, lease);
     assert_non_null(strstr(f->value, "\"b3\""));
-    presence_leave(seat);
+    presence_release(seat);
 }
 
-static void test_the_later_session_has_the_seat(void **state)
+static void test_the_later_session_wins(void **state)
 {
     Fixture *f = *state;
-    presence_beat(enter(f, "b1"));
-    Seat *seat = enter(f, "b2"); /* while the first one still asks */
+    presence_renew(enter(f, "b1"));
+    NodePresence *seat = enter(f, "b2"); /* while the first one still asks */
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_CONFLICT);
-    presence_beat(seat);
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     assert_non_null(strstr(f->value, "\"b2\""));
     assert_int_equal(f->evictions, 1);
-    presence_leave(seat);
+    presence_release(seat);
 }
 
-static void test_a_lease_that_was_lost_is_taken_anew(void **state)
+static void test_a_lost_lease_is_granted_again(void **state)
 {
     Fixture *f = *state;
-    Seat *seat = enter(f, "b1");
-    presence_beat(seat);
+    NodePresence *seat = enter(f, "b1");
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_false(look(f));
-    presence_beat(seat);
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
-    presence_leave(seat);
+    presence_release(seat);
 }
 
 static void test_a_newer_session_elsewhere_is_left_alone(void **state)
 {
     Fixture *f = *state;
-    Seat *seat = enter(f, "b1");
-    presence_beat(seat);
+    NodePresence *seat = enter(f, "b1");
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_true(store_put(f->store, ALIVE, STR("another server"), 0, ignored, NULL, &err));
     pass(f, 10);
-    presence_beat(seat);
+    presence_renew(seat);
     pass(f, 10);
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_CONFLICT);
@@ -195,32 +195,32 @@ static void test_a_newer_session_elsewhere_is_left_alone(void **state)
 }
 
 /* Its key was put and the answer got lost: the next beat finds the key, which is its own. */
-static void test_a_claim_whose_answer_was_lost_is_recognized(void **state)
+static void test_a_claim_with_a_lost_response_is_recognized(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_ANSWER_LOST };
     Fixture *f = *state;
     LossyStore lossy;
     Store *store = lossy_open(&lossy, f->loop, f->store, fates, COUNT_OF(fates));
     Presence *presence = presence_new(f->loop, store, KEYS_PREFIX, STR("s1"));
-    Seat *seat = presence_enter(presence, &(Sitter){ .node = STR("web1"),
-                                                     .boot_id = STR("b1"),
-                                                     .version = STR("1"),
-                                                     .evicted = evicted,
-                                                     .context = f });
-    presence_beat(seat);
+    NodePresence *seat = presence_claim(presence, &(PresenceHolder){ .node = STR("web1"),
+                                                                     .boot_id = STR("b1"),
+                                                                     .version = STR("1"),
+                                                                     .evicted = evicted,
+                                                                     .context = f });
+    presence_renew(seat);
     pass(f, 10);
     assert_true(look(f));
     Error err;
     assert_true(store_lease_revoke(f->store, f->lease, lease_ignored, NULL, &err));
     assert_false(look(f));
     for (int i = 0; i < 4; i++) {
-        presence_beat(seat);
+        presence_renew(seat);
         pass(f, 5000);
         assert_true(look(f));
         assert_int_equal(f->evictions, 0);
     }
     assert_int_equal(lossy.sent, 3);
-    presence_leave(seat);
+    presence_release(seat);
     presence_free(presence);
     arena_clear(&lossy.arena);
 }
@@ -228,10 +228,10 @@ static void test_a_claim_whose_answer_was_lost_is_recognized(void **state)
 static void test_a_removed_node_is_not_there(void **state)
 {
     Fixture *f = *state;
-    Seat *seat = enter(f, "b1");
+    NodePresence *seat = enter(f, "b1");
     Error err;
     assert_true(store_delete(f->store, STR("/eden/nodes/web1"), ignored, NULL, &err));
-    presence_beat(seat);
+    presence_renew(seat);
     pass(f, 10);
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_DENIED);
@@ -243,12 +243,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_node_is_there_as_long_as_its_session_beats, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_who_comes_again_soon_was_never_away, set_up,
+        cmocka_unit_test_setup_teardown(test_a_quick_reconnect_is_not_an_absence, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_the_later_session_has_the_seat, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lease_that_was_lost_is_taken_anew, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_claim_whose_answer_was_lost_is_recognized, set_up,
+        cmocka_unit_test_setup_teardown(test_the_later_session_wins, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_lost_lease_is_granted_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_claim_with_a_lost_response_is_recognized, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_removed_node_is_not_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_elsewhere_is_left_alone, set_up,

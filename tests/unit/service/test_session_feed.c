@@ -71,7 +71,7 @@ static void start(Fixture *f, bool reset, int64_t revision)
 
 static void taken(Fixture *f)
 {
-    session_feed_taken(f->feed);
+    session_feed_acked(f->feed);
     pass(f, 10);
 }
 
@@ -122,7 +122,7 @@ static void test_pages_are_of_one_revision(void **state)
     assert_int_equal(f->resets, 1);
 }
 
-static void test_a_page_that_was_compacted_starts_all_anew(void **state)
+static void test_a_compacted_page_starts_over(void **state)
 {
     Fixture *f = *state;
     put_many(f, FEED_PAGE_KEYS + 10);
@@ -141,7 +141,7 @@ static void test_a_page_that_was_compacted_starts_all_anew(void **state)
 }
 
 /* The session goes on: what could not be read is told when the store is back. */
-static void test_a_store_that_cannot_be_read_is_asked_again(void **state)
+static void test_an_unreadable_store_is_retried(void **state)
 {
     Fixture *f = *state;
     Error broken;
@@ -177,7 +177,7 @@ static void test_a_store_that_cannot_be_read_is_asked_again(void **state)
 }
 
 /* What the state knows costs no read, also while the store does not answer. */
-static void test_one_key_is_told_from_the_state(void **state)
+static void test_a_single_key_is_read_from_the_state(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -221,7 +221,7 @@ static void test_one_key_is_told_from_the_state(void **state)
 }
 
 /* The log begins behind what the state knows: told from there, it would have to be told again at once. */
-static void test_a_state_that_is_behind_is_not_asked(void **state)
+static void test_a_state_that_is_behind_is_not_used(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -251,7 +251,7 @@ static void test_a_state_that_is_behind_is_not_asked(void **state)
     state_free(known);
 }
 
-static void test_nothing_comes_before_the_last_was_taken(void **state)
+static void test_nothing_is_sent_before_the_last_was_acknowledged(void **state)
 {
     Fixture *f = *state;
     int64_t first = put(f, "a/1", "1");
@@ -291,7 +291,7 @@ static void test_a_revision_too_large_for_a_message_is_one_unit(void **state)
     assert_int_equal(f->revision, revision);
 }
 
-static void test_a_quiet_range_is_kept_fresh(void **state)
+static void test_a_quiet_range_is_refreshed(void **state)
 {
     Fixture *f = *state;
     start(f, true, 0);
@@ -314,7 +314,7 @@ static void test_a_quiet_range_is_kept_fresh(void **state)
     assert_int_equal(f->told_last, changed);
 }
 
-static void test_another_store_is_told_from_the_start(void **state)
+static void test_another_store_is_sent_from_the_start(void **state)
 {
     Fixture *f = *state;
     put(f, "a/1", "1");
@@ -328,19 +328,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pages_are_of_one_revision, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_page_that_was_compacted_starts_all_anew, set_up,
+        cmocka_unit_test_setup_teardown(test_a_compacted_page_starts_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_unreadable_store_is_retried, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_single_key_is_read_from_the_state, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_store_that_cannot_be_read_is_asked_again, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_one_key_is_told_from_the_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_state_that_is_behind_is_not_asked, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_nothing_comes_before_the_last_was_taken, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_state_that_is_behind_is_not_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_is_sent_before_the_last_was_acknowledged,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_revision_too_large_for_a_message_is_one_unit, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_quiet_range_is_kept_fresh, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_store_is_told_from_the_start, set_up,
+        cmocka_unit_test_setup_teardown(test_a_quiet_range_is_refreshed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_another_store_is_sent_from_the_start, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

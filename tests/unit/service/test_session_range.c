@@ -12,7 +12,7 @@ static void check(Arena *arena, const char *name, const char *key, const char *e
     assert_str(range.end, end);
 }
 
-static void test_what_a_node_may_read(void **state)
+static void test_ranges_a_node_can_read(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -44,7 +44,7 @@ static void test_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_node_may_read),
+        cmocka_unit_test(test_ranges_a_node_can_read),
         cmocka_unit_test(test_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static void test_a_category_has_one_state(void **state)
     check_op(3, STORE_DELETE, "/eden/status/configured/pending/web1", "");
 }
 
-static void test_a_report_about_trust_is_read_before_it_is_kept(void **state)
+static void test_a_trust_report_is_validated_before_it_is_stored(void **state)
 {
 #define REPORT                                                                                  \
     "{\"format\":\"eden.trust-report/1\",\"issuer\":\"\",\"serial\":\"4a\",\"not_after_ms\":1," \
@@ -124,7 +124,7 @@ static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
 
 /* CVE-2025-22236, CVE-2025-22239: a node tells of itself, and gives nobody anything to do. Each key
  * that it can write is of its own, whatever it calls it. */
-static void nodes_write_what_is_theirs_alone(void **state)
+static void nodes_write_only_their_own_keys(void **state)
 {
     Arena *arena = *state;
     static const char *const keys[] = {
@@ -234,7 +234,7 @@ static void test_marks_lead_there_and_back(void **state)
 }
 
 /* A limit that only a newer server knows is no reason to refuse the node a session. */
-static void test_a_limit_of_a_newer_server_is_kept(void **state)
+static void test_a_limit_of_a_newer_server_is_preserved(void **state)
 {
     Arena *arena = *state;
     Str text = STR("{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
@@ -257,7 +257,7 @@ static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
     assert_str(session_mark_print(arena, &mark), text);
 }
 
-static void test_what_was_lost_is_a_number_of_json(void **state)
+static void test_the_loss_count_is_a_json_number(void **state)
 {
     assert_int_equal(session_lost_add(1, 2), 3);
     assert_int_equal(session_lost_add(INT64_MAX, 1), INT64_MAX);
@@ -284,18 +284,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_kind_has_its_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_report_about_trust_is_read_before_it_is_kept, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_trust_report_is_validated_before_it_is_stored,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_of_equal_keys_the_last_holds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nonsense_is_refused_and_harms_nothing_else, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(nodes_write_what_is_theirs_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nodes_write_only_their_own_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_worst_message_fits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_marks_lead_there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_limit_of_a_newer_server_is_kept, set_up, tear_down),
-        cmocka_unit_test(test_what_was_lost_is_a_number_of_json),
+        cmocka_unit_test_setup_teardown(test_a_limit_of_a_newer_server_is_preserved, set_up,
+                                        tear_down),
+        cmocka_unit_test(test_the_loss_count_is_a_json_number),
         cmocka_unit_test_setup_teardown(test_unknown_kinds_are_refused_one_by_one, set_up,
                                         tear_down),
     };

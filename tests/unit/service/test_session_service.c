@@ -335,7 +335,7 @@ static void test_records_and_mark_are_one_transaction(void **state)
     node_close(&node);
 }
 
-static void test_a_record_that_is_sent_again_is_not_taken_again(void **state)
+static void test_a_repeated_record_is_not_applied_again(void **state)
 {
     Fixture *f = *state;
     Node node;
@@ -356,7 +356,7 @@ static void test_a_record_that_is_sent_again_is_not_taken_again(void **state)
     node_close(&node);
 }
 
-static void test_refusals_are_told_and_passed_over(void **state)
+static void test_rejections_are_reported_and_skipped(void **state)
 {
     Fixture *f = *state;
     Node node;
@@ -414,7 +414,7 @@ static void test_a_newer_session_ends_the_older(void **state)
     node_close(&new);
 }
 
-static void test_watches_tell_all_and_then_changes(void **state)
+static void test_watches_send_everything_then_changes(void **state)
 {
     Fixture *f = *state;
     char key[64];
@@ -463,7 +463,7 @@ static void compacted(void *context, const StoreReply *reply, const Error *err)
     loop_stop(f->world.loop);
 }
 
-static void test_a_watch_goes_on_or_starts_anew_when_it_cannot(void **state)
+static void test_a_watch_continues_or_starts_over(void **state)
 {
     Fixture *f = *state;
     int64_t first = put(f, "/eden/nodes/web1", "1");
@@ -495,7 +495,7 @@ static void test_a_watch_goes_on_or_starts_anew_when_it_cannot(void **state)
     node_close(&node);
 }
 
-static void test_what_a_node_may_not_is_refused(void **state)
+static void test_forbidden_requests_are_rejected(void **state)
 {
     Fixture *f = *state;
     Node node;
@@ -550,7 +550,7 @@ static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
 }
 
 /* What this server does not know of a record is for those who do. */
-static void test_fields_of_a_newer_node_are_stored_as_they_came(void **state)
+static void test_fields_of_a_newer_node_are_stored_verbatim(void **state)
 {
     static const char facts[] = "{\"os\":\"debian\",\"later\":{\"deep\":[1,null]}}";
     static const char status[] = "{\"at_ms\":7,\"later\":true}";
@@ -666,7 +666,7 @@ static void ask_node(Asker *asker, const char *node)
     session_service_ping(asker->f->service, str_from_c(node), pinged, asker);
 }
 
-static void test_a_ping_is_answered_by_the_node_for_all_who_ask(void **state)
+static void test_a_ping_is_answered_for_all_callers(void **state)
 {
     Fixture *f = *state;
     Asker first = { f }, second = { f }, stranger = { f };
@@ -690,7 +690,7 @@ static void test_a_ping_is_answered_by_the_node_for_all_who_ask(void **state)
     node_close(&node);
 }
 
-static void test_who_asks_a_node_that_leaves_is_told(void **state)
+static void test_pings_of_a_disconnecting_node_fail(void **state)
 {
     Fixture *f = *state;
     Asker asker = { f };
@@ -714,7 +714,7 @@ static Str large(Fixture *f, size_t size)
     return str_from(text, size);
 }
 
-static void test_who_sends_too_much_waits_and_nobody_else(void **state)
+static void test_only_the_excessive_sender_is_throttled(void **state)
 {
     Fixture *f = *state;
     Node node, other;
@@ -756,7 +756,7 @@ static void test_who_sends_too_much_waits_and_nobody_else(void **state)
 }
 
 /* Whatever becomes of them: each is a line of the log, and most are a write of the store. */
-static void test_who_opens_session_after_session_is_refused_and_nobody_else(void **state)
+static void test_only_the_excessive_reconnecter_is_rejected(void **state)
 {
     Fixture *f = *state;
     Node node = { 0 };
@@ -781,7 +781,7 @@ static void test_who_opens_session_after_session_is_refused_and_nobody_else(void
     node_close(&node);
 }
 
-static void test_results_beyond_their_room_are_refused(void **state)
+static void test_results_over_the_quota_are_rejected(void **state)
 {
     Fixture *f = *state;
     Node node;
@@ -802,7 +802,7 @@ static void test_results_beyond_their_room_are_refused(void **state)
 }
 
 /* The same result again takes no more room: that is found by counting. */
-static void test_results_are_counted_before_they_are_refused_for_good(void **state)
+static void test_results_are_counted_before_permanent_rejection(void **state)
 {
     Fixture *f = *state;
     Node node;
@@ -827,39 +827,37 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_and_mark_are_one_transaction, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_record_that_is_sent_again_is_not_taken_again, set_up,
+        cmocka_unit_test_setup_teardown(test_a_repeated_record_is_not_applied_again, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_refusals_are_told_and_passed_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rejections_are_reported_and_skipped, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_much_at_once_arrives_piece_by_piece, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_session_ends_the_older, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_newer_node_keeps_its_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_stay_in_the_mark, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_node_are_stored_as_they_came, set_up,
+        cmocka_unit_test_setup_teardown(test_fields_of_a_newer_node_are_stored_verbatim, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_fields_of_a_newer_server_reach_the_node, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_watches_tell_all_and_then_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_watch_goes_on_or_starts_anew_when_it_cannot, set_up,
+        cmocka_unit_test_setup_teardown(test_watches_send_everything_then_changes, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_what_a_node_may_not_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_watch_continues_or_starts_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_forbidden_requests_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_removed_node_writes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_dropped_node_leaves_nothing_behind, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_damaged_mark_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_ping_is_answered_by_the_node_for_all_who_ask, set_up,
+        cmocka_unit_test_setup_teardown(test_a_ping_is_answered_for_all_callers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pings_of_a_disconnecting_node_fail, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_only_the_excessive_sender_is_throttled, set_up_limited,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_who_asks_a_node_that_leaves_is_told, set_up,
+        cmocka_unit_test_setup_teardown(test_only_the_excessive_reconnecter_is_rejected,
+                                        set_up_few_sessions, tear_down),
+        cmocka_unit_test_setup_teardown(test_results_over_the_quota_are_rejected, set_up_limited,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_who_sends_too_much_waits_and_nobody_else,
-                                        set_up_limited, tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_who_opens_session_after_session_is_refused_and_nobody_else, set_up_few_sessions,
-            tear_down),
-        cmocka_unit_test_setup_teardown(test_results_beyond_their_room_are_refused, set_up_limited,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_results_are_counted_before_they_are_refused_for_good,
+        cmocka_unit_test_setup_teardown(test_results_are_counted_before_permanent_rejection,
                                         set_up_limited, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

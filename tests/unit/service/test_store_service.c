@@ -260,7 +260,7 @@ static void test_transactions(void **state)
 }
 
 /* Whoever puts a key and then asks for what the server knows is shown it. */
-static void test_who_writes_is_answered_when_the_state_has_it(void **state)
+static void test_writers_are_answered_when_the_state_has_it(void **state)
 {
     Fixture *f = *state;
     loop_timer_start(&f->late.timer, 50);
@@ -351,7 +351,7 @@ static void wait_events(Fixture *f, uint32_t count)
     }
 }
 
-static void test_watch_tells_all_changes(void **state)
+static void test_watch_delivers_all_changes(void **state)
 {
     Fixture *f = *state;
     int64_t first = put(f, STR("a"), STR("1")).revision;
@@ -371,7 +371,7 @@ static void test_watch_tells_all_changes(void **state)
 }
 
 /* A client that does not read holds up nobody, and misses nothing. */
-static void test_slow_watch_goes_on_where_it_was(void **state)
+static void test_slow_watch_continues_where_it_was(void **state)
 {
     Fixture *f = *state;
     static char large[100 * 1000];
@@ -393,7 +393,7 @@ static void test_slow_watch_goes_on_where_it_was(void **state)
 
 /* What fills the call's queue is followed by the word that nothing is left, which has to wait; then
  * something changes. */
-static void test_changes_are_told_behind_a_word_that_waits(void **state)
+static void test_changes_follow_a_pending_message(void **state)
 {
     Fixture *f = *state;
     static char large[100 * 1000];
@@ -414,7 +414,7 @@ static void test_changes_are_told_behind_a_word_that_waits(void **state)
     grpc_call_cancel(f->watch);
 }
 
-static void test_compacted_watch_is_told_to_read_anew(void **state)
+static void test_compacted_watch_must_read_again(void **state)
 {
     Fixture *f = *state;
     int64_t first = put(f, STR("a"), STR("1")).revision, last = 0;
@@ -455,7 +455,7 @@ static void put_by_another(void *context, const StoreReply *reply, const Error *
     loop_stop(f->world.loop);
 }
 
-static void test_status_asks_for_the_revision(void **state)
+static void test_status_returns_the_revision(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -468,7 +468,7 @@ static void test_status_asks_for_the_revision(void **state)
     assert_int_equal(status.revision, f->batch.revision);
 }
 
-static void test_who_may_not_call_is_refused(void **state)
+static void test_unauthorized_callers_are_rejected(void **state)
 {
     Fixture *f = *state;
     f->is_operator = false;
@@ -501,18 +501,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_transactions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_who_writes_is_answered_when_the_state_has_it,
+        cmocka_unit_test_setup_teardown(test_writers_are_answered_when_the_state_has_it,
                                         set_up_late, tear_down),
         cmocka_unit_test_setup_teardown(test_leases, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_watch_tells_all_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slow_watch_goes_on_where_it_was, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_changes_are_told_behind_a_word_that_waits, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_compacted_watch_is_told_to_read_anew, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_status_asks_for_the_revision, set_up_late, tear_down),
+        cmocka_unit_test_setup_teardown(test_watch_delivers_all_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slow_watch_continues_where_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_changes_follow_a_pending_message, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_compacted_watch_must_read_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_status_returns_the_revision, set_up_late, tear_down),
         cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_who_may_not_call_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unauthorized_callers_are_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_protocols_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "scratch.h"
 #include "store/store.h"
+#include "syncs.h"
 #include "sys/file_settle.h"
 
 typedef struct World {
@@ -143,7 +144,7 @@ static void go_back_in_time(World *world)
     copy_file(world, "old", "store/store.db");
 }
 
-static void a_store_that_lost_writes_is_known(void **state)
+static void a_store_that_lost_writes_is_detected(void **state)
 {
     World *world = *state;
     Error err;
@@ -174,7 +175,7 @@ static void seen(void *context, const StoreBatch *batch)
     *(bool *)context = batch->resync;
 }
 
-static void an_accepted_loss_goes_on_beyond_all_that_was_seen(void **state)
+static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
 {
     World *world = *state;
     StoreAccepted accepted;
@@ -215,7 +216,7 @@ static void an_accepted_loss_goes_on_beyond_all_that_was_seen(void **state)
 }
 
 /* A mark that a power failure left behind proves less, and accuses nobody. */
-static void a_late_or_missing_mark_is_made_good(void **state)
+static void a_late_or_missing_mark_is_repaired(void **state)
 {
     World *world = *state;
     Error err;
@@ -239,6 +240,15 @@ static void a_late_or_missing_mark_is_made_good(void **state)
     assert_int_equal(stat(scratch_place(world->scratch, "store/store.mark"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     assert_int_equal(world->told, 0);
+}
+
+static void a_new_mark_is_synced_when_the_store_opens(void **state)
+{
+    World *world = *state;
+    syncs_forget();
+    open_store(world, NULL);
+    assert_true(is_synced(scratch_place(world->scratch, "store/store.mark")));
+    close_store(world);
 }
 
 static void half_a_mark_leaves_the_one_before(void **state)
@@ -279,7 +289,7 @@ static void hurt(World *world)
     fclose(file);
 }
 
-static void damage_that_is_read_ends_writing_and_is_remembered(void **state)
+static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
 {
     World *world = *state;
     Error err;
@@ -314,7 +324,7 @@ static void damage_that_is_read_ends_writing_and_is_remembered(void **state)
     assert_int_equal(err.kind, ERROR_OS); /* this is no loss that one could accept */
 }
 
-static void damage_that_nobody_reads_is_found(void **state)
+static void unread_damage_is_found(void **state)
 {
     World *world = *state;
     open_store(world, NULL);
@@ -327,7 +337,7 @@ static void damage_that_nobody_reads_is_found(void **state)
     close_store(world);
 }
 
-static void a_whole_store_is_verified_again_and_again(void **state)
+static void an_intact_store_is_verified_repeatedly(void **state)
 {
     World *world = *state;
     open_store(world, &(StoreSettings){ .verify_ms = 1000 });
@@ -367,16 +377,17 @@ static void a_page_that_passed_is_accepted_when_it_can_be_read_again(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_store_that_lost_writes_is_known, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_accepted_loss_goes_on_beyond_all_that_was_seen, set_up,
+        cmocka_unit_test_setup_teardown(a_store_that_lost_writes_is_detected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(after_an_accepted_loss_revisions_exceed_all_seen_ones,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_late_or_missing_mark_is_repaired, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_new_mark_is_synced_when_the_store_opens, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_late_or_missing_mark_is_made_good, set_up, tear_down),
         cmocka_unit_test_setup_teardown(half_a_mark_leaves_the_one_before, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damage_that_is_read_ends_writing_and_is_remembered, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(damage_that_nobody_reads_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_whole_store_is_verified_again_and_again, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(damage_found_by_a_read_stops_writing_and_is_remembered,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unread_damage_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_intact_store_is_verified_repeatedly, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_passed_is_accepted_when_it_can_be_read_again,
                                         set_up, tear_down),
     };

@@ -101,7 +101,7 @@ static void the_rule_holds_however_much_is_written(void **state)
     }
 }
 
-static void what_was_not_written_is_forgotten(void **state)
+static void unwritten_changes_are_forgotten(void **state)
 {
     History history = { .keep_revisions = 10, .keep_bytes = -1, .keep_ms = -1 };
     EngineState end = grow(&history, 100, 1);
@@ -151,7 +151,7 @@ int main(void)
         cmocka_unit_test(the_rule_is_bytes_or_both_of_count_and_age),
         cmocka_unit_test(memory_does_not_grow_with_the_log),
         cmocka_unit_test(the_rule_holds_however_much_is_written),
-        cmocka_unit_test(what_was_not_written_is_forgotten),
+        cmocka_unit_test(unwritten_changes_are_forgotten),
         cmocka_unit_test(nothing_is_left_when_nothing_was_written),
         cmocka_unit_test(points_are_a_part_of_a_limit_apart),
     };

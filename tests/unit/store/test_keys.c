@@ -16,7 +16,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void keys_are_prefix_words_and_parts(void **state)
+static void keys_consist_of_prefix_words_and_parts(void **state)
 {
     Arena *arena = *state;
     Str service[] = { STR("web"), STR("node1"), STR("8080") };
@@ -59,7 +59,7 @@ static void every_kind_leads_there_and_back(void **state)
     }
 }
 
-static void other_texts_are_no_keys(void **state)
+static void other_texts_are_not_keys(void **state)
 {
     Arena *arena = *state;
     static const char *const texts[] = {
@@ -87,7 +87,7 @@ static void other_texts_are_no_keys(void **state)
     }
 }
 
-static void the_part_of_a_node_is_known(void **state)
+static void the_node_part_is_identified(void **state)
 {
     uint32_t part;
     assert_true(key_node_part(KEY_NODE_ALIVE, &part));
@@ -108,11 +108,11 @@ static void sequences_sort_as_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_are_prefix_words_and_parts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_consist_of_prefix_words_and_parts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_part_reaches_into_another_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_kind_leads_there_and_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_texts_are_no_keys, set_up, tear_down),
-        cmocka_unit_test(the_part_of_a_node_is_known),
+        cmocka_unit_test_setup_teardown(other_texts_are_not_keys, set_up, tear_down),
+        cmocka_unit_test(the_node_part_is_identified),
         cmocka_unit_test_setup_teardown(sequences_sort_as_numbers, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,21 +85,21 @@ static void grant(Fixture *f)
     assert_int_equal(f->err.kind, ERROR_NONE);
 }
 
-static void keys_go_when_they_can(void **state)
+static void keys_are_deleted_when_possible(void **state)
 {
     Fixture *f = *state;
     grant(f);
     ((LocalStore *)f->store)->writer->kind = &f->failing;
     pass(f, 15000);
     assert_true(has_key(f));
-    assert_int_equal(store_look(f->store).leases, 1);
+    assert_int_equal(store_check_status(f->store).leases, 1);
     ((LocalStore *)f->store)->writer->kind = real;
     pass(f, 2000);
     assert_false(has_key(f));
-    assert_int_equal(store_look(f->store).leases, 0);
+    assert_int_equal(store_check_status(f->store).leases, 0);
 }
 
-static void what_is_over_is_not_kept_alive(void **state)
+static void an_expired_lease_cannot_be_kept_alive(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -117,8 +117,8 @@ static void what_is_over_is_not_kept_alive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(keys_go_when_they_can, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_over_is_not_kept_alive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_are_deleted_when_possible, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_expired_lease_cannot_be_kept_alive, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "store/local_store.h"
 #include "unit.h"
 
-static void what_may_put_something_needs_room(void **state)
+static void transactions_that_can_put_need_space(void **state)
 {
     static const StoreOp put = { .kind = STORE_PUT }, delete = { .kind = STORE_DELETE };
     static const struct {
@@ -23,7 +23,7 @@ static void what_may_put_something_needs_room(void **state)
                              .failure = rows[i].failure,
                              .failure_count = rows[i].failure != NULL,
                              .urgent = rows[i].urgent } };
-        if (space_needs_room(&job) != rows[i].needs_room) {
+        if (space_needs_space(&job) != rows[i].needs_room) {
             fail_msg("row %zu", i);
         }
     }
@@ -38,12 +38,12 @@ static void only_reserved_leases_are_granted_on_a_full_disk(void **state)
     assert_true(space_refuses(&store, &lease, &err));
     assert_non_null(strstr(err.text, "the disk is full"));
     assert_false(space_refuses(&store, &reserved, &err));
-    assert_true(space_needs_room(&reserved)); /* what is kept back is for others */
+    assert_true(space_needs_space(&reserved)); /* what is kept back is for others */
     store.space.is_short = false;
     assert_false(space_refuses(&store, &lease, &err));
 }
 
-static void the_reserve_and_free_pages_count_as_room(void **state)
+static void the_reserve_and_free_pages_count_as_space(void **state)
 {
     static const struct {
         StoreSpace space;
@@ -69,9 +69,9 @@ static void the_reserve_and_free_pages_count_as_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_may_put_something_needs_room),
+        cmocka_unit_test(transactions_that_can_put_need_space),
         cmocka_unit_test(only_reserved_leases_are_granted_on_a_full_disk),
-        cmocka_unit_test(the_reserve_and_free_pages_count_as_room),
+        cmocka_unit_test(the_reserve_and_free_pages_count_as_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void a_newer_format_is_refused(void **state)
         sqlite_engine_check(scratch_place(scratch, "store/store.db"), NULL, NULL, &seen, &err));
 }
 
-static void a_database_of_somebody_else_is_refused(void **state)
+static void a_foreign_database_is_rejected(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -102,7 +102,7 @@ static void a_database_of_somebody_else_is_refused(void **state)
     assert_non_null(strstr(err.text, "not an eden store"));
 }
 
-static void what_is_no_database_is_told_as_damaged(void **state)
+static void an_invalid_database_is_reported_as_damaged(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -135,7 +135,7 @@ static void damage_is_found_by_a_check(void **state)
     assert_non_null(strstr(err.text, "is damaged"));
 }
 
-static void a_directory_that_cannot_be_is_told(void **state)
+static void an_invalid_directory_is_reported(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -236,7 +236,7 @@ static void small_commits_stay_in_the_log(void **state)
     assert_int_equal(before.st_size, after.st_size);
 }
 
-static void what_others_added_to_the_schema_is_refused(void **state)
+static void foreign_schema_additions_are_rejected(void **state)
 {
     static const char *const texts[] = {
         "CREATE TRIGGER t AFTER INSERT ON keys BEGIN DELETE FROM leases; END",
@@ -385,20 +385,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_newer_format_is_refused, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_database_of_somebody_else_is_refused, scratch_set_up,
+        cmocka_unit_test_setup_teardown(a_foreign_database_is_rejected, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_database_is_told_as_damaged, scratch_set_up,
+        cmocka_unit_test_setup_teardown(an_invalid_database_is_reported_as_damaged, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(damage_is_found_by_a_check, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_is_told, scratch_set_up,
+        cmocka_unit_test_setup_teardown(an_invalid_directory_is_reported, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(purged_rows_are_gone, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(the_log_is_bounded_in_bytes, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(small_commits_stay_in_the_log, scratch_set_up,
                                         scratch_tear_down),
-        cmocka_unit_test_setup_teardown(what_others_added_to_the_schema_is_refused, scratch_set_up,
+        cmocka_unit_test_setup_teardown(foreign_schema_additions_are_rejected, scratch_set_up,
                                         scratch_tear_down),
         cmocka_unit_test_setup_teardown(a_copy_of_the_file_becomes_a_store, scratch_set_up,
                                         scratch_tear_down),

@@ -49,7 +49,7 @@ static void make(Loop *chance, Watcher *watcher)
     }
 }
 
-static void finds_exactly_those_whose_range_has_the_key(void **state)
+static void finds_exactly_the_ranges_that_contain_the_key(void **state)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         AUTO(Loop) *chance = loop_new_virtual(seed);
@@ -84,7 +84,7 @@ static void finds_exactly_those_whose_range_has_the_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_exactly_those_whose_range_has_the_key),
+        cmocka_unit_test(finds_exactly_the_ranges_that_contain_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

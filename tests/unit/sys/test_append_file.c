@@ -4,7 +4,7 @@
 
 #include "scratch.h"
 
-static void what_is_added_is_there_and_what_is_cut_is_not(void **state)
+static void added_records_exist_and_truncated_ones_do_not(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -28,7 +28,7 @@ static void what_is_added_is_there_and_what_is_cut_is_not(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-static void half_a_record_is_taken_back(void **state)
+static void a_partial_record_is_rolled_back(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -55,7 +55,7 @@ static void half_a_record_is_taken_back(void **state)
     assert_str(text, "one\ntwo\n");
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void special_files_are_rejected(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -73,9 +73,9 @@ static void what_is_no_file_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(what_is_added_is_there_and_what_is_cut_is_not),
-        SCRATCH_TEST(half_a_record_is_taken_back),
-        SCRATCH_TEST(what_is_no_file_is_refused),
+        SCRATCH_TEST(added_records_exist_and_truncated_ones_do_not),
+        SCRATCH_TEST(a_partial_record_is_rolled_back),
+        SCRATCH_TEST(special_files_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void own(Fixture *fixture, Bus *bus, const char *name)
     assert_int_equal(bus_integer(bus_item(&reply, 0)), 1);
 }
 
-static void a_call_gives_values(void **state)
+static void a_call_returns_values(void **state)
 {
     Fixture *fixture = *state;
     BusValue reply;
@@ -170,7 +170,7 @@ static BusCall quiet_call(void)
     };
 }
 
-static void who_does_not_answer_is_not_waited_for(void **state)
+static void an_unresponsive_peer_times_out(void **state)
 {
     Fixture *fixture = *state;
     AUTO(Bus) *quiet = NULL;
@@ -185,7 +185,7 @@ static void who_does_not_answer_is_not_waited_for(void **state)
                           (BusPatience){ .timeout_ms = -1, .cancelled = &cancelled },
                           fixture->arena, NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "cancelled"));
+    assert_non_null(strstr(fixture->err.text, "canceled"));
     /* The connection is as good as before. */
     assert_true(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
 }
@@ -195,7 +195,7 @@ static const BusMatch acquired = { .service = DAEMON,
                                    .interface = DAEMON,
                                    .member = "NameAcquired" };
 
-static void signals_come_in_their_order(void **state)
+static void signals_arrive_in_order(void **state)
 {
     Fixture *fixture = *state;
     BusSignal signal;
@@ -218,7 +218,7 @@ static void signals_come_in_their_order(void **state)
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
 }
 
-static void forgotten_signals_do_not_come(void **state)
+static void unsubscribed_signals_do_not_arrive(void **state)
 {
     Fixture *fixture = *state;
     BusSignal signal;
@@ -263,7 +263,7 @@ static void a_forged_signal_does_not_count(void **state)
     } while (!str_eq_c(bus_text(bus_item(&signal.args, 0)), "org.example.Genuine"));
 }
 
-static void a_service_that_leaves_is_told(void **state)
+static void a_disappearing_service_is_reported(void **state)
 {
     Fixture *fixture = *state;
     Bus *other = NULL;
@@ -299,7 +299,7 @@ static void idle_connections_are_used_again(void **state)
     bus_give(shared, NULL);
 }
 
-static void a_lost_connection_is_told_and_not_kept(void **state)
+static void a_lost_connection_is_reported_and_dropped(void **state)
 {
     Fixture *fixture = *state;
     AUTO(Shared) *shared = shared_new();
@@ -318,7 +318,7 @@ static void a_lost_connection_is_told_and_not_kept(void **state)
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
 }
 
-static void without_a_bus_it_says_so(void **state)
+static void a_missing_bus_is_reported(void **state)
 {
     Fixture *fixture = *state;
     Bus *bus;
@@ -364,19 +364,19 @@ int main(void)
 #ifdef EDEN_STATIC
         cmocka_unit_test(a_static_binary_has_no_bus),
 #else
-        WITH_DAEMON(a_call_gives_values),
+        WITH_DAEMON(a_call_returns_values),
         WITH_DAEMON(properties_are_found),
         WITH_DAEMON(maps_and_lists_are_sent),
         WITH_DAEMON(wrong_values_are_not_sent),
         WITH_DAEMON(errors_have_kinds),
-        WITH_DAEMON(who_does_not_answer_is_not_waited_for),
-        WITH_DAEMON(signals_come_in_their_order),
-        WITH_DAEMON(forgotten_signals_do_not_come),
+        WITH_DAEMON(an_unresponsive_peer_times_out),
+        WITH_DAEMON(signals_arrive_in_order),
+        WITH_DAEMON(unsubscribed_signals_do_not_arrive),
         WITH_DAEMON(a_forged_signal_does_not_count),
-        WITH_DAEMON(a_service_that_leaves_is_told),
+        WITH_DAEMON(a_disappearing_service_is_reported),
         WITH_DAEMON(idle_connections_are_used_again),
-        WITH_DAEMON(a_lost_connection_is_told_and_not_kept),
-        WITH_DAEMON(without_a_bus_it_says_so),
+        WITH_DAEMON(a_lost_connection_is_reported_and_dropped),
+        WITH_DAEMON(a_missing_bus_is_reported),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

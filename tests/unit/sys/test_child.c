@@ -57,7 +57,7 @@ static void start_script(Fixture *f, const char *script)
     }
 }
 
-static void its_exit_code_is_told(void **state)
+static void its_exit_code_is_reported(void **state)
 {
     Fixture *f = *state;
     start_script(f, "exit 7");
@@ -68,7 +68,7 @@ static void its_exit_code_is_told(void **state)
 }
 
 /* Some start daemons so; the kernel then keeps nothing of those that have ended. */
-static void its_end_is_told_where_sigchld_was_ignored(void **state)
+static void its_exit_is_reported_even_if_sigchld_was_ignored(void **state)
 {
     Fixture *f = *state;
     signal(SIGCHLD, SIG_IGN);
@@ -77,7 +77,7 @@ static void its_end_is_told_where_sigchld_was_ignored(void **state)
     assert_int_equal(f->end.number, 7);
 }
 
-static void its_signal_is_told(void **state)
+static void its_signal_is_reported(void **state)
 {
     Fixture *f = *state;
     start_script(f, "sleep 100");
@@ -110,7 +110,7 @@ static void nothing_of_systemd_is_inherited(void **state)
     assert_int_equal(f->end.number, 0);
 }
 
-static void what_is_not_there_cannot_be_started(void **state)
+static void a_missing_program_cannot_be_started(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -118,7 +118,7 @@ static void what_is_not_there_cannot_be_started(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
-static void a_child_goes_with_its_owner(void **state)
+static void a_child_exits_with_its_owner(void **state)
 {
     Fixture *f = *state;
     start_script(f, "sleep 100");
@@ -132,13 +132,10 @@ static void a_child_goes_with_its_owner(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(its_exit_code_is_told),
-        ROW(its_end_is_told_where_sigchld_was_ignored),
-        ROW(its_signal_is_told),
-        ROW(one_that_does_not_listen_is_killed),
-        ROW(nothing_of_systemd_is_inherited),
-        ROW(what_is_not_there_cannot_be_started),
-        ROW(a_child_goes_with_its_owner),
+        ROW(its_exit_code_is_reported),       ROW(its_exit_is_reported_even_if_sigchld_was_ignored),
+        ROW(its_signal_is_reported),          ROW(one_that_does_not_listen_is_killed),
+        ROW(nothing_of_systemd_is_inherited), ROW(a_missing_program_cannot_be_started),
+        ROW(a_child_exits_with_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void jumped(void *context, int64_t by_ms)
     seen->by_ms = by_ms;
 }
 
-static void a_jump_is_told_once(void **state)
+static void a_jump_is_reported_once(void **state)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
     Seen seen = { 0 };
@@ -50,7 +50,7 @@ static void one_that_was_never_started_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_jump_is_told_once),
+        cmocka_unit_test(a_jump_is_reported_once),
         cmocka_unit_test(one_that_was_never_started_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static const char *next_note(Fixture *f)
     return note;
 }
 
-static void signals_are_told(void **state)
+static void signals_are_reported(void **state)
 {
     Fixture *f = *state;
     open_daemon(f);
@@ -93,7 +93,7 @@ static void signals_are_told(void **state)
     assert_int_equal(f->stops, 2);
 }
 
-static void systemd_is_told(void **state)
+static void systemd_is_notified(void **state)
 {
     Fixture *f = *state;
     open_daemon(f);
@@ -133,7 +133,7 @@ static void the_watchdog_is_fed(void **state)
 }
 
 /* It is the watchdog of whoever started us, who gave us his surroundings. */
-static void the_watchdog_of_another_process_is_not(void **state)
+static void the_watchdog_of_another_process_is_ignored(void **state)
 {
     Fixture *f = *state;
     LoopTimer end;
@@ -147,7 +147,7 @@ static void the_watchdog_of_another_process_is_not(void **state)
     assert_string_equal(next_note(f), "READY=1");
 }
 
-static void without_systemd_nothing_is_said(void **state)
+static void without_systemd_nothing_is_sent(void **state)
 {
     Fixture *f = *state;
     setenv("NOTIFY_SOCKET", "relative", 1);
@@ -165,11 +165,11 @@ int main(void)
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     const struct CMUnitTest tests[] = {
-        ROW(signals_are_told),
-        ROW(systemd_is_told),
+        ROW(signals_are_reported),
+        ROW(systemd_is_notified),
         ROW(the_watchdog_is_fed),
-        ROW(the_watchdog_of_another_process_is_not),
-        ROW(without_systemd_nothing_is_said),
+        ROW(the_watchdog_of_another_process_is_ignored),
+        ROW(without_systemd_nothing_is_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

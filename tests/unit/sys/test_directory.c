@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include "scratch.h"
+#include "syncs.h"
 
-static void directories_are_made_with_their_parents_for_the_owner_alone(void **state)
+static void directories_are_created_privately_with_their_parents(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) made = { .descriptor = -1 }, child = { .descriptor = -1 };
@@ -25,7 +26,7 @@ static void directories_are_made_with_their_parents_for_the_owner_alone(void **s
     assert_false(directory_make(scratch_place(scratch, "file/below"), &none, &err));
 }
 
-static void files_are_replaced_whole_and_for_the_owner_alone(void **state)
+static void files_are_replaced_atomically_and_are_private(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -90,7 +91,7 @@ static void names_of_drafts_cannot_be_guessed(void **state)
     close(watch);
 }
 
-static void secrets_are_read_only_where_nobody_else_can(void **state)
+static void secrets_are_read_only_from_private_files(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -141,7 +142,7 @@ static void a_second_name_stays_with_the_old_content(void **state)
     assert_int_equal(count, 1);
 }
 
-static void a_directory_goes_with_all_that_is_in_it_and_no_more(void **state)
+static void a_directory_is_removed_with_its_content_only(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) top = { .descriptor = -1 };
@@ -163,7 +164,7 @@ static void a_directory_goes_with_all_that_is_in_it_and_no_more(void **state)
     assert_true(directory_has(&top, "kept"));
 }
 
-static void what_is_moved_is_in_one_place(void **state)
+static void a_moved_file_exists_once(void **state)
 {
     Scratch *scratch = *state;
     AUTO_CLEAR(Directory) top = { .descriptor = -1 };
@@ -180,17 +181,69 @@ static void what_is_moved_is_in_one_place(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
+static void content_and_name_are_synced_on_request(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    assert_true(directory_open(scratch->path, &directory, &err));
+    syncs_forget();
+    assert_true(directory_write(&directory, "a", STR("one"), false, &err));
+    assert_int_equal(syncs, 0);
+    assert_true(directory_write(&directory, "a", STR("two"), true, &err));
+    assert_true(is_synced(scratch_place(scratch, "a")));
+    assert_true(is_synced(scratch->path));
+    syncs_fail = true;
+    assert_false(directory_write(&directory, "a", STR("three"), true, &err));
+    syncs_fail = false;
+    Str text;
+    assert_true(directory_read(&directory, &scratch->arena, "a", 10, &text, &err));
+    assert_str(text, "two");
+}
+
+static void both_directories_of_a_move_are_synced(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) from = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) to = { .descriptor = -1 };
+    Error err;
+    scratch_put(scratch, "from/a", "");
+    scratch_put(scratch, "to/b", "");
+    assert_true(directory_open(scratch_place(scratch, "from"), &from, &err));
+    assert_true(directory_open(scratch_place(scratch, "to"), &to, &err));
+    syncs_forget();
+    assert_true(directory_move(&from, "a", &to, "a", &err));
+    assert_true(is_synced(scratch_place(scratch, "from")));
+    assert_true(is_synced(scratch_place(scratch, "to")));
+}
+
+/* What is synced in a new directory would otherwise be lost with its name. */
+static void the_names_of_new_directories_are_synced(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(Directory) made = { .descriptor = -1 };
+    Error err;
+    syncs_forget();
+    assert_true(directory_make(scratch_place(scratch, "var/lib/eden"), &made, &err));
+    assert_true(is_synced(scratch->path));
+    assert_true(is_synced(scratch_place(scratch, "var")));
+    assert_true(is_synced(scratch_place(scratch, "var/lib")));
+}
+
 #define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_set_up, scratch_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_directory_goes_with_all_that_is_in_it_and_no_more),
-        SCRATCH_TEST(what_is_moved_is_in_one_place),
-        SCRATCH_TEST(directories_are_made_with_their_parents_for_the_owner_alone),
-        SCRATCH_TEST(files_are_replaced_whole_and_for_the_owner_alone),
+        SCRATCH_TEST(a_directory_is_removed_with_its_content_only),
+        SCRATCH_TEST(a_moved_file_exists_once),
+        SCRATCH_TEST(content_and_name_are_synced_on_request),
+        SCRATCH_TEST(both_directories_of_a_move_are_synced),
+        SCRATCH_TEST(the_names_of_new_directories_are_synced),
+        SCRATCH_TEST(directories_are_created_privately_with_their_parents),
+        SCRATCH_TEST(files_are_replaced_atomically_and_are_private),
         SCRATCH_TEST(names_of_drafts_cannot_be_guessed),
-        SCRATCH_TEST(secrets_are_read_only_where_nobody_else_can),
+        SCRATCH_TEST(secrets_are_read_only_from_private_files),
         SCRATCH_TEST(a_second_name_stays_with_the_old_content),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

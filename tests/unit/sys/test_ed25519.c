@@ -56,7 +56,7 @@ static void keys_differ_and_can_be_forgotten(void **state)
     assert_memory_equal(one.bytes, nothing, ED25519_KEY);
 }
 
-static void there_is_one_text_for_each_key(void **state)
+static void encodings_of_keys_are_unique(void **state)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures_are_those_of_the_standard),
         cmocka_unit_test(keys_differ_and_can_be_forgotten),
-        cmocka_unit_test(there_is_one_text_for_each_key),
+        cmocka_unit_test(encodings_of_keys_are_unique),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

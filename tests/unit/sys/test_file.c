@@ -59,7 +59,7 @@ static unsigned count_files(void)
     return count;
 }
 
-static void reads_a_whole_file(void **state)
+static void reads_a_complete_file(void **state)
 {
     Fixture *fixture = *state;
     Str text;
@@ -73,7 +73,7 @@ static void reads_a_whole_file(void **state)
     assert_str(text, "");
 }
 
-static void the_head_of_a_file_is_all_that_is_asked_for(void **state)
+static void the_head_of_a_file_is_limited(void **state)
 {
     Fixture *fixture = *state;
     Str text;
@@ -89,7 +89,7 @@ static void the_head_of_a_file_is_all_that_is_asked_for(void **state)
     assert_int_equal(err.kind, ERROR_OS);
 }
 
-static void a_file_that_tells_no_size_is_read_too(void **state)
+static void a_file_without_a_size_is_read_too(void **state)
 {
     Fixture *fixture = *state;
     Str text;
@@ -146,7 +146,7 @@ static void beneath_a_root_means_beneath_it(void **state)
     alarm(10); /* nobody writes into it */
     assert_int_equal(mkfifo("root/pipe", 0600), 0);
     assert_false(file_read_beneath(&fixture->arena, "root", STR("pipe"), 100, &text, &err));
-    assert_string_equal(err.text, "pipe: is no file");
+    assert_string_equal(err.text, "pipe: not a regular file");
     alarm(0);
 }
 
@@ -177,7 +177,7 @@ static void lists_files_below_a_root(void **state)
     assert_false(file_is_directory("site/a.yml"));
 }
 
-static void writing_makes_or_replaces_a_file(void **state)
+static void writing_creates_or_replaces_a_file(void **state)
 {
     Fixture *fixture = *state;
     Str text;
@@ -196,7 +196,7 @@ static void writing_makes_or_replaces_a_file(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-static void writing_into_no_directory_fails(void **state)
+static void writing_into_a_missing_directory_fails(void **state)
 {
     Error err;
     assert_false(file_write_atomic("absent/a", STR("text"), &err));
@@ -271,14 +271,14 @@ static void a_directory_that_is_not_ours_is_denied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(reads_a_whole_file),
-        IN_FOLDER(the_head_of_a_file_is_all_that_is_asked_for),
-        IN_FOLDER(a_file_that_tells_no_size_is_read_too),
+        IN_FOLDER(reads_a_complete_file),
+        IN_FOLDER(the_head_of_a_file_is_limited),
+        IN_FOLDER(a_file_without_a_size_is_read_too),
         IN_FOLDER(reading_fails_by_kind),
         IN_FOLDER(beneath_a_root_means_beneath_it),
         IN_FOLDER(lists_files_below_a_root),
-        IN_FOLDER(writing_makes_or_replaces_a_file),
-        IN_FOLDER(writing_into_no_directory_fails),
+        IN_FOLDER(writing_creates_or_replaces_a_file),
+        IN_FOLDER(writing_into_a_missing_directory_fails),
         IN_FOLDER(a_failed_rename_leaves_nothing),
         IN_FOLDER(a_failed_write_keeps_the_old_file),
         IN_FOLDER(a_directory_that_is_not_ours_is_denied),

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "scratch.h"
+#include "syncs.h"
 #include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/file_reader.h"
@@ -26,7 +27,7 @@ static uint32_t count_files(Scratch *scratch)
     return count;
 }
 
-static void it_is_there_as_a_whole(void **state)
+static void it_appears_complete(void **state)
 {
     const char *path = scratch_place(*state, "file");
     FileDraft *draft;
@@ -36,8 +37,11 @@ static void it_is_there_as_a_whole(void **state)
     assert_true(file_draft_put(draft, STR("one "), &err));
     assert_false(file_exists(path));
     assert_true(file_draft_put(draft, STR("two"), &err));
+    syncs_forget();
     assert_true(file_draft_keep(draft, &err));
     file_draft_close(draft);
+    assert_true(is_synced(path));
+    assert_true(is_synced(((Scratch *)*state)->path));
     assert_str(read_back(*state, "file"), "one two");
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -57,7 +61,7 @@ static void its_beginning_can_be_written_last(void **state)
     assert_str(read_back(*state, "file"), "one two three");
 }
 
-static void one_that_is_not_kept_is_gone(void **state)
+static void a_discarded_draft_is_removed(void **state)
 {
     FileDraft *draft;
     Error err;
@@ -82,7 +86,7 @@ static void a_fresh_one_replaces_nothing(void **state)
     assert_int_equal(count_files(*state), 1);
 }
 
-static void no_directory_is_told(void **state)
+static void a_missing_directory_is_reported(void **state)
 {
     FileDraft *draft;
     Error err;
@@ -92,7 +96,7 @@ static void no_directory_is_told(void **state)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void pieces_come_until_the_end(void **state)
+static void pieces_are_read_until_the_end(void **state)
 {
     const char *path = scratch_place(*state, "file");
     FileReader *reader;
@@ -111,7 +115,7 @@ static void pieces_come_until_the_end(void **state)
     file_reader_close(reader);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void special_files_are_rejected(void **state)
 {
     FileReader *reader;
     Error err;
@@ -130,10 +134,13 @@ static void what_is_no_file_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(it_is_there_as_a_whole),       ROW(its_beginning_can_be_written_last),
-        ROW(one_that_is_not_kept_is_gone), ROW(a_fresh_one_replaces_nothing),
-        ROW(no_directory_is_told),         ROW(pieces_come_until_the_end),
-        ROW(what_is_no_file_is_refused),
+        ROW(it_appears_complete),
+        ROW(its_beginning_can_be_written_last),
+        ROW(a_discarded_draft_is_removed),
+        ROW(a_fresh_one_replaces_nothing),
+        ROW(a_missing_directory_is_reported),
+        ROW(pieces_are_read_until_the_end),
+        ROW(special_files_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

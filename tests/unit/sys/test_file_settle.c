@@ -3,7 +3,7 @@
 #include "scratch.h"
 #include "sys/file.h"
 
-static void a_draft_takes_the_place(void **state)
+static void a_draft_replaces_the_file(void **state)
 {
     Scratch *scratch = *state;
     Error err;
@@ -43,7 +43,8 @@ static void a_digest_is_of_all_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_draft_takes_the_place, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(a_draft_replaces_the_file, scratch_set_up,
+                                        scratch_tear_down),
         cmocka_unit_test_setup_teardown(a_digest_is_of_all_bytes, scratch_set_up,
                                         scratch_tear_down),
     };

@@ -112,7 +112,7 @@ static void another_root_is_not_live(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
-static void what_is_absent_is_no_failure(void **state)
+static void absence_is_not_a_failure(void **state)
 {
     Fixture *fixture = *state;
     Str content;
@@ -127,7 +127,7 @@ static void what_is_absent_is_no_failure(void **state)
     assert_false(host_stat(fixture->host, STR("/a\0b"), &info, &fixture->err));
 }
 
-static void writes_and_looks(void **state)
+static void writes_and_reads_metadata(void **state)
 {
     Fixture *fixture = *state;
     FileInfo info;
@@ -176,7 +176,7 @@ static void only_a_journal_that_orders_data_spares_the_flush(void **state)
     assert_false(host_ext4_is_ordered(STR_EMPTY));
 }
 
-static void an_owner_is_set_and_kept(void **state)
+static void an_owner_is_set_and_preserved(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
@@ -225,7 +225,7 @@ static void no_link_leads_out(void **state)
     host_close(live);
 }
 
-static void absolute_links_lead_to_places_inside(void **state)
+static void absolute_links_stay_inside_the_root(void **state)
 {
     Fixture *fixture = *state;
     assert_true(host_make_directory(fixture->host, STR("/usr/lib"), 0755, true, &fixture->err));
@@ -258,7 +258,7 @@ static void a_link_itself_is_seen_and_not_changed(void **state)
     assert_int_equal(count_in(fixture, "/"), 2);
 }
 
-static void directories_are_made_once(void **state)
+static void directories_are_created_once(void **state)
 {
     Fixture *fixture = *state;
     mode_t mask = umask(077);
@@ -350,12 +350,12 @@ static bool remove_around_a_mount(Fixture *fixture)
     }
     return !host_remove(host, STR("/a"), &fixture->err) &&
            str_eq(str_from_c(fixture->err.text),
-                  STR("cannot remove '/a': a: b: point: something is mounted there")) &&
+                  STR("cannot remove '/a': a: b: point: is a mount point")) &&
            !host_remove(host, STR("/a/b/point"), &fixture->err);
 }
 
 /* One of the same file system, which looks like any other folder. */
-static void what_is_mounted_is_not_removed(void **state)
+static void mount_points_are_not_removed(void **state)
 {
     Fixture *fixture = *state;
     assert_true(host_make_directory(fixture->host, STR("/a/b/point"), 0755, true, &fixture->err));
@@ -430,7 +430,7 @@ static bool refuse(void *context, Str path, Error *err)
     return error_set(err, ERROR_INVALID, "not good enough");
 }
 
-static void a_check_sees_the_content_before_anybody_else(void **state)
+static void a_check_sees_the_content_before_others(void **state)
 {
     Fixture *fixture = *state;
     char *seen = NULL;
@@ -450,7 +450,7 @@ static void a_check_sees_the_content_before_anybody_else(void **state)
 }
 
 /* What a killed process has left is taken away by the next one that writes the file. */
-static void leftovers_go_with_the_next_write(void **state)
+static void leftovers_are_removed_by_the_next_write(void **state)
 {
     Fixture *fixture = *state;
     char *seen = NULL;
@@ -490,7 +490,7 @@ static bool set_as_nobody(Fixture *fixture)
     return written && !write_text(fixture, "/a", "x", 0644) && fixture->err.kind == ERROR_DENIED;
 }
 
-static void somebody_else_writes_only_where_he_may(void **state)
+static void other_users_write_only_where_permitted(void **state)
 {
     Fixture *fixture = *state;
     assert_int_equal(chmod(fixture->folder, 0755), 0);
@@ -499,7 +499,7 @@ static void somebody_else_writes_only_where_he_may(void **state)
     assert_int_equal(count_in(fixture, "/mine"), 1);
 }
 
-static void people_come_from_the_files_of_the_root(void **state)
+static void accounts_are_read_from_the_files_of_the_root(void **state)
 {
     Fixture *fixture = *state;
     uid_t uid;
@@ -507,7 +507,7 @@ static void people_come_from_the_files_of_the_root(void **state)
     Account account;
     assert_false(host_find_user(fixture->host, STR("web"), &uid, &gid, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
-    assert_string_equal(fixture->err.text, "there is no user 'web'");
+    assert_string_equal(fixture->err.text, "user 'web' not found");
     assert_true(host_make_directory(fixture->host, STR("/etc"), 0755, false, &fixture->err));
     assert_true(write_text(fixture, "/etc/passwd",
                            "root:x:0:0:root:/root:/bin/bash\n"
@@ -562,7 +562,7 @@ static void a_new_user_is_found_and_a_changed_one_after_forgetting(void **state)
     assert_int_equal(uid, 6);
 }
 
-static void a_live_host_asks_the_name_service_too(void **state)
+static void a_live_host_uses_the_name_service_too(void **state)
 {
     Fixture *fixture = *state;
     AUTO(Host) *live = NULL;
@@ -617,26 +617,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(another_root_is_not_live),
-        IN_ROOT(what_is_absent_is_no_failure),
-        IN_ROOT(writes_and_looks),
+        IN_ROOT(absence_is_not_a_failure),
+        IN_ROOT(writes_and_reads_metadata),
         IN_ROOT(both_ways_to_sync_write_the_same),
         cmocka_unit_test(only_a_journal_that_orders_data_spares_the_flush),
-        IN_ROOT(an_owner_is_set_and_kept),
+        IN_ROOT(an_owner_is_set_and_preserved),
         IN_ROOT(no_link_leads_out),
-        IN_ROOT(absolute_links_lead_to_places_inside),
+        IN_ROOT(absolute_links_stay_inside_the_root),
         IN_ROOT(a_link_itself_is_seen_and_not_changed),
-        IN_ROOT(directories_are_made_once),
+        IN_ROOT(directories_are_created_once),
         IN_ROOT(removes_trees),
         IN_ROOT(removes_trees_deeper_than_descriptors_reach),
-        IN_ROOT(what_is_mounted_is_not_removed),
+        IN_ROOT(mount_points_are_not_removed),
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),
-        IN_ROOT(a_check_sees_the_content_before_anybody_else),
-        IN_ROOT(leftovers_go_with_the_next_write),
-        IN_ROOT(somebody_else_writes_only_where_he_may),
-        IN_ROOT(people_come_from_the_files_of_the_root),
+        IN_ROOT(a_check_sees_the_content_before_others),
+        IN_ROOT(leftovers_are_removed_by_the_next_write),
+        IN_ROOT(other_users_write_only_where_permitted),
+        IN_ROOT(accounts_are_read_from_the_files_of_the_root),
         IN_ROOT(a_new_user_is_found_and_a_changed_one_after_forgetting),
-        IN_ROOT(a_live_host_asks_the_name_service_too),
+        IN_ROOT(a_live_host_uses_the_name_service_too),
         IN_ROOT(lists_names_in_order_and_within_bounds),
         IN_ROOT(a_pipe_does_not_hold_us_up),
     };

@@ -61,7 +61,7 @@ static bool is_open(Host *host, Arena *arena, const char *directory)
     bool open = host_look(host, arena, path, 100, &info, &content, &err);
     assert_true(open || err.kind == ERROR_DENIED);
     if (!open) {
-        assert_non_null(strstr(err.text, "to what that user does not own"));
+        assert_non_null(strstr(err.text, "to a file that this user does not own"));
     }
     assert_int_equal(host_stat(host, path, &info, &err), open);
     assert_int_equal(host_write(host, made, &write, &err), open);
@@ -79,7 +79,7 @@ static Host *open_root(Scratch *scratch, const char *name)
     return host;
 }
 
-static void links_of_others_to_what_is_not_theirs_are_not_followed(void **state)
+static void links_of_others_to_foreign_files_are_not_followed(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -180,12 +180,12 @@ static void the_link_and_its_owner_are_named(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Str path = str_from_c(cases[i].path);
         assert_true(!host_read(host, &scratch->arena, path, 100, &content, &err));
-        Str expected = arena_format(
-            &scratch->arena,
-            "%s: '%s' is a symbolic link of user %u to what that user does not own, and root does "
-            "not follow it; to accept it, run 'chown -h root %s%s'",
-            cases[i].path, cases[i].link, cases[i].owner, scratch_place(scratch, "root"),
-            cases[i].link);
+        Str expected = arena_format(&scratch->arena,
+                                    "%s: '%s' is a symbolic link of user %u to a file that this "
+                                    "user does not own, and root does "
+                                    "not follow it; to allow it, run 'chown -h root %s%s'",
+                                    cases[i].path, cases[i].link, cases[i].owner,
+                                    scratch_place(scratch, "root"), cases[i].link);
         assert_true(str_starts(str_from_c(err.text), expected));
     }
     assert_int_equal(lchown(scratch_place(scratch, "root/home/second"), 0, 0), 0);
@@ -198,7 +198,7 @@ static void put_name(Scratch *scratch, const char *file, const char *name)
 }
 
 /* A file of root, by a name in a directory of somebody else, would be given to them. */
-static void further_names_of_a_file_are_not_given_away(void **state)
+static void hard_linked_files_keep_their_owner(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -231,7 +231,7 @@ static void further_names_of_a_file_are_not_given_away(void **state)
         assert_int_equal(host_check_alone(host, path, &err), is_open);
         if (!is_open) {
             assert_int_equal(err.kind, ERROR_DENIED);
-            assert_non_null(strstr(err.text, "has further hard links"));
+            assert_non_null(strstr(err.text, "has other hard links"));
         }
         assert_int_equal(host_set_mode(host, path, 0640, &err), is_open);
         assert_int_equal(host_set_owner(host, path, ANOTHER, ANOTHER, &err), is_open);
@@ -268,7 +268,7 @@ static bool has_acl(Scratch *scratch, const char *name)
 }
 
 /* With it they would read what root puts there for somebody else. */
-static void rights_that_a_directory_of_another_user_passes_on_are_dropped(void **state)
+static void inherited_acls_of_foreign_directories_are_dropped(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -297,7 +297,7 @@ static void rights_that_a_directory_of_another_user_passes_on_are_dropped(void *
 }
 
 /* A program is given names, which it looks up whenever it likes. */
-static void paths_for_programs_cannot_be_exchanged_by_others(void **state)
+static void paths_for_programs_cannot_be_replaced_by_others(void **state)
 {
     Scratch *scratch = *state;
     Arena *arena = &scratch->arena;
@@ -328,12 +328,12 @@ static void paths_for_programs_cannot_be_exchanged_by_others(void **state)
         { "/home/to_srv/new", "/srv/new", NULL },
         { "/srv/to_root/new", "/new", NULL },
         { "/srv/to_root", "/", NULL },
-        { "/home/new", NULL, "'/home' belongs to user '12345'" },
-        { "/home/real/by_root", NULL, "'/home/real' belongs to user '12345'" },
-        { "/home/real/by_root/new/deep", NULL, "'/home/real' belongs to user '12345'" },
-        { "/srv/theirs", NULL, "'/srv/theirs' belongs to user '12345'" },
-        { "/tmp/theirs/new", NULL, "'/tmp/theirs' belongs to user '12345'" },
-        { "/all/new", NULL, "everybody may write to the directory '/all'" },
+        { "/home/new", NULL, "'/home' is owned by user '12345'" },
+        { "/home/real/by_root", NULL, "'/home/real' is owned by user '12345'" },
+        { "/home/real/by_root/new/deep", NULL, "'/home/real' is owned by user '12345'" },
+        { "/srv/theirs", NULL, "'/srv/theirs' is owned by user '12345'" },
+        { "/tmp/theirs/new", NULL, "'/tmp/theirs' is owned by user '12345'" },
+        { "/all/new", NULL, "the directory '/all' is writable by everyone" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Error err;
@@ -365,11 +365,11 @@ static void planned_directories_count_for_programs(void **state)
     planned.info.uid = SOMEBODY;
     host_plan_put(host, STR("/srv/theirs"), &planned);
     assert_false(host_guarded_path(host, &scratch->arena, STR("/srv/theirs/app"), &real, &err));
-    assert_non_null(strstr(err.text, "'/srv/theirs' belongs to user '12345'"));
+    assert_non_null(strstr(err.text, "'/srv/theirs' is owned by user '12345'"));
 }
 
 /* An image that a user unpacked belongs to them as a whole, also where root has changed it since. */
-static void who_owns_the_root_is_trusted(void **state)
+static void the_owner_of_the_root_is_trusted(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -394,7 +394,7 @@ static void *exchange(void *context)
 }
 
 /* A directory becomes a link and a directory again while root writes there. */
-static void no_exchange_leads_elsewhere(void **state)
+static void replacing_directories_does_not_redirect(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -418,7 +418,7 @@ static void no_exchange_leads_elsewhere(void **state)
 }
 
 /* In a directory of their own, a user puts another one of root where root has just made one. */
-static void only_a_new_directory_is_given_away(void **state)
+static void only_a_new_directory_changes_its_owner(void **state)
 {
     Scratch *scratch = *state;
     furnish(scratch);
@@ -453,17 +453,17 @@ int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
-        ROW(links_of_others_to_what_is_not_theirs_are_not_followed),
+        ROW(links_of_others_to_foreign_files_are_not_followed),
         ROW(other_links_are_followed),
         ROW(files_are_not_read_through_links_of_others),
         ROW(the_link_and_its_owner_are_named),
-        ROW(further_names_of_a_file_are_not_given_away),
-        ROW(rights_that_a_directory_of_another_user_passes_on_are_dropped),
-        ROW(paths_for_programs_cannot_be_exchanged_by_others),
+        ROW(hard_linked_files_keep_their_owner),
+        ROW(inherited_acls_of_foreign_directories_are_dropped),
+        ROW(paths_for_programs_cannot_be_replaced_by_others),
         ROW(planned_directories_count_for_programs),
-        ROW(who_owns_the_root_is_trusted),
-        ROW(no_exchange_leads_elsewhere),
-        ROW(only_a_new_directory_is_given_away),
+        ROW(the_owner_of_the_root_is_trusted),
+        ROW(replacing_directories_does_not_redirect),
+        ROW(only_a_new_directory_changes_its_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static void only_files_are_read(void **state)
     HostReader *reader = NULL;
     assert_true(host_make_directory(fixture->host, STR("/d"), 0755, false, &fixture->err));
     assert_false(host_reader_open(fixture->host, STR("/d"), &reader, &fixture->err));
-    assert_string_equal(fixture->err.text, "/d is not a file");
+    assert_string_equal(fixture->err.text, "/d is not a regular file");
     assert_false(host_reader_open(fixture->host, STR("/none"), &reader, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
@@ -106,7 +106,7 @@ static void a_file_is_written_in_pieces(void **state)
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
 }
 
-static void things_move_between_directories(void **state)
+static void entries_move_between_directories(void **state)
 {
     Fixture *fixture = *state;
     AUTO(Host) *inside = NULL;
@@ -123,7 +123,7 @@ static void things_move_between_directories(void **state)
     assert_false(host_move(inside, STR("/none"), fixture->host, STR("/x"), &fixture->err));
 }
 
-static void drafts_lie_beside_their_place(void **state)
+static void drafts_are_next_to_their_target(void **state)
 {
     Fixture *fixture = *state;
     Str draft = host_draft_path(&fixture->arena, STR("/opt/app"));
@@ -138,9 +138,9 @@ static void drafts_lie_beside_their_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ROOT(a_file_is_read_where_one_likes), WITH_ROOT(only_files_are_read),
-        WITH_ROOT(a_file_is_written_in_pieces),    WITH_ROOT(things_move_between_directories),
-        WITH_ROOT(drafts_lie_beside_their_place),
+        WITH_ROOT(a_file_is_read_where_one_likes),  WITH_ROOT(only_files_are_read),
+        WITH_ROOT(a_file_is_written_in_pieces),     WITH_ROOT(entries_move_between_directories),
+        WITH_ROOT(drafts_are_next_to_their_target),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

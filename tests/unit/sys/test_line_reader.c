@@ -53,7 +53,7 @@ static LineOutcome next(Fixture *fixture)
     return line_reader_next(&fixture->reader, &fixture->line, &fixture->err);
 }
 
-static void lines_come_one_by_one(void **state)
+static void lines_are_read_one_by_one(void **state)
 {
     Fixture *fixture = *state;
     send(fixture, "one\n\nthree\nlast");
@@ -77,7 +77,7 @@ static void empty_input_has_no_lines(void **state)
     assert_int_equal(next(fixture), LINE_END);
 }
 
-static void a_line_may_be_exactly_as_long_as_allowed(void **state)
+static void a_line_can_have_exactly_the_maximum_length(void **state)
 {
     Fixture *fixture = *state;
     send(fixture, "0123456789\n0123456789X\nok\n0123456789");
@@ -114,7 +114,7 @@ static void a_very_long_line_is_skipped_in_bounded_memory(void **state)
     assert_int_equal(waitpid(writer, NULL, 0), writer);
 }
 
-static void a_long_last_line_is_told_as_well(void **state)
+static void a_long_last_line_is_reported_too(void **state)
 {
     Fixture *fixture = *state;
     send(fixture, "01234567890123456789");
@@ -123,7 +123,7 @@ static void a_long_last_line_is_told_as_well(void **state)
     assert_int_equal(next(fixture), LINE_END);
 }
 
-static void ready_means_that_a_whole_line_is_here(void **state)
+static void ready_means_that_a_complete_line_is_available(void **state)
 {
     Fixture *fixture = *state;
     assert_false(line_reader_is_ready(&fixture->reader));
@@ -146,7 +146,7 @@ static void bytes_of_any_value_are_part_of_a_line(void **state)
     assert_int_equal(fixture->line.len, 4);
 }
 
-static void what_cannot_be_read_is_an_error(void **state)
+static void read_errors_are_reported(void **state)
 {
     int directory = open("/", O_RDONLY);
     AUTO_CLEAR(LineReader) reader = line_reader_make(directory, LIMIT);
@@ -160,16 +160,17 @@ static void what_cannot_be_read_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_come_one_by_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lines_are_read_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(empty_input_has_no_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_line_may_be_exactly_as_long_as_allowed, set_up,
+        cmocka_unit_test_setup_teardown(a_line_can_have_exactly_the_maximum_length, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_very_long_line_is_skipped_in_bounded_memory, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_long_last_line_is_told_as_well, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ready_means_that_a_whole_line_is_here, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_long_last_line_is_reported_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ready_means_that_a_complete_line_is_available, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(bytes_of_any_value_are_part_of_a_line, set_up, tear_down),
-        cmocka_unit_test(what_cannot_be_read_is_an_error),
+        cmocka_unit_test(read_errors_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

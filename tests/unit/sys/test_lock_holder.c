@@ -69,7 +69,7 @@ static void let_go(pid_t child, int go)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void who_has_locked_a_file_is_found(void **state)
+static void the_holder_of_a_lock_is_found(void **state)
 {
     Fixture *fixture = *state;
     LockHolder holder;
@@ -83,7 +83,7 @@ static void who_has_locked_a_file_is_found(void **state)
     assert_false(lock_holder_find(fixture->host, &fixture->arena, STR("/lock"), &holder));
 }
 
-static void who_has_a_file_open_is_found(void **state)
+static void the_process_with_an_open_file_is_found(void **state)
 {
     Fixture *fixture = *state;
     LockHolder holder;
@@ -133,8 +133,8 @@ static void a_number_in_a_file_counts_while_it_is_a_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_ROOT(who_has_locked_a_file_is_found),
-        IN_ROOT(who_has_a_file_open_is_found),
+        IN_ROOT(the_holder_of_a_lock_is_found),
+        IN_ROOT(the_process_with_an_open_file_is_found),
         IN_ROOT(a_number_in_a_file_counts_while_it_is_a_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

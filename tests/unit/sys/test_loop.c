@@ -118,7 +118,7 @@ static void a_stopped_timer_does_not_run_and_a_later_start_replaces(void **state
     assert_string_equal(world->log, "cb");
 }
 
-static void a_timer_started_while_it_runs_waits_for_another_turn(void **state)
+static void a_timer_started_by_a_timer_runs_in_a_later_iteration(void **state)
 {
     World *world = *state;
     Actor a = actor_make(world, 'a'), b = actor_make(world, 'b');
@@ -157,7 +157,7 @@ static void stop_the_next(void *context)
     loop_task_stop(actor->world->loop, &actor->task);
 }
 
-static void a_task_can_be_stopped_by_one_of_the_same_turn(void **state)
+static void a_task_can_be_stopped_by_one_of_the_same_iteration(void **state)
 {
     World *world = *state;
     for (int posted = 0; posted < 2; posted++) {
@@ -184,7 +184,7 @@ static void defer_again(void *context)
     loop_defer(actor->world->loop, &actor->task);
 }
 
-static void timers_go_on_beside_a_task_that_never_ends(void **state)
+static void timers_run_next_to_an_endless_task(void **state)
 {
     World *world = *state;
     Actor timer = actor_make(world, 't'), busy = actor_make(world, 'x');
@@ -269,7 +269,7 @@ static void a_stop_before_the_run_ends_it_at_once(void **state)
     assert_string_equal(world->log, "a");
 }
 
-static void chance_differs_and_time_goes_on(void **state)
+static void random_numbers_differ_and_time_advances(void **state)
 {
     World *world = *state;
     uint64_t first = loop_random(world->loop);
@@ -291,7 +291,7 @@ static void *start_a_timer(void *context)
     return NULL;
 }
 
-static void another_thread_is_refused(void **state)
+static void other_threads_are_rejected(void **state)
 {
     World *world = *state;
     Actor a = actor_make(world, 'a');
@@ -309,18 +309,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_timer_runs_once_and_not_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stopped_timer_does_not_run_and_a_later_start_replaces,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_timer_started_while_it_runs_waits_for_another_turn,
+        cmocka_unit_test_setup_teardown(a_timer_started_by_a_timer_runs_in_a_later_iteration,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(deferred_tasks_run_in_order_and_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_task_can_be_stopped_by_one_of_the_same_turn, set_up,
+        cmocka_unit_test_setup_teardown(a_task_can_be_stopped_by_one_of_the_same_iteration, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(timers_go_on_beside_a_task_that_never_ends, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(timers_run_next_to_an_endless_task, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tasks_posted_by_threads_all_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_posted_task_can_post_itself_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stop_before_the_run_ends_it_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(chance_differs_and_time_goes_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_thread_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(random_numbers_differ_and_time_advances, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_threads_are_rejected, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void time_jumps_to_the_next_timer(void **state)
     assert_int_equal(loop_now_ms(world->loop), 86400000);
 }
 
-static void a_run_until_a_moment_ends_there(void **state)
+static void a_run_until_a_time_ends_there(void **state)
 {
     World *world = *state;
     Actor a;
@@ -126,7 +126,7 @@ static void timers_run_by_moment_and_start(void **state)
     free(actors);
 }
 
-static void tasks_come_before_time_moves(void **state)
+static void tasks_run_before_time_advances(void **state)
 {
     World *world = *state;
     Actor timer, deferred, posted, now;
@@ -152,7 +152,7 @@ static void stop_it(void *context)
     loop_stop(context);
 }
 
-static void a_stopped_run_goes_on_later(void **state)
+static void a_stopped_run_can_continue(void **state)
 {
     World *world = *state;
     Actor early, late;
@@ -170,7 +170,7 @@ static void a_stopped_run_goes_on_later(void **state)
     assert_int_equal(world->ran, 2);
 }
 
-static void a_delay_without_end_is_never_due(void **state)
+static void an_infinite_delay_is_never_due(void **state)
 {
     World *world = *state;
     Actor a;
@@ -182,7 +182,7 @@ static void a_delay_without_end_is_never_due(void **state)
     loop_timer_stop(&a.timer);
 }
 
-static void a_seed_gives_the_same_chance(void **state)
+static void a_seed_reproduces_random_numbers(void **state)
 {
     World *world = *state;
     AUTO(Loop) *same = loop_new_virtual(7);
@@ -209,7 +209,7 @@ static void the_date_jumps_and_time_does_not(void **state)
     assert_int_equal(loop_now_ms(world->loop), 50);
 }
 
-static void a_timer_that_is_left_behind_is_a_bug(void **state)
+static void a_leaked_timer_is_a_bug(void **state)
 {
     World *world = *state;
     Actor a;
@@ -238,14 +238,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(time_jumps_to_the_next_timer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_run_until_a_moment_ends_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_run_until_a_time_ends_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(timers_run_by_moment_and_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tasks_come_before_time_moves, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stopped_run_goes_on_later, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_delay_without_end_is_never_due, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_seed_gives_the_same_chance, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tasks_run_before_time_advances, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stopped_run_can_continue, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_infinite_delay_is_never_due, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_seed_reproduces_random_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_date_jumps_and_time_does_not, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_timer_that_is_left_behind_is_a_bug, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_leaked_timer_is_a_bug, set_up, tear_down),
         cmocka_unit_test_setup_teardown(standing_still_is_a_bug, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static pid_t start(OffshootRun *run, bool is_apart, int *channel)
     return process;
 }
 
-static void it_goes_on_with_a_function(void **state)
+static void it_runs_a_function(void **state)
 {
     int channel;
     pid_t process = start(answer, false, &channel);
@@ -58,7 +58,7 @@ static void it_goes_on_with_a_function(void **state)
     close(channel);
 }
 
-static void it_ends_when_it_is_told_to(void **state)
+static void it_stops_on_request(void **state)
 {
     int channel;
     pid_t process = start(stay, false, &channel);
@@ -69,7 +69,7 @@ static void it_ends_when_it_is_told_to(void **state)
     close(channel);
 }
 
-static void it_has_no_descriptors_but_its_own(void **state)
+static void it_has_only_its_own_descriptors(void **state)
 {
     int channel, others = dup(STDOUT_FILENO);
     pid_t process = start(count_descriptors, false, &channel);
@@ -86,7 +86,7 @@ static int sleep_on(void *context, int channel)
     return 0;
 }
 
-static void it_ends_with_its_parent(void **state)
+static void it_exits_with_its_parent(void **state)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -132,10 +132,10 @@ static void apart_it_is_the_first_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_goes_on_with_a_function),
-        cmocka_unit_test(it_ends_when_it_is_told_to),
-        cmocka_unit_test(it_has_no_descriptors_but_its_own),
-        cmocka_unit_test(it_ends_with_its_parent),
+        cmocka_unit_test(it_runs_a_function),
+        cmocka_unit_test(it_stops_on_request),
+        cmocka_unit_test(it_has_only_its_own_descriptors),
+        cmocka_unit_test(it_exits_with_its_parent),
         cmocka_unit_test(apart_it_is_the_first_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

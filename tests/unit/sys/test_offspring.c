@@ -47,12 +47,12 @@ static void what_was_left_behind_is_ended(bool is_stubborn)
     close(ends[1]);
 }
 
-static void who_has_detached_itself_is_ended(void **state)
+static void a_detached_process_is_terminated(void **state)
 {
     what_was_left_behind_is_ended(false);
 }
 
-static void who_does_not_listen_is_killed(void **state)
+static void a_process_that_ignores_sigterm_is_killed(void **state)
 {
     what_was_left_behind_is_ended(true);
 }
@@ -66,8 +66,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_children_nothing_is_to_do),
-        cmocka_unit_test(who_has_detached_itself_is_ended),
-        cmocka_unit_test(who_does_not_listen_is_killed),
+        cmocka_unit_test(a_detached_process_is_terminated),
+        cmocka_unit_test(a_process_that_ignores_sigterm_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static uid_t owner_of(const char *path)
     return status.st_uid;
 }
 
-static void links_in_a_directory_of_somebody_else_are_not_followed(void **state)
+static void links_in_a_directory_of_another_user_are_not_followed(void **state)
 {
     Scratch *scratch = *state;
     need_root();
@@ -71,7 +71,7 @@ static void links_in_a_directory_of_somebody_else_are_not_followed(void **state)
 }
 
 /* As in /tmp. */
-static void links_of_somebody_else_are_not_followed(void **state)
+static void links_of_another_user_are_not_followed(void **state)
 {
     Scratch *scratch = *state;
     need_root();
@@ -105,7 +105,7 @@ static void links_of_root_are_followed(void **state)
 
 /* What a server is given: the user who owns the state directory cannot make root give them something
  * else. */
-static void nothing_is_given_away_through_a_link(void **state)
+static void no_owner_is_changed_through_a_link(void **state)
 {
     Scratch *scratch = *state;
     need_root();
@@ -125,7 +125,7 @@ static void nothing_is_given_away_through_a_link(void **state)
     directory_close(&theirs);
 }
 
-static void parents_are_made_as_usual(void **state)
+static void parents_are_created_as_usual(void **state)
 {
     Scratch *scratch = *state;
     Directory directory;
@@ -150,11 +150,11 @@ int main(void)
 {
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
     const struct CMUnitTest tests[] = {
-        ROW(links_in_a_directory_of_somebody_else_are_not_followed),
-        ROW(links_of_somebody_else_are_not_followed),
+        ROW(links_in_a_directory_of_another_user_are_not_followed),
+        ROW(links_of_another_user_are_not_followed),
         ROW(links_of_root_are_followed),
-        ROW(nothing_is_given_away_through_a_link),
-        ROW(parents_are_made_as_usual),
+        ROW(no_owner_is_changed_through_a_link),
+        ROW(parents_are_created_as_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

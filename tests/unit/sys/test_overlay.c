@@ -128,7 +128,7 @@ static int in_child(int (*function)(const char *folder, const char *kept), const
     return WEXITSTATUS(status);
 }
 
-static void what_is_done_inside_is_told_and_gone(void **state)
+static void changes_inside_are_listed_and_discarded(void **state)
 {
     char kept[] = "/tmp/eden-kept-XXXXXX";
     int file = mkstemp(kept);
@@ -149,7 +149,7 @@ static void settings_of_the_kernel_cannot_be_changed(void **state)
     assert_int_not_equal(access("/dev/shm/eden-overlay", F_OK), 0);
 }
 
-static void what_a_folder_held_is_told_when_it_is_made_anew(void **state)
+static void the_content_of_a_recreated_directory_is_listed(void **state)
 {
     char kept[] = "/tmp/eden-kept-XXXXXX", name[128];
     static const char *const names[] = { "gone", "stays" };
@@ -170,9 +170,9 @@ static void what_a_folder_held_is_told_when_it_is_made_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_done_inside_is_told_and_gone),
+        cmocka_unit_test(changes_inside_are_listed_and_discarded),
         cmocka_unit_test(settings_of_the_kernel_cannot_be_changed),
-        cmocka_unit_test(what_a_folder_held_is_told_when_it_is_made_anew),
+        cmocka_unit_test(the_content_of_a_recreated_directory_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

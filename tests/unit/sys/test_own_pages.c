@@ -13,7 +13,7 @@ static int with_value = 1;
 static int without_value;
 static _Thread_local int of_thread = 1;
 
-static void what_was_written_stays_and_the_rest_comes_back(void **state)
+static void modified_pages_stay_and_others_are_reloaded(void **state)
 {
     char *on_heap = strdup("on the heap");
     with_value = without_value = of_thread = 2;
@@ -30,7 +30,7 @@ static void what_was_written_stays_and_the_rest_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_stays_and_the_rest_comes_back),
+        cmocka_unit_test(modified_pages_stay_and_others_are_reloaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

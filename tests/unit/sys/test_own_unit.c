@@ -27,7 +27,7 @@ static void assert_others(Scratch *s, int64_t kept, uint32_t expected)
     assert_int_equal(others, expected);
 }
 
-static void others_are_counted_in_the_one_hierarchy(void **state)
+static void others_are_counted_in_the_unified_hierarchy(void **state)
 {
     put_machine(*state, "0::/system.slice/eden.service\n",
                 "sys/fs/cgroup/system.slice/eden.service/cgroup.procs");
@@ -35,7 +35,7 @@ static void others_are_counted_in_the_one_hierarchy(void **state)
     assert_others(*state, 18, 1);
 }
 
-static void others_are_counted_where_old_hierarchies_are(void **state)
+static void others_are_counted_in_legacy_hierarchies(void **state)
 {
     const char *groups = "2:cpu:/x\n1:name=systemd:/system.slice/eden.service\n0::/other\n";
     put_machine(*state, groups, "sys/fs/cgroup/systemd/system.slice/eden.service/cgroup.procs");
@@ -43,14 +43,14 @@ static void others_are_counted_where_old_hierarchies_are(void **state)
     assert_others(*state, 0, 2);
 }
 
-static void others_are_counted_beside_old_hierarchies(void **state)
+static void others_are_counted_in_a_hybrid_hierarchy(void **state)
 {
     put_machine(*state, "2:cpu:/\n0::/eden.service\n",
                 "sys/fs/cgroup/unified/eden.service/cgroup.procs");
     assert_others(*state, 0, 2);
 }
 
-static void without_a_group_nothing_is_known(void **state)
+static void without_a_cgroup_nothing_is_known(void **state)
 {
     uint32_t others;
     Error err;
@@ -83,7 +83,7 @@ static void this_program_is_up_to_date(void **state)
     assert_false(own_unit_is_outdated(&kernel));
 }
 
-static void only_what_systemd_started_is_kept(void **state)
+static void only_processes_started_by_systemd_are_kept(void **state)
 {
     char number[24];
     unsetenv("SYSTEMD_EXEC_PID");
@@ -101,13 +101,13 @@ static void only_what_systemd_started_is_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILES(others_are_counted_in_the_one_hierarchy),
-        WITH_FILES(others_are_counted_where_old_hierarchies_are),
-        WITH_FILES(others_are_counted_beside_old_hierarchies),
-        WITH_FILES(without_a_group_nothing_is_known),
+        WITH_FILES(others_are_counted_in_the_unified_hierarchy),
+        WITH_FILES(others_are_counted_in_legacy_hierarchies),
+        WITH_FILES(others_are_counted_in_a_hybrid_hierarchy),
+        WITH_FILES(without_a_cgroup_nothing_is_known),
         WITH_FILES(a_replaced_program_is_noticed),
         cmocka_unit_test(this_program_is_up_to_date),
-        cmocka_unit_test(only_what_systemd_started_is_kept),
+        cmocka_unit_test(only_processes_started_by_systemd_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

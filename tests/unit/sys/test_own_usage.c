@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void a_process_takes_something(void **state)
+static void a_process_uses_resources(void **state)
 {
     OwnUsage before = own_usage();
     int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -20,7 +20,7 @@ static void a_process_takes_something(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_takes_something),
+        cmocka_unit_test(a_process_uses_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void changed(void *context, const char *name)
     }
 }
 
-static void files_that_come_change_and_go_are_told(void **state)
+static void created_changed_and_removed_files_are_reported(void **state)
 {
     Fixture *f = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -55,7 +55,7 @@ static void files_that_come_change_and_go_are_told(void **state)
     world_run(&f->world);
 }
 
-static void what_is_not_there_cannot_be_watched(void **state)
+static void a_missing_directory_cannot_be_watched(void **state)
 {
     Fixture *f = *state;
     Error err;
@@ -67,8 +67,9 @@ static void what_is_not_there_cannot_be_watched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(files_that_come_change_and_go_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_there_cannot_be_watched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(created_changed_and_removed_files_are_reported, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_directory_cannot_be_watched, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

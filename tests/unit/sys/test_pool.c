@@ -25,7 +25,7 @@ static void note(void *context)
     task->done = task->number + 1;
 }
 
-static void every_task_comes_back_once(void **state)
+static void every_task_is_returned_once(void **state)
 {
     AUTO(Pool) *pool = pool_new(4);
     Task tasks[TASKS] = { 0 };
@@ -46,7 +46,7 @@ static void every_task_comes_back_once(void **state)
     assert_null(pool_wait(pool, 0, -1));
 }
 
-static void a_blocked_task_does_not_hold_the_others(void **state)
+static void a_blocked_task_does_not_delay_others(void **state)
 {
     AUTO(Pool) *pool = pool_new(2);
     atomic_int gate = 0;
@@ -80,7 +80,7 @@ static void a_watched_descriptor_ends_the_wait(void **state)
     close(ends[1]);
 }
 
-static void freeing_finishes_what_was_submitted(void **state)
+static void freeing_finishes_submitted_tasks(void **state)
 {
     Pool *pool = pool_new(1);
     Task tasks[3] = { 0 };
@@ -97,11 +97,11 @@ static void freeing_finishes_what_was_submitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_comes_back_once),
-        cmocka_unit_test(a_blocked_task_does_not_hold_the_others),
+        cmocka_unit_test(every_task_is_returned_once),
+        cmocka_unit_test(a_blocked_task_does_not_delay_others),
         cmocka_unit_test(without_workers_the_owner_works),
         cmocka_unit_test(a_watched_descriptor_ends_the_wait),
-        cmocka_unit_test(freeing_finishes_what_was_submitted),
+        cmocka_unit_test(freeing_finishes_submitted_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

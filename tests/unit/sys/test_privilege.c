@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,7 +56,7 @@ static void drop(const char *place)
     CHECK(!privileges_drop(SOMEBODY - 1, SOMEBODY, &err) && err.kind == ERROR_DENIED);
 }
 
-static void dropped_rights_are_gone(void **state)
+static void dropped_privileges_are_gone(void **state)
 {
     run_apart(drop, *state);
 }
@@ -73,7 +74,7 @@ static void lend(const char *place)
           status.st_gid == SOMEBODY);
 }
 
-static void lent_rights_come_back(void **state)
+static void borrowed_privileges_are_restored(void **state)
 {
     run_apart(lend, *state);
 }
@@ -89,14 +90,29 @@ static void only_its_own_parent_counts(void **state)
     run_apart(end_with_parent, *state);
 }
 
+static void forbid_dumps(const char *place)
+{
+    struct rlimit limit;
+    CHECK(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0);
+    privileges_forbid_dumps();
+    CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
+    CHECK(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur == 0);
+}
+
+static void core_dumps_are_disabled(void **state)
+{
+    run_apart(forbid_dumps, *state);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, scratch_set_up, scratch_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(dropped_rights_are_gone),
-        ROW(lent_rights_come_back),
+        ROW(dropped_privileges_are_gone),
+        ROW(borrowed_privileges_are_restored),
         ROW(only_its_own_parent_counts),
+        ROW(core_dumps_are_disabled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static ProcessSpec shell(Fixture *fixture, const char *text)
     return (ProcessSpec){ .argv = argv, .output_max = 1 << 20 };
 }
 
-static void gives_output_and_exit_code(void **state)
+static void returns_output_and_exit_code(void **state)
 {
     Fixture *fixture = *state;
     ProcessSpec spec = shell(fixture, "echo out; echo err >&2; exit 3");
@@ -103,7 +103,7 @@ static void a_program_is_found_in_the_path(void **state)
     assert_false(run(fixture, &spec));
 }
 
-static void takes_input_of_any_length(void **state)
+static void accepts_input_of_any_length(void **state)
 {
     Fixture *fixture = *state;
     static char text[300000];
@@ -175,7 +175,7 @@ static void directory_of_a_host_is_entered_as_the_host_finds_it(void **state)
     assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
 }
 
-static void environment_of_another_user_has_nothing_of_ours(void **state)
+static void environment_of_another_user_has_no_variables_of_ours(void **state)
 {
     Fixture *fixture = *state;
     static const char *const extra[] = { "GREETING=hello", "TZ=UTC", NULL };
@@ -200,7 +200,7 @@ static void environment_of_another_user_has_nothing_of_ours(void **state)
     unsetenv("PATHS");
 }
 
-static void runs_as_somebody_else(void **state)
+static void runs_as_another_user(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
@@ -219,7 +219,7 @@ static void runs_as_somebody_else(void **state)
 }
 
 /* Also when the child has memory of its own. */
-static void what_cannot_run_as_somebody_else_is_told(void **state)
+static void failure_to_run_as_another_user_is_reported(void **state)
 {
     Fixture *fixture = *state;
     if (geteuid() != 0) {
@@ -275,7 +275,7 @@ static const char *make_long_way(Fixture *fixture)
     return way.data;
 }
 
-static void who_is_stopped_before_it_runs_ends_at_the_timeout(void **state)
+static void a_process_stopped_before_exec_times_out(void **state)
 {
     Fixture *fixture = *state;
     atomic_bool over = false;
@@ -337,7 +337,7 @@ static void wait_for_the_next_line(void *context, Str line)
 
 /* It starts when the program is gone, and has more to say than fits into a pipe. Whoever takes all
  * that comes hears it to the end: a next line is always there before one is taken. */
-static void what_goes_on_writing_is_not_listened_to(void **state)
+static void output_of_background_processes_is_ignored(void **state)
 {
     enum {
         LINES = 20000
@@ -369,7 +369,7 @@ static void cancel_when_ready(void *context, Str line)
     }
 }
 
-static void the_whole_group_ends(void **state)
+static void the_entire_group_is_killed(void **state)
 {
     Fixture *fixture = *state;
     atomic_bool cancelled = false;
@@ -401,7 +401,7 @@ static void the_whole_group_ends(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
-static void ends_at_the_timeout(void **state)
+static void is_killed_at_the_timeout(void **state)
 {
     Fixture *fixture = *state;
     ProcessSpec spec = shell(fixture, "exec sleep 1000");
@@ -410,7 +410,7 @@ static void ends_at_the_timeout(void **state)
     assert_int_equal(fixture->result.ending, PROCESS_TIMED_OUT);
 }
 
-static void what_stays_in_the_background_is_not_waited_for(void **state)
+static void background_processes_are_not_waited_for(void **state)
 {
     Fixture *fixture = *state;
     ProcessSpec spec = shell(fixture, "sleep 1000 & echo $!");
@@ -425,7 +425,7 @@ static void *set_flag(void *flag)
     return NULL;
 }
 
-static void ends_when_cancelled(void **state)
+static void is_killed_when_canceled(void **state)
 {
     Fixture *fixture = *state;
     atomic_bool cancelled = false;
@@ -446,7 +446,7 @@ static void count_line(void *context, Str line)
     buf_put_char(buf, ']');
 }
 
-static void tells_lines_as_they_come(void **state)
+static void reports_lines_as_they_arrive(void **state)
 {
     Fixture *fixture = *state;
     AUTO_CLEAR(Buf) lines = buf_make(1000);
@@ -518,7 +518,7 @@ static void runs_a_program_from_memory(void **state)
     program_close(program);
 }
 
-static void ends_who_writes_too_much(void **state)
+static void kills_a_process_that_writes_too_much(void **state)
 {
     Fixture *fixture = *state;
     ProcessSpec spec = shell(fixture, "yes");
@@ -527,10 +527,10 @@ static void ends_who_writes_too_much(void **state)
     assert_int_equal(fixture->result.ending, PROCESS_TOO_LOUD);
     assert_int_equal(fixture->result.out.len, 1 << 20);
     assert_false(process_failure(&fixture->arena, &fixture->result, 0, &fixture->err));
-    assert_string_equal(fixture->err.text, "wrote too much and was ended");
+    assert_string_equal(fixture->err.text, "wrote too much output and was killed");
 }
 
-static void tells_the_last_words_of_who_fails(void **state)
+static void reports_the_end_of_the_output_on_failure(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -552,7 +552,7 @@ static void tells_the_last_words_of_who_fails(void **state)
     }
 }
 
-static void tells_what_a_program_wrote_in_a_line(void **state)
+static void summarizes_output_in_one_line(void **state)
 {
     Fixture *fixture = *state;
     static const char padding[] = "this line is long enough to fill the message when there are ten";
@@ -596,7 +596,7 @@ static bool take(void *context, Str piece)
     return taken->bytes < taken->enough;
 }
 
-static void output_is_taken_as_it_comes(void **state)
+static void output_is_delivered_as_it_arrives(void **state)
 {
     Fixture *fixture = *state;
     Taken taken = { .enough = SIZE_MAX };
@@ -610,7 +610,7 @@ static void output_is_taken_as_it_comes(void **state)
     assert_str(fixture->result.error_out, "words\n");
 }
 
-static void who_takes_may_end_it(void **state)
+static void the_receiver_can_stop_it(void **state)
 {
     Fixture *fixture = *state;
     Taken taken = { .enough = 100000 };
@@ -622,7 +622,7 @@ static void who_takes_may_end_it(void **state)
     assert_true(taken.bytes >= taken.enough);
 }
 
-static void input_comes_from_a_file(void **state)
+static void input_can_be_a_file(void **state)
 {
     Fixture *fixture = *state;
     char path[100];
@@ -641,32 +641,33 @@ static void input_comes_from_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(gives_output_and_exit_code),
+        IN_FOLDER(returns_output_and_exit_code),
         IN_FOLDER(a_program_is_found_in_the_path),
-        IN_FOLDER(takes_input_of_any_length),
+        IN_FOLDER(accepts_input_of_any_length),
         IN_FOLDER(output_is_bounded),
         IN_FOLDER(has_its_own_directory_environment_and_umask),
         IN_FOLDER(directory_of_a_host_is_entered_as_the_host_finds_it),
-        IN_FOLDER(environment_of_another_user_has_nothing_of_ours),
-        IN_FOLDER(runs_as_somebody_else),
-        IN_FOLDER(what_cannot_run_as_somebody_else_is_told),
-        IN_FOLDER(who_is_stopped_before_it_runs_ends_at_the_timeout),
+        IN_FOLDER(environment_of_another_user_has_no_variables_of_ours),
+        IN_FOLDER(runs_as_another_user),
+        IN_FOLDER(failure_to_run_as_another_user_is_reported),
+        IN_FOLDER(a_process_stopped_before_exec_times_out),
         IN_FOLDER(changes_its_root),
-        IN_FOLDER(the_whole_group_ends),
-        IN_FOLDER(ends_at_the_timeout),
-        IN_FOLDER(what_stays_in_the_background_is_not_waited_for),
-        IN_FOLDER(what_goes_on_writing_is_not_listened_to),
-        IN_FOLDER(ends_when_cancelled),
-        IN_FOLDER(tells_lines_as_they_come),
+        IN_FOLDER(the_entire_group_is_killed),
+        IN_FOLDER(is_killed_at_the_timeout),
+        IN_FOLDER(background_processes_are_not_waited_for),
+        IN_FOLDER(output_of_background_processes_is_ignored),
+        IN_FOLDER(is_killed_when_canceled),
+        IN_FOLDER(reports_lines_as_they_arrive),
         IN_FOLDER(signals_and_descriptors_are_not_inherited),
         IN_FOLDER(threads_run_programs_side_by_side),
-        IN_FOLDER(output_is_taken_as_it_comes),
-        IN_FOLDER(who_takes_may_end_it),
-        IN_FOLDER(input_comes_from_a_file),
+        IN_FOLDER(output_is_delivered_as_it_arrives),
+        IN_FOLDER(the_receiver_can_stop_it),
+        IN_FOLDER(input_can_be_a_file),
         cmocka_unit_test_setup_teardown(runs_a_program_from_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ends_who_writes_too_much, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tells_the_last_words_of_who_fails, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tells_what_a_program_wrote_in_a_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(kills_a_process_that_writes_too_much, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_the_end_of_the_output_on_failure, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(summarizes_output_in_one_line, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static ProcessTask *start(Fixture *f, const char *program, const char *script, i
                               done, f);
 }
 
-static void loop_is_told_how_it_ended(void **state)
+static void loop_learns_how_it_ended(void **state)
 {
     Fixture *f = *state;
     start(f, "/bin/sh", "cat; exit 7", 20000);
@@ -71,7 +71,7 @@ static void loop_is_told_how_it_ended(void **state)
     assert_string_equal(f->out, "given");
 }
 
-static void what_cannot_be_started_is_told(void **state)
+static void failure_to_start_is_reported(void **state)
 {
     Fixture *f = *state;
     start(f, "/nonexistent/program", "", 20000);
@@ -81,7 +81,7 @@ static void what_cannot_be_started_is_told(void **state)
     assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
 }
 
-static void loop_goes_on_until_the_limit(void **state)
+static void loop_continues_until_the_timeout(void **state)
 {
     Fixture *f = *state;
     LoopTimer timer;
@@ -94,7 +94,7 @@ static void loop_goes_on_until_the_limit(void **state)
     assert_int_equal(f->ending, PROCESS_TIMED_OUT);
 }
 
-static void who_writes_too_much_is_ended(void **state)
+static void a_process_that_writes_too_much_is_killed(void **state)
 {
     Fixture *f = *state;
     start(f, "/bin/sh", "while :; do echo 0123456789; done", 20000);
@@ -103,7 +103,7 @@ static void who_writes_too_much_is_ended(void **state)
     assert_int_equal(strlen(f->out), 32);
 }
 
-static void ended_task_tells_nothing(void **state)
+static void canceled_task_has_no_callback(void **state)
 {
     Fixture *f = *state;
     process_task_end(start(f, "/bin/sh", "exec sleep 1000", 0));
@@ -117,9 +117,9 @@ static void ended_task_tells_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(loop_is_told_how_it_ended),    ROW(what_cannot_be_started_is_told),
-        ROW(loop_goes_on_until_the_limit), ROW(who_writes_too_much_is_ended),
-        ROW(ended_task_tells_nothing),
+        ROW(loop_learns_how_it_ended),         ROW(failure_to_start_is_reported),
+        ROW(loop_continues_until_the_timeout), ROW(a_process_that_writes_too_much_is_killed),
+        ROW(canceled_task_has_no_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-static void memory_keeps_everything(void **state)
+static void memory_stream_keeps_everything(void **state)
 {
     AUTO_CLEAR(Stream) stream = stream_make(STREAM_MEMORY);
     stream_put(&stream, STR("a"));
@@ -62,7 +62,7 @@ static void a_long_text_fails_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_keeps_everything),
+        cmocka_unit_test(memory_stream_keeps_everything),
         cmocka_unit_test(pieces_arrive_in_order),
         cmocka_unit_test(the_first_failure_stays),
         cmocka_unit_test(a_long_text_fails_too),

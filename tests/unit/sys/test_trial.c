@@ -79,7 +79,7 @@ static Trial *start(Fixture *fixture)
     return trial;
 }
 
-static void a_change_that_is_kept_stays(void **state)
+static void a_confirmed_change_stays(void **state)
 {
     Fixture *fixture = *state;
     Trial *trial = start(fixture);
@@ -88,7 +88,7 @@ static void a_change_that_is_kept_stays(void **state)
     assert_string_equal(content(fixture), "new ");
 }
 
-static void a_change_is_taken_back_on_request(void **state)
+static void a_change_is_reverted_on_request(void **state)
 {
     Fixture *fixture = *state;
     Trial *trial = start(fixture);
@@ -98,7 +98,7 @@ static void a_change_is_taken_back_on_request(void **state)
     trial_close(trial);
 }
 
-static void a_change_is_taken_back_when_the_time_is_up(void **state)
+static void a_change_is_reverted_after_the_timeout(void **state)
 {
     Fixture *fixture = *state;
     fixture->spec.timeout_ms = 20;
@@ -109,7 +109,7 @@ static void a_change_is_taken_back_when_the_time_is_up(void **state)
     assert_string_equal(content(fixture), "new old ");
 }
 
-static void a_change_is_taken_back_when_its_maker_is_killed(void **state)
+static void a_change_is_reverted_if_its_process_is_killed(void **state)
 {
     Fixture *fixture = *state;
     pid_t pid = fork();
@@ -141,7 +141,7 @@ static void a_program_that_fails_has_changed_nothing(void **state)
     assert_string_equal(content(fixture), "");
 }
 
-static void it_is_told_that_a_change_cannot_be_taken_back(void **state)
+static void failure_to_revert_is_reported(void **state)
 {
     Fixture *fixture = *state;
     fixture->argv[2] = "read -r word; echo $word >> \"$0\"; test \"$word\" = new";
@@ -154,16 +154,14 @@ static void it_is_told_that_a_change_cannot_be_taken_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_change_that_is_kept_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_change_is_taken_back_on_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_change_is_taken_back_when_the_time_is_up, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_change_is_taken_back_when_its_maker_is_killed, set_up,
+        cmocka_unit_test_setup_teardown(a_confirmed_change_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_is_reverted_on_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_is_reverted_after_the_timeout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_is_reverted_if_its_process_is_killed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_program_that_fails_has_changed_nothing, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(it_is_told_that_a_change_cannot_be_taken_back, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(failure_to_revert_is_reported, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,8 @@
 /* The table of pages and what is behind it. */
-#include "ui/ui.h"
 
 #include "base/buf.h"
 #include "sys/sha256.h"
-#include "ui/ui_reader.h"
+#include "ui/ui.h"
 #include "unit.h"
 
 static void every_address_leads_to_its_file(void **state)
@@ -57,7 +56,7 @@ static void every_file_can_be_had_packed(void **state)
 }
 
 /* Who stops in the middle leaves nothing behind. */
-static void a_reader_may_be_left(void **state)
+static void a_reader_can_be_abandoned(void **state)
 {
     AUTO(UiReader) *reader = ui_reader_new(&ui_files[0], false);
     Str piece;
@@ -70,7 +69,7 @@ int main(void)
         cmocka_unit_test(every_address_leads_to_its_file),
         cmocka_unit_test(every_file_can_be_unpacked),
         cmocka_unit_test(every_file_can_be_had_packed),
-        cmocka_unit_test(a_reader_may_be_left),
+        cmocka_unit_test(a_reader_can_be_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

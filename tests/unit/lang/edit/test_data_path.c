@@ -38,20 +38,18 @@ static void paths_are_written_in_three_ways(void **state)
     }
 }
 
-static void what_is_no_path_is_refused(void **state)
+static void invalid_paths_are_rejected(void **state)
 {
     static const struct {
         const char *json, *message;
     } cases[] = {
-        { "\"a..b\"", "'path' has nothing between two dots or at an end; a list of keys can hold "
-                      "empty ones" },
-        { "\".\"", "'path' has nothing between two dots or at an end; a list of keys can hold "
-                   "empty ones" },
-        { "\"/a~2\"", "'path': in a JSON pointer '~' is written '~0'" },
-        { "\"/a~\"", "'path': in a JSON pointer '~' is written '~0'" },
-        { "true", "'path' must be text such as 'server.port', or a list of keys" },
-        { "[1.5]", "a step of 'path' is a key or a number, not a float" },
-        { "[[\"a\"]]", "a step of 'path' is a key or a number, not a list" },
+        { "\"a..b\"", "'path' has an empty segment; use a list of keys for empty keys" },
+        { "\".\"", "'path' has an empty segment; use a list of keys for empty keys" },
+        { "\"/a~2\"", "'path': write '~0' for '~' in a JSON pointer" },
+        { "\"/a~\"", "'path': write '~0' for '~' in a JSON pointer" },
+        { "true", "'path' must be a string such as 'server.port', or a list of keys" },
+        { "[1.5]", "a segment of 'path' must be a key or a number, not a float" },
+        { "[[\"a\"]]", "a segment of 'path' must be a key or a number, not a list" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Arena arena;
@@ -87,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_are_written_in_three_ways),
-        cmocka_unit_test(what_is_no_path_is_refused),
+        cmocka_unit_test(invalid_paths_are_rejected),
         cmocka_unit_test(long_paths_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

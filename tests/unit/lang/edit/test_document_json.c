@@ -4,7 +4,7 @@ static const DocumentFormat *const json = &document_json;
 
 #define PLAIN "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": [1, 2],\n    \"d\": null\n  }\n}\n"
 
-static void a_value_is_changed_where_it_stands(void **state)
+static void a_value_is_changed_in_place(void **state)
 {
     CHECK(json, { "{\"a\": 1, \"b\": 2}", "a", "5", "{\"a\": 5, \"b\": 2}" },
           { "{\"a\": 1}", "a", "1", NULL }, { "{\"a\": 1}", "a", "1.0", "{\"a\": 1.0}" },
@@ -18,7 +18,7 @@ static void a_value_is_changed_where_it_stands(void **state)
           { "{\"80\": 1}", "80", "3", "{\"80\": 3}" });
 }
 
-static void a_new_key_looks_like_the_others(void **state)
+static void a_new_key_is_formatted_like_the_others(void **state)
 {
     CHECK(json, { "{\"a\": 1}", "b", "2", "{\"a\": 1, \"b\": 2}" },
           { "{\"a\":1}", "b", "2", "{\"a\":1,\"b\":2}" },
@@ -36,7 +36,7 @@ static void a_new_key_looks_like_the_others(void **state)
             "}\n}\n" });
 }
 
-static void what_is_missing_on_the_way_is_made(void **state)
+static void missing_parents_are_created(void **state)
 {
     CHECK(json, { "", "a.b", "1", "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n" },
           { " \n", "[\"a\", 0]", "1", "{\n  \"a\": [\n    1\n  ]\n}\n" },
@@ -59,7 +59,7 @@ static void items_of_lists(void **state)
           { "[\n  1\n]\n", "-", "2", "[\n  1,\n  2\n]\n" }, { "{\"a\": 1}", "b.-", "- 1", NULL });
 }
 
-static void values_go(void **state)
+static void values_can_be_removed(void **state)
 {
     CHECK(json, { "{\"a\": 1, \"b\": 2}", "a", NULL, "{\"b\": 2}" },
           { "{\"a\": 1, \"b\": 2}", "b", NULL, "{\"a\": 1}" },
@@ -71,7 +71,7 @@ static void values_go(void **state)
           { "", "a", NULL, NULL }, { "{\"a\": null}", "a", NULL, "{}" });
 }
 
-static void only_what_differs_is_touched(void **state)
+static void only_differences_are_changed(void **state)
 {
     CHECK(json,
           { "{\"a\": {\"x\" :1,  \"y\":2}, \"b\":3}", "a", "{\"y\": 2, \"x\": 5}",
@@ -84,7 +84,7 @@ static void only_what_differs_is_touched(void **state)
           { "{\"a\": [1]}", "a", "{\"b\": 1}", "{\"a\": {\"b\": 1}}" });
 }
 
-static void large_changes_are_written_anew(void **state)
+static void large_changes_rewrite_the_document(void **state)
 {
     Arena arena;
     Error err;
@@ -105,44 +105,45 @@ static void large_changes_are_written_anew(void **state)
     arena_clear(&arena);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_changes_are_rejected(void **state)
 {
-    check_refused(json, (Case){ "{\"a\": 1}", "a.b", "1" }, "'a' is an int: there is no 'b' in it");
-    check_refused(json, (Case){ "[1]", "b", "1" }, "the document is a list: there is no 'b' in it");
+    check_refused(json, (Case){ "{\"a\": 1}", "a.b", "1" },
+                  "'a' is an int, which cannot contain 'b'");
+    check_refused(json, (Case){ "[1]", "b", "1" },
+                  "the document is a list, which cannot contain 'b'");
     check_refused(json, (Case){ "[1]", "5", "1" },
-                  "the document is a list of 1: there is no '5' in it");
+                  "the document is a list of 1, which cannot contain '5'");
     check_refused(json, (Case){ "{}", "a.0", "1" },
-                  "'path': a is not there, and '0' may be a key or a place in a list; write a list "
-                  "of keys, with the number or with quotes");
-    check_refused(json, (Case){ "{\"a\": 1}", "[0]", "1" },
-                  "JSON has text as keys: put 0 into quotes");
-    check_refused(json, (Case){ "[[1]]", "-.0", "1" }, "'path': '-' can only be the last step");
+                  "'path': a does not exist, and '0' may be a key or an index; write a list of "
+                  "keys, with the number or a quoted string");
+    check_refused(json, (Case){ "{\"a\": 1}", "[0]", "1" }, "keys in JSON are strings; quote 0");
+    check_refused(json, (Case){ "[[1]]", "-.0", "1" },
+                  "'path': '-' is only allowed as the last segment");
     check_refused(json, (Case){ "{\"a\": 1}", "-", "1" },
-                  "the document is a map: there is no '-' in it");
+                  "the document is a map, which cannot contain '-'");
     check_refused(json, (Case){ "{}", "", NULL },
-                  "the whole document cannot be absent; file.absent removes files");
+                  "cannot remove the entire document; use file.absent to remove files");
     check_refused(json, (Case){ "{\"a\": 1}", "a", "- 1" },
-                  "'state: absent' takes no 'value', unless 'path' ends with '-'");
+                  "'value' is not allowed with 'state: absent', unless 'path' ends with '-'");
     check_refused(json, (Case){ "[1, 2]", "0", NULL },
-                  "a place in a list cannot be absent, as the next item moves there; end 'path' "
-                  "with '-' and give the item as 'value'");
-    check_refused(json, (Case){ "{\"a\": 1,}", "a", "2" }, "file:1:8: comma before '}'");
-    check_refused(json, (Case){ "{\"a\": 1, \"a\": 2}", "a", "2" },
-                  "file:1:10: key 'a' is there twice");
+                  "cannot remove a list index, because the next item would move there; end 'path' "
+                  "with '-' and pass the item as 'value'");
+    check_refused(json, (Case){ "{\"a\": 1,}", "a", "2" }, "file:1:8: trailing comma before '}'");
+    check_refused(json, (Case){ "{\"a\": 1, \"a\": 2}", "a", "2" }, "file:1:10: duplicate key 'a'");
     check_refused(json, (Case){ "// hi\n{}", "a", "2" }, "file:1:1: JSON has no comments");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_is_changed_where_it_stands),
-        cmocka_unit_test(a_new_key_looks_like_the_others),
-        cmocka_unit_test(what_is_missing_on_the_way_is_made),
+        cmocka_unit_test(a_value_is_changed_in_place),
+        cmocka_unit_test(a_new_key_is_formatted_like_the_others),
+        cmocka_unit_test(missing_parents_are_created),
         cmocka_unit_test(items_of_lists),
-        cmocka_unit_test(values_go),
-        cmocka_unit_test(only_what_differs_is_touched),
-        cmocka_unit_test(large_changes_are_written_anew),
-        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(values_can_be_removed),
+        cmocka_unit_test(only_differences_are_changed),
+        cmocka_unit_test(large_changes_rewrite_the_document),
+        cmocka_unit_test(impossible_changes_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

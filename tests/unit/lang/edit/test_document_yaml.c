@@ -2,7 +2,7 @@
 
 static const DocumentFormat *const yaml = &document_yaml;
 
-static void a_scalar_is_changed_where_it_stands(void **state)
+static void a_scalar_is_changed_in_place(void **state)
 {
     CHECK(yaml, { "a: 1\nb: 2\n", "a", "5", "a: 5\nb: 2\n" }, { "a: 1\n", "a", "1", NULL },
           { "a:   1   # one\nb: 2\n", "a", "5", "a:   5   # one\nb: 2\n" },
@@ -25,7 +25,7 @@ static void a_scalar_is_changed_where_it_stands(void **state)
           { "---\na: 1\n...\n", "a", "2", "---\na: 2\n...\n" }, { "a: 1", "a", "2", "a: 2" });
 }
 
-static void texts_of_several_lines(void **state)
+static void multi_line_strings(void **state)
 {
     CHECK(yaml, { "a: |\n  x\n  y\n\nb: 1\n", "a", "\"z\"", "a: z\n\nb: 1\n" },
           { "a: |  # text\n  x\nb: 1\n", "a", "\"p\\nq\\n\"", "a: |  # text\n  p\n  q\nb: 1\n" },
@@ -41,7 +41,7 @@ static void texts_of_several_lines(void **state)
           { "{a: x}", "a", "\"p\\nq\\n\"", "{a: \"p\\nq\\n\"}" });
 }
 
-static void containers_take_the_place_of_scalars_and_back(void **state)
+static void containers_replace_scalars_and_vice_versa(void **state)
 {
     CHECK(yaml,
           { "a: 1 # c\nb: 2\n", "a", "{\"x\": [1, {\"y\": 2}]}",
@@ -57,7 +57,7 @@ static void containers_take_the_place_of_scalars_and_back(void **state)
           { "a: &x\n  b: 1\n", "a", "1", "a: &x 1\n" });
 }
 
-static void a_new_key_goes_behind_the_last(void **state)
+static void a_new_key_is_added_after_the_last(void **state)
 {
     CHECK(yaml, { "a: 1\n", "b", "2", "a: 1\nb: 2\n" }, { "a: 1", "b", "2", "a: 1\nb: 2\n" },
           { "a: 1 # one\n# end\n", "b", "2", "a: 1 # one\nb: 2\n# end\n" },
@@ -74,7 +74,7 @@ static void a_new_key_goes_behind_the_last(void **state)
           { "a: 1\r\n", "b", "{\"c\": 1}", "a: 1\r\nb:\r\n  c: 1\r\n" });
 }
 
-static void what_is_missing_on_the_way_is_made(void **state)
+static void missing_parents_are_created(void **state)
 {
     CHECK(yaml, { "", "a.b", "1", "a:\n  b: 1\n" },
           { "# only this\n", "a", "1", "# only this\na: 1\n" },
@@ -100,7 +100,7 @@ static void items_of_lists(void **state)
           { "-\n\n-\n  - &a x\n- *a\n", "2", "\"y\"", "-\n\n-\n  - &a x\n- y\n" });
 }
 
-static void values_go(void **state)
+static void values_can_be_removed(void **state)
 {
     CHECK(yaml, { "a: 1\nb: 2\n", "a", NULL, "b: 2\n" }, { "a: 1\nb: 2\n", "b", NULL, "a: 1\n" },
           { "# a\na: 1 # one\n\n# b\nb: 2\n", "a", NULL, "# a\n\n# b\nb: 2\n" },
@@ -117,7 +117,7 @@ static void values_go(void **state)
           { "a: 1\nb:\n", "b", NULL, "a: 1\n" }, { "a: 1\nb: 2", "b", NULL, "a: 1\n" });
 }
 
-static void only_what_differs_is_touched(void **state)
+static void only_differences_are_changed(void **state)
 {
     CHECK(yaml,
           { "a:\n  # one\n  x: 1\n  # two\n  y: 2\n", "a", "{\"y\": 3, \"x\": 1, \"z\": 4}",
@@ -145,42 +145,42 @@ static void anchors_aliases_and_tags(void **state)
           { "[&a 1, *a, 2]\n", "1", "5", "[&a 1, 5, 2]\n" },
           { "[&a 1, *a, 2]\n", "2", "5", "[&a 1, *a, 5]\n" });
     check_refused(yaml, (Case){ "a: &x 1\nb: *x\n", "a", "2" },
-                  "file: 'a' cannot be changed without touching other lines (an anchor, alias, tag "
-                  "or unusual layout is in the way): change it by hand");
+                  "file: cannot change 'a' without touching other lines (because of an anchor, "
+                  "alias, tag or unusual layout); change it by hand");
     check_refused(yaml, (Case){ "a: &x {p: 1}\nb: *x\n", "b.p", "2" },
-                  "file: 'b.p' cannot be changed without touching other lines (an anchor, alias, "
-                  "tag or unusual layout is in the way): change it by hand");
+                  "file: cannot change 'b.p' without touching other lines (because of an anchor, "
+                  "alias, tag or unusual layout); change it by hand");
     check_refused(yaml, (Case){ "a: &x {p: 1}\nb:\n  <<: *x\n  q: 1\n", "b.p", NULL },
-                  "file: 'b.p' cannot be changed without touching other lines (an anchor, alias, "
-                  "tag or unusual layout is in the way): change it by hand");
+                  "file: cannot change 'b.p' without touching other lines (because of an anchor, "
+                  "alias, tag or unusual layout); change it by hand");
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_changes_are_rejected(void **state)
 {
     check_refused(yaml, (Case){ "? a\n: 1\n", "a", "2" },
-                  "file: 'a' cannot be changed without touching other lines (an anchor, alias, tag "
-                  "or unusual layout is in the way): change it by hand");
+                  "file: cannot change 'a' without touching other lines (because of an anchor, "
+                  "alias, tag or unusual layout); change it by hand");
     check_refused(yaml, (Case){ "a: 1\n---\nb: 1\n", "a", "2" },
                   "file:2:1: a second document starts here");
     check_refused(yaml, (Case){ "a: 1\na: 2\n", "a", "2" }, "file:2:1: duplicate key 'a'");
     check_refused(yaml, (Case){ "a: [1\n", "a", "2" }, "file:1:4: this '[' is never closed");
     check_refused(yaml, (Case){ "a: text\n", "a.b", "2" },
-                  "'a' is a string: there is no 'b' in it");
+                  "'a' is a string, which cannot contain 'b'");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scalar_is_changed_where_it_stands),
-        cmocka_unit_test(texts_of_several_lines),
-        cmocka_unit_test(containers_take_the_place_of_scalars_and_back),
-        cmocka_unit_test(a_new_key_goes_behind_the_last),
-        cmocka_unit_test(what_is_missing_on_the_way_is_made),
+        cmocka_unit_test(a_scalar_is_changed_in_place),
+        cmocka_unit_test(multi_line_strings),
+        cmocka_unit_test(containers_replace_scalars_and_vice_versa),
+        cmocka_unit_test(a_new_key_is_added_after_the_last),
+        cmocka_unit_test(missing_parents_are_created),
         cmocka_unit_test(items_of_lists),
-        cmocka_unit_test(values_go),
-        cmocka_unit_test(only_what_differs_is_touched),
+        cmocka_unit_test(values_can_be_removed),
+        cmocka_unit_test(only_differences_are_changed),
         cmocka_unit_test(anchors_aliases_and_tags),
-        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(impossible_changes_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,18 @@
 
 #include "unit.h"
 
-#define WISH(...)                                               \
-    (IniWish)                                                   \
+#define REQUEST(...)                                            \
+    (IniRequest)                                                \
     {                                                           \
         .exclusive = true, .separator = STR(" = "), __VA_ARGS__ \
     }
-#define SET(s, o, v) WISH(.section = STR(s), .option = STR(o), .value = STR(v), .has_value = true)
-#define GONE(s, o)   WISH(.section = STR(s), .option = STR(o), .absent = true)
+#define SET(s, o, v) \
+    REQUEST(.section = STR(s), .option = STR(o), .value = STR(v), .has_value = true)
+#define GONE(s, o) REQUEST(.section = STR(s), .option = STR(o), .absent = true)
 
 typedef struct Case {
     const char *before;
-    IniWish wish;
+    IniRequest request;
     const char *after; /* NULL: unchanged */
 } Case;
 
@@ -22,14 +23,14 @@ static void check_case(const Case *one)
     Error err;
     Str before = str_from_c(one->before);
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!ini_wish_check(&one->wish, &err)) {
+    if (!ini_request_check(&one->request, &err)) {
         fail_msg("%s", err.text);
     }
-    Str after = ini_edit(&arena, before, &one->wish);
+    Str after = ini_edit(&arena, before, &one->request);
     assert_str(after, one->after == NULL ? one->before : one->after);
     assert_true(one->after != NULL || after.data == before.data);
     /* Once more changes nothing. */
-    Str again = ini_edit(&arena, after, &one->wish);
+    Str again = ini_edit(&arena, after, &one->request);
     assert_true(again.data == after.data);
     arena_clear(&arena);
 }
@@ -63,7 +64,7 @@ static void a_value_is_changed_in_its_line(void **state)
           { "[a]\nx = 1", SET("a", "x", "5"), "[a]\nx = 5" });
 }
 
-static void a_new_option_looks_like_its_neighbors(void **state)
+static void a_new_option_is_formatted_like_its_neighbors(void **state)
 {
     CHECK(
         { "[a]\nx = 1\n", SET("a", "y", "2"), "[a]\nx = 1\ny = 2\n" },
@@ -79,7 +80,7 @@ static void a_new_option_looks_like_its_neighbors(void **state)
         { "[a]\nx =\n", SET("a", "y", "2"), "[a]\nx =\ny = 2\n" });
 }
 
-static void a_new_option_goes_behind_a_comment_that_shows_it(void **state)
+static void a_new_option_follows_a_comment_that_shows_it(void **state)
 {
     CHECK(
         { "[a]\n#port = 80\n# more\nx = 1\n", SET("a", "port", "81"),
@@ -92,7 +93,7 @@ static void a_new_option_goes_behind_a_comment_that_shows_it(void **state)
           "[b]\n#port=80\n[a]\nx=1\nport=81\n" });
 }
 
-static void a_missing_section_is_added_at_the_end(void **state)
+static void a_missing_section_is_appended(void **state)
 {
     CHECK({ "", SET("a", "x", "1"), "[a]\nx = 1\n" }, { "", SET("", "x", "1"), "x = 1\n" },
           { "[b]\ny=1\n", SET("a", "x", "1"), "[b]\ny=1\n\n[a]\nx=1\n" },
@@ -100,11 +101,11 @@ static void a_missing_section_is_added_at_the_end(void **state)
           { "[b]\ny=1", SET("a", "x", "1"), "[b]\ny=1\n\n[a]\nx=1\n" },
           { "[remote \"o\"]\n\turl = x\n", SET("remote \"p\"", "url", "y"),
             "[remote \"o\"]\n\turl = x\n\n[remote \"p\"]\n\turl = y\n" },
-          { "[b]\n", WISH(.section = STR("a")), "[b]\n\n[a]\n" },
-          { "[b]\n[a]\n", WISH(.section = STR("a")), NULL });
+          { "[b]\n", REQUEST(.section = STR("a")), "[b]\n\n[a]\n" },
+          { "[b]\n[a]\n", REQUEST(.section = STR("a")), NULL });
 }
 
-static void what_is_in_no_section_goes_before_the_first(void **state)
+static void options_without_a_section_precede_the_first(void **state)
 {
     CHECK({ "[a]\nx=1\n", SET("", "y", "2"), "y=2\n\n[a]\nx=1\n" },
           { "# about a\n[a]\n", SET("", "y", "2"), "y = 2\n\n# about a\n[a]\n" },
@@ -121,17 +122,17 @@ static void of_several_options_one_stays(void **state)
           { "[a]\nx=1\n[b]\n[a]\n", SET("a", "y", "3"), "[a]\nx=1\n[b]\n[a]\ny=3\n" });
 }
 
-static void of_several_options_all_may_stay(void **state)
+static void duplicate_options_can_be_kept(void **state)
 {
-    IniWish wish = SET("a", "x", "3"), gone = GONE("a", "x");
-    wish.exclusive = false;
+    IniRequest request = SET("a", "x", "3"), gone = GONE("a", "x");
+    request.exclusive = false;
     gone.value = STR("2");
     gone.has_value = true;
-    CHECK({ "[a]\nx=1\nx=2\ny=0\n", wish, "[a]\nx=1\nx=2\nx=3\ny=0\n" },
-          { "[a]\nx=3\nx=2\n", wish, NULL }, { "[a]\nx=1\nx=2\nx=2\n", gone, "[a]\nx=1\n" });
+    CHECK({ "[a]\nx=1\nx=2\ny=0\n", request, "[a]\nx=1\nx=2\nx=3\ny=0\n" },
+          { "[a]\nx=3\nx=2\n", request, NULL }, { "[a]\nx=1\nx=2\nx=2\n", gone, "[a]\nx=1\n" });
 }
 
-static void options_and_sections_go(void **state)
+static void options_and_sections_can_be_removed(void **state)
 {
     CHECK({ "[a]\nx=1\ny=2\n", GONE("a", "x"), "[a]\ny=2\n" },
           { "[a]\nx=1\nx=3\n", GONE("a", "x"), "[a]\n" }, { "[a]\nx=1\n", GONE("b", "x"), NULL },
@@ -156,32 +157,32 @@ static void values_of_several_lines(void **state)
           { "[a]\n  x = 1\n  y = 2\n", SET("a", "y", "3"), "[a]\n  x = 1\n  y = 3\n" });
 }
 
-static void comments_behind_values_count_when_asked_for(void **state)
+static void inline_comments_are_supported_on_request(void **state)
 {
-    IniWish wish = SET("a", "x", "5");
-    CHECK({ "[a]\nx = 1 ; one\n", wish, "[a]\nx = 5\n" });
-    wish.comments = STR(";#");
-    CHECK({ "[a]\nx = 1 ; one\n", wish, "[a]\nx = 5 ; one\n" },
-          { "[a]\nx = 5  # five\n", wish, NULL }, { "[a]\nx = 5;5\n", wish, "[a]\nx = 5\n" },
-          { "[a]\nx = # none\n", wish, "[a]\nx = 5 # none\n" });
+    IniRequest request = SET("a", "x", "5");
+    CHECK({ "[a]\nx = 1 ; one\n", request, "[a]\nx = 5\n" });
+    request.comments = STR(";#");
+    CHECK({ "[a]\nx = 1 ; one\n", request, "[a]\nx = 5 ; one\n" },
+          { "[a]\nx = 5  # five\n", request, NULL }, { "[a]\nx = 5;5\n", request, "[a]\nx = 5\n" },
+          { "[a]\nx = # none\n", request, "[a]\nx = 5 # none\n" });
 }
 
 static void options_without_a_value(void **state)
 {
-    IniWish wish = WISH(.section = STR("a"), .option = STR("x"), .bare = true);
-    CHECK({ "[a]\ny = 1\n", wish, "[a]\ny = 1\nx\n" }, { "[a]\nx\n", wish, NULL },
-          { "[a]\n x = 1\n", wish, "[a]\n x\n" });
+    IniRequest request = REQUEST(.section = STR("a"), .option = STR("x"), .bare = true);
+    CHECK({ "[a]\ny = 1\n", request, "[a]\ny = 1\nx\n" }, { "[a]\nx\n", request, NULL },
+          { "[a]\n x = 1\n", request, "[a]\n x\n" });
 }
 
-static void another_separator(void **state)
+static void other_separators(void **state)
 {
-    IniWish wish = SET("", "x", "http://a");
-    wish.separator = STR(": ");
-    CHECK({ "x: 1\n", wish, "x: http://a\n" }, { "", wish, "x: http://a\n" },
-          { "y:1\n", wish, "y:1\nx:http://a\n" });
+    IniRequest request = SET("", "x", "http://a");
+    request.separator = STR(": ");
+    CHECK({ "x: 1\n", request, "x: http://a\n" }, { "", request, "x: http://a\n" },
+          { "y:1\n", request, "y:1\nx:http://a\n" });
 }
 
-static void odd_texts_keep_their_bytes(void **state)
+static void unusual_texts_are_preserved(void **state)
 {
     CHECK({ "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
           /* An indented section would become a line of the value above it. */
@@ -205,34 +206,36 @@ static void odd_texts_keep_their_bytes(void **state)
           { " \t\n[a]\n\\\nx=1\n", SET("a", "x", "2"), " \t\n[a]\n\\\nx=1\nx = 2\n" });
 }
 
-static void what_cannot_be_written_is_refused(void **state)
+static void unrepresentable_values_are_rejected(void **state)
 {
     const struct {
-        IniWish wish;
+        IniRequest request;
         const char *message;
     } cases[] = {
-        { WISH(.absent = true), "needs 'option', 'section' or both" },
-        { SET("a", "[x", "1"), "'[x' cannot be the name of an option" },
-        { SET("a", "#x", "1"), "'#x' cannot be the name of an option" },
-        { SET("a", "x=y", "1"), "'x=y' cannot be the name of an option" },
-        { SET("a", "x\ny", "1"), "'x\ny' cannot be the name of an option" },
-        { SET("a", " x", "1"), "' x' cannot be the name of an option" },
-        { SET("a\nb", "x", "1"), "'section' is one line without blanks at its ends" },
-        { SET("a", "x", "1\r"), "'value' has blanks at an end, which readers of such files take "
-                                "away; put quotes into it if they know quotes" },
-        { SET("a", "x", "1\r2"), "'value' has a control character in it" },
+        { REQUEST(.absent = true), "'option' or 'section' is required" },
+        { SET("a", "[x", "1"), "'[x' is not a valid option name" },
+        { SET("a", "#x", "1"), "'#x' is not a valid option name" },
+        { SET("a", "x=y", "1"), "'x=y' is not a valid option name" },
+        { SET("a", "x\ny", "1"), "'x\ny' is not a valid option name" },
+        { SET("a", " x", "1"), "' x' is not a valid option name" },
+        { SET("a\nb", "x", "1"),
+          "'section' must be a single line without leading or trailing whitespace" },
+        { SET("a", "x", "1\r"), "'value' has leading or trailing whitespace, which most parsers of "
+                                "such files strip; add quotes if the parser supports them" },
+        { SET("a", "x", "1\r2"), "'value' contains a control character" },
         { SET("a", "x", "1\n\n2"), "a line of 'value' is empty or would be a comment" },
         { SET("a", "x", "1\n# 2"), "a line of 'value' is empty or would be a comment" },
         { SET("a", "x", "C:\\"),
-          "'value' ends with a backslash: the next line would belong to it" },
-        { WISH(.option = STR("x"), .value = STR("a #b"), .has_value = true, .comments = STR("#")),
-          "'value' has a comment in it" },
+          "'value' ends with a backslash, which would continue it on the next line" },
+        { REQUEST(.option = STR("x"), .value = STR("a #b"), .has_value = true,
+                  .comments = STR("#")),
+          "'value' contains a comment" },
         { { .option = STR("x"), .separator = STR("=>") },
-          "'separator' is '=' or ':', blanks around it are fine" },
+          "'separator' must be '=' or ':', optionally with spaces around it" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Error err;
-        assert_false(ini_wish_check(&cases[i].wish, &err));
+        assert_false(ini_request_check(&cases[i].request, &err));
         assert_string_equal(err.text, cases[i].message);
         assert_int_equal(err.kind, ERROR_INVALID);
     }
@@ -242,19 +245,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_changed_in_its_line),
-        cmocka_unit_test(a_new_option_looks_like_its_neighbors),
-        cmocka_unit_test(a_new_option_goes_behind_a_comment_that_shows_it),
-        cmocka_unit_test(a_missing_section_is_added_at_the_end),
-        cmocka_unit_test(what_is_in_no_section_goes_before_the_first),
+        cmocka_unit_test(a_new_option_is_formatted_like_its_neighbors),
+        cmocka_unit_test(a_new_option_follows_a_comment_that_shows_it),
+        cmocka_unit_test(a_missing_section_is_appended),
+        cmocka_unit_test(options_without_a_section_precede_the_first),
         cmocka_unit_test(of_several_options_one_stays),
-        cmocka_unit_test(of_several_options_all_may_stay),
-        cmocka_unit_test(options_and_sections_go),
+        cmocka_unit_test(duplicate_options_can_be_kept),
+        cmocka_unit_test(options_and_sections_can_be_removed),
         cmocka_unit_test(values_of_several_lines),
-        cmocka_unit_test(comments_behind_values_count_when_asked_for),
+        cmocka_unit_test(inline_comments_are_supported_on_request),
         cmocka_unit_test(options_without_a_value),
-        cmocka_unit_test(another_separator),
-        cmocka_unit_test(odd_texts_keep_their_bytes),
-        cmocka_unit_test(what_cannot_be_written_is_refused),
+        cmocka_unit_test(other_separators),
+        cmocka_unit_test(unusual_texts_are_preserved),
+        cmocka_unit_test(unrepresentable_values_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

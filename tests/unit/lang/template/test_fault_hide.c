@@ -185,7 +185,7 @@ static void the_rest_of_the_message_stays(void **state)
     assert_true(templates_compile(templates, STR("t"), STR("{{ [1] | map(p) | list }}"), &template,
                                   &fault));
     assert_false(template_render(template, fixture.context, &fixture.rendered, &fault));
-    assert_str(fault.message, "there is no filter '(secret)'");
+    assert_str(fault.message, "unknown filter '(secret)'");
     tear_down(&fixture);
 }
 

@@ -82,7 +82,7 @@ static void elements_keep_their_own_marks(void **state)
     assert_shown("{{ {'a': {'b': s}} | traverse('a:b') }}.", "*******.");
 }
 
-static void what_is_taken_from_a_secret_container_is_secret(void **state)
+static void elements_of_a_secret_container_are_secret(void **state)
 {
     assert_shown("{{ sl | first }}{{ sl | last }}{{ sl | min }}.", "***.");
     assert_shown("{{ (sl | sort)[0] }}{{ sl | list | first }}{{ sl | reverse | first }}.", "***.");
@@ -105,7 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filtered_secret_is_wholly_secret),
         cmocka_unit_test(elements_keep_their_own_marks),
-        cmocka_unit_test(what_is_taken_from_a_secret_container_is_secret),
+        cmocka_unit_test(elements_of_a_secret_container_are_secret),
         cmocka_unit_test(tests_and_lengths_are_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

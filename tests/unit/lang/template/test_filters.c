@@ -7,14 +7,14 @@ static void arguments_are_checked_as_python_does(void **state)
         { "1 | map() | list", "!FilterArgumentError: map requires a filter argument" },
         { "5 | map() | list", "!FilterArgumentError: map requires a filter argument" },
         { "5 | map('nope') | list", "!TypeError: 'int' object is not iterable" },
-        { "[1] | map('nope') | list", "!TemplateRuntimeError: there is no filter 'nope'" },
-        { "[1] | map(nope) | list", "!TemplateRuntimeError: the name of a filter is wanted: "
+        { "[1] | map('nope') | list", "!TemplateRuntimeError: unknown filter 'nope'" },
+        { "[1] | map(nope) | list", "!TemplateRuntimeError: expected the name of a filter: "
                                     "'nope' is undefined" },
         { "[1] | map(attribute='a', b=1) | list",
           "!FilterArgumentError: Unexpected keyword argument 'b'" },
         { "[1] | selectattr() | list",
           "!FilterArgumentError: Missing parameter for attribute name" },
-        { "[1] | select('nope') | list", "!TemplateRuntimeError: there is no test 'nope'" },
+        { "[1] | select('nope') | list", "!TemplateRuntimeError: unknown test 'nope'" },
         { "none | map('upper') | list", "[]" },
         { "[] | map(nope) | list", "[]" },
         { "[1] | sort('x')", "!TypeError: 'str' object cannot be interpreted as an integer" },
@@ -80,7 +80,7 @@ static void arguments_are_checked_as_python_does(void **state)
     CHECK_ROWS(&settings, rows);
 }
 
-static void undefined_values_are_taken_as_jinja2_does(void **state)
+static void undefined_values_behave_as_in_jinja2(void **state)
 {
     static const Row rows[] = {
         { "missing | int", "!UndefinedError: 'missing' is undefined" },
@@ -145,7 +145,7 @@ static void attributes_are_paths(void **state)
     CHECK_ROWS(&settings, rows);
 }
 
-static void markup_stays_where_it_must(void **state)
+static void markup_is_preserved_where_required(void **state)
 {
     static const Row rows[] = {
         { "{% autoescape true %}{{ ['<', '<b>' | safe] | join('&') }}{% endautoescape %}",
@@ -228,7 +228,7 @@ static void numbers_are_read_and_rounded(void **state)
     CHECK_ROWS(&settings, rows);
 }
 
-static void texts_are_laid_out_in_lines(void **state)
+static void text_is_wrapped_into_lines(void **state)
 {
     static const Row rows[] = {
         { "{{ 'a\\n\\nb' | indent }}|{{ 'a\\n\\nb' | indent(2, true, true) }}|{{ 'a\\n' | "
@@ -273,11 +273,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_checked_as_python_does),
-        cmocka_unit_test(undefined_values_are_taken_as_jinja2_does),
+        cmocka_unit_test(undefined_values_behave_as_in_jinja2),
         cmocka_unit_test(attributes_are_paths),
-        cmocka_unit_test(markup_stays_where_it_must),
+        cmocka_unit_test(markup_is_preserved_where_required),
         cmocka_unit_test(numbers_are_read_and_rounded),
-        cmocka_unit_test(texts_are_laid_out_in_lines),
+        cmocka_unit_test(text_is_wrapped_into_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,8 +286,8 @@ static void hostile_widths_are_refused(void **state)
     TemplateSettings settings = template_settings_default();
     settings.limits.memory = 1 << 20;
     for (size_t i = 0; i < COUNT_OF(expressions); i++) {
-        Row row = { expressions[i], "!LimitError: the template would need more than its limit of "
-                                    "1048576 bytes" };
+        Row row = { expressions[i],
+                    "!LimitError: the template exceeded its memory limit of 1048576 bytes" };
         check_rows(&settings, &row, 1);
     }
 }

@@ -18,7 +18,7 @@ static void names_are_replaced(void **state)
     assert_unescaped("&CounterClockwiseContourIntegral;", "∳");
 }
 
-static void old_names_need_no_semicolon(void **state)
+static void legacy_names_need_no_semicolon(void **state)
 {
     assert_unescaped("&ltb &copy2 &notit;", "<b ©2 ¬it;");
     assert_unescaped("&notin;", "∉");
@@ -45,7 +45,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_replaced),
-        cmocka_unit_test(old_names_need_no_semicolon),
+        cmocka_unit_test(legacy_names_need_no_semicolon),
         cmocka_unit_test(numbers_are_replaced),
         cmocka_unit_test(other_ampersands_stay),
     };

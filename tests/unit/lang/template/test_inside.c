@@ -19,7 +19,7 @@ static bool lazy_get_item(Render *r, Object *object, Value key, Value *out, bool
     *found = entry != NULL;
     if (*found) {
         *out = entry->value;
-        render_note_given(r, *out);
+        render_note_external(r, *out);
     }
     return true;
 }
@@ -34,7 +34,7 @@ static bool lazy_force(Render *r, Object *object, Value *out)
     Lazy *lazy = (Lazy *)object;
     lazy->forced++;
     *out = value_map(lazy->map);
-    render_note_given(r, *out);
+    render_note_external(r, *out);
     return true;
 }
 
@@ -168,7 +168,7 @@ static const char *show(World *w, const char *text)
     return w->shown;
 }
 
-static void a_lazy_map_is_used_as_the_map_it_stands_for(void **state)
+static void a_lazy_map_behaves_like_a_map(void **state)
 {
     static const struct {
         const char *text, *shows;
@@ -206,7 +206,7 @@ static void one_element_of_a_lazy_map_leaves_the_rest_alone(void **state)
     assert_int_equal(w->lazy.forced, 0);
 }
 
-static void an_expression_that_gives_a_lazy_map_is_a_plain_one(void **state)
+static void an_expression_returning_a_lazy_map_gives_a_plain_one(void **state)
 {
     World *w = *state;
     const Template *template;
@@ -217,7 +217,7 @@ static void an_expression_that_gives_a_lazy_map_is_a_plain_one(void **state)
     assert_int_equal(value.list->items[0].kind, VALUE_MAP);
 }
 
-static void secrets_that_come_from_a_host_are_known(void **state)
+static void secrets_from_a_host_are_marked(void **state)
 {
     World *w = *state;
     map_set_str(&w->arena, w->lazy.map, STR("password"),
@@ -237,7 +237,7 @@ static void secrets_that_come_from_a_host_are_known(void **state)
     assert_null(strstr(shown, "hush-hush-hush"));
 }
 
-static void what_is_called_can_differ_from_what_is_read(void **state)
+static void callables_can_have_a_different_value(void **state)
 {
     static const struct {
         const char *text, *shows;
@@ -255,7 +255,7 @@ static void what_is_called_can_differ_from_what_is_read(void **state)
     }
 }
 
-static void nothing_hides_what_is_not_known(void **state)
+static void unknown_values_are_never_hidden(void **state)
 {
     static const char *const texts[] = {
         "{{ macros['later'] }}",
@@ -276,7 +276,7 @@ static void nothing_hides_what_is_not_known(void **state)
         show(*state, "{{ macros.later if false else 1 }}{{ false and macros.later }}"), "1False");
 }
 
-static void a_fault_inside_keeps_its_place_and_tells_the_way(void **state)
+static void a_nested_fault_has_its_location_and_trace(void **state)
 {
     World *w = *state;
     assert_true(templates_compile_expression(w->templates, STR("deep"), STR("1 + vars.zork"),
@@ -293,7 +293,7 @@ static void a_fault_inside_keeps_its_place_and_tells_the_way(void **state)
     assert_int_equal(w->fault.origin->line, 2);
 }
 
-static void renders_inside_one_another_are_bounded(void **state)
+static void nested_renders_are_bounded(void **state)
 {
     World *w = *state;
     assert_true(templates_compile_expression(w->templates, STR("deep"), STR("inner.x + inner.x"),
@@ -302,7 +302,7 @@ static void renders_inside_one_another_are_bounded(void **state)
     assert_int_equal(w->fault.class, FAULT_RECURSION);
 }
 
-static void renders_inside_one_another_share_their_steps(void **state)
+static void nested_renders_share_their_step_budget(void **state)
 {
     World *w = *state;
     TemplateSettings settings = template_settings_default();
@@ -322,15 +322,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_lazy_map_is_used_as_the_map_it_stands_for),
+        TEST(a_lazy_map_behaves_like_a_map),
         TEST(one_element_of_a_lazy_map_leaves_the_rest_alone),
-        TEST(an_expression_that_gives_a_lazy_map_is_a_plain_one),
-        TEST(secrets_that_come_from_a_host_are_known),
-        TEST(what_is_called_can_differ_from_what_is_read),
-        TEST(nothing_hides_what_is_not_known),
-        TEST(a_fault_inside_keeps_its_place_and_tells_the_way),
-        TEST(renders_inside_one_another_are_bounded),
-        TEST(renders_inside_one_another_share_their_steps),
+        TEST(an_expression_returning_a_lazy_map_gives_a_plain_one),
+        TEST(secrets_from_a_host_are_marked),
+        TEST(callables_can_have_a_different_value),
+        TEST(unknown_values_are_never_hidden),
+        TEST(a_nested_fault_has_its_location_and_trace),
+        TEST(nested_renders_are_bounded),
+        TEST(nested_renders_share_their_step_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

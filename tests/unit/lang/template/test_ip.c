@@ -31,7 +31,7 @@ static void addresses_are_read_and_written(void **state)
     assert_string_equal(normal("64:ff9b::1.2.3.4"), "64:ff9b::102:304/128");
 }
 
-static void what_is_no_address_is_refused(void **state)
+static void invalid_addresses_are_rejected(void **state)
 {
     static const char *const bad[] = {
         "",
@@ -71,7 +71,7 @@ static void what_is_no_address_is_refused(void **state)
     }
 }
 
-static void networks_know_their_ends(void **state)
+static void networks_have_first_and_last_addresses(void **state)
 {
     Ip ip, inner, other;
     assert_true(ip_parse(STR("192.168.32.45/20"), &ip));
@@ -110,8 +110,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_read_and_written),
-        cmocka_unit_test(what_is_no_address_is_refused),
-        cmocka_unit_test(networks_know_their_ends),
+        cmocka_unit_test(invalid_addresses_are_rejected),
+        cmocka_unit_test(networks_have_first_and_last_addresses),
         cmocka_unit_test(reverse_names_and_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,7 @@ static void strings_are_decoded_as_python_does(void **state)
     CHECK(*state, rows);
 }
 
-static void names_may_have_any_letters(void **state)
+static void names_can_contain_any_letters(void **state)
 {
     const Row rows[] = {
         { "{{ f\u00f6\u00f6 \u540d\u524d _x1 }}", "{{ f\u00f6\u00f6 \u540d\u524d _x1 }}" },
@@ -233,7 +233,7 @@ static void raw_blocks_are_data(void **state)
     CHECK(*state, rows);
 }
 
-static void a_minus_takes_white_space_off(void **state)
+static void a_minus_strips_whitespace(void **state)
 {
     const Row rows[] = {
         { "a \n {{- b -}} \n c", "[a] {{ b }} [c]" },
@@ -252,7 +252,7 @@ static void a_minus_takes_white_space_off(void **state)
     CHECK(*state, rows);
 }
 
-static void one_newline_at_the_end_is_dropped(void **state)
+static void one_trailing_newline_is_dropped(void **state)
 {
     Fixture *f = *state;
     assert_str(lex(f, STR("a\n\n")), "[a\n]");
@@ -263,7 +263,7 @@ static void one_newline_at_the_end_is_dropped(void **state)
     assert_str(lex(f, STR("\n")), "[\n]");
 }
 
-static void line_ends_become_the_newline_sequence(void **state)
+static void newlines_become_the_newline_sequence(void **state)
 {
     Fixture *f = *state;
     const char *text = "a\r\nb\rc\nd {{ 'x\r\ny' }}";
@@ -274,7 +274,7 @@ static void line_ends_become_the_newline_sequence(void **state)
     assert_str(lex(f, str_from_c(text)), "[a\rb\rc\rd ] {{ 'x\ry' }}");
 }
 
-static void places_count_in_the_text_as_given(void **state)
+static void positions_refer_to_the_original_text(void **state)
 {
     Fixture *f = *state;
     assert_str(lex(f, STR("a\r\n\r\n\r {{ $ }}")), "[a\n\n\n ] {{ 4:5 unexpected char '$' at 8");
@@ -282,7 +282,7 @@ static void places_count_in_the_text_as_given(void **state)
     assert_int_equal(f->fault.span, 1);
 }
 
-static void trim_blocks_takes_the_newline_behind_a_block(void **state)
+static void trim_blocks_removes_the_newline_after_a_block(void **state)
 {
     Fixture *f = *state;
     f->settings.syntax.trim_blocks = true;
@@ -295,7 +295,7 @@ static void trim_blocks_takes_the_newline_behind_a_block(void **state)
     CHECK(f, rows);
 }
 
-static void lstrip_blocks_takes_the_indentation_before_a_block(void **state)
+static void lstrip_blocks_removes_the_indentation_before_a_block(void **state)
 {
     Fixture *f = *state;
     f->settings.syntax.lstrip_blocks = true;
@@ -316,7 +316,7 @@ static void lstrip_blocks_takes_the_indentation_before_a_block(void **state)
     assert_str(lex(f, STR("{% a %}\n  {% b %}\n")), "{% a %} {% b %}");
 }
 
-static void line_statements_end_with_their_line(void **state)
+static void line_statements_end_at_the_newline(void **state)
 {
     Fixture *f = *state;
     f->settings.syntax.line_statement_prefix = STR("%");
@@ -368,7 +368,7 @@ static void delimiters_are_free(void **state)
     assert_str(lex(f, STR("<!-- a --><!--# b --> <!-- c ---> d")), "{% a %} [ ] {% c %} [d]");
 }
 
-static void unusable_settings_and_texts_are_refused(void **state)
+static void unusable_settings_and_texts_are_rejected(void **state)
 {
     Fixture *f = *state;
     assert_str(lex(f, STR("a\n\xff")), "2:1 the template is not valid UTF-8: byte 0xff at 2");
@@ -381,10 +381,10 @@ static void unusable_settings_and_texts_are_refused(void **state)
     assert_str(lex(f, STR("a")), "1:1 block, variable and comment start strings must be different");
     f->settings.syntax.comment_start = STR("");
     assert_str(lex(f, STR("a")),
-               "1:1 the delimiters of blocks, variables and comments cannot be empty");
+               "1:1 the delimiters of blocks, variables and comments must not be empty");
 }
 
-static void every_word_is_found_by_its_text(void **state)
+static void every_keyword_is_found_by_its_text(void **state)
 {
     for (Word word = WORD_OTHER + 1; word < WORD_COUNT; word++) {
         assert_int_equal(word_find(word_text(word)), word);
@@ -404,22 +404,22 @@ int main(void)
         TEST(operators_are_the_longest_that_fit),
         TEST(numbers_follow_python),
         TEST(strings_are_decoded_as_python_does),
-        TEST(names_may_have_any_letters),
+        TEST(names_can_contain_any_letters),
         TEST(wrong_characters_and_brackets_are_named),
         TEST(a_nul_is_a_character),
         TEST(unclosed_comments_and_raw_blocks_are_faults),
         TEST(raw_blocks_are_data),
-        TEST(a_minus_takes_white_space_off),
-        TEST(one_newline_at_the_end_is_dropped),
-        TEST(line_ends_become_the_newline_sequence),
-        TEST(places_count_in_the_text_as_given),
-        TEST(trim_blocks_takes_the_newline_behind_a_block),
-        TEST(lstrip_blocks_takes_the_indentation_before_a_block),
-        TEST(line_statements_end_with_their_line),
+        TEST(a_minus_strips_whitespace),
+        TEST(one_trailing_newline_is_dropped),
+        TEST(newlines_become_the_newline_sequence),
+        TEST(positions_refer_to_the_original_text),
+        TEST(trim_blocks_removes_the_newline_after_a_block),
+        TEST(lstrip_blocks_removes_the_indentation_before_a_block),
+        TEST(line_statements_end_at_the_newline),
         TEST(the_longer_prefix_wins),
         TEST(delimiters_are_free),
-        TEST(unusable_settings_and_texts_are_refused),
-        TEST(every_word_is_found_by_its_text),
+        TEST(unusable_settings_and_texts_are_rejected),
+        TEST(every_keyword_is_found_by_its_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

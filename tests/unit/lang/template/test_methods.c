@@ -44,7 +44,7 @@ static void every_method_is_found_by_its_name(void **state)
     assert_null(op_find_method(value_null(), STR("upper")));
 }
 
-static void every_example_shows_what_its_row_says(void **state)
+static void every_example_shows_its_documented_result(void **state)
 {
     TemplateSettings settings = template_settings_default();
     for (const MethodTable *table = method_tables; table->type != NULL; table++) {
@@ -107,7 +107,7 @@ static void check_call(const char *owner, const char *name, const char *argument
     }
 }
 
-static void every_method_takes_any_arguments(void **state)
+static void every_method_accepts_any_arguments(void **state)
 {
     static const char *const owners[] = {
         "'a b'", "('<é>' | safe)", "[1, [2], 'x']", "('a', 1)", "5", "{'a': 1, 2: [3]}", "1.5"
@@ -131,9 +131,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_method_is_found_by_its_name),
-        cmocka_unit_test(every_example_shows_what_its_row_says),
+        cmocka_unit_test(every_example_shows_its_documented_result),
         cmocka_unit_test(methods_of_dict_win_over_keys_of_that_name),
-        cmocka_unit_test(every_method_takes_any_arguments),
+        cmocka_unit_test(every_method_accepts_any_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static const Row methods[] = {
 
 ROWS_TEST(methods_of_dicts_are_those_of_python, methods)
 
-static void what_belongs_to_the_context_cannot_be_changed(void **state)
+static void context_values_are_immutable(void **state)
 {
     static const char *const expressions[] = {
         "d.pop('a')",        "d.popitem()", "d.update(a=1)",
@@ -63,9 +63,8 @@ static void what_belongs_to_the_context_cannot_be_changed(void **state)
     assert_true(json_parse_text(&arena, STR(ROWS_CONTEXT), NULL, &context, &err));
     value_freeze(context);
     for (size_t i = 0; i < COUNT_OF(expressions); i++) {
-        Row row = { expressions[i],
-                    "!TypeError: this dict belongs to the context, which others use too: copy it "
-                    "with dict(x) and change the copy" };
+        Row row = { expressions[i], "!TypeError: this dict belongs to the context, which is "
+                                    "shared; copy it with dict(x) and change the copy" };
         check_row(&settings, &row, context);
     }
     arena_clear(&arena);
@@ -75,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_of_dicts_are_those_of_python),
-        cmocka_unit_test(what_belongs_to_the_context_cannot_be_changed),
+        cmocka_unit_test(context_values_are_immutable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

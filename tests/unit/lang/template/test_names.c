@@ -27,25 +27,25 @@ static void paths_are_found_as_they_are_written(void **state)
     assert_names("vars.a == 'b' and steps['s t'].Changed", true, "vars.a steps['s t'].Changed");
 }
 
-static void each_is_told_once(void **state)
+static void each_name_is_reported_once(void **state)
 {
     assert_names("{{ vars.a + vars.a }}{{ vars.a }}", false, "vars.a");
 }
 
-static void what_is_called_or_computed_ends_a_path(void **state)
+static void calls_and_computed_keys_end_a_path(void **state)
 {
     assert_names("{{ vars.a.items() }}", false, "vars.a");
     assert_names("{{ vars[key].b }}", false, "vars");
     assert_names("{{ macros['x'](1).vars.y }}", false, "macros['x']");
 }
 
-static void filters_and_words_are_no_names(void **state)
+static void filters_and_keywords_are_not_names(void **state)
 {
     assert_names("{{ vars.a | upper | default(vars.b) }}", false, "vars.a vars.b");
     assert_names("not vars.a or vars.b in [1]", true, "vars.a vars.b");
 }
 
-static void a_broken_text_gives_what_stands_before(void **state)
+static void a_broken_text_gives_the_names_before_the_error(void **state)
 {
     assert_names("{{ vars.a }} {{ vars.b ? }}", false, "vars.a vars.b");
     assert_names("{{ vars.a.", false, "vars.a");
@@ -57,10 +57,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_are_found_as_they_are_written),
-        cmocka_unit_test(each_is_told_once),
-        cmocka_unit_test(what_is_called_or_computed_ends_a_path),
-        cmocka_unit_test(filters_and_words_are_no_names),
-        cmocka_unit_test(a_broken_text_gives_what_stands_before),
+        cmocka_unit_test(each_name_is_reported_once),
+        cmocka_unit_test(calls_and_computed_keys_end_a_path),
+        cmocka_unit_test(filters_and_keywords_are_not_names),
+        cmocka_unit_test(a_broken_text_gives_the_names_before_the_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

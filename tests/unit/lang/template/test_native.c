@@ -1,6 +1,5 @@
 #include "lang/template/native.h"
 
-#include "lang/template/native_describe.h"
 #include "unit.h"
 
 typedef const Native *(*Find)(Str name);

@@ -25,7 +25,7 @@ static const Row macros[] = {
       "!TypeError: macro 'm' takes not more than 1 argument(s)" },
 };
 
-static void calls_pass_what_macros_take(void **state)
+static void calls_pass_arguments_to_macros(void **state)
 {
     TemplateSettings settings = template_settings_default();
     CHECK_ROWS(&settings, macros);
@@ -41,7 +41,7 @@ static const Row outputs[] = {
       "IT'SNoneHÉLLO WÖRLD[\"it's!\"]" },
 };
 
-static void what_lasts_stays_behind_an_output(void **state)
+static void lasting_values_survive_an_output(void **state)
 {
     TemplateSettings settings = template_settings_default();
     CHECK_ROWS(&settings, outputs);
@@ -50,8 +50,8 @@ static void what_lasts_stays_behind_an_output(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_pass_what_macros_take),
-        cmocka_unit_test(what_lasts_stays_behind_an_output),
+        cmocka_unit_test(calls_pass_arguments_to_macros),
+        cmocka_unit_test(lasting_values_survive_an_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

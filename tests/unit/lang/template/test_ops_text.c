@@ -97,7 +97,7 @@ static const Row escaped[] = {
     { "namespace(a='<')", "&lt;Namespace {&#39;a&#39;: &#39;&lt;&#39;}&gt;" },
 };
 
-static void autoescape_escapes_what_is_no_markup(void **state)
+static void autoescape_escapes_everything_but_markup(void **state)
 {
     TemplateSettings settings = template_settings_default();
     settings.autoescape = true;
@@ -112,7 +112,7 @@ static void deep_values_do_not_crash(void **state)
           "!RecursionError: maximum recursion depth exceeded" },
         { "{% set ns = namespace(l=[1]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] %}"
           "{% endfor %}{{ ns.l }}",
-          "!LimitError: the template used up its limit of 100000 steps" },
+          "!LimitError: the template exceeded its limit of 100000 steps" },
     };
     TemplateSettings settings = template_settings_default();
     settings.limits.steps = 100000;
@@ -193,7 +193,7 @@ static void secrets_leave_their_ranges(void **state)
     stage_clear(&stage);
 }
 
-static void every_place_of_a_text_is_escaped(void **state)
+static void every_position_of_a_text_is_escaped(void **state)
 {
     char text[64];
     for (size_t at = 0; at < sizeof text; at++) {
@@ -217,10 +217,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_print_as_in_python),
-        cmocka_unit_test(autoescape_escapes_what_is_no_markup),
+        cmocka_unit_test(autoescape_escapes_everything_but_markup),
         cmocka_unit_test(deep_values_do_not_crash),
         cmocka_unit_test(secrets_leave_their_ranges),
-        cmocka_unit_test(every_place_of_a_text_is_escaped),
+        cmocka_unit_test(every_position_of_a_text_is_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

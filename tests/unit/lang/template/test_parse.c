@@ -145,7 +145,7 @@ static void operators_bind_as_in_jinja(void **state)
         { "-1|abs", "(|abs (neg 1))" },
         { "1 + -a|f", "(+ 1 (|f (neg a)))" },
         { "a ** b|f", "(** a (|f b))" },
-        { "a + not b", "1:9 the expression ends before 'b'" },
+        { "a + not b", "1:9 expected end of expression, got 'b'" },
     };
     CHECK_EXPRESSIONS(*state, rows);
 }
@@ -163,7 +163,7 @@ static void conditions_group_to_the_right(void **state)
     CHECK_EXPRESSIONS(*state, rows);
 }
 
-static void what_follows_a_value(void **state)
+static void postfix_operators(void **state)
 {
     const Row rows[] = {
         { "a.b.c", "(. (. a b) c)" },
@@ -212,7 +212,7 @@ static void filters_and_tests(void **state)
         { "a is b -1", "(- (is-b a) 1)" },
         { "a is b and c", "(and (is-b a) c)" },
         { "a if b is c else d", "(? (is-c b) a d)" },
-        { "a is b in c", "1:11 the expression ends before 'c'" },
+        { "a is b in c", "1:11 expected end of expression, got 'c'" },
         { "a is b|c", "(|c (is-b a))" },
         { "a is in b", "(is-in a b)" },
         { "a is b.c d", "(is-b.c a d)" },
@@ -224,14 +224,14 @@ static void filters_and_tests(void **state)
     CHECK_EXPRESSIONS(*state, rows);
 }
 
-static void an_expression_stands_alone(void **state)
+static void an_expression_must_be_complete(void **state)
 {
     const Row rows[] = {
         { "a\n", "a" },
         { "", "1:1 unexpected 'end of template'" },
-        { "a b", "1:3 the expression ends before 'b'" },
-        { "a, b", "1:2 the expression ends before ','" },
-        { "a }} b", "1:3 the expression ends before '}}'" },
+        { "a b", "1:3 expected end of expression, got 'b'" },
+        { "a, b", "1:2 expected end of expression, got ','" },
+        { "a }} b", "1:3 expected end of expression, got '}}'" },
         { "a }", "1:3 unexpected '}'" },
         { "}}", "1:1 unexpected 'end of print statement'" },
         { "a $", "1:3 unexpected char '$' at 2" },
@@ -428,13 +428,13 @@ static void a_private_import_is_an_assertion(void **state)
 static void unknown_and_unclosed_tags(void **state)
 {
     const Row rows[] = {
-        { "{% foo %}", "1:4 there is no tag 'foo'" },
-        { "{% endif %}", "1:4 there is no open tag that 'endif' could belong to" },
+        { "{% foo %}", "1:4 unknown tag 'foo'" },
+        { "{% endif %}", "1:4 'endif' has no matching open tag" },
         { "{% 1 %}", "1:4 tag name expected" },
         { "{% %}", "1:4 tag name expected" },
         { "{% if a %}\n\n{% for b in c %}{% endif %}",
-          "3:20 'endif' does not belong to the 'for' that is open" },
-        { "{% if a %}{% foo %}", "1:14 there is no tag 'foo'" },
+          "3:20 'endif' does not match the open 'for'" },
+        { "{% if a %}{% foo %}", "1:14 unknown tag 'foo'" },
         { "{% for a in b %}x{% if c %}\n{% endif %}", "2:10 the 'for' is never closed" },
         { "{% if a %}\n\nb", "1:11 the 'if' is never closed" },
         { "{% if a", "1:7 unexpected end of template, expected 'end of statement block'." },
@@ -461,17 +461,17 @@ static void other_hints(void **state)
         const char *hint;
     } rows[] = {
         { "{{ a && b }}", "write 'and'" },
-        { "{{ a || b }}", "for a choice write 'or'" },
+        { "{{ a || b }}", "write 'or' for alternatives" },
         { "{{ !a }}", "write 'not'" },
-        { "{{ a ? b : c }}", "write 'this if condition else that'" },
-        { "{{ $a }}", "a variable is written as its bare name" },
+        { "{{ a ? b : c }}", "write 'a if condition else b'" },
+        { "{{ $a }}", "write variables without '$'" },
         { "{{ 'a }}", "this string is not closed" },
         { "{% if a %}{% else if b %}{% endif %}", "write 'elif'" },
-        { "{{ 'a' } }}", "'{{' ends with '}}'" },
-        { "{% if a } %}", "'{%' ends with '%}'" },
+        { "{{ 'a' } }}", "'{{' is closed by '}}'" },
+        { "{% if a } %}", "'{%' is closed by '%}'" },
         { "{{ a) }}", "" },
         { "{% if a %}b", "add '{% endif %}'" },
-        { "{% if a %}{% endfor %}", "close that first: '{% endif %}'" },
+        { "{% if a %}{% endfor %}", "close it first: '{% endif %}'" },
         { "{{ a b }}", "" },
     };
     Fixture *f = *state;
@@ -481,7 +481,7 @@ static void other_hints(void **state)
     }
 }
 
-static void an_open_tag_says_where_it_begins(void **state)
+static void an_unclosed_tag_shows_its_start(void **state)
 {
     Fixture *f = *state;
     parse(f, STR("\n{% for a in b %}\n{% if c %}{% endif %}"));
@@ -502,7 +502,7 @@ static const Node *first_item(Fixture *f, Str text)
 }
 
 /* Jinja2 names these lines; where it leaves a choice, the place is the word to look at. */
-static void nodes_know_their_place(void **state)
+static void nodes_have_positions(void **state)
 {
     const struct {
         const char *text;
@@ -625,7 +625,7 @@ static void memory_is_a_limit(void **state)
     assert_int_equal(f->fault.class, FAULT_LIMIT);
 }
 
-static void faults_show_class_and_text(void **state)
+static void faults_have_class_and_message(void **state)
 {
     Fixture *f = *state;
     assert_str(parse(f, STR("a\n{{ $ }}")), "2:4 unexpected char '$' at 5");
@@ -645,9 +645,9 @@ int main(void)
         TEST(literals),
         TEST(operators_bind_as_in_jinja),
         TEST(conditions_group_to_the_right),
-        TEST(what_follows_a_value),
+        TEST(postfix_operators),
         TEST(filters_and_tests),
-        TEST(an_expression_stands_alone),
+        TEST(an_expression_must_be_complete),
         TEST(wrong_calls_and_lists),
         TEST(text_and_variables_are_output),
         TEST(loops),
@@ -659,12 +659,12 @@ int main(void)
         TEST(unknown_and_unclosed_tags),
         TEST(near_misses_of_tags_get_a_hint),
         TEST(other_hints),
-        TEST(an_open_tag_says_where_it_begins),
-        TEST(nodes_know_their_place),
+        TEST(an_unclosed_tag_shows_its_start),
+        TEST(nodes_have_positions),
         TEST(deep_nesting_is_a_limit),
         TEST(long_but_flat_is_fine),
         TEST(memory_is_a_limit),
-        TEST(faults_show_class_and_text),
+        TEST(faults_have_class_and_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static void check_examples(const char *kind, const Native *const *tables)
     }
 }
 
-static void every_example_shows_what_its_row_says(void **state)
+static void every_example_shows_its_documented_result(void **state)
 {
     check_examples("filter", filter_tables);
     check_examples("test", test_tables);
@@ -90,7 +90,7 @@ static void check_with(const char *name, const char *value, const char *argument
     }
 }
 
-static void every_filter_takes_any_value(void **state)
+static void every_filter_accepts_any_value(void **state)
 {
     for (const Native *const *table = filter_tables; *table != NULL; table++) {
         for (const Native *row = *table; row->name != NULL; row++) {
@@ -109,7 +109,7 @@ static void every_filter_takes_any_value(void **state)
     }
 }
 
-static void what_would_grow_without_end_is_refused(void **state)
+static void unbounded_growth_is_rejected(void **state)
 {
     static const char *const hostile[] = {
         "{{ 'x' | center(10 ** 12) }}",
@@ -176,9 +176,9 @@ static void what_would_grow_without_end_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_example_shows_what_its_row_says),
-        cmocka_unit_test(every_filter_takes_any_value),
-        cmocka_unit_test(what_would_grow_without_end_is_refused),
+        cmocka_unit_test(every_example_shows_its_documented_result),
+        cmocka_unit_test(every_filter_accepts_any_value),
+        cmocka_unit_test(unbounded_growth_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

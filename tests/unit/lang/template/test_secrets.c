@@ -180,7 +180,7 @@ static const char *const arguments[] = {
     "(hl, list_merge='append')",
 };
 
-static void rows_show_no_secrets(void **state)
+static void rows_leak_no_secrets(void **state)
 {
     Fixture fixture;
     set_up(&fixture);
@@ -219,7 +219,7 @@ static void rows_show_no_secrets(void **state)
     tear_down(&fixture);
 }
 
-static void operators_show_no_secrets(void **state)
+static void operators_leak_no_secrets(void **state)
 {
     static const char *const operators[] = { "+", "*", "%", "~", "and", "or", "if true else" };
     static const char *const others[] = { "2", "'%s'", "'a%(k)s'", "(p,)", "[[]]", "('x', hl)" };
@@ -248,7 +248,7 @@ static void operators_show_no_secrets(void **state)
     tear_down(&fixture);
 }
 
-static void statements_show_no_secrets(void **state)
+static void statements_leak_no_secrets(void **state)
 {
     /* Some ways are longer than a line. NOLINTBEGIN(bugprone-suspicious-missing-comma) */
     static const char *const ways[] = {
@@ -347,7 +347,7 @@ static void assert_lines(Str told, const char *expected)
     }
 }
 
-static void the_sink_is_told_of_every_secret(void **state)
+static void the_sink_receives_every_secret(void **state)
 {
     static const struct {
         const char *template, *computed, *given;
@@ -379,10 +379,10 @@ static void the_sink_is_told_of_every_secret(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_show_no_secrets),
-        cmocka_unit_test(operators_show_no_secrets),
-        cmocka_unit_test(statements_show_no_secrets),
-        cmocka_unit_test(the_sink_is_told_of_every_secret),
+        cmocka_unit_test(rows_leak_no_secrets),
+        cmocka_unit_test(operators_leak_no_secrets),
+        cmocka_unit_test(statements_leak_no_secrets),
+        cmocka_unit_test(the_sink_receives_every_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void sorted_and_descending_input(void **state)
     arena_clear(&stage.arena);
 }
 
-static void a_comparison_that_fails_ends_the_sort(void **state)
+static void a_failing_comparison_stops_the_sort(void **state)
 {
     for (uint32_t count = 2; count < 200; count += 37) {
         Stage stage;
@@ -114,7 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_length_is_sorted_and_stable),
         cmocka_unit_test(sorted_and_descending_input),
-        cmocka_unit_test(a_comparison_that_fails_ends_the_sort),
+        cmocka_unit_test(a_failing_comparison_stops_the_sort),
         cmocka_unit_test(work_is_paid_for),
         cmocka_unit_test(keys_in_lists_compare_equal_first),
     };

@@ -52,7 +52,7 @@ static bool render(World *world, const char *text)
            template_render(template, value_null(), &world->rendered, &world->fault);
 }
 
-static void a_missing_template_leaves_nothing_behind(void **state)
+static void a_missing_template_leaves_no_traces(void **state)
 {
     AUTO_CLEAR(World) world;
     world_make(&world);
@@ -63,7 +63,7 @@ static void a_missing_template_leaves_nothing_behind(void **state)
     assert_true(world.templates->arena.held < 1 << 16);
 }
 
-static void looking_for_a_missing_template_is_paid_for(void **state)
+static void searching_a_missing_template_is_charged(void **state)
 {
     AUTO_CLEAR(World) world;
     world_make(&world);
@@ -95,7 +95,7 @@ static void templates_are_counted(void **state)
 }
 
 /* Each would take minutes, or gigabytes, if it took the square of what it is given. */
-static void long_texts_are_worked_on_in_proportion(void **state)
+static void long_texts_take_linear_time(void **state)
 {
     static const char *const texts[] = {
         "{{ ('x' * 1000000) | wordwrap(1) | length }}",
@@ -116,11 +116,11 @@ static void long_texts_are_worked_on_in_proportion(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_template_leaves_nothing_behind),
-        cmocka_unit_test(looking_for_a_missing_template_is_paid_for),
+        cmocka_unit_test(a_missing_template_leaves_no_traces),
+        cmocka_unit_test(searching_a_missing_template_is_charged),
         cmocka_unit_test(a_loaded_template_is_compiled_once),
         cmocka_unit_test(templates_are_counted),
-        cmocka_unit_test(long_texts_are_worked_on_in_proportion),
+        cmocka_unit_test(long_texts_take_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

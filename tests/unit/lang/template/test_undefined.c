@@ -162,7 +162,7 @@ static const Row chainable[] = {
     { "(1 if false)._undefined_name", "None" },
 };
 
-static void chainable_goes_on(void **state)
+static void chainable_undefined_can_be_chained(void **state)
 {
     TemplateSettings settings = template_settings_default();
     settings.undefined = UNDEFINED_CHAINABLE;
@@ -219,7 +219,7 @@ static const Row debug[] = {
     { "(1 if false)._undefined_name", "None" },
 };
 
-static void debug_shows_what_is_missing(void **state)
+static void debug_undefined_shows_the_name(void **state)
 {
     TemplateSettings settings = template_settings_default();
     settings.undefined = UNDEFINED_DEBUG;
@@ -301,8 +301,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_is_quiet_until_it_is_used),
         cmocka_unit_test(strict_fails_on_every_use),
-        cmocka_unit_test(chainable_goes_on),
-        cmocka_unit_test(debug_shows_what_is_missing),
+        cmocka_unit_test(chainable_undefined_can_be_chained),
+        cmocka_unit_test(debug_undefined_shows_the_name),
         cmocka_unit_test(a_near_key_is_suggested),
         cmocka_unit_test(a_name_within_a_map_is_suggested),
         cmocka_unit_test(an_undefined_result_is_blamed_on_its_part),

@@ -14,7 +14,7 @@ static int loose(const char *a, const char *b)
     return order;
 }
 
-static void parts_compare_as_numbers_or_words(void **state)
+static void parts_compare_as_numbers_or_strings(void **state)
 {
     assert_int_equal(loose("1.10", "1.9"), 1);
     assert_int_equal(loose("1.2", "1.2"), 0);
@@ -51,7 +51,7 @@ static void semantic_versions_follow_their_standard(void **state)
     assert_int_equal(semver("1.10.0", "1.9.9"), 1);
 }
 
-static void what_is_no_semantic_version_is_refused(void **state)
+static void invalid_semantic_versions_are_rejected(void **state)
 {
     static const char *const bad[] = { "1.0",        "1",      "01.0.0",  "1.0.0-",
                                        "1.0.0-01",   "1.0.0+", "1.0.0.0", "v1.0.0",
@@ -65,9 +65,9 @@ static void what_is_no_semantic_version_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_compare_as_numbers_or_words),
+        cmocka_unit_test(parts_compare_as_numbers_or_strings),
         cmocka_unit_test(semantic_versions_follow_their_standard),
-        cmocka_unit_test(what_is_no_semantic_version_is_refused),
+        cmocka_unit_test(invalid_semantic_versions_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static bool told_data(void *context, Str piece, Error *err)
     return true;
 }
 
-static bool told_end(void *context, Error *err)
+static bool end_reported(void *context, Error *err)
 {
     Told *told = context;
     buf_put_c(&told->text, "]\n");
@@ -91,7 +91,7 @@ static void put_end(Making *making)
 /* In pieces of every size the same comes out. */
 static bool read_in_pieces(const Making *making, size_t size, Told *told, Error *err)
 {
-    MemberSink sink = { told, told_begin, told_data, told_end };
+    MemberSink sink = { told, told_begin, told_data, end_reported };
     Tar tar;
     Str rest = buf_str(&making->bytes);
     tar_init(&tar, &sink);
@@ -138,7 +138,7 @@ static Making start(void)
     return (Making){ .bytes = buf_make(BUF_UNLIMITED) };
 }
 
-static void members_come_in_order(void **state)
+static void members_are_read_in_order(void **state)
 {
     Making making = start();
     put_member(&making, "d", '5', "");
@@ -164,7 +164,7 @@ static void members_come_in_order(void **state)
     gives(&making, expected);
 }
 
-static void long_names_come_from_extra_headers(void **state)
+static void long_names_are_read_from_extra_headers(void **state)
 {
     Making making = start();
     put_member(&making, "././@LongLink", 'L', "a/long/name");
@@ -201,14 +201,14 @@ static void large_numbers_are_binary(void **state)
     gives(&making, "f f 644 3 0 [abc]\n");
 }
 
-static void what_is_damaged_is_told(void **state)
+static void damage_is_reported(void **state)
 {
     Making making = start();
     fails(&making, "not a tar archive: it is empty");
 
     making = start();
     buf_put_repeat(&making.bytes, 'x', 600);
-    fails(&making, "not a tar archive: it starts otherwise");
+    fails(&making, "not a tar archive: no header at its start");
 
     making = start();
     put_member(&making, "a", '0', "x");
@@ -217,29 +217,29 @@ static void what_is_damaged_is_told(void **state)
 
     making = start();
     put_member(&making, "a", '0', "x");
-    fails(&making, "not a tar archive: it is cut off");
+    fails(&making, "not a tar archive: it is truncated");
 
     making = start();
     put_header(&making, "a", '0', "00000001000");
     put_data(&making, STR("x"));
-    fails(&making, "not a tar archive: it is cut off");
+    fails(&making, "not a tar archive: it is truncated");
 
     making = start();
     put_header(&making, "a", '0', "9");
-    fails(&making, "not a tar archive: it starts otherwise");
+    fails(&making, "not a tar archive: no header at its start");
 
     making = start();
     char *block = put_header(&making, "a", '0', "0");
     memset(block + 124, 0xff, 12);
     seal(block);
-    fails(&making, "not a tar archive: it starts otherwise");
+    fails(&making, "not a tar archive: no header at its start");
 
     making = start();
     put_member(&making, "", '0', "x");
-    fails(&making, "not a tar archive: a member has no name");
+    fails(&making, "not a tar archive: a member without a name");
 }
 
-static void damaged_extra_headers_are_told(void **state)
+static void damaged_extra_headers_are_reported(void **state)
 {
     static const char *const records[] = { "x",           "5 a=b",       "99 path=a\n",
                                            "0 path=a\n",  "9 path=ab\n", "8 pathab\n",
@@ -251,16 +251,16 @@ static void damaged_extra_headers_are_told(void **state)
     }
     Making making = start();
     put_member(&making, "x", 'x', "10 size=x\n");
-    fails(&making, "not a tar archive: a size is no number");
+    fails(&making, "not a tar archive: a size is not a number");
     making = start();
     put_header(&making, "x", 'x', "00010000000");
     fails(&making, "the archive has a header of more than 1048576 bytes");
     making = start();
     put_member(&making, "x", 'x', "25 GNU.sparse.major=1000\n");
-    fails(&making, "the archive has sparse files, which are not taken");
+    fails(&making, "the archive contains sparse files, which are not supported");
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void special_files_are_rejected(void **state)
 {
     static const char kinds[] = "346SMDN?";
     for (size_t i = 0; i < strlen(kinds); i++) {
@@ -268,12 +268,12 @@ static void what_is_no_file_is_refused(void **state)
         Making making = start();
         put_member(&making, "it", kinds[i], "");
         snprintf(message, sizeof message,
-                 "'it' in the archive is no file, directory or link (type '%c')", kinds[i]);
+                 "'it' in the archive is not a file, directory or link (type '%c')", kinds[i]);
         fails(&making, message);
     }
 }
 
-static void the_sink_may_stop_it(void **state)
+static void the_sink_can_stop_it(void **state)
 {
     Making making = start();
     put_member(&making, "stop", '0', "");
@@ -283,13 +283,13 @@ static void the_sink_may_stop_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_come_in_order),
-        cmocka_unit_test(long_names_come_from_extra_headers),
+        cmocka_unit_test(members_are_read_in_order),
+        cmocka_unit_test(long_names_are_read_from_extra_headers),
         cmocka_unit_test(large_numbers_are_binary),
-        cmocka_unit_test(what_is_damaged_is_told),
-        cmocka_unit_test(damaged_extra_headers_are_told),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(the_sink_may_stop_it),
+        cmocka_unit_test(damage_is_reported),
+        cmocka_unit_test(damaged_extra_headers_are_reported),
+        cmocka_unit_test(special_files_are_rejected),
+        cmocka_unit_test(the_sink_can_stop_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

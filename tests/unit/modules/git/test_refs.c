@@ -38,8 +38,8 @@ static void addresses_of_repositories(void **state)
                                       "file, 'host:path', or an absolute path");
     }
     assert_false(git_check_address(STR("https://me:secret@h/x"), &err));
-    assert_string_equal(err.text, "'repo' has a password in it, which everybody on the machine "
-                                  "could read: give it as 'password'");
+    assert_string_equal(err.text, "'repo' contains a password, which every user of the machine "
+                                  "could read; use 'password' instead");
     assert_true(git_address_is_local(STR("/x")) && git_address_is_local(STR("file:///x")));
     assert_false(git_address_is_local(STR("h:/x")));
 }
@@ -109,7 +109,7 @@ static void finds(const char *listed, const char *rev, const char *commit, const
     "\trefs/heads/x/main\n" B "\trefs/heads/v1\n" C "\trefs/tags/v1\n" B "\trefs/tags/v2\n" C \
     "\trefs/tags/v2^{}\n" B "\trefs/pull/1/head\n"
 
-static void what_a_repository_lists(void **state)
+static void refs_of_a_repository(void **state)
 {
     finds(LISTED, "", A, "refs/heads/main");
     finds(LISTED, "main", A, "refs/heads/main");
@@ -122,7 +122,7 @@ static void what_a_repository_lists(void **state)
     finds("warning: odd\n\n\t\nzzz\tHEAD\n" A "\tHEAD", "", A, "");
 }
 
-static void what_a_repository_does_not_have(void **state)
+static void refs_a_repository_does_not_have(void **state)
 {
     static const char *const texts[] = { "", "\n", A, "ref: refs/heads/main\tHEAD\n", "x\ty\n" };
     GitRef ref;
@@ -132,8 +132,8 @@ static void what_a_repository_does_not_have(void **state)
         assert_string_equal(err.text, "the repository is empty");
     }
     assert_false(git_find_ref(STR(LISTED), STR("ain"), &ref, &err));
-    assert_string_equal(err.text, "the repository has no branch or tag 'ain'; a commit is given by "
-                                  "all its digits");
+    assert_string_equal(
+        err.text, "the repository has no branch or tag 'ain'; use the full hash for a commit");
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
@@ -143,8 +143,8 @@ int main(void)
         cmocka_unit_test(addresses_of_repositories),
         cmocka_unit_test(server_of_an_address),
         cmocka_unit_test(names_of_revisions),
-        cmocka_unit_test(what_a_repository_lists),
-        cmocka_unit_test(what_a_repository_does_not_have),
+        cmocka_unit_test(refs_of_a_repository),
+        cmocka_unit_test(refs_a_repository_does_not_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

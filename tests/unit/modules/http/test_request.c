@@ -46,9 +46,9 @@ static void addresses(void **state)
     assert_true(request_check(
         &(Request){ .url = str_slice(str_from_c(longest), 0, 8000), .max_size = 1 }, &err));
     assert_false(request_check(&(Request){ .url = STR("https://me:x@h/"), .max_size = 1 }, &err));
-    assert_non_null(strstr(err.text, "as 'username' and 'password'"));
+    assert_non_null(strstr(err.text, "use 'username' and 'password' instead"));
     assert_false(request_check(&(Request){ .url = STR("https://h/") }, &err));
-    assert_string_equal(err.text, "'max_size' is at least 1");
+    assert_string_equal(err.text, "'max_size' must be at least 1");
     assert_true(request_is_encrypted(STR("https://h")));
     assert_false(request_is_encrypted(STR("http://https://h")));
 }
@@ -58,7 +58,7 @@ static void names_and_passwords(void **state)
     Error err;
     Request request = { .url = STR("https://h"), .max_size = 1, .username = STR("me") };
     assert_false(request_check(&request, &err));
-    assert_string_equal(err.text, "'username' and 'password' belong together");
+    assert_string_equal(err.text, "'username' and 'password' must be set together");
     request.password = STR("a:b \"c\" \\");
     assert_true(request_check(&request, &err));
     request.password = STR("a\nurl = x");
@@ -99,7 +99,7 @@ static void headers(void **state)
     assert_true(request_check(&request, &err));
 }
 
-static void secrets_follow_no_redirect(void **state)
+static void redirects_get_no_secrets(void **state)
 {
     AUTO_CLEAR(Arena) memory;
     Arena *arena = &memory;
@@ -148,7 +148,7 @@ int main(void)
         cmocka_unit_test(addresses),
         cmocka_unit_test(names_and_passwords),
         cmocka_unit_test(headers),
-        cmocka_unit_test(secrets_follow_no_redirect),
+        cmocka_unit_test(redirects_get_no_secrets),
         cmocka_unit_test(options_are_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static bool transfer(Fixture *fixture, const char *const *answers, int64_t max_s
 
 #define ABC "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-static void what_comes_is_told_as_part_of_all(void **state)
+static void progress_is_reported_as_a_fraction(void **state)
 {
     Fixture *fixture = *state;
     Transfer done;
@@ -119,7 +119,7 @@ static void what_comes_is_told_as_part_of_all(void **state)
     assert_str(told(fixture), "3 of 3 bytes\n");
 }
 
-static void a_length_that_nobody_told_is_left_out(void **state)
+static void an_unknown_length_is_omitted(void **state)
 {
     Fixture *fixture = *state;
     Transfer done;
@@ -142,7 +142,8 @@ static void odd_answers_are_failures(void **state)
         { "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
         { "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", "larger than 'max_size' (3 bytes)" },
         { "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", "transfer closed with" },
-        { "HTTP/1.1 206 Part\r\nContent-Length: 3\r\n\r\nabc", "the server answered 206" },
+        { "HTTP/1.1 206 Part\r\nContent-Length: 3\r\n\r\nabc",
+          "the server responded with status 206" },
         { "HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc", "returned error: 404" },
         { "what?\r\n", "HTTP/0.9" },
         { "", "Empty reply" },
@@ -161,8 +162,8 @@ static void odd_answers_are_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LIVE(what_comes_is_told_as_part_of_all),
-        LIVE(a_length_that_nobody_told_is_left_out),
+        LIVE(progress_is_reported_as_a_fraction),
+        LIVE(an_unknown_length_is_omitted),
         LIVE(odd_answers_are_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void a_field_is_found_whatever_its_case(void **state)
     assert_false(control_find(STR("Types: deb"), STR("Type"), &value));
 }
 
-static void names_come_without_conditions(void **state)
+static void names_are_read_without_conditions(void **state)
 {
     Str rest = STR("libc6 (>= 2.34), libgcc-s1 (>= 3.0) | gcc:any [amd64], , g++"), name;
     static const char *const names[] = { "libc6", "libgcc-s1", "gcc", "g++" };
@@ -62,7 +62,7 @@ int main(void)
         cmocka_unit_test(paragraphs_are_apart_by_empty_lines),
         cmocka_unit_test(fields_have_further_lines),
         cmocka_unit_test(a_field_is_found_whatever_its_case),
-        cmocka_unit_test(names_come_without_conditions),
+        cmocka_unit_test(names_are_read_without_conditions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void ids_have_four_parts(void **state)
     }
 }
 
-static void what_is_named_twice_is_offered_once(void **state)
+static void duplicate_names_are_offered_once(void **state)
 {
     static const VersionOrder order = { version_compare_dpkg, false };
     AUTO_CLEAR(Arena) arena;
@@ -55,7 +55,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_have_four_parts),
-        cmocka_unit_test(what_is_named_twice_is_offered_once),
+        cmocka_unit_test(duplicate_names_are_offered_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

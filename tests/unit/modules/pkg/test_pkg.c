@@ -55,7 +55,7 @@ static const Value *change(const Fixture *fixture, const char *name, const char 
     return entry == NULL ? NULL : value_get(entry->value, str_from_c(side));
 }
 
-static void what_is_there_needs_nothing(void **state)
+static void installed_packages_need_nothing(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
@@ -78,7 +78,7 @@ static void what_is_there_needs_nothing(void **state)
     assert_str(fixture->outcome.state, "absent");
 }
 
-static void what_is_not_there_is_a_change(void **state)
+static void a_missing_package_is_a_change(void **state)
 {
     Fixture *fixture = *state;
     put_program(fixture);
@@ -112,33 +112,34 @@ static void an_older_or_held_one_is_not_touched(void **state)
     use(fixture, "pkg.installed", "vim");
     set_text(fixture, "version", "2:8.0");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'vim' is there in version 2:9.0, newer than 2:8.0; "
-                                           "'allow_downgrade: true' lets it go back");
+    assert_string_equal(fixture->err.text, "'vim' is installed in version 2:9.0, newer than 2:8.0; "
+                                           "set 'allow_downgrade: true' to allow a downgrade");
     set_param(fixture, "allow_downgrade", value_bool(true));
     assert_true(check(fixture));
     assert_true(fixture->outcome.changed);
     use(fixture, "pkg.removed", "kernel");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'kernel' is held at version 6.1; 'pkg.held' with "
-                                           "'hold: false' lets it go");
+    assert_string_equal(
+        fixture->err.text,
+        "'kernel' is held at version 6.1; use 'pkg.held' with 'hold: false' to release it");
 }
 
-static void wrong_parameters_are_told(void **state)
+static void invalid_parameters_are_reported(void **state)
 {
     Fixture *fixture = *state;
     use_action(fixture, "pkg.installed");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "needs 'name' or 'pkgs'");
+    assert_string_equal(fixture->err.text, "'name' or 'pkgs' is required");
     set_text(fixture, "name", "vim");
     set_packages(fixture, "nano", NULL);
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'name' and 'pkgs' both say which packages");
+    assert_string_equal(fixture->err.text, "'name' and 'pkgs' are mutually exclusive");
     use_action(fixture, "pkg.installed");
     set_packages(fixture, "nano", NULL);
     set_text(fixture, "version", "1");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "'version' goes with 'name'; in 'pkgs' write '- NAME: VERSION'");
+                        "'version' applies to 'name'; in 'pkgs' use '- NAME: VERSION'");
     use_action(fixture, "pkg.removed");
     set_packages(fixture, "vim", "1");
     assert_false(check(fixture));
@@ -194,15 +195,16 @@ static void without_a_package_manager_it_is_refused(void **state)
     use(fixture, "pkg.installed", "nano");
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "this takes 'apt-get', which is not below the root"));
+    assert_non_null(strstr(fixture->err.text,
+                           "this requires 'apt-get', which is not installed below the root"));
     assert_false(plan(fixture));
     assert_true(host_remove(fixture->host, STR("/var/lib/dpkg/status"), &fixture->err));
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "there is no package manager below the root"));
+    assert_non_null(strstr(fixture->err.text, "no package manager found below the root"));
 }
 
-static void holding_takes_an_installed_package(void **state)
+static void holding_requires_an_installed_package(void **state)
 {
     Fixture *fixture = *state;
     use(fixture, "pkg.held", "kernel");
@@ -216,7 +218,8 @@ static void holding_takes_an_installed_package(void **state)
     use(fixture, "pkg.held", "nano");
     set_param(fixture, "hold", value_bool(true));
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'nano' is not installed, there is no version to hold");
+    assert_string_equal(fixture->err.text,
+                        "'nano' is not installed, so there is no version to hold");
     assert_true(plan(fixture));
     assert_true(fixture->outcome.changed);
     set_param(fixture, "hold", value_bool(false));
@@ -245,14 +248,14 @@ static void packages_are_claimed_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BESIDE_DPKG(what_is_there_needs_nothing),
-        BESIDE_DPKG(what_is_not_there_is_a_change),
+        BESIDE_DPKG(installed_packages_need_nothing),
+        BESIDE_DPKG(a_missing_package_is_a_change),
         BESIDE_DPKG(an_older_or_held_one_is_not_touched),
-        BESIDE_DPKG(wrong_parameters_are_told),
+        BESIDE_DPKG(invalid_parameters_are_reported),
         BESIDE_DPKG(the_list_is_read_again_when_it_has_changed),
         BESIDE_DPKG(an_interrupted_dpkg_is_something_to_repair),
         BESIDE_DPKG(without_a_package_manager_it_is_refused),
-        BESIDE_DPKG(holding_takes_an_installed_package),
+        BESIDE_DPKG(holding_requires_an_installed_package),
         BESIDE_DPKG(packages_are_claimed_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

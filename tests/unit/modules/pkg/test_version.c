@@ -105,15 +105,15 @@ static const VersionOrder rpm = { version_compare_rpm, true };
 
 static bool accepts(const char *wish, const VersionOrder *order, const char *version)
 {
-    VersionWish parsed;
+    VersionSpec parsed;
     Error err;
-    if (!version_wish_parse(str_from_c(wish), &parsed, &err)) {
+    if (!version_spec_parse(str_from_c(wish), &parsed, &err)) {
         fail_msg("%s: %s", wish, err.text);
     }
-    return version_wish_accepts(&parsed, order, str_from_c(version));
+    return version_spec_accepts(&parsed, order, str_from_c(version));
 }
 
-static void wishes_accept_versions(void **state)
+static void constraints_accept_versions(void **state)
 {
     assert_true(accepts("1.2-3", &dpkg, "1.2-3"));
     assert_true(accepts("1.2-3", &dpkg, "0:1.2-3"));
@@ -134,36 +134,36 @@ static void wishes_accept_versions(void **state)
     assert_true(accepts("1.2*", &rpm, "4:1.2-3"));
 }
 
-static void wishes_tell_when_a_version_is_too_new(void **state)
+static void constraints_detect_versions_that_are_too_new(void **state)
 {
-    VersionWish wish;
+    VersionSpec wish;
     Error err;
-    assert_true(version_wish_parse(STR("1.2"), &wish, &err));
-    assert_true(version_wish_is_below(&wish, &dpkg, STR("1.3")));
-    assert_false(version_wish_is_below(&wish, &dpkg, STR("1.1")));
-    assert_true(version_wish_parse(STR(">=1, <2"), &wish, &err));
-    assert_true(version_wish_is_below(&wish, &dpkg, STR("2")));
-    assert_false(version_wish_is_below(&wish, &dpkg, STR("0.9")));
-    assert_true(version_wish_parse(STR("*"), &wish, &err));
-    assert_true(version_wish_is_any(&wish));
+    assert_true(version_spec_parse(STR("1.2"), &wish, &err));
+    assert_true(version_spec_is_below(&wish, &dpkg, STR("1.3")));
+    assert_false(version_spec_is_below(&wish, &dpkg, STR("1.1")));
+    assert_true(version_spec_parse(STR(">=1, <2"), &wish, &err));
+    assert_true(version_spec_is_below(&wish, &dpkg, STR("2")));
+    assert_false(version_spec_is_below(&wish, &dpkg, STR("0.9")));
+    assert_true(version_spec_parse(STR("*"), &wish, &err));
+    assert_true(version_spec_is_any(&wish));
 }
 
-static void what_is_no_version_is_refused(void **state)
+static void invalid_versions_are_rejected(void **state)
 {
     static const char *const wrong[] = { "",      "  ",      "1 2",    "-1",         ">=",
                                          ">=1,2", ">=1,,<2", "1.2;rm", ">= $(date)", "1.2*;x" };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        VersionWish wish;
+        VersionSpec wish;
         Error err;
-        if (version_wish_parse(str_from_c(wrong[i]), &wish, &err)) {
+        if (version_spec_parse(str_from_c(wrong[i]), &wish, &err)) {
             fail_msg("'%s' was taken for a version", wrong[i]);
         }
         assert_int_equal(err.kind, ERROR_INVALID);
     }
-    VersionWish wish;
+    VersionSpec wish;
     Error err;
-    assert_false(version_wish_parse(STR(">1,>1,>1,>1,>1,>1,>1,>1,>1"), &wish, &err));
-    assert_string_equal(err.text, "a version is compared with at most 8 others");
+    assert_false(version_spec_parse(STR(">1,>1,>1,>1,>1,>1,>1,>1,>1"), &wish, &err));
+    assert_string_equal(err.text, "a version can have at most 8 comparisons");
 }
 
 int main(void)
@@ -172,9 +172,9 @@ int main(void)
         cmocka_unit_test(debian_has_its_order),
         cmocka_unit_test(rpm_has_its_order),
         cmocka_unit_test(pacman_has_its_order),
-        cmocka_unit_test(wishes_accept_versions),
-        cmocka_unit_test(wishes_tell_when_a_version_is_too_new),
-        cmocka_unit_test(what_is_no_version_is_refused),
+        cmocka_unit_test(constraints_accept_versions),
+        cmocka_unit_test(constraints_detect_versions_that_are_too_new),
+        cmocka_unit_test(invalid_versions_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

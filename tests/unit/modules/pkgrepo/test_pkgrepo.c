@@ -141,7 +141,7 @@ static void a_path_is_a_suite_without_components(void **state)
     set_words(fixture, "suites", "./");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "a suite that ends with '/' is a path and has no components");
+                        "a suite that ends with '/' is a path and cannot have components");
     set_param(fixture, "components", value_missing());
     set_param(fixture, "trusted", value_bool(true));
     set_text(fixture, "format", "oneline");
@@ -174,17 +174,18 @@ static void dnf_and_zypper_have_sections(void **state)
                "autorefresh=1\n");
 }
 
-static void what_no_file_can_say_is_refused(void **state)
+static void unrepresentable_values_are_rejected(void **state)
 {
     Fixture *fixture = *state;
     static const struct {
         const char *name, *value, *message;
     } cases[] = {
         { "name", "../x",
-          "'../x' cannot name a source: it takes letters, digits, '.', '_' and '-'" },
-        { "name", ".x", "'.x' cannot name a source: it takes letters, digits, '.', '_' and '-'" },
-        { "description", "a\nb", "'description' cannot hold '\n'" },
-        { "mirrorlist", "http://x", "'mirrorlist' is for dnf and zypper" },
+          "'../x' is not a repository name: only letters, digits, '.', '_' and '-' are allowed" },
+        { "name", ".x",
+          "'.x' is not a repository name: only letters, digits, '.', '_' and '-' are allowed" },
+        { "description", "a\nb", "'description' cannot be '\n'" },
+        { "mirrorlist", "http://x", "'mirrorlist' is for dnf and zypper only" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         use(fixture, "apt");
@@ -198,23 +199,24 @@ static void what_no_file_can_say_is_refused(void **state)
     set_param(fixture, "uris", value_list(list));
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "'uris' cannot hold ' '; a space in an address is written %20");
+                        "'uris' cannot be ' '; encode a space in an address as %20");
     use(fixture, "apt");
     set_text(fixture, "key", KEY);
     set_text(fixture, "key_path", "/x");
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'key', 'key_file' and 'key_path' all give the key");
+    assert_string_equal(fixture->err.text,
+                        "'key', 'key_file' and 'key_path' are mutually exclusive");
     use(fixture, "apt");
     Map *options = map_new(&fixture->arena, 1);
     map_set_str(&fixture->arena, options, STR_EMPTY, value_string(STR("x")));
     set_param(fixture, "options", value_map(options));
     assert_false(check(fixture));
-    assert_string_equal(fixture->err.text, "'' cannot name an option");
+    assert_string_equal(fixture->err.text, "'' is not an option name");
     use(fixture, "dnf");
     set_words(fixture, "suites", "bookworm");
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text,
-                        "'suites', 'components' and 'architectures' are for apt");
+                        "'suites', 'components' and 'architectures' are for apt only");
 }
 
 static void secrets_are_not_shown_nor_readable(void **state)
@@ -233,7 +235,7 @@ static void secrets_are_not_shown_nor_readable(void **state)
     assert_int_equal(str_find(fixture->outcome.diff, STR("pw@"), 0), STR_NOT_FOUND);
 }
 
-static void an_absent_one_leaves_keys_that_others_use(void **state)
+static void removing_one_keeps_keys_used_by_others(void **state)
 {
     Fixture *fixture = *state;
     use(fixture, "apt");
@@ -256,14 +258,14 @@ static void an_absent_one_leaves_keys_that_others_use(void **state)
     assert_false(exists(fixture, "/etc/apt/keyrings/lab.asc"));
 }
 
-static void without_a_package_manager_somebody_must_say_which(void **state)
+static void without_a_package_manager_the_format_must_be_given(void **state)
 {
     Fixture *fixture = *state;
     use(fixture, "apt");
     set_param(fixture, "provider", value_missing());
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
-    assert_non_null(strstr(fixture->err.text, "there is no package manager below the root "));
+    assert_non_null(strstr(fixture->err.text, "no package manager found below the root "));
 }
 
 int main(void)
@@ -275,10 +277,10 @@ int main(void)
         IN_ROOT(one_line_each_replaces_the_paragraphs),
         IN_ROOT(a_path_is_a_suite_without_components),
         IN_ROOT(dnf_and_zypper_have_sections),
-        IN_ROOT(what_no_file_can_say_is_refused),
+        IN_ROOT(unrepresentable_values_are_rejected),
         IN_ROOT(secrets_are_not_shown_nor_readable),
-        IN_ROOT(an_absent_one_leaves_keys_that_others_use),
-        IN_ROOT(without_a_package_manager_somebody_must_say_which),
+        IN_ROOT(removing_one_keeps_keys_used_by_others),
+        IN_ROOT(without_a_package_manager_the_format_must_be_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,0 @@
-#include "base/hash.h"
-
-const char hash_anchor = 0;

@@ -1,0 +1,23 @@
+/* Lines to and from another process, over a socket. Loop thread only. Internal to this folder. */
+#pragma once
+
+#include "base/own.h"
+#include "base/str.h"
+#include "sys/loop.h"
+
+typedef struct DevChannel DevChannel;
+
+typedef struct DevChannelOptions {
+    Loop *loop;
+    void (*line)(void *context, Str line); /* without the newline; must not close the talk */
+    void (*ended)(void *context);          /* called once: the peer is gone */
+    void *context;
+} DevChannelOptions;
+
+/* Takes ownership of the descriptor. */
+DevChannel *dev_channel_open(const DevChannelOptions *options, int descriptor);
+void dev_channel_close(DevChannel *talk); /* NULL is allowed */
+DEFINE_AUTO(DevChannel, dev_channel_close)
+
+/* Sends one line; no effect if the peer is gone. */
+PRINTF_LIKE(2, 3) void dev_channel_send(DevChannel *talk, const char *format, ...);

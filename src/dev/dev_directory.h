@@ -1,0 +1,29 @@
+/* The directory of a temporary cluster: /tmp/eden-dev-..., accessible only to
+ * its owner. The running cluster holds its lock, and describes itself in it. */
+#pragma once
+
+#include "lang/value.h"
+#include "sys/file_lock.h"
+
+typedef struct DevDirectory {
+    const char *folder; /* in the arena */
+    const char *group;  /* cgroup of its nodes' processes; NULL: none */
+    FileLock lock;
+} DevDirectory;
+
+/* Creates one, with directories for this number of nodes. Abandoned folders of this user are
+ * removed first. */
+MUST_CHECK bool dev_directory_create(Arena *arena, uint32_t nodes, DevDirectory *out, Error *err);
+/* Creates a cgroup for each node (sys/cgroup.h). */
+MUST_CHECK bool dev_directory_add_groups(DevDirectory *place, Arena *arena, uint32_t nodes,
+                                         Error *err);
+/* Removes it with its content. */
+void dev_directory_remove(DevDirectory *place);
+/* Publishes its description (dev_describe). */
+MUST_CHECK bool dev_directory_publish(const DevDirectory *place, Arena *arena, Value card,
+                                      Error *err);
+
+/* Returns the description of the cluster in this folder, or of the only one if `folder` is NULL.
+ * ERROR_NOT_FOUND if none is ready; ERROR_CONFLICT if there are several, with `*card` a list of
+ * their descriptions; ERROR_DENIED if it belongs to another user, even for root. */
+MUST_CHECK bool dev_directory_find(Arena *arena, const char *folder, Value *card, Error *err);

@@ -1,0 +1,36 @@
+/* Creates a cluster on this machine: its CA, its store, its first node. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "membership/node_state.h"
+#include "pki/credential.h"
+#include "pki/p256_public.h"
+#include "server/server_settings.h"
+
+/* In the state directory. */
+#define SERVER_DIRECTORY "server"
+#define SERVER_CA        "ca.pem"      /* key and certificate of the CA */
+#define SERVER_SERVING   "serving.pem" /* those of the API */
+#define SERVER_NODE      "node.pem"    /* the server's own, for the node that it runs on */
+#define SERVER_STORE     "store"
+#define SERVER_SOCKET    "api.sock" /* in SERVER_DIRECTORY, but in the run directory */
+#define SERVER_FAILURE   "failure"  /* next to it: why the last server exited, in one line */
+
+typedef struct ClusterSpec {
+    const char *state_dir;
+    ServerSettings settings; /* the store ID is generated here */
+    int64_t now_ms;
+    bool has_user; /* the server's directory is owned by these, which requires root; */
+    uid_t user;    /* otherwise by the current user */
+    gid_t group;
+} ClusterSpec;
+
+/* Creates key and certificate of the API. */
+MUST_CHECK bool serving_issue(const Directory *server, const Credential *ca,
+                              const ServerSettings *settings, int64_t now_ms, Error *err);
+
+/* Creates a cluster. The settings are written last: leftovers of a killed attempt are not a
+ * cluster, and the next attempt creates everything again. Fails with ERROR_CONFLICT if there is
+ * one, ERROR_INVALID for invalid names, and on file errors. Sets `*ca` to the pin of the CA. */
+MUST_CHECK bool cluster_create(const ClusterSpec *spec, Pin *ca, Error *err);

@@ -1,0 +1,100 @@
+#include "server/peer_check.h"
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "pki/peer.h"
+
+/* A connection may outlive its certificate if the node has a newer one. */
+static void allow_newer(const PeerCheck *judge, const RosterNode *node, PresentedPeer *shown)
+{
+    Error err;
+    if (node != NULL && node->record.not_after_ms > shown->not_after_ms &&
+        revocation_check(roster_revoked(*judge->roster), str_from_c(node->record.name),
+                         str_from_c(node->record.serial), &err)) {
+        shown->not_after_ms = node->record.not_after_ms;
+    }
+}
+
+/* Identifies the node of a certificate: a node of this cluster, by its current enrolment. `stands`:
+ * the connection is already established. */
+static bool check_peer(const PeerCheck *judge, const TlsPeer *peer, bool stands,
+                       const RosterNode **out, Error *err)
+{
+    PresentedPeer shown = { .has_identity = peer->has_identity,
+                            .identity = peer->identity,
+                            .serial = str_from_c(peer->serial),
+                            .not_before_ms = peer->not_before_s * 1000,
+                            .not_after_ms = peer->not_after_s * 1000 };
+    PeerRules rules = { .cluster = str_from_c(judge->cluster),
+                        .revoked = roster_revoked(*judge->roster) };
+    const RosterNode *node = roster_find(*judge->roster, str_from_c(peer->identity.node));
+    if (stands) {
+        allow_newer(judge, node, &shown);
+    }
+    if (!peer_check(&shown, &rules, loop_wall_ms(judge->loop), err)) {
+        return false;
+    }
+    if (node == NULL) {
+        return error_set(err, ERROR_DENIED, "'%s' is not a node of this cluster",
+                         peer->identity.node);
+    }
+    /* The enrolment is the first half of the serial number. */
+    if (strncmp(node->record.enrolment, peer->serial, ENROLMENT_TEXT) != 0) {
+        return error_set(err, ERROR_DENIED,
+                         "'%s' has joined again since this certificate was issued",
+                         peer->identity.node);
+    }
+    *out = node;
+    return true;
+}
+
+bool peer_check_verify(const PeerCheck *judge, const TlsPeer *peer, Error *err)
+{
+    const RosterNode *node;
+    if (check_peer(judge, peer, false, &node, err)) {
+        return true;
+    }
+    /* Issued by the cluster's CA but rejected: worth logging. */
+    int64_t suppressed;
+    if (refusal_log_allows(judge->refusals, hash_str(str_from_c(peer->identity.node)),
+                           loop_now_ms(judge->loop), &suppressed)) {
+        log_info("node rejected", LOG_C("node", peer->identity.node), LOG_C("serial", peer->serial),
+                 LOG_C("why", err->text), LOG_INT("suppressed", suppressed));
+    }
+    return false;
+}
+
+/* Root, the user of this server, and members of its group. */
+static bool is_operator(const Peer *peer)
+{
+    return peer->uid == 0 || peer->is_own_user || peer->is_own_group;
+}
+
+void peer_check_describe(const PeerCheck *judge, const Peer *peer, Caller *out)
+{
+    const RosterNode *node = NULL;
+    Error err;
+    *out = (Caller){ .is_local = peer->is_local,
+                     .is_operator = peer->is_local && is_operator(peer),
+                     .has_identity = peer->tls.has_identity,
+                     .identity = peer->tls.identity };
+    if (!peer->is_local && peer->tls.has_identity) {
+        out->is_ours = strcmp(peer->tls.identity.cluster, judge->cluster) == 0;
+        out->is_approved = check_peer(judge, &peer->tls, true, &node, &err);
+        out->is_revoked =
+            !revocation_check(roster_revoked(*judge->roster), str_from_c(peer->tls.identity.node),
+                              str_from_c(peer->tls.serial), &err);
+        out->is_server = node != NULL && node->record.is_server;
+    }
+}
+
+bool peer_check_is_out(const PeerCheck *judge, const Peer *peer)
+{
+    const RosterNode *node;
+    Error err;
+    if (peer->is_local || check_peer(judge, &peer->tls, true, &node, &err)) {
+        return false;
+    }
+    log_info("node disconnected", LOG_C("node", peer->tls.identity.node), LOG_C("why", err.text));
+    return true;
+}

@@ -1,0 +1,188 @@
+#include "api/turns.h"
+
+#include "scratch.h"
+#include "sys/clock.h"
+
+enum {
+    REQUESTS_MAX = 100
+};
+
+typedef struct Fixture Fixture;
+
+typedef struct Request {
+    Turn turn;
+    Fixture *of;
+} Request;
+
+struct Fixture {
+    Loop *loop;
+    Turns turns;
+    char served[REQUESTS_MAX + 1];
+    size_t count;
+    int64_t takes_us;
+    bool stays; /* under way, after it was served */
+    Request requests[REQUESTS_MAX];
+    uint32_t request_count;
+};
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    f->loop = loop_new_virtual(1);
+    turns_init(&f->turns, f->loop);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    turns_stop(&f->turns);
+    loop_free(f->loop);
+    free(f);
+    return 0;
+}
+
+static void serve(Turn *turn)
+{
+    Request *request = (Request *)turn;
+    Fixture *f = request->of;
+    f->served[f->count++] = (char)turn->caller;
+    for (int64_t began = clock_monotonic_us(); clock_monotonic_us() - began < f->takes_us;) {
+    }
+    if (!f->stays) {
+        turns_end(&f->turns, turn);
+    }
+}
+
+static void ask(Fixture *f, char caller)
+{
+    Request *request = &f->requests[f->request_count++];
+    *request = (Request){ { .run = serve, .caller = (uint64_t)caller }, f };
+    turns_take(&f->turns, &request->turn);
+}
+
+static void iterate(Fixture *f)
+{
+    loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 1);
+}
+
+static void what_takes_little_is_served_at_once(void **state)
+{
+    Fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        ask(f, 'a');
+        ask(f, 'b');
+    }
+    assert_string_equal(f->served, "ababab");
+}
+
+static void a_share_that_is_used_up_is_there_again_in_the_next_iteration(void **state)
+{
+    Fixture *f = *state;
+    f->takes_us = TURNS_SHARE_US;
+    ask(f, 'a');
+    ask(f, 'a');
+    assert_string_equal(f->served, "a");
+    iterate(f);
+    assert_string_equal(f->served, "aa");
+    ask(f, 'b');
+    assert_string_equal(f->served, "aab");
+}
+
+static void callers_take_turns(void **state)
+{
+    Fixture *f = *state;
+    f->takes_us = TURNS_SHARE_US;
+    for (int i = 0; i < 4; i++) {
+        ask(f, 'a');
+    }
+    for (int i = 0; i < 2; i++) {
+        ask(f, 'b');
+    }
+    ask(f, 'c');
+    f->takes_us = 0;
+    iterate(f);
+    assert_string_equal(f->served, "aabcaba");
+}
+
+/* Who has had many turns does not wait for those who come later and have had none. */
+static void who_comes_later_begins_where_the_others_are(void **state)
+{
+    Fixture *f = *state;
+    f->takes_us = TURNS_SHARE_US;
+    for (int i = 0; i < 4; i++) {
+        ask(f, 'a');
+    }
+    iterate(f);
+    assert_int_equal(f->count, 4);
+    ask(f, 'x');
+    f->takes_us = 0;
+    ask(f, 'a');
+    ask(f, 'a');
+    ask(f, 'b');
+    ask(f, 'b');
+    iterate(f);
+    assert_string_equal(f->served, "aaaaxabab");
+}
+
+static void a_caller_has_so_many_under_way(void **state)
+{
+    Fixture *f = *state;
+    f->stays = true;
+    for (int i = 0; i < TURNS_CALLER_MAX + 2; i++) {
+        ask(f, 'a');
+    }
+    iterate(f);
+    assert_int_equal(f->count, TURNS_CALLER_MAX);
+    ask(f, 'b');
+    assert_string_equal(f->served, "aaaab");
+    turns_end(&f->turns, &f->requests[3].turn);
+    turns_end(&f->turns, &f->requests[3].turn);
+    iterate(f);
+    assert_string_equal(f->served, "aaaaba");
+    turns_end(&f->turns, &f->requests[TURNS_CALLER_MAX + 2].turn);
+    iterate(f);
+    assert_string_equal(f->served, "aaaaba");
+}
+
+static void so_many_of_all_callers_are_under_way(void **state)
+{
+    Fixture *f = *state;
+    f->stays = true;
+    for (int i = 0; i < TURNS_ALL_MAX + 1; i++) {
+        ask(f, (char)('a' + i % 16));
+    }
+    iterate(f);
+    assert_int_equal(f->count, TURNS_ALL_MAX);
+    turns_end(&f->turns, &f->requests[0].turn);
+    iterate(f);
+    assert_int_equal(f->count, TURNS_ALL_MAX + 1);
+}
+
+static void nobody_is_served_after_the_end(void **state)
+{
+    Fixture *f = *state;
+    f->takes_us = TURNS_SHARE_US;
+    ask(f, 'a');
+    ask(f, 'b');
+    turns_stop(&f->turns);
+    iterate(f);
+    assert_string_equal(f->served, "a");
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(what_takes_little_is_served_at_once),
+        ROW(a_share_that_is_used_up_is_there_again_in_the_next_iteration),
+        ROW(callers_take_turns),
+        ROW(who_comes_later_begins_where_the_others_are),
+        ROW(a_caller_has_so_many_under_way),
+        ROW(so_many_of_all_callers_are_under_way),
+        ROW(nobody_is_served_after_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
