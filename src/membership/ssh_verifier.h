@@ -30,12 +30,12 @@ typedef struct SshVerifierSettings {
 SshVerifier *ssh_verifier_new(const SshVerifierSettings *settings);
 /* Kills running processes. Callers receive ERROR_UNAVAILABLE, within this call or when the store is
  * closed. NULL is allowed. */
-void ssh_verifier_free(SshVerifier *back);
+void ssh_verifier_free(SshVerifier *verifier);
 DEFINE_AUTO(SshVerifier, ssh_verifier_free)
 
 /* The authorized_keys line for a machine that is to join; generates the key if missing. `by_sudo`
  * for users other than root. Fails on file errors. */
-MUST_CHECK bool ssh_verifier_line(const SshVerifier *back, Arena *arena, bool by_sudo, Str *out,
+MUST_CHECK bool ssh_verifier_line(const SshVerifier *verifier, Arena *arena, bool by_sudo, Str *out,
                                   Error *err);
 
 typedef struct SshVerifyRequest {
@@ -56,5 +56,5 @@ typedef void SshVerifyDone(void *context, const SshVerifyResult *done, const Err
  * ERROR_CONFLICT if this machine is not the one that does, ERROR_DENIED for a wrong host key or a
  * rejected login, ERROR_TIMEOUT, ERROR_LIMIT for too many concurrent visits, ERROR_UNAVAILABLE, and
  * errors of the store. */
-void ssh_verifier_approve(SshVerifier *back, const SshVerifyRequest *wish, SshVerifyDone *told,
-                          void *context);
+void ssh_verifier_approve(SshVerifier *verifier, const SshVerifyRequest *request,
+                          SshVerifyDone *told, void *context);
