@@ -126,7 +126,7 @@ static bool check_record(const void *record, Error *err)
 static const RecordField browser_fields[] = {
     { "credential", RECORD_TEXT, RECORD_CHARS_AT(BrowserRecord, credential), .is_required = true,
       .help = "credential it was created with" },
-    { "credential_made_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, credential_made_ms),
+    { "credential_made_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, credential_created_ms),
       .is_required = true, .help = "when that was created" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(BrowserRecord, created_ms), .is_required = true,
       .max = INT64_MAX, .help = "when the session was created" },

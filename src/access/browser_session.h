@@ -48,7 +48,7 @@ extern const char browser_cookie_gone[];
 /* Stored record, under the hash. */
 typedef struct BrowserRecord {
     char credential[CREDENTIAL_ID_MAX + 1]; /* the credential it was created from, and ends with */
-    int64_t credential_made_ms;
+    int64_t credential_created_ms;
     int64_t created_ms;
     int64_t expires_ms;
 } BrowserRecord;

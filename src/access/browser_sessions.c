@@ -71,7 +71,7 @@ static bool fill(const Principal *principal, int64_t now_ms, SessionCreation *cr
                          "a browser session can be created only with a token or a certificate");
     }
     memcpy(record->credential, principal->credential, sizeof record->credential);
-    record->credential_made_ms = principal->credential_made_ms;
+    record->credential_created_ms = principal->credential_created_ms;
     record->created_ms = now_ms;
     record->expires_ms = now_ms + BROWSER_LIFE_MS;
     if (principal->expires_ms > 0 && principal->expires_ms < record->expires_ms) {

@@ -126,7 +126,7 @@ static bool read_session(Arena *arena, Str name, const StoreKv *kv, void **out, 
     }
     SessionItem *item = make(sizeof *item, name);
     memcpy(item->credential, record.credential, sizeof item->credential);
-    item->credential_made_ms = record.credential_made_ms;
+    item->credential_created_ms = record.credential_created_ms;
     item->expires_ms = record.expires_ms;
     item->lease = kv->lease;
     *out = item;

@@ -28,7 +28,7 @@ typedef struct CredentialItem {
 typedef struct SessionItem {
     TableName hash;
     char credential[CREDENTIAL_ID_MAX + 1];
-    int64_t credential_made_ms, expires_ms;
+    int64_t credential_created_ms, expires_ms;
     int64_t lease, kept_ms; /* its lease, and when that was last renewed */
 } SessionItem;
 

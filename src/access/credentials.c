@@ -162,7 +162,7 @@ static const char *kind_word(ItemKind kind)
 static void describe(const CredentialItem *item, ItemKind kind, Principal *out)
 {
     *out = (Principal){ .kind = kind == ITEM_TOKEN ? PRINCIPAL_TOKEN : PRINCIPAL_CERTIFICATE,
-                        .credential_made_ms = item->created_ms,
+                        .credential_created_ms = item->created_ms,
                         .expires_ms = item->expires_ms };
     if (item->name[0] == '\0') {
         /* It may appear in the certificate that is created from it. */
@@ -251,7 +251,7 @@ static bool describe_session(const Credentials *credentials, const SessionItem *
 {
     ItemKind kind;
     const CredentialItem *item = find_proof(credentials, str_from_c(session->credential),
-                                            session->credential_made_ms, &kind);
+                                            session->credential_created_ms, &kind);
     if (item == NULL) {
         return error_set(err, ERROR_DENIED, "the credential of this session was revoked");
     }
@@ -315,7 +315,7 @@ bool credentials_check(const Credentials *credentials, Principal *principal, int
                                : describe_session(credentials, session, now_ms, principal, err);
     }
     const CredentialItem *item = find_proof(credentials, str_from_c(principal->credential),
-                                            principal->credential_made_ms, &kind);
+                                            principal->credential_created_ms, &kind);
     if (item == NULL) {
         return error_set(err, ERROR_DENIED, "the %s was revoked",
                          principal_kind_name(principal->kind));

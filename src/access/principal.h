@@ -32,8 +32,8 @@ typedef struct Principal {
     /* The credential: "local:0", "token:4l2ygazs", "certificate:5f…". That of a session is the one
      * it was created from. */
     char credential[CREDENTIAL_ID_MAX + 1];
-    int64_t credential_made_ms; /* distinguishes it from an earlier one with the same id */
-    char session[64 + 1];       /* hash of a session, otherwise empty */
+    int64_t credential_created_ms; /* distinguishes it from an earlier one with the same id */
+    char session[64 + 1];          /* hash of a session, otherwise empty */
     char roles[ROLE_NAMES_TEXT + 1];
     int64_t expires_ms; /* invalid from then on; 0: never */
 } Principal;

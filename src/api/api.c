@@ -15,17 +15,17 @@
 #include "base/memory.h"
 #include "cluster/state.h"
 
-#define CHANGED "the permissions of the caller have just changed; try again"
+#define PERMISSIONS_CHANGED "the permissions of the caller have just changed; try again"
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-static void refuse_address(ApiCall *call)
+static void refuse_endpoint(ApiCall *call)
 {
-    Str near = route_near(&call->arena, http_request_head(call->request)->path);
-    Str text = near.len == 0
+    Str similar = route_suggest(&call->arena, http_request_head(call->request)->path);
+    Str text = similar.len == 0
                    ? STR("no such endpoint; /v1/openapi.json lists all of them")
                    : arena_format(&call->arena, "no such endpoint; did you mean '%" STR_FMT "'?",
-                                  STR_ARG(near));
+                                  STR_ARG(similar));
     call_refuse(call, 404, text.data);
 }
 
@@ -52,7 +52,7 @@ static void refuse_method(ApiCall *call, const RouteMatch *match)
                            &err)) {
         call_refuse(call, status, err.text);
     } else {
-        refuse_address(call);
+        refuse_endpoint(call);
     }
 }
 
@@ -91,11 +91,11 @@ static bool check_request(ApiCall *call)
             "request body of %llu bytes is too large; this endpoint accepts at most %u",
             (unsigned long long)head->length, row->body_max);
         call_refuse(call, 413, text.data);
-    } else if (has_body && !route_takes_type(row, http1_find(head, "Content-Type"))) {
+    } else if (has_body && !route_accepts_type(row, http1_find(head, "Content-Type"))) {
         refuse_type(call);
     } else if (http_request_is_unread(call->request)) {
         /* The caller was authorized only after its body had been skipped. */
-        call_refuse(call, 503, CHANGED);
+        call_refuse(call, 503, PERMISSIONS_CHANGED);
     } else {
         return true;
     }
@@ -108,7 +108,7 @@ static bool check_store(ApiCall *call)
 {
     State *state = call_store(call)->state;
     const RouteRow *row = call->row;
-    bool reads =
+    bool is_read =
         strcmp(row->method, "GET") == 0 || (row->verb != NULL && strcmp(row->verb, "ping") == 0);
     Error err;
     state_check(state);
@@ -116,29 +116,30 @@ static bool check_store(ApiCall *call)
     if (since.len > 0) {
         call_add_header(call, "Eden-Stale-Since", since);
     }
-    if (!reads && !state_accepts_writes(state, &err)) {
+    if (!is_read && !state_accepts_writes(state, &err)) {
         call_fail(call, &err);
         return false;
     }
     return true;
 }
 
-static bool is_still_good(ApiCall *call);
+static bool is_still_authorized(ApiCall *call);
 
-static void take_turn(Turn *turn)
+static void run_turn(Turn *turn)
 {
     ApiCall *call = (ApiCall *)turn;
-    if (!call_goes_on(call, NULL)) {
+    if (!call_resume(call, NULL)) {
         return;
     }
-    if (is_still_good(call)) {
+    if (is_still_authorized(call)) {
         call->row->handler(call);
     } else {
-        call_refuse(call, 503, CHANGED);
+        call_refuse(call, 503, PERMISSIONS_CHANGED);
     }
 }
 
-/* What changes something is bounded by the audit log and the store. */
+/* Reads by remote callers wait for their turn. Changes do not: the audit log and the store limit
+ * them. */
 static void handle(ApiCall *call)
 {
     if (call->is_local || route_is_public(call->row) || route_has(call->row, ROUTE_AUDITED) ||
@@ -146,11 +147,11 @@ static void handle(ApiCall *call)
         call->row->handler(call);
         return;
     }
-    const Principal *own = &call->caller.principal;
-    call->turn.run = take_turn;
-    call->turn.caller =
-        hash_str(str_from_c(own->credential)) ^ hash_u64((uint64_t)own->credential_made_ms);
-    turns_take(&call->api->turns, &call->turn);
+    const Principal *principal = &call->caller.principal;
+    call->turn.run = run_turn;
+    call->turn.caller = hash_str(str_from_c(principal->credential)) ^
+                        hash_u64((uint64_t)principal->credential_created_ms);
+    turns_enqueue(&call->api->turns, &call->turn);
 }
 
 static void refuse_caller(ApiCall *call, int status, const char *why)
@@ -161,25 +162,25 @@ static void refuse_caller(ApiCall *call, int status, const char *why)
     call_refuse(call, status, why);
 }
 
-/* If roles are limited by selectors, an action on one object can be authorized only after the
- * object was read. Endpoints of kinds do this themselves. */
-static void looked_up(void *context, const KindItem *item, const Error *err)
+/* If the caller's roles are limited by selectors, an action on one object can be authorized only
+ * after reading the object. Endpoints of kinds do this themselves. */
+static void on_object_read(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
     /* Missing objects and objects out of the caller's scope get the same response. */
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
-    if (!call_goes_on(call, is_absent ? NULL : err)) {
+    if (!call_resume(call, is_absent ? NULL : err)) {
         return;
     }
     if (!is_absent && call_may_see(call, item)) {
         record_begin(call, handle);
     } else {
-        call_refuse_touch(call);
+        call_refuse_hidden(call);
     }
 }
 
-/* A fingerprint of the selectors that limit the decision. */
-static uint64_t scope_of(const AccessDecision *decision)
+/* Hash of the selectors that limit the decision. */
+static uint64_t scope_hash(const AccessDecision *decision)
 {
     uint64_t scope = 0;
     for (uint32_t i = 0; decision->verdict == ACCESS_SELECTED && i < decision->selector_count;
@@ -194,45 +195,45 @@ static void check_object(ApiCall *call, const AccessDecision *decision)
 {
     const Kind *kind = call->row->kind == NULL ? NULL : kind_find(str_from_c(call->row->kind));
     call->is_limited = decision->verdict == ACCESS_SELECTED;
-    call->scope = scope_of(decision);
-    if (!call->is_limited || route_is_of_kinds(call->row)) {
+    call->scope = scope_hash(decision);
+    if (!call->is_limited || route_is_kind_route(call->row)) {
         record_begin(call, handle);
     } else if (kind == NULL || (kind->verbs & KIND_GET) == 0 || call->part.len == 0) {
         record_denied(call, decision->reason);
         refuse_caller(call, 403, decision->reason);
     } else {
-        kind_get(kind, call_settings(call), &call->arena, call->part, looked_up, call);
+        kind_get(kind, call_settings(call), &call->arena, call->part, on_object_read, call);
     }
 }
 
-static void serve_row(ApiCall *call, bool is_good, const RouteMatch *match, int status,
+static void serve_row(ApiCall *call, bool is_authenticated, const RouteMatch *match, int status,
                       const Error *refusal)
 {
     AccessDecision decision;
     Error err;
     call->row = match->row;
     call->part = match->part;
-    call->verb = object_watch_is_wanted(call) ? "watch" : match->row->verb;
+    call->verb = object_watch_is_requested(call) ? "watch" : match->row->verb;
     /* A caller with an invalid credential may use public endpoints. */
-    if (!is_good) {
+    if (!is_authenticated) {
         call->refusal = arena_copy_c(&call->arena, str_from_c(refusal->text));
     }
-    if (!is_good && !route_is_public(match->row)) {
+    if (!is_authenticated && !route_is_public(match->row)) {
         refuse_caller(call, status, refusal->text);
     } else if (!caller_may(call_settings(call), &call->caller, match->row, call->verb, &decision,
                            &status, &err)) {
         record_denied(call, err.text);
         refuse_caller(call, status, err.text);
     } else if (!call_has_room(call)) {
-        call_refuse_full(call);
+        call_refuse_busy(call);
     } else if (check_request(call) && check_store(call)) {
         check_object(call, &decision);
     }
 }
 
-/* Reads no body of unauthenticated callers and no large body of denied ones: `requested` responds
- * with the reason. A small body of a denied caller is read for the audit log, since it may name the
- * object. */
+/* Does not read bodies of unauthenticated callers, nor large bodies of denied ones; on_request()
+ * responds with the reason. A small body of a denied caller is read for the audit log, since it may
+ * name the object. */
 static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
 {
     const Api *api = context;
@@ -248,7 +249,8 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
         return false;
     }
     if (!route_is_public(match.row) &&
-        (!caller_identify(&api->settings, request, &caller, &status, &err) || !caller.is_known ||
+        (!caller_identify(&api->settings, request, &caller, &status, &err) ||
+         !caller.has_credential ||
          (match.row->body_max > ROUTE_BODY_MAX &&
           !caller_may(&api->settings, &caller, match.row, match.row->verb, &decision, &status,
                       &err)))) {
@@ -257,10 +259,10 @@ static bool reads_body(void *context, const HttpRequest *request, uint64_t *max)
     *max = match.row->body_max;
     return head->body != HTTP1_BODY_LENGTH ||
            (!is_too_long(match.row, head) &&
-            route_takes_type(match.row, http1_find(head, "Content-Type")));
+            route_accepts_type(match.row, http1_find(head, "Content-Type")));
 }
 
-static void requested(void *context, HttpRequest *request)
+static void on_request(void *context, HttpRequest *request)
 {
     Api *api = context;
     ApiCall *call = call_new(api, request);
@@ -270,7 +272,7 @@ static void requested(void *context, HttpRequest *request)
     Error err, refusal;
     int status, refused;
     if (call_load(call)->calls > api->settings.calls_max) {
-        call_refuse_full(call);
+        call_refuse_busy(call);
         return;
     }
     if (!gate_pass(&api->settings, request, &status, &allow, &err)) {
@@ -283,37 +285,39 @@ static void requested(void *context, HttpRequest *request)
     if (pages_answer(call)) {
         return;
     }
-    bool is_good = caller_identify(&api->settings, request, &call->caller, &refused, &refusal);
-    call->caller.is_known = call->caller.is_known && is_good;
-    if (!is_good && call->caller.shown[0] != '\0' && refusal.kind == ERROR_DENIED) {
+    bool is_authenticated =
+        caller_identify(&api->settings, request, &call->caller, &refused, &refusal);
+    call->caller.has_credential = call->caller.has_credential && is_authenticated;
+    if (!is_authenticated && call->caller.credential_label[0] != '\0' &&
+        refusal.kind == ERROR_DENIED) {
         call_log_unauthenticated(call, refusal.text);
     }
     if (!route_match(&call->arena, head->method, head->path, &match, &err)) {
         call_fail(call, &err);
     } else if (match.row != NULL) {
-        serve_row(call, is_good, &match, refused, &refusal);
-    } else if (is_good) {
+        serve_row(call, is_authenticated, &match, refused, &refusal);
+    } else if (is_authenticated) {
         refuse_method(call, &match);
     } else {
         refuse_caller(call, refused, refusal.text);
     }
 }
 
-static void gone(void *context, HttpRequest *request)
+static void on_closed(void *context, HttpRequest *request)
 {
     ApiCall *call = http_request_data(request);
     if (call == NULL) {
         return;
     }
     call->request = NULL;
-    if (call->pieces.gone != NULL) {
-        call->pieces.gone(call->pieces.context);
+    if (call->stream.closed != NULL) {
+        call->stream.closed(call->stream.context);
         record_stream_end(call, false);
         call_free(call);
     }
 }
 
-static bool is_still_good(ApiCall *call)
+static bool is_still_authorized(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     AccessDecision decision;
@@ -324,7 +328,7 @@ static bool is_still_good(ApiCall *call)
                               loop_wall_ms(settings->at.loop), &err) &&
             caller_may(settings, &call->caller, call->row, call->verb, &decision, &status, &err) &&
             (decision.verdict == ACCESS_SELECTED) == call->is_limited &&
-            scope_of(&decision) == call->scope);
+            scope_hash(&decision) == call->scope);
 }
 
 void api_recheck(Api *api)
@@ -332,10 +336,10 @@ void api_recheck(Api *api)
     ApiCall *next;
     for (ApiCall *call = api->calls; call != NULL; call = next) {
         next = call->next;
-        if (call->is_stream && call->request != NULL && call->pieces.gone != NULL &&
-            !is_still_good(call)) {
-            call->pieces.gone(call->pieces.context);
-            call_break(call);
+        if (call->is_stream && call->request != NULL && call->stream.closed != NULL &&
+            !is_still_authorized(call)) {
+            call->stream.closed(call->stream.context);
+            call_abort(call);
         }
     }
 }
@@ -343,7 +347,7 @@ void api_recheck(Api *api)
 void api_certificates_changed(Api *api)
 {
     api->unstored_changed = state_age(api->settings.at.state).revision;
-    feed_look_again(api, &kind_certificate);
+    feed_check_unstored(api, &kind_certificate);
 }
 
 void api_serve(Api *api, HttpServerOptions *options)
@@ -351,8 +355,8 @@ void api_serve(Api *api, HttpServerOptions *options)
     options->body_max = route_largest_body();
     options->reads_body = reads_body;
     options->refuse = problem_json_refuse;
-    options->requested = requested;
-    options->gone = gone;
+    options->requested = on_request;
+    options->gone = on_closed;
     options->fields = gate_fields;
     options->field_count = gate_field_count;
     options->context = api;
@@ -383,7 +387,7 @@ void api_free(Api *api)
     turns_stop(&api->turns);
     while (api->calls != NULL) {
         ApiCall *call = api->calls;
-        if (call->joins || call->turn.waits) {
+        if (call->is_joining || call->turn.is_waiting) {
             call_free(call);
         } else {
             call_unlink(call);

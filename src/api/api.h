@@ -32,20 +32,20 @@ typedef struct ApiSettings {
     ClusterStore at;
     Str cluster;           /* name of the cluster */
     Str node;              /* name of this server's node */
-    Str store_id;          /* changes when a backup is restored */
-    const char *directory; /* of the server's files; may be NULL */
+    Str store_id;          /* id of the store; changes when a backup is restored */
+    const char *directory; /* directory of the server's files; may be NULL */
     Admission *admission;  /* NULL: joining is not available */
     const CaSet *cas;      /* its content may change; may be NULL */
     const Str *names;      /* addresses of this API: "eden1.example.org:1338" */
     uint32_t name_count;
     SshVerifier *ssh_verifier; /* NULL: SSH is not used */
-    Authority *authority;      /* these three may be NULL: no information on certificates */
+    Authority *authority;      /* these three may be NULL: certificates are not reported */
     OwnCertificates *own;
     const CertifySettings *certify;
     Metrics *metrics; /* counts requests; may be NULL */
     /* Adds metrics of the server. May be NULL. */
     void (*gather)(void *context, MetricsText *out);
-    const bool *stops; /* set while the server is stopping; may be NULL */
+    const bool *is_stopping; /* set while the server is stopping; may be NULL */
     /* Pings a node, like session_service_ping(). May be NULL. */
     void (*ping)(void *context, Str node, SessionPinged *done, void *done_context);
     uint32_t calls_max, streams_max; /* 0: API_CALLS_MAX, API_STREAMS_MAX */

@@ -1,4 +1,4 @@
-/* Internal declarations for calls. */
+/* The Api struct and the life cycle of calls; private to src/api. */
 #pragma once
 
 #include "api/call.h"
@@ -16,14 +16,14 @@ struct Api {
     ApiSettings settings;
     ApiCall *calls;
     struct Feed *feeds; /* one per watched kind; see api/feed.h */
-    /* Revision of the store when objects that are not in it last changed; at first, the revision at
-     * the start. */
+    /* Revision of the store when objects outside of it last changed; initially the revision at
+     * startup. */
     int64_t unstored_changed;
     CursorKey *cursor_key; /* seals page tokens */
     IdempotencyDebts *debts;
     RefusalLog unauthenticated;
     Buf openapi;           /* the OpenAPI document, built on first use */
-    Turns turns;           /* of remote callers */
+    Turns turns;           /* reads by remote callers */
     ApiLoad local, remote; /* separate, so that an operator on the server is never locked out */
 };
 

@@ -47,11 +47,11 @@ static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *o
 Str body_subject(Arena *arena, Str body)
 {
     static const char *const words[] = { "name", "node", "serial", "certificate" };
-    AUTO_CLEAR(Arena) own;
+    AUTO_CLEAR(Arena) scratch;
     Value object;
     Error err;
-    arena_init(&own, ARENA_UNLIMITED);
-    if (!object_parse(&own, body, ROUTE_BODY_MAX, &object, &err)) {
+    arena_init(&scratch, ARENA_UNLIMITED);
+    if (!object_parse(&scratch, body, ROUTE_BODY_MAX, &object, &err)) {
         return STR_EMPTY;
     }
     const Value *metadata = value_get(object, STR("metadata"));
@@ -68,15 +68,15 @@ Str body_subject(Arena *arena, Str body)
 bool session_body_read(Arena *arena, Str body, Str *token, Error *err)
 {
     static const RecordField fields[] = { REQUIRED(token), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *token = read.token;
+    *token = parsed.token;
     return true;
 }
 
-static bool read_ssh(Arena *arena, const SshBody *ssh, ApproveWish *out, Error *err)
+static bool read_ssh(Arena *arena, const SshBody *ssh, ApproveRequest *out, Error *err)
 {
     if (!ssh_target_parse(ssh->target, &out->target, err)) {
         return false;
@@ -88,10 +88,10 @@ static bool read_ssh(Arena *arena, const SshBody *ssh, ApproveWish *out, Error *
     }
     out->trust.accept_new = ssh->accept_new_host_key;
     return (out->trust.count > 0) != out->trust.accept_new ||
-           error_set(err, ERROR_INVALID, "give either 'host_keys' or 'accept_new_host_key'");
+           error_set(err, ERROR_INVALID, "specify either 'host_keys' or 'accept_new_host_key'");
 }
 
-bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
+bool approve_body_read(Arena *arena, Str body, ApproveRequest *out, Error *err)
 {
     static const RecordField ssh_fields[] = {
         { "target", RECORD_TEXT, RECORD_STR_AT(SshBody, target), .is_required = true, .min = 1 },
@@ -104,73 +104,74 @@ bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err)
         { "ssh", RECORD_OBJECT, RECORD_STRUCT_AT(Body, ssh, SshBody, ssh_fields) },
         { 0 },
     };
-    Body read;
-    ApproveWish wish = { .key = STR_EMPTY };
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    ApproveRequest request = { .key = STR_EMPTY };
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    if ((read.key.len > 0) == (read.ssh.target.len > 0)) {
-        return error_set(err, ERROR_INVALID, "the request body: give either 'key' or 'ssh'");
+    if ((parsed.key.len > 0) == (parsed.ssh.target.len > 0)) {
+        return error_set(err, ERROR_INVALID, "the request body: specify either 'key' or 'ssh'");
     }
-    wish.key = read.key;
-    if (wish.key.len == 0 && !read_ssh(arena, &read.ssh, &wish, err)) {
+    request.key = parsed.key;
+    if (request.key.len == 0 && !read_ssh(arena, &parsed.ssh, &request, err)) {
         return error_wrap(err, "the request body: 'ssh'");
     }
-    *out = wish;
+    *out = request;
     return true;
 }
 
 bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err)
 {
     static const RecordField fields[] = { REQUIRED(name), REQUIRED(csr), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *name = read.name;
-    *csr = read.csr;
+    *name = parsed.name;
+    *csr = parsed.csr;
     return true;
 }
 
 bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial, Error *err)
 {
     static const RecordField fields[] = { OPTIONAL(node), OPTIONAL(serial), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *node = read.node;
-    *serial = read.serial;
+    *node = parsed.node;
+    *serial = parsed.serial;
     return (node->len > 0) != (serial->len > 0) ||
-           error_set(err, ERROR_INVALID, "the request body: give either 'node' or 'serial'");
+           error_set(err, ERROR_INVALID, "the request body: specify either 'node' or 'serial'");
 }
 
 bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err)
 {
     static const RecordField fields[] = { REQUIRED(certificate), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *out = str_eq_c(read.certificate, "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
-    return *out == OWN_KIND_SERVING || str_eq_c(read.certificate, "server") ||
+    *out = str_eq_c(parsed.certificate, "serving") ? OWN_KIND_SERVING : OWN_KIND_NODE;
+    return *out == OWN_KIND_SERVING || str_eq_c(parsed.certificate, "server") ||
            error_set(err, ERROR_INVALID, "'certificate' must be \"serving\" or \"server\"");
 }
 
-bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err)
+bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str *node, Error *err)
 {
     static const char *const actions[] = {
         [ROTATE_BEGIN] = "begin", [ROTATE_ABORT] = "abort", [ROTATE_WITHOUT] = "without"
     };
     static const RecordField fields[] = { REQUIRED(action), OPTIONAL(node), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *node = read.node;
-    for (RotateWish wish = 0; wish < COUNT_OF(actions); wish++) {
-        if (str_eq_c(read.action, actions[wish]) && (node->len > 0) == (wish == ROTATE_WITHOUT)) {
-            *out = wish;
+    *node = parsed.node;
+    for (RotateAction request = 0; request < COUNT_OF(actions); request++) {
+        if (str_eq_c(parsed.action, actions[request]) &&
+            (node->len > 0) == (request == ROTATE_WITHOUT)) {
+            *out = request;
             return true;
         }
     }
@@ -181,11 +182,11 @@ bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error 
 bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err)
 {
     static const RecordField fields[] = { REQUIRED(hash), { 0 } };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    *hash = read.hash;
+    *hash = parsed.hash;
     return (hash->len == SHA256_HEX && hex_is(*hash)) ||
            error_set(err, ERROR_INVALID,
                      "the request body: 'hash' must be a SHA-256 of %d hexadecimal digits",
@@ -199,18 +200,18 @@ bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
         { "value_base64", RECORD_TEXT, RECORD_VALUE_AT(Body, value_base64) },
         { 0 },
     };
-    Body read;
-    if (!read_body(arena, body, fields, &read, err)) {
+    Body parsed;
+    if (!read_body(arena, body, fields, &parsed, err)) {
         return false;
     }
-    if (value_is_string(read.value) == value_is_string(read.value_base64)) {
+    if (value_is_string(parsed.value) == value_is_string(parsed.value_base64)) {
         return error_set(err, ERROR_INVALID,
-                         "the request body: give either 'value' or 'value_base64'");
+                         "the request body: specify either 'value' or 'value_base64'");
     }
-    if (value_is_string(read.value)) {
-        *value = value_str(read.value);
+    if (value_is_string(parsed.value)) {
+        *value = value_str(parsed.value);
         return true;
     }
-    return base64_decode(arena, value_str(read.value_base64), value) ||
+    return base64_decode(arena, value_str(parsed.value_base64), value) ||
            error_set(err, ERROR_INVALID, "the request body: 'value_base64' is not valid base64");
 }

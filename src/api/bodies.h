@@ -6,21 +6,21 @@
 #include "membership/own_certificates.h"
 #include "membership/ssh_verifier.h"
 
-/* What a body refers to: the name in an object's metadata, or the machine, certificate or serial
- * number that a request names. Empty if there is none or the body is malformed. In the arena. */
+/* The subject of a request: the name in an object's metadata, or the machine, certificate or serial
+ * number named in the body. Empty if there is none or the body is malformed. In the arena. */
 Str body_subject(Arena *arena, Str body);
 
 /* {"token":"eden_..."} */
 MUST_CHECK bool session_body_read(Arena *arena, Str body, Str *token, Error *err);
-typedef struct ApproveWish {
+typedef struct ApproveRequest {
     Str key; /* empty: verify over SSH */
     SshTarget target;
     SshTrust trust;
-} ApproveWish;
+} ApproveRequest;
 
 /* {"key":"sha256:..."} or {"ssh":{"target":"root@10.0.0.7:22","host_keys":["ssh-ed25519
  * AAAA..."]}}, where "accept_new_host_key":true may replace "host_keys". */
-MUST_CHECK bool approve_body_read(Arena *arena, Str body, ApproveWish *out, Error *err);
+MUST_CHECK bool approve_body_read(Arena *arena, Str body, ApproveRequest *out, Error *err);
 /* {"name":"web1","csr":"-----BEGIN ..."} */
 MUST_CHECK bool issue_body_read(Arena *arena, Str body, Str *name, Str *csr, Error *err);
 /* {"node":"web1"} or {"serial":"4a..."}; the other result is empty. */
@@ -28,13 +28,13 @@ MUST_CHECK bool revoke_body_read(Arena *arena, Str body, Str *node, Str *serial,
 /* {"certificate":"serving"} or "server" */
 MUST_CHECK bool renew_body_read(Arena *arena, Str body, OwnKind *out, Error *err);
 
-typedef enum RotateWish {
+typedef enum RotateAction {
     ROTATE_BEGIN,
     ROTATE_ABORT,
-    ROTATE_WITHOUT, /* skip a node */
-} RotateWish;
+    ROTATE_WITHOUT, /* continue without a node */
+} RotateAction;
 /* {"action":"begin"}, {"action":"abort"} or {"action":"without","node":"web1"} */
-MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateWish *out, Str *node, Error *err);
+MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str *node, Error *err);
 /* {"hash":"9f..."} of an audit log entry */
 MUST_CHECK bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */

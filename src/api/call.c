@@ -25,7 +25,7 @@ ApiCall *call_new(Api *api, HttpRequest *request)
     ApiCall *call = memory_new(sizeof *call);
     call->api = api;
     call->request = request;
-    call->began_us = clock_monotonic_us();
+    call->started_us = clock_monotonic_us();
     call->is_local = http_request_peer(request)->is_local;
     call_load(call)->calls++;
     call->next = api->calls;
@@ -49,7 +49,7 @@ void call_unlink(ApiCall *call)
     if (call->api == NULL) {
         return;
     }
-    if (!call->turn.waits) {
+    if (!call->turn.is_waiting) {
         turns_end(&call->api->turns, &call->turn);
     }
     if (call->is_stream) {
@@ -164,16 +164,16 @@ void call_add_header(ApiCall *call, const char *name, Str value)
 
 /* --- Responses ------------------------------------------------------------------------------- */
 
-/* Counts a response that is complete or, with `in_pieces`, about to start. The duration is
+/* Counts a response that is complete or, with `is_stream`, about to start. The duration is
  * informational, so it uses the real clock rather than the loop's. */
-static void count_answer(const ApiCall *call, int status, bool in_pieces)
+static void count_response(const ApiCall *call, int status, bool is_stream)
 {
     const RouteRow *row = call->row;
     Metrics *metrics = call->api->settings.metrics;
     if (metrics != NULL) {
-        metrics_note_request(metrics, row == NULL ? "any" : row->method,
-                             row == NULL ? "none" : row->pattern, status,
-                             in_pieces ? -1 : clock_monotonic_us() - call->began_us);
+        metrics_count_request(metrics, row == NULL ? "any" : row->method,
+                              row == NULL ? "none" : row->pattern, status,
+                              is_stream ? -1 : clock_monotonic_us() - call->started_us);
     }
 }
 
@@ -186,7 +186,7 @@ void call_send(ApiCall *call)
         call_free(call);
         return;
     }
-    count_answer(call, status, false);
+    count_response(call, status, false);
     if (call->location.len > 0) {
         call_add_header(call, "Location", call->location);
     }
@@ -194,7 +194,7 @@ void call_send(ApiCall *call)
         call_add_header(call, "ETag", call->etag);
     }
     Buf body = buf_make(BUF_UNLIMITED);
-    buf_put(&body, call->answer);
+    buf_put(&body, call->response);
     buf_put_char(&body, '\n');
     call->request = NULL;
     call_free(call);
@@ -204,16 +204,16 @@ void call_send(ApiCall *call)
 }
 
 /* The response is in the arena. */
-static void answer(ApiCall *call, int status, Str json)
+static void respond(ApiCall *call, int status, Str json)
 {
     call->status = status;
-    call->answer = json;
+    call->response = json;
     record_end(call, call_send);
 }
 
-void call_answer_as(ApiCall *call, int status, const char *content_type, Str body)
+void call_respond_as(ApiCall *call, int status, const char *content_type, Str body)
 {
-    count_answer(call, status, false);
+    count_response(call, status, false);
     HttpRequest *request = call->request;
     Arena arena = call->arena; /* the body may be in it */
     arena_init(&call->arena, ARENA_UNLIMITED);
@@ -223,7 +223,7 @@ void call_answer_as(ApiCall *call, int status, const char *content_type, Str bod
     arena_clear(&arena);
 }
 
-/* Leaves a trace of every change in the server's log. */
+/* Logs every change. */
 static void log_change(const ApiCall *call)
 {
     const RouteRow *row = call->row;
@@ -242,25 +242,25 @@ void call_log_unauthenticated(ApiCall *call, const char *why)
     if (refusal_log_allows(&call->api->unauthenticated, pending_origin(address), now_ms,
                            &suppressed)) {
         log_warning("authentication failed", LOG_C("address", address),
-                    LOG_C("by", call->caller.shown), LOG_C("why", why),
+                    LOG_C("by", call->caller.credential_label), LOG_C("why", why),
                     LOG_INT("suppressed", suppressed));
     }
 }
 
-void call_answer(ApiCall *call, int status, const Buf *json)
+void call_respond(ApiCall *call, int status, const Buf *json)
 {
     log_change(call);
-    answer(call, status, buf_str(json));
+    respond(call, status, buf_str(json));
 }
 
 void call_refuse(ApiCall *call, int status, const char *text)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     problem_json_put(&json, status, str_from_c(text), NULL);
-    answer(call, status, buf_str(&json));
+    respond(call, status, buf_str(&json));
 }
 
-void call_refuse_full(ApiCall *call)
+void call_refuse_busy(ApiCall *call)
 {
     call_add_header(call, "Retry-After", STR("1"));
     call_refuse(call, 429, "too many concurrent requests; try again later");
@@ -279,7 +279,7 @@ void call_refuse_fields(ApiCall *call, const FieldProblems *problems)
         buf_put_format(&detail, ": %" STR_FMT, STR_ARG(problem->text));
     }
     problem_json_put(&json, 400, buf_str(&detail), problems);
-    answer(call, 400, buf_str(&json));
+    respond(call, 400, buf_str(&json));
 }
 
 void call_refuse_field(ApiCall *call, Str pointer, const char *text)
@@ -326,10 +326,10 @@ void call_fail_body(ApiCall *call, const Error *err)
     }
 }
 
-bool call_goes_on(ApiCall *call, const Error *err)
+bool call_resume(ApiCall *call, const Error *err)
 {
-    bool is_wanted = call->request != NULL || call->entry != NULL || call->is_claimed;
-    if (!is_wanted || call->api == NULL) {
+    bool is_active = call->request != NULL || call->entry != NULL || call->is_claimed;
+    if (!is_active || call->api == NULL) {
         call_free(call);
         return false;
     }
@@ -341,7 +341,7 @@ bool call_goes_on(ApiCall *call, const Error *err)
 }
 
 /* Roles may have changed since the call was authorized. */
-bool call_may_touch(const ApiCall *call, Str name, Value labels)
+bool call_may_access(const ApiCall *call, Str name, Value labels)
 {
     AccessDecision decision;
     if (!call->is_limited) {
@@ -355,44 +355,44 @@ bool call_may_touch(const ApiCall *call, Str name, Value labels)
 bool call_may_see(const ApiCall *call, const KindItem *item)
 {
     return (!call->is_limited || kind_item_shows_labels(item)) &&
-           call_may_touch(call, item->name, item->labels);
+           call_may_access(call, item->name, item->labels);
 }
 
-void call_refuse_touch(ApiCall *call)
+void call_refuse_hidden(ApiCall *call)
 {
     call_refuse(call, 404, "not found, or not allowed by your roles");
 }
 
 /* Number of requests or streams in progress with the caller's credential. */
-static uint32_t count_own(const ApiCall *call, bool in_pieces)
+static uint32_t count_by_caller(const ApiCall *call, bool is_stream)
 {
-    const Principal *own = &call->caller.principal;
+    const Principal *principal = &call->caller.principal;
     uint32_t count = 0;
     for (const ApiCall *other = call->api->calls; other != NULL; other = other->next) {
-        const Principal *principal = &other->caller.principal;
-        count += other->is_stream == in_pieces && other->row != NULL &&
+        const Principal *theirs = &other->caller.principal;
+        count += other->is_stream == is_stream && other->row != NULL &&
                  !route_is_public(other->row) &&
-                 principal->credential_made_ms == own->credential_made_ms &&
-                 strcmp(principal->credential, own->credential) == 0;
+                 theirs->credential_created_ms == principal->credential_created_ms &&
+                 strcmp(theirs->credential, principal->credential) == 0;
     }
     return count;
 }
 
-/* Requests can take long: a ping waits for a node, verification for the entire log. */
+/* Requests can take long: a ping waits for a node, and verification reads the entire audit log. */
 bool call_has_room(const ApiCall *call)
 {
     uint32_t max = call->api->settings.calls_max;
     return call->is_local || route_is_public(call->row) || call_load(call)->calls <= max / 2 ||
-           count_own(call, false) <= max / 4;
+           count_by_caller(call, false) <= max / 4;
 }
 
 /* No caller may take all slots. Callers on the Unix socket are exempt: they are trusted. */
-static bool has_own_room(ApiCall *call)
+static bool caller_has_room(ApiCall *call)
 {
     if (call->is_local || route_is_public(call->row)) {
         return true;
     }
-    uint32_t open = count_own(call, true);
+    uint32_t open = count_by_caller(call, true);
     if (open < API_CALLER_STREAMS_MAX) {
         return true;
     }
@@ -405,9 +405,9 @@ static bool has_own_room(ApiCall *call)
     return false;
 }
 
-bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces)
+bool call_begin(ApiCall *call, const char *content_type, const CallStream *stream)
 {
-    /* A recorded call continues without its peer; there is no one to respond to. */
+    /* A recorded call continues after its peer has disconnected; nothing to send then. */
     if (call->request == NULL) {
         record_stream_end(call, false);
         call_free(call);
@@ -421,31 +421,31 @@ bool call_begin(ApiCall *call, const char *content_type, const CallPieces *piece
     uint32_t max =
         route_is_public(call->row) ? API_PUBLIC_STREAMS_MAX : call->api->settings.streams_max;
     if (*streams >= max) {
-        /* they may announce a content encoding or caching */
+        /* the handler may have set a content encoding or caching */
         http_request_drop_headers(call->request);
-        call_refuse_full(call);
+        call_refuse_busy(call);
         return false;
     }
-    if (!has_own_room(call)) {
+    if (!caller_has_room(call)) {
         return false;
     }
     call_load(call)->calls--;
     (*streams)++;
     call->is_stream = true;
     turns_end(&call->api->turns, &call->turn);
-    count_answer(call, 200, true);
-    http_request_begin(call->request, 200, content_type, pieces->drained, pieces->context);
+    count_response(call, 200, true);
+    http_request_begin(call->request, 200, content_type, stream->drained, stream->context);
     if (str_eq_c(http_request_head(call->request)->method, "HEAD")) {
         call_end(call);
         return false;
     }
-    call->pieces = *pieces;
+    call->stream = *stream;
     return true;
 }
 
-void call_piece(ApiCall *call, Str piece)
+void call_send_chunk(ApiCall *call, Str chunk)
 {
-    http_request_send_piece(call->request, piece);
+    http_request_send_piece(call->request, chunk);
 }
 
 void call_end(ApiCall *call)
@@ -456,7 +456,7 @@ void call_end(ApiCall *call)
     http_request_end(request);
 }
 
-void call_break(ApiCall *call)
+void call_abort(ApiCall *call)
 {
     HttpRequest *request = call->request;
     record_stream_end(call, false);
@@ -467,11 +467,11 @@ void call_break(ApiCall *call)
 void call_done(void *context, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.done/1");
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }

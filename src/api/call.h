@@ -1,5 +1,6 @@
-/* A request in progress. It may outlive both the peer and the Api while the store works on it, so
- * callbacks must check call_goes_on() first, and nothing else may keep a pointer to it. */
+/* A request in progress. It may outlive both the peer and the Api while a store operation is
+ * pending, so callbacks must check call_resume() first, and nothing else may hold a pointer to
+ * it. */
 #pragma once
 
 #include "api/caller.h"
@@ -14,49 +15,49 @@
 
 typedef void CallStep(ApiCall *call);
 
-/* A streamed response. `drained` as in http_request_begin(). `gone`: the peer has left; the call is
- * freed when it returns, so all pending callbacks must be canceled there. */
-typedef struct CallPieces {
+/* A streamed response. `drained` as in http_request_begin(). `closed`: the peer has disconnected;
+ * the call is freed when it returns, so it must cancel all pending callbacks. */
+typedef struct CallStream {
     void (*drained)(void *context);
-    void (*gone)(void *context);
+    void (*closed)(void *context);
     void *context;
-} CallPieces;
+} CallStream;
 
 struct ApiCall {
-    Turn turn;            /* of a request that reads */
+    Turn turn;            /* for reads by remote callers */
     Api *api;             /* NULL once it is freed */
-    HttpRequest *request; /* NULL once the peer has left */
+    HttpRequest *request; /* NULL once the peer has disconnected */
     ApiCall *next, *previous;
     const RouteRow *row;
     const char *verb; /* of the row, or "watch"; NULL: public */
     Arena arena;
     Str part; /* variable segment of the path */
     RouteQuery query;
-    int64_t began_us;
-    CallPieces pieces;       /* valid once the stream has started */
-    bool joins;              /* the admission has it and may cancel it */
+    int64_t started_us;
+    CallStream stream;       /* valid once the stream has started */
+    bool is_joining;         /* handed to the admission, which may cancel it */
     bool is_local;           /* on the Unix socket */
     bool is_stream;          /* the response is streamed */
-    void *own;               /* data of the handler, in the arena */
-    FactsSelector *by_facts; /* selector of a list with expressions about facts; may be NULL */
+    void *handler_data;      /* data of the handler, in the arena */
+    FactsSelector *by_facts; /* selector of a list that uses facts; may be NULL */
     ApiCaller caller;
     const char *refusal; /* public endpoints: why the credential is invalid; may be NULL */
-    uint64_t scope;      /* fingerprint of the selectors of the caller's roles */
-    bool is_limited;     /* roles are limited by selectors: call_may_touch() */
+    uint64_t scope;      /* hash of the selectors of the caller's roles */
+    bool is_limited;     /* roles are limited by selectors: call_may_access() */
     char id[16 + 1];     /* see call_id() */
 
     /* State of api/record.h. */
     AuditEntry *entry; /* the request is recorded; NULL: not recorded, or its result already is */
-    bool is_claimed;   /* the response must be stored: */
+    bool is_claimed;   /* holds the idempotency key, so the response must be stored */
     IdempotentRequest idempotent;
     bool holds_secret; /* the response contains a secret and must not be stored */
     int status;
-    Str answer;
+    Str response;
     Str etag, location; /* response headers; may be empty */
-    CallStep *go;
+    CallStep *next_step;
 };
 
-/* Only while call_goes_on(). */
+/* Valid only after call_resume() has returned true. */
 const ApiSettings *call_settings(const ApiCall *call);
 const ClusterStore *call_store(const ApiCall *call);
 Str call_body(const ApiCall *call); /* only within the handler */
@@ -79,33 +80,32 @@ MUST_CHECK bool call_parameter_count(ApiCall *call, const char *name, uint32_t f
 /* The parameter "selector"; NULL if not given. Returns false after rejecting the call. */
 MUST_CHECK bool call_parameter_selector(ApiCall *call, const Selector **out);
 
-/* Must be called first in callbacks. Returns false if the call has ended: the peer has left, or
- * `err` is not NULL and was sent. */
-MUST_CHECK bool call_goes_on(ApiCall *call, const Error *err);
+/* Must be called first in callbacks. Returns false if the call has ended: the peer has
+ * disconnected, or `err` is not NULL and was sent as the response. */
+MUST_CHECK bool call_resume(ApiCall *call, const Error *err);
 
 /* Whether the caller's roles cover this object; always true unless the call is limited. `labels` is
- * a map, or missing. If false, use call_refuse_touch(), whose response is the same as for missing
+ * a map or missing. If false, use call_refuse_hidden(), whose response is the same as for missing
  * objects. */
-bool call_may_touch(const ApiCall *call, Str name, Value labels);
+bool call_may_access(const ApiCall *call, Str name, Value labels);
 /* The same for an existing object. One whose labels cannot be read is visible only to callers whose
  * roles cover all objects. */
 bool call_may_see(const ApiCall *call, const KindItem *item);
-void call_refuse_touch(ApiCall *call);
+void call_refuse_hidden(ApiCall *call);
 
 /* Logs an authentication failure; rate-limited. */
 void call_log_unauthenticated(ApiCall *call, const char *why);
 
 /* Responses; each ends the call. */
-void call_answer(ApiCall *call, int status, const Buf *json);
+void call_respond(ApiCall *call, int status, const Buf *json);
 /* A verbatim body with its own content type. */
-void call_answer_as(ApiCall *call, int status, const char *content_type, Str body);
+void call_respond_as(ApiCall *call, int status, const char *content_type, Str body);
 void call_fail(ApiCall *call, const Error *err); /* status according to the error kind */
 /* the same, but 413 if the body is too large */
 void call_fail_body(ApiCall *call, const Error *err);
 void call_refuse(ApiCall *call, int status, const char *text);
-void call_refuse_full(ApiCall *call); /* 429: too many concurrent requests */
-/* Whether the caller may have another request: under load, at most a quarter of the limit per
- * caller. */
+void call_refuse_busy(ApiCall *call); /* 429: too many concurrent requests */
+/* Whether the caller may start another request: under load, each may use a quarter of the limit. */
 bool call_has_room(const ApiCall *call);
 void call_refuse_fields(ApiCall *call, const FieldProblems *problems);
 /* 400 with one invalid field */
@@ -119,8 +119,8 @@ void call_done(void *context, const Error *err);
 
 /* Starts a streamed response. Returns false after responding if the peer does not support streams
  * (HEAD, HTTP/1.0) or there are too many. */
-MUST_CHECK bool call_begin(ApiCall *call, const char *content_type, const CallPieces *pieces);
-void call_piece(ApiCall *call, Str piece);
-/* Completes the stream; call_break() marks it as truncated instead. Both end the call. */
+MUST_CHECK bool call_begin(ApiCall *call, const char *content_type, const CallStream *stream);
+void call_send_chunk(ApiCall *call, Str chunk);
+/* Completes the stream; call_abort() marks it as truncated instead. Both end the call. */
 void call_end(ApiCall *call);
-void call_break(ApiCall *call);
+void call_abort(ApiCall *call);

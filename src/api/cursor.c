@@ -4,9 +4,9 @@
 #include "base/bug.h"
 
 enum {
-    NUMBER = 8, /* bytes per integer */
-    HEAD = 2 * NUMBER,
-    PADDED = 128, /* plain texts are padded to a multiple of this */
+    NUMBER_SIZE = 8, /* bytes per integer */
+    HEAD_SIZE = 2 * NUMBER_SIZE,
+    PADDING_UNIT = 128, /* plaintext is padded to a multiple of this */
 };
 
 static void put_number(Buf *out, uint64_t number)
@@ -19,7 +19,7 @@ static void put_number(Buf *out, uint64_t number)
 static uint64_t get_number(const char *bytes)
 {
     uint64_t number = 0;
-    for (int i = 0; i < NUMBER; i++) {
+    for (int i = 0; i < NUMBER_SIZE; i++) {
         number = number << 8 | (unsigned char)bytes[i];
     }
     return number;
@@ -32,7 +32,7 @@ static void put_part(Buf *out, Str part)
 }
 
 /* Length-prefixes each part, so that different lists cannot have the same encoding. */
-static Str bound_of(Arena *arena, const CursorList *list)
+static Str associated_data(Arena *arena, const CursorList *list)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     put_part(&out, STR("eden.cursor/1"));
@@ -43,16 +43,16 @@ static Str bound_of(Arena *arena, const CursorList *list)
     return buf_str(&out);
 }
 
-static char swapped(char c, const char *from, const char *to)
+static char swap_char(char c, const char *from, const char *to)
 {
     return c == from[0] ? to[0] : c == from[1] ? to[1] : c;
 }
 
-static Str with_letters(Arena *arena, Str text, const char *from, const char *to)
+static Str swap_alphabet(Arena *arena, Str text, const char *from, const char *to)
 {
     char *out = arena_copy_c(arena, text);
     for (size_t i = 0; i < text.len; i++) {
-        out[i] = swapped(out[i], from, to);
+        out[i] = swap_char(out[i], from, to);
     }
     return str_from(out, text.len);
 }
@@ -62,26 +62,26 @@ Str cursor_write(Arena *arena, const SealKey *key, const CursorList *list, const
     Buf plain = buf_make_in(arena, BUF_UNLIMITED), text = buf_make_in(arena, BUF_UNLIMITED);
     put_number(&plain, (uint64_t)cursor->revision);
     put_part(&plain, cursor->after);
-    while (plain.len % PADDED != 0) {
+    while (plain.len % PADDING_UNIT != 0) {
         buf_put_char(&plain, '\0');
     }
-    base64_put(&text, seal_close(arena, key, bound_of(arena, list), buf_str(&plain)));
+    base64_put(&text, seal_close(arena, key, associated_data(arena, list), buf_str(&plain)));
     Str written = buf_str(&text);
     size_t end = str_find(written, STR("="), 0);
-    return with_letters(arena, str_slice(written, 0, end), "+/", "-_");
+    return swap_alphabet(arena, str_slice(written, 0, end), "+/", "-_");
 }
 
-static bool plain_read(Str plain, Cursor *out)
+static bool parse_plain(Str plain, Cursor *out)
 {
-    if (plain.len < HEAD) {
+    if (plain.len < HEAD_SIZE) {
         return false;
     }
-    uint64_t len = get_number(plain.data + NUMBER);
+    uint64_t len = get_number(plain.data + NUMBER_SIZE);
     *out = (Cursor){ .revision = (int64_t)get_number(plain.data) };
-    if (len == 0 || len > plain.len - HEAD) {
+    if (len == 0 || len > plain.len - HEAD_SIZE) {
         return false;
     }
-    out->after = str_slice(plain, HEAD, HEAD + len);
+    out->after = str_slice(plain, HEAD_SIZE, HEAD_SIZE + len);
     return true;
 }
 
@@ -91,8 +91,9 @@ bool cursor_read(Arena *arena, const SealKey *key, const CursorList *list, Str t
     Str sealed, plain;
     *out = (Cursor){ .after = STR_EMPTY };
     if (text.len <= CURSOR_TEXT_MAX &&
-        base64_decode(arena, with_letters(arena, text, "-_", "+/"), &sealed) &&
-        seal_open(arena, key, bound_of(arena, list), sealed, &plain) && plain_read(plain, out)) {
+        base64_decode(arena, swap_alphabet(arena, text, "-_", "+/"), &sealed) &&
+        seal_open(arena, key, associated_data(arena, list), sealed, &plain) &&
+        parse_plain(plain, out)) {
         return true;
     }
     return error_set(err, ERROR_INVALID,

@@ -1,6 +1,6 @@
-/* Page tokens of lists ("continue"). They are sealed: a position may
- * contain the name of an object that its holder must not know. Binary and not a
- * JSON record: only servers open them, and their size must not show names. Pure. */
+/* Page tokens of lists ("continue"). They are encrypted, since a position may contain the name of
+ * an object that the client must not see, and binary, since only servers read them and their size
+ * must not depend on names. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,7 +10,7 @@ enum {
     CURSOR_TEXT_MAX = 2048
 };
 
-/* The list that a token belongs to; it is valid for no other. */
+/* The list that a token belongs to; the token is invalid for any other list. */
 typedef struct CursorList {
     Str store;    /* id of the store */
     Str kind;     /* of the objects */

@@ -1,7 +1,6 @@
 /* Events of a watch as lines of JSON: "eden.event/1". Pure.
  *
- *     start      changes after `revision` follow; `store` is a different one after a
- *                backup was restored
+ *     start      changes after `revision` follow; `store` differs after a restore from backup
  *     put        a key has a value
  *     delete     a key was deleted
  *     progress   all changes up to `revision` have been sent

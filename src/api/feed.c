@@ -14,7 +14,7 @@
 
 enum {
     PAGE = 500,
-    BEAT_MS = 5000
+    TICK_MS = 5000
 };
 
 /* State of an object when it was last sent. */
@@ -44,16 +44,16 @@ struct Feed {
     TableName unstored[KIND_UNSTORED_MAX]; /* as of the last check */
     uint32_t unstored_count;
     NameTable entries;       /* FeedEntry */
-    NameTable due;           /* FeedTouch, except the one being read */
+    NameTable pending;       /* FeedTouch, except the one being read */
     FeedTouch *first, *last; /* ordered by revision */
     FeedTouch *current;      /* being read */
     int64_t revision;
-    Arena own, work; /* for prefixes; for the current read */
-    Buf after;       /* start of the next page */
+    Arena arena, work; /* for prefixes; for the current read */
+    Buf after;         /* start of the next page */
     FeedMember *members, *cursor;
-    LoopTimer beat;
+    LoopTimer tick;
     LoopTask next_read; /* one per loop iteration, since there may be many */
-    bool is_attached, is_ready, reads, is_telling, is_dead;
+    bool is_attached, is_ready, is_reading, is_notifying, is_dead;
 };
 
 static bool name_set(TableName *out, Str name)
@@ -79,36 +79,36 @@ bool feed_has(const Feed *feed, Str name, int64_t revision)
 
 /* --- Revision -------------------------------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_i64(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* The state has reported everything up to its revision. */
-static void count_revision(Feed *feed)
+/* The state has reported all changes up to its revision, except those still pending here. */
+static void update_revision(Feed *feed)
 {
     int64_t revision = state_age(feed->settings.at.state).revision;
     if (feed->first != NULL) {
-        revision = least(revision, feed->first->revision - 1);
+        revision = min_i64(revision, feed->first->revision - 1);
     }
     if (feed->current != NULL) {
-        revision = least(revision, feed->current->revision - 1);
+        revision = min_i64(revision, feed->current->revision - 1);
     }
     feed->revision = revision > feed->revision ? revision : feed->revision;
 }
 
 int64_t feed_revision(Feed *feed)
 {
-    count_revision(feed);
+    update_revision(feed);
     return feed->revision;
 }
 
 /* --- Pending reads --------------------------------------------------------------------------- */
 
-/* Appends, since the state's revision only grows. */
+/* Keeps the list ordered by appending, since the state's revision only grows. */
 static void touch(Feed *feed, Str name)
 {
-    if (name_table_find(&feed->due, name) != NULL) {
+    if (name_table_find(&feed->pending, name) != NULL) {
         return;
     }
     FeedTouch *touch = memory_new(sizeof *touch);
@@ -117,7 +117,7 @@ static void touch(Feed *feed, Str name)
         return;
     }
     touch->revision = state_age(feed->settings.at.state).revision + 1;
-    name_table_put(&feed->due, touch);
+    name_table_put(&feed->pending, touch);
     touch->previous = feed->last;
     *(feed->last == NULL ? &feed->first : &feed->last->next) = touch;
     feed->last = touch;
@@ -128,7 +128,7 @@ static FeedTouch *take_touch(Feed *feed)
     FeedTouch *touch = feed->first;
     feed->first = touch->next;
     *(feed->first == NULL ? &feed->last : &feed->first->previous) = NULL;
-    name_table_remove(&feed->due, str_from_c(touch->name.text));
+    name_table_remove(&feed->pending, str_from_c(touch->name.text));
     return touch;
 }
 
@@ -152,17 +152,18 @@ static void feed_destroy(Feed *feed)
         entry_free(feed->entries.items[i]);
     }
     name_table_clear(&feed->entries);
-    name_table_clear(&feed->due);
-    arena_clear(&feed->own);
+    name_table_clear(&feed->pending);
+    arena_clear(&feed->arena);
     arena_clear(&feed->work);
     buf_clear(&feed->after);
     free(feed);
 }
 
-/* Called when the last watch has left. A read in progress still completes. */
-static void retire(Feed *feed)
+/* Called when a watch has left. If it was the last one, frees the feed, after a read in progress
+ * completes. */
+static void release_if_unused(Feed *feed)
 {
-    if (feed->members != NULL || feed->is_telling || feed->is_dead) {
+    if (feed->members != NULL || feed->is_notifying || feed->is_dead) {
         return;
     }
     Feed **at = &feed->api->feeds;
@@ -171,27 +172,27 @@ static void retire(Feed *feed)
     }
     *at = feed->next;
     state_detach(feed->settings.at.state, &feed->view);
-    loop_timer_stop(&feed->beat);
+    loop_timer_stop(&feed->tick);
     loop_task_stop(feed->settings.at.loop, &feed->next_read);
     feed->is_dead = true;
-    if (!feed->reads) {
+    if (!feed->is_reading) {
         feed_destroy(feed);
     }
 }
 
-typedef void MemberTell(FeedMember *member, void *what);
+typedef void MemberCallback(FeedMember *member, void *change);
 
 /* Members may leave during the call. */
-static void tell_all(Feed *feed, MemberTell *tell, void *what)
+static void notify_all(Feed *feed, MemberCallback *notify, void *change)
 {
-    feed->is_telling = true;
+    feed->is_notifying = true;
     feed->cursor = feed->members;
     while (feed->cursor != NULL) {
         FeedMember *member = feed->cursor;
         feed->cursor = member->next;
-        tell(member, what);
+        notify(member, change);
     }
-    feed->is_telling = false;
+    feed->is_notifying = false;
 }
 
 void feed_leave(FeedMember *member)
@@ -208,25 +209,25 @@ void feed_leave(FeedMember *member)
         member->next->previous = member->previous;
     }
     member->next = member->previous = NULL;
-    retire(feed);
+    release_if_unused(feed);
 }
 
-static void tell_lost(FeedMember *member, void *what)
+static void notify_aborted(FeedMember *member, void *change)
 {
-    member->lost(member->context);
+    member->aborted(member->context);
 }
 
-static void lose(Feed *feed, const char *why)
+static void abort_watches(Feed *feed, const char *why)
 {
     log_warning("watches aborted", LOG_C("kind", feed->kind->name), LOG_C("error", why));
-    tell_all(feed, tell_lost, NULL);
+    notify_all(feed, notify_aborted, NULL);
     BUG_IF(feed->members != NULL);
-    retire(feed);
+    release_if_unused(feed);
 }
 
 /* --- Notifications --------------------------------------------------------------------------- */
 
-Str feed_remains(Arena *arena, const Kind *kind, Str name)
+Str feed_tombstone(Arena *arena, const Kind *kind, Str name)
 {
     Buf json = buf_make_in(arena, BUF_UNLIMITED);
     json_out_open(&json, NULL, '{');
@@ -239,17 +240,17 @@ Str feed_remains(Arena *arena, const Kind *kind, Str name)
     return buf_str(&json);
 }
 
-Str feed_news_frame(FeedNews *news, WatchFormat format, WatchType type)
+Str feed_change_frame(FeedChange *change, WatchFormat format, WatchType type)
 {
-    Buf *frame = &news->frames[format][type];
+    Buf *frame = &change->frames[format][type];
     if (frame->len == 0) {
-        watch_event_put(frame, format, type, news->revision, true,
-                        type == WATCH_DELETED ? news->remains : news->object);
+        watch_event_put(frame, format, type, change->revision, true,
+                        type == WATCH_DELETED ? change->tombstone : change->object);
     }
     return buf_str(frame);
 }
 
-static void keep(Feed *feed, const KindItem *item, uint64_t hash)
+static void remember(Feed *feed, const KindItem *item, uint64_t hash)
 {
     if (feed->kind->is_log) {
         return;
@@ -272,34 +273,34 @@ static void keep(Feed *feed, const KindItem *item, uint64_t hash)
     entry_free(name_table_put(&feed->entries, entry));
 }
 
-static void tell_news(FeedMember *member, void *what)
+static void notify_change(FeedMember *member, void *change)
 {
-    member->told(member->context, what);
+    member->changed(member->context, change);
 }
 
-static void tell(Feed *feed, Str name, const KindItem *item)
+static void report_change(Feed *feed, Str name, const KindItem *item)
 {
     const FeedEntry *entry = name_table_find(&feed->entries, name);
-    FeedNews news = { .kind = feed->kind,
-                      .name = name,
-                      .item = item,
-                      .was_there = entry != NULL,
-                      .before = value_missing(),
-                      .hid_labels = entry != NULL && entry->hides_labels,
-                      .is_due = name_table_find(&feed->due, name) != NULL,
-                      .revision = feed->revision,
-                      .remains = feed_remains(&feed->work, feed->kind, name) };
+    FeedChange change = { .kind = feed->kind,
+                          .name = name,
+                          .item = item,
+                          .existed = entry != NULL,
+                          .old_labels = value_missing(),
+                          .had_hidden_labels = entry != NULL && entry->hides_labels,
+                          .is_pending = name_table_find(&feed->pending, name) != NULL,
+                          .revision = feed->revision,
+                          .tombstone = feed_tombstone(&feed->work, feed->kind, name) };
     uint64_t hash = 0;
     Error err;
     if (entry != NULL && entry->labels != NULL) {
         bool parsed =
-            json_parse_text(&feed->work, str_from_c(entry->labels), NULL, &news.before, &err);
+            json_parse_text(&feed->work, str_from_c(entry->labels), NULL, &change.old_labels, &err);
         BUG_IF(!parsed);
     }
     if (item != NULL) {
         Buf json = buf_make_in(&feed->work, BUF_UNLIMITED);
         object_print(&feed->work, &json, feed->kind, item);
-        news.object = buf_str(&json);
+        change.object = buf_str(&json);
         hash = hash_bytes(json.data, json.len) | 1;
         if (entry != NULL && entry->hash == hash) {
             return; /* a key changed, but not the object */
@@ -307,12 +308,12 @@ static void tell(Feed *feed, Str name, const KindItem *item)
     }
     for (uint32_t i = 0; i <= WATCH_NDJSON; i++) {
         for (uint32_t j = 0; j < WATCH_TYPES; j++) {
-            news.frames[i][j] = buf_make_in(&feed->work, BUF_UNLIMITED);
+            change.frames[i][j] = buf_make_in(&feed->work, BUF_UNLIMITED);
         }
     }
-    tell_all(feed, tell_news, &news);
+    notify_all(feed, notify_change, &change);
     if (item != NULL) {
-        keep(feed, item, hash);
+        remember(feed, item, hash);
     } else {
         entry_free(name_table_remove(&feed->entries, name));
     }
@@ -320,95 +321,95 @@ static void tell(Feed *feed, Str name, const KindItem *item)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void go_on(Feed *feed)
+static void schedule_read(Feed *feed)
 {
     if (feed->members == NULL) {
-        retire(feed);
-    } else if (!feed->reads && (!feed->is_ready || feed->first != NULL)) {
+        release_if_unused(feed);
+    } else if (!feed->is_reading && (!feed->is_ready || feed->first != NULL)) {
         loop_defer(feed->settings.at.loop, &feed->next_read);
     }
 }
 
-static void got(void *context, const KindItem *item, const Error *err)
+static void on_object_read(void *context, const KindItem *item, const Error *err)
 {
     Feed *feed = context;
-    feed->reads = false;
+    feed->is_reading = false;
     if (feed->is_dead) {
         feed_destroy(feed);
         return;
     }
     if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
-        lose(feed, err->text); /* clients reconnect and start over */
+        abort_watches(feed, err->text); /* clients reconnect and start over */
         return;
     }
     FeedTouch *touch = TAKE(feed->current);
-    count_revision(feed);
+    update_revision(feed);
     if (err == NULL || err->kind == ERROR_NOT_FOUND) {
-        tell(feed, str_from_c(touch->name.text), item);
+        report_change(feed, str_from_c(touch->name.text), item);
     } else {
         log_warning("cannot send an object to its watches", LOG_C("kind", feed->kind->name),
                     LOG_C("name", touch->name.text), LOG_C("error", err->text));
     }
     free(touch);
     arena_clear(&feed->work);
-    go_on(feed);
+    schedule_read(feed);
 }
 
 /* Returns false after dropping all watches if the state is behind the store. */
 static bool state_is_current(Feed *feed)
 {
     if (state_age(feed->settings.at.state).is_behind) {
-        feed->reads = false;
-        lose(feed, "the store is unavailable");
+        feed->is_reading = false;
+        abort_watches(feed, "the store is unavailable");
         return false;
     }
     return true;
 }
 
-static void tell_ready(FeedMember *member, void *what)
+static void notify_ready(FeedMember *member, void *change)
 {
     member->ready(member->context);
 }
 
-static void listed(void *context, const KindItems *items, const Error *err)
+static void on_page_read(void *context, const KindItems *items, const Error *err)
 {
     Feed *feed = context;
-    feed->reads = false;
+    feed->is_reading = false;
     if (feed->is_dead) {
         feed_destroy(feed);
         return;
     }
     if (err != NULL) {
-        lose(feed, err->text);
+        abort_watches(feed, err->text);
         return;
     }
     for (uint32_t i = 0; i < items->count; i++) {
-        keep(feed, &items->items[i], 0);
+        remember(feed, &items->items[i], 0);
     }
     buf_reset(&feed->after);
     buf_put(&feed->after, items->next);
     arena_clear(&feed->work);
     if (feed->after.len == 0) {
         feed->is_ready = true;
-        tell_all(feed, tell_ready, NULL);
+        notify_all(feed, notify_ready, NULL);
     }
-    go_on(feed);
+    schedule_read(feed);
 }
 
 static void read_next(void *context)
 {
     Feed *feed = context;
-    if (feed->reads || !state_is_current(feed)) {
+    if (feed->is_reading || !state_is_current(feed)) {
         return;
     }
-    feed->reads = true;
+    feed->is_reading = true;
     if (!feed->is_ready) {
         KindPage page = { .after = buf_str(&feed->after), .limit = PAGE };
-        kind_list(feed->kind, &feed->settings, &feed->work, &page, listed, feed);
+        kind_list(feed->kind, &feed->settings, &feed->work, &page, on_page_read, feed);
     } else {
         feed->current = take_touch(feed);
         kind_get(feed->kind, &feed->settings, &feed->work, str_from_c(feed->current->name.text),
-                 got, feed);
+                 on_object_read, feed);
     }
 }
 
@@ -435,59 +436,59 @@ static StoreKv kv_of(const StateEntry *entry)
                                       .lease = entry->lease };
 }
 
-static void entry_changed(void *context, const StateEntry *now, const StateEntry *before)
+static void on_entry_changed(void *context, const StateEntry *now, const StateEntry *before)
 {
     Feed *feed = context;
-    const StateEntry *one = now != NULL ? now : before;
-    if (!feed->is_attached || !is_watched(feed, one->key)) {
+    const StateEntry *entry = now != NULL ? now : before;
+    if (!feed->is_attached || !is_watched(feed, entry->key)) {
         return;
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     StoreEvent event = { .deleted = now == NULL,
-                         .kv = kv_of(one),
+                         .kv = kv_of(entry),
                          .has_previous = before != NULL,
                          .previous = kv_of(before) };
-    Str names[KIND_TOUCHED_MAX];
-    uint32_t count = kind_touched(feed->kind, &arena, feed->settings.at.prefix, &event, names);
+    Str names[KIND_AFFECTED_MAX];
+    uint32_t count = kind_affected(feed->kind, &arena, feed->settings.at.prefix, &event, names);
     for (uint32_t i = 0; i < count; i++) {
         touch(feed, names[i]);
     }
 }
 
-static void settled(void *context)
+static void on_settled(void *context)
 {
     Feed *feed = context;
     if (feed->is_attached) {
-        go_on(feed);
+        schedule_read(feed);
     }
 }
 
 /* A log must report every entry, not just the current state: its watches resume from the history of
  * the store. */
-static void reread(void *context)
+static void on_reread(void *context)
 {
     Feed *feed = context;
-    if (feed->is_attached && (feed->kind->is_log || feed->kind->touched_by != NULL)) {
-        lose(feed, "the history of the store was compacted");
+    if (feed->is_attached && (feed->kind->is_log || feed->kind->event_to_names != NULL)) {
+        abort_watches(feed, "the history of the store was compacted");
     }
 }
 
-/* Existing objects are listed first. */
+/* Attaches to the state. Existing objects are then listed before changes are reported. */
 static void follow_state(Feed *feed)
 {
     State *state = feed->settings.at.state;
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        Str key = feed->kind->watched(feed->kind, &feed->own, feed->settings.at.prefix, i);
+        Str key = feed->kind->watch_prefix(feed->kind, &feed->arena, feed->settings.at.prefix, i);
         if (key.len == 0) {
             break;
         }
         feed->prefixes[feed->prefix_count++] = key;
     }
     feed->view = (StateView){ .kinds = UINT64_MAX,
-                              .changed = entry_changed,
-                              .settled = settled,
-                              .reread = reread,
+                              .changed = on_entry_changed,
+                              .settled = on_settled,
+                              .reread = on_reread,
                               .context = feed };
     state_attach(state, &feed->view);
     feed->is_attached = true;
@@ -499,19 +500,19 @@ static void follow_state(Feed *feed)
 static uint32_t read_unstored(const Feed *feed, Arena *arena, TableName out[KIND_UNSTORED_MAX])
 {
     Str names[KIND_UNSTORED_MAX];
-    uint32_t count = 0, all = 0;
+    uint32_t count = 0, found = 0;
     if (feed->kind->unstored != NULL) {
-        all = feed->kind->unstored(&feed->settings, arena, names);
+        found = feed->kind->unstored(&feed->settings, arena, names);
     }
-    for (uint32_t i = 0; i < all; i++) {
+    for (uint32_t i = 0; i < found; i++) {
         count += name_set(&out[count], names[i]);
     }
     return count;
 }
 
-/* Touches the names that are only in the first set. */
-static void touch_others(Feed *feed, const TableName *names, uint32_t count,
-                         const TableName *others, uint32_t other_count)
+/* Touches the names that are not in `others`. */
+static void touch_missing_from(Feed *feed, const TableName *names, uint32_t count,
+                               const TableName *others, uint32_t other_count)
 {
     for (uint32_t i = 0; i < count; i++) {
         bool found = false;
@@ -524,31 +525,31 @@ static void touch_others(Feed *feed, const TableName *names, uint32_t count,
     }
 }
 
-static void look_at_unstored(Feed *feed)
+static void check_unstored(Feed *feed)
 {
     AUTO_CLEAR(Arena) arena;
     TableName now[KIND_UNSTORED_MAX];
     arena_init(&arena, ARENA_UNLIMITED);
     uint32_t count = read_unstored(feed, &arena, now);
-    touch_others(feed, feed->unstored, feed->unstored_count, now, count);
-    touch_others(feed, now, count, feed->unstored, feed->unstored_count);
+    touch_missing_from(feed, feed->unstored, feed->unstored_count, now, count);
+    touch_missing_from(feed, now, count, feed->unstored, feed->unstored_count);
     memcpy(feed->unstored, now, count * sizeof *now);
     feed->unstored_count = count;
 }
 
 /* --- Members --------------------------------------------------------------------------------- */
 
-static void tell_beat(FeedMember *member, void *what)
+static void notify_tick(FeedMember *member, void *change)
 {
-    member->beat(member->context);
+    member->tick(member->context);
 }
 
-static void beat(void *context)
+static void tick(void *context)
 {
     Feed *feed = context;
-    loop_timer_start(&feed->beat, BEAT_MS);
-    tell_all(feed, tell_beat, NULL);
-    retire(feed);
+    loop_timer_start(&feed->tick, TICK_MS);
+    notify_all(feed, notify_tick, NULL);
+    release_if_unused(feed);
 }
 
 static Feed *feed_find(const Api *api, const Kind *kind)
@@ -560,12 +561,12 @@ static Feed *feed_find(const Api *api, const Kind *kind)
     return feed;
 }
 
-void feed_look_again(Api *api, const Kind *kind)
+void feed_check_unstored(Api *api, const Kind *kind)
 {
     Feed *feed = feed_find(api, kind);
     if (feed != NULL) {
-        look_at_unstored(feed);
-        go_on(feed);
+        check_unstored(feed);
+        schedule_read(feed);
     }
 }
 
@@ -595,14 +596,14 @@ void feed_join(Api *api, const Kind *kind, FeedMember *member)
     feed->kind = kind;
     feed->settings = api->settings;
     feed->after = buf_make(BUF_UNLIMITED);
-    arena_init(&feed->own, ARENA_UNLIMITED);
+    arena_init(&feed->arena, ARENA_UNLIMITED);
     arena_init(&feed->work, ARENA_UNLIMITED);
-    loop_timer_init(&feed->beat, feed->settings.at.loop, beat, feed);
+    loop_timer_init(&feed->tick, feed->settings.at.loop, tick, feed);
     loop_task_init(&feed->next_read, read_next, feed);
     feed->next = api->feeds;
     api->feeds = feed;
     follow_state(feed);
-    loop_timer_start(&feed->beat, BEAT_MS);
+    loop_timer_start(&feed->tick, TICK_MS);
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     feed->unstored_count = read_unstored(feed, &arena, feed->unstored);
@@ -611,6 +612,6 @@ void feed_join(Api *api, const Kind *kind, FeedMember *member)
         feed->is_ready = true;
         member->ready(member->context);
     } else {
-        go_on(feed);
+        schedule_read(feed);
     }
 }

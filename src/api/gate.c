@@ -13,8 +13,8 @@ const HttpField gate_fields[] = {
 };
 const uint32_t gate_field_count = COUNT_OF(gate_fields);
 
-/* HTTP/1.0 requests may lack Host; browsers always send it. Local addresses are queried from the
- * kernel only if no name matches. */
+/* HTTP/1.0 requests may lack Host; browsers always send it. The kernel is asked for the local
+ * address only if no name matches. */
 static bool check_host(const ApiSettings *settings, const HttpRequest *request, Str host,
                        Error *err)
 {
@@ -30,8 +30,8 @@ static bool check_host(const ApiSettings *settings, const HttpRequest *request, 
                                                   "given to 'eden init' and its own IP addresses");
 }
 
-/* A proxy and this server must not use different copies of a security header, so duplicates are
- * rejected. The parser handles Host and body lengths (net/http1.h). */
+/* Rejects duplicate security headers: a proxy and this server might each use a different copy. The
+ * parser checks Host and body lengths (net/http1.h). */
 static bool check_single(const Http1Head *head, Error *err)
 {
     static const char *const fields[] = {

@@ -1,5 +1,5 @@
-/* Handlers of the routes: one function per row of routes.def. It is called after
- * the caller was authorized, and the query and the size of the body were checked. */
+/* Handlers of the routes: one function per row of routes.def. A handler is called after the caller
+ * was authorized and the query and the size of the body were checked. */
 #pragma once
 
 #include "api/routes.h"

@@ -20,7 +20,7 @@ void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, cons
     KindItems items;
     Error err;
     if (kind->list == NULL) {
-        kind->ask_list(kind, settings, arena, page, done, context);
+        kind->list_async(kind, settings, arena, page, done, context);
     } else if (kind->list(kind, settings, arena, page, &items, &err)) {
         done(context, &items, NULL);
     } else {
@@ -34,7 +34,7 @@ void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str n
     KindItem item;
     Error err;
     if (kind->get == NULL) {
-        kind->ask_get(kind, settings, arena, name, done, context);
+        kind->get_async(kind, settings, arena, name, done, context);
     } else if (kind->get(kind, settings, arena, name, &item, &err)) {
         done(context, &item, NULL);
     } else {
@@ -131,16 +131,16 @@ bool object_name_check(Str name, Error *err)
     return true;
 }
 
-uint32_t kind_touched(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
-                      Str names[KIND_TOUCHED_MAX])
+uint32_t kind_affected(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                       Str names[KIND_AFFECTED_MAX])
 {
     if (kind->is_log && event->deleted) {
         return 0;
     }
-    if (kind->touched_by != NULL) {
-        return kind->touched_by(kind, arena, prefix, event, names);
+    if (kind->event_to_names != NULL) {
+        return kind->event_to_names(kind, arena, prefix, event, names);
     }
-    return kind->touched(kind, arena, prefix, event->kv.key, &names[0]) ? 1 : 0;
+    return kind->key_to_name(kind, arena, prefix, event->kv.key, &names[0]) ? 1 : 0;
 }
 
 bool kind_item_shows_labels(const KindItem *item)

@@ -1,8 +1,8 @@
-/* Kinds of objects: one file (kind_<name>.c) and one row (kinds.def) each. Endpoints,
- * validation, OpenAPI, tables of the command line and documentation come from the row.
+/* Kinds of objects: one file (kind_<name>.c) and one row (kinds.def) each. Endpoints, validation,
+ * OpenAPI, command line tables and documentation are generated from the row.
  *
- * An object is {"metadata":{...},"spec":{...},"status":{...}}: `spec` is the desired
- * state, `status` the actual one. Loop thread. */
+ * An object is {"metadata":{...},"spec":{...},"status":{...}}: `spec` is the desired state,
+ * `status` the actual one. Loop thread. */
 #pragma once
 
 #include "api/api.h"
@@ -18,12 +18,12 @@ enum {
     OBJECT_NAME_MAX = 63,
     KIND_PAGE_DEFAULT = 500,
     KIND_PAGE_MAX = 1000,
-    KIND_TOUCHED_MAX = 2,   /* objects affected by one change of a key */
+    KIND_AFFECTED_MAX = 2,  /* objects affected by one change of a key */
     KIND_UNSTORED_MAX = 16, /* objects of a kind outside of the store */
     KIND_COLUMNS_MAX = 32,
 };
 
-/* Verbs of a kind that need no own routes; every kind can be watched. */
+/* Verbs served by the common routes; every kind can be watched. */
 typedef enum KindVerbs {
     KIND_LIST = 1 << 0,
     KIND_GET = 1 << 1,
@@ -40,8 +40,8 @@ typedef struct KindItem {
     int64_t revision;   /* of the last change; 0: unknown, or not in the store */
     int64_t created_ms; /* 0: unknown */
     Value spec, status; /* maps; may be missing */
-    Value unknown;      /* fields in the record written by a newer server */
-    /* why the record is unreadable, so that only the name is known; may be empty */
+    Value unknown;      /* fields of the record that were written by a newer server */
+    /* why the record is unreadable (then only the name is valid); may be empty */
     Str error;
     bool hides_labels; /* the labels are unreadable, although other fields are readable */
 } KindItem;
@@ -57,8 +57,8 @@ typedef struct KindItems {
 typedef struct KindPage {
     Str after;      /* `next` of the previous page; empty: first page */
     uint32_t limit; /* 1 to KIND_PAGE_MAX */
-    /* Revision of the first page, so that all pages of a kind read from the store show one
-     * revision, as long as the history has it; 0: this is the first page. */
+    /* Revision of the first page, so that all pages of a kind read from the store show the same
+     * revision while the history has it; 0: this is the first page. */
     int64_t revision;
     /* An optimization: `list` may skip objects that do not match; the caller filters in any case.
      * NULL: all. */
@@ -99,8 +99,8 @@ struct Kind {
 
     /* Validates the name of a new object; NULL: the server assigns it. Pure. */
     bool (*name_check)(Str name, Error *err);
-    /* Validates rules that involve several fields; may be NULL. `problems` already has those of
-     * single fields. Pure. */
+    /* Validates rules that involve several fields; may be NULL. `problems` already contains those
+     * of single fields. Pure. */
     void (*check)(Arena *arena, const KindDraft *draft, FieldProblems *problems);
 
     /* Synchronous reads from the state; ERROR_NOT_FOUND if missing. Results are valid in `arena` or
@@ -111,10 +111,10 @@ struct Kind {
                 KindItem *out, Error *err);
     /* Asynchronous alternative for kinds read from the store, because values are large or many:
      * calls `done` exactly once, possibly before it returns. */
-    void (*ask_list)(const Kind *kind, const ApiSettings *settings, Arena *arena,
-                     const KindPage *page, KindListed *done, void *context);
-    void (*ask_get)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                    KindGot *done, void *context);
+    void (*list_async)(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                       const KindPage *page, KindListed *done, void *context);
+    void (*get_async)(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                      KindGot *done, void *context);
 
     /* Each must end in kind_create_done(), kind_update_done(), kind_remove_done() or a response.
      * Fails with ERROR_CONFLICT if the object no longer has the expected revision. */
@@ -122,21 +122,22 @@ struct Kind {
     void (*update)(const Kind *kind, ApiCall *call, const KindDraft *draft);
     void (*remove)(const Kind *kind, ApiCall *call, const KindItem *present);
 
-    /* For watches: the prefixes of keys that affect its objects, from `which` 0 until empty; and
-     * the object that such a key belongs to, or false. */
-    Str (*watched)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
-    bool (*touched)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
-    /* Alternative to that if names come from the value of a key: returns the number of objects that
-     * a change affects, including those of the previous value. */
-    uint32_t (*touched_by)(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
-                           Str names[KIND_TOUCHED_MAX]);
-    /* Current objects that are not in the store; an object of one name never changes. Call
-     * feed_look_again() when the set changes. Returns their number. May be NULL. */
+    /* For watches: the prefixes of the keys that affect objects of the kind, for `which` from 0
+     * until the result is empty; and the name of the object that such a key belongs to, or
+     * false. */
+    Str (*watch_prefix)(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
+    bool (*key_to_name)(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
+    /* Alternative to key_to_name() if names are part of the value: returns the number of objects
+     * that a change affects, including those of the previous value. */
+    uint32_t (*event_to_names)(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                               Str names[KIND_AFFECTED_MAX]);
+    /* Names of current objects that are not in the store; such an object never changes. Call
+     * feed_check_unstored() when the set changes. Returns their number. May be NULL. */
     uint32_t (*unstored)(const ApiSettings *settings, Arena *arena, Str names[KIND_UNSTORED_MAX]);
     /* An append-only log: names are increasing numbers, and lists start with the newest. A watch
      * starts with the newest entries only, and deletions are not reported. */
     bool is_log;
-    /* Objects have the names of nodes, and lists can be selected by facts
+    /* Objects are named after nodes, and lists can be selected by facts
      * (membership/facts_selector.h) if the caller may list facts. */
     bool selects_facts;
 };
@@ -148,7 +149,7 @@ void kind_list(const Kind *kind, const ApiSettings *settings, Arena *arena, cons
 void kind_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name, KindGot *done,
               void *context);
 
-/* Status fields of unreadable objects, for kinds that can have some. */
+/* Status fields for kinds whose objects can be unreadable. */
 #define KIND_UNREADABLE_FIELDS                                      \
     { .name = "state",                                              \
       .type = RECORD_CHOICE,                                        \
@@ -172,8 +173,8 @@ const Kind *kind_find(Str name);
 extern const Kind *const kinds[];
 
 /* Returns the number of objects that the change affects. */
-uint32_t kind_touched(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
-                      Str names[KIND_TOUCHED_MAX]);
+uint32_t kind_affected(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                       Str names[KIND_AFFECTED_MAX]);
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
@@ -189,11 +190,11 @@ void object_set_text(Arena *arena, Map *map, const char *name, Str text);
 /* --- For create, update and remove ------------------------------------------------------------ */
 
 /* Responds with the created object, which may include one-time secrets. */
-void kind_answer_made(ApiCall *call, const KindItem *item);
+void kind_respond_created(ApiCall *call, const KindItem *item);
 /* Responds with the current object; 201 if it is new. */
 void kind_changed(ApiCall *call, Str name, bool is_new);
-/* The same for a new object, or the error. On ERROR_CONFLICT, a request that may also update reads
- * the object again. */
+/* Responds with the new object, or the error. On ERROR_CONFLICT, a request that may also update
+ * reads the object again. */
 void kind_create_done(ApiCall *call, Str name, const Error *err);
 /* ClusterDone callbacks for a change of the call's object, based on its revision. On ERROR_CONFLICT
  * the object is read again, and the request is retried or rejected. */

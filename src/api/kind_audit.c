@@ -36,62 +36,61 @@ static KindItem item_make(const Kind *kind, Arena *arena, const AuditEntry *entr
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-typedef struct AuditReading {
+typedef struct AuditRead {
     const Kind *kind;
     Arena *arena;
     uint64_t sequence; /* requested entry; 0: a list */
     KindListed *listed;
     KindGot *got;
     void *context;
-} AuditReading;
+} AuditRead;
 
-static void give_one(const AuditReading *reading, const AuditPage *page)
+static void deliver_entry(const AuditRead *read, const AuditPage *page)
 {
     Error err;
-    if (reading->sequence <= page->head.floor_sequence) {
+    if (read->sequence <= page->head.floor_sequence) {
         error_set(&err, ERROR_NOT_FOUND,
-                  "entry %" PRIu64 " is archived: the log starts after %" PRIu64, reading->sequence,
+                  "entry %" PRIu64 " is archived: the log starts after %" PRIu64, read->sequence,
                   page->head.floor_sequence);
-        reading->got(reading->context, NULL, &err);
+        read->got(read->context, NULL, &err);
         return;
     }
-    if (page->count == 0 || page->entries[0].sequence != reading->sequence) {
-        error_set(&err, ERROR_NOT_FOUND, "audit log entry %" PRIu64 " not found",
-                  reading->sequence);
-        reading->got(reading->context, NULL, &err);
+    if (page->count == 0 || page->entries[0].sequence != read->sequence) {
+        error_set(&err, ERROR_NOT_FOUND, "audit log entry %" PRIu64 " not found", read->sequence);
+        read->got(read->context, NULL, &err);
         return;
     }
-    KindItem item = item_make(reading->kind, reading->arena, &page->entries[0]);
-    reading->got(reading->context, &item, NULL);
+    KindItem item = item_make(read->kind, read->arena, &page->entries[0]);
+    read->got(read->context, &item, NULL);
 }
 
-static void give_list(const AuditReading *reading, const AuditPage *page)
+static void deliver_list(const AuditRead *read, const AuditPage *page)
 {
-    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, page->count);
+    KindItem *items = ARENA_ARRAY(read->arena, KindItem, page->count);
     KindItems out = { .items = items,
                       .count = page->count,
                       .archived = page->head.floor_sequence,
                       .revision = page->revision };
     for (uint32_t i = 0; i < page->count; i++) {
-        items[i] = item_make(reading->kind, reading->arena, &page->entries[i]);
+        items[i] = item_make(read->kind, read->arena, &page->entries[i]);
     }
     if (page->next > 0) {
-        out.next = arena_format(reading->arena, "%" PRIu64, page->next);
+        out.next = arena_format(read->arena, "%" PRIu64, page->next);
     }
-    reading->listed(reading->context, &out, NULL);
+    read->listed(read->context, &out, NULL);
 }
 
 static void read_done(void *context, const AuditPage *page, const Error *err)
 {
-    const AuditReading *reading = context;
-    if (err == NULL && reading->got != NULL) {
-        give_one(reading, page);
+    const AuditRead *read = context;
+    if (err == NULL && read->got != NULL) {
+        deliver_entry(read, page);
     } else if (err == NULL) {
-        give_list(reading, page);
-    } else if (reading->got != NULL) {
-        reading->got(reading->context, NULL, err);
+        deliver_list(read, page);
+    } else if (read->got != NULL) {
+        read->got(read->context, NULL, err);
     } else {
-        reading->listed(reading->context, NULL, err);
+        read->listed(read->context, NULL, err);
     }
 }
 
@@ -105,9 +104,9 @@ static void list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
         done(context, NULL, &err);
         return;
     }
-    AuditReading *reading = ARENA_NEW(arena, AuditReading);
-    *reading = (AuditReading){ .kind = kind, .arena = arena, .listed = done, .context = context };
-    audit_list(&settings->at, &query, read_done, reading);
+    AuditRead *read = ARENA_NEW(arena, AuditRead);
+    *read = (AuditRead){ .kind = kind, .arena = arena, .listed = done, .context = context };
+    audit_list(&settings->at, &query, read_done, read);
 }
 
 static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
@@ -120,21 +119,21 @@ static void get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
         done(context, NULL, &err);
         return;
     }
-    AuditReading *reading = ARENA_NEW(arena, AuditReading);
-    *reading = (AuditReading){
+    AuditRead *read = ARENA_NEW(arena, AuditRead);
+    *read = (AuditRead){
         .kind = kind, .arena = arena, .sequence = sequence, .got = done, .context = context
     };
-    audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, reading);
+    audit_list(&settings->at, &(AuditQuery){ .from = sequence, .limit = 1 }, read_done, read);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */
 
-static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
     return which == 0 ? cluster_key_audit_all(arena, prefix) : STR_EMPTY;
 }
 
-static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
@@ -188,9 +187,9 @@ const Kind kind_audit = {
     .verbs = KIND_LIST | KIND_GET,
     .status = status,
     .name_help = "number of the entry",
-    .ask_list = list,
-    .ask_get = get,
-    .watched = watched,
-    .touched = touched,
+    .list_async = list,
+    .get_async = get,
+    .watch_prefix = watch_prefix,
+    .key_to_name = key_to_name,
     .is_log = true,
 };

@@ -1,4 +1,4 @@
-/* Certificate: those of CAs, of this server, of nodes and of users, in this order. User
+/* Certificate: certificates of CAs, this server, nodes and users, listed in this order. User
  * certificates are created here; nodes get theirs by joining. */
 #include "access/user_certificates.h"
 #include "api/call.h"
@@ -12,41 +12,41 @@
 #include "pki/ca.h"
 #include "pki/csr.h"
 
-/* Position of a page: after this one. */
+/* Prefixes of page positions. */
 #define AFTER_NODES STR("nodes/")
 #define AFTER_USERS STR("users/")
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
-typedef struct CertificateFacts {
+typedef struct CertificateInfo {
     const char *usage;
     Str serial, owner;
     int64_t created_ms, expires_ms, revision;
     Str state; /* empty: unknown */
-} CertificateFacts;
+} CertificateInfo;
 
 static Str state_by_time(int64_t expires_ms, int64_t now_ms)
 {
     return now_ms < expires_ms ? STR("good") : STR("expired");
 }
 
-static KindItem item_make(const Kind *kind, Arena *arena, const CertificateFacts *facts)
+static KindItem item_make(const Kind *kind, Arena *arena, const CertificateInfo *info)
 {
     Map *spec = map_new(arena, 3), *status = map_new(arena, 4);
-    KindItem item = { .name = arena_copy(arena, facts->serial),
+    KindItem item = { .name = arena_copy(arena, info->serial),
                       .labels = value_missing(),
                       .annotations = value_missing(),
-                      .revision = facts->revision,
-                      .created_ms = facts->created_ms,
+                      .revision = info->revision,
+                      .created_ms = info->created_ms,
                       .spec = value_map(spec),
                       .status = value_map(status) };
-    object_set_text(arena, status, "usage", str_from_c(facts->usage));
-    object_set_text(arena, status, "owner", facts->owner);
-    if (facts->expires_ms > 0) {
-        object_set_text(arena, status, "expires", utc_text(arena, facts->expires_ms));
+    object_set_text(arena, status, "usage", str_from_c(info->usage));
+    object_set_text(arena, status, "owner", info->owner);
+    if (info->expires_ms > 0) {
+        object_set_text(arena, status, "expires", utc_text(arena, info->expires_ms));
     }
-    if (facts->state.len > 0) {
-        object_set_text(arena, status, "state", facts->state);
+    if (info->state.len > 0) {
+        object_set_text(arena, status, "state", info->state);
     }
     object_uuid(kind, item.name, item.uuid);
     return item;
@@ -57,27 +57,27 @@ static KindItem own_item(const Kind *kind, Arena *arena, const Certificate *cert
 {
     return item_make(
         kind, arena,
-        &(CertificateFacts){ .serial = str_from_c(certificate->serial),
-                             .usage = usage,
-                             .owner = owner,
-                             .created_ms = certificate->not_before_ms,
-                             .expires_ms = certificate->not_after_ms,
-                             .state = state_by_time(certificate->not_after_ms, now_ms) });
+        &(CertificateInfo){ .serial = str_from_c(certificate->serial),
+                            .usage = usage,
+                            .owner = owner,
+                            .created_ms = certificate->not_before_ms,
+                            .expires_ms = certificate->not_after_ms,
+                            .state = state_by_time(certificate->not_after_ms, now_ms) });
 }
 
-/* The record does not contain revocation. */
+/* Revocation is not part of the record. */
 static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *node, int64_t now_ms)
 {
     const NodeRecord *record = &node->node->record;
-    CertificateFacts facts = { .serial = str_from_c(record->serial),
-                               .usage = "node",
-                               .owner = str_from_c(record->name),
-                               .expires_ms = record->not_after_ms };
+    CertificateInfo info = { .serial = str_from_c(record->serial),
+                             .usage = "node",
+                             .owner = str_from_c(record->name),
+                             .expires_ms = record->not_after_ms };
     if (node->knows_revoked) {
-        facts.state =
+        info.state =
             node->is_revoked ? STR("revoked") : state_by_time(record->not_after_ms, now_ms);
     }
-    return item_make(kind, arena, &facts);
+    return item_make(kind, arena, &info);
 }
 
 static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry *entry,
@@ -89,13 +89,13 @@ static KindItem user_item(const Kind *kind, Arena *arena, const CredentialEntry 
     List *roles = list_new(arena, 1);
     KindItem item =
         item_make(kind, arena,
-                  &(CertificateFacts){ .serial = entry->id,
-                                       .usage = "user",
-                                       .owner = str_from_c(record->user),
-                                       .created_ms = record->created_ms,
-                                       .expires_ms = record->expires_ms,
-                                       .revision = entry->revision,
-                                       .state = state_by_time(record->expires_ms, now_ms) });
+                  &(CertificateInfo){ .serial = entry->id,
+                                      .usage = "user",
+                                      .owner = str_from_c(record->user),
+                                      .created_ms = record->created_ms,
+                                      .expires_ms = record->expires_ms,
+                                      .revision = entry->revision,
+                                      .state = state_by_time(record->expires_ms, now_ms) });
     if (entry->record == NULL) {
         item.error = arena_copy(arena, entry->error);
         return item;
@@ -197,24 +197,24 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 {
     CertificateItems found = items_new(kind, settings, arena, page->limit);
     Str after = page->after, next = STR_EMPTY;
-    bool of_users = str_starts(after, AFTER_USERS);
-    if (after.len > 0 && !of_users && !str_starts(after, AFTER_NODES)) {
+    bool is_users_page = str_starts(after, AFTER_USERS);
+    if (after.len > 0 && !is_users_page && !str_starts(after, AFTER_NODES)) {
         return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
     if (after.len == 0) {
         add_own(&found, settings);
     }
-    if (!of_users) {
-        Str behind = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len);
-        if (!add_nodes(&found, behind, page->limit, &next, err)) {
+    if (!is_users_page) {
+        Str node_after = after.len == 0 ? after : str_from_offset(after, AFTER_NODES.len);
+        if (!add_nodes(&found, node_after, page->limit, &next, err)) {
             return false;
         }
         after = AFTER_USERS;
-        of_users = next.len == 0 && found.count < page->limit;
-        next = next.len == 0 && !of_users ? AFTER_USERS : next;
+        is_users_page = next.len == 0 && found.count < page->limit;
+        next = next.len == 0 && !is_users_page ? AFTER_USERS : next;
     }
-    if (of_users && !add_users(&found, str_from_offset(after, AFTER_USERS.len),
-                               page->limit - found.count, &next, err)) {
+    if (is_users_page && !add_users(&found, str_from_offset(after, AFTER_USERS.len),
+                                    page->limit - found.count, &next, err)) {
         return false;
     }
     *out = (KindItems){ .items = found.items,
@@ -271,18 +271,18 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 
 /* --- Creating and revoking ------------------------------------------------------------------- */
 
-static void issued(void *context, const Certified *certified, const CredentialEntry *entry,
-                   const Error *err)
+static void on_issued(void *context, const Certified *certified, const CredentialEntry *entry,
+                      const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
     KindItem item = user_item(&kind_certificate, &call->arena, entry, now_ms);
     object_set_text(&call->arena, item.status.map, "certificate", certified->certificate);
     object_set_text(&call->arena, item.status.map, "bundle", certified->bundle);
-    kind_answer_made(call, &item);
+    kind_respond_created(call, &item);
 }
 
 static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
@@ -302,20 +302,20 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     const ApiSettings *settings = call_settings(call);
-    const List *given = value_get(draft->spec, STR("roles"))->list;
+    const List *names = value_get(draft->spec, STR("roles"))->list;
     Str life = value_get_text(draft->spec, "life");
     int64_t life_ms = 0;
     Error err;
     bool has_life = life.len == 0 || duration_parse(life, &life_ms);
     BUG_IF(!has_life); /* the draft was validated */
-    Str *roles = ARENA_ARRAY(&call->arena, Str, given->len);
-    for (uint32_t i = 0; i < given->len; i++) {
-        roles[i] = value_str(given->items[i]);
+    Str *roles = ARENA_ARRAY(&call->arena, Str, names->len);
+    for (uint32_t i = 0; i < names->len; i++) {
+        roles[i] = value_str(names->items[i]);
     }
     if (settings->certify == NULL || settings->credentials == NULL) {
         call_refuse(call, 503, "this server currently has no CA");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
-                                      given->len, &err)) {
+                                      names->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
     } else {
         user_certificate_issue(
@@ -323,10 +323,10 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
             &(UserCertificateRequest){ .user = value_get_text(draft->spec, "user"),
                                        .csr = value_get_text(draft->spec, "csr"),
                                        .roles = roles,
-                                       .role_count = given->len,
+                                       .role_count = names->len,
                                        .life_ms = life_ms,
                                        .made_by = str_from_c(call->caller.principal.who) },
-            issued, call);
+            on_issued, call);
     }
 }
 
@@ -346,7 +346,7 @@ static void remove_certificate(const Kind *kind, ApiCall *call, const KindItem *
 
 /* --- Watching -------------------------------------------------------------------------------- */
 
-static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
     switch (which) {
     case 0: return cluster_key_user_certificate_all(arena, prefix);
@@ -355,7 +355,7 @@ static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
     }
 }
 
-/* The node's record in a value; NULL if unreadable or without a certificate. */
+/* Parses the node record in a value; all fields are empty if it is missing or unreadable. */
 static const NodeRecord *record_in(Arena *arena, Str text)
 {
     NodeRecord *record = ARENA_NEW(arena, NodeRecord);
@@ -366,10 +366,10 @@ static const NodeRecord *record_in(Arena *arena, Str text)
     return record;
 }
 
-/* When a node gets a new certificate, the old one is gone. A revocation changes the enrollment in
- * the record, or rewrites it unchanged: membership/revoke.h. */
-static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
-                           Str names[KIND_TOUCHED_MAX])
+/* A new certificate of a node replaces the old one. A revocation changes the enrollment in the
+ * record, or rewrites the record unchanged (membership/revoke.h). */
+static uint32_t event_to_names(const Kind *kind, Arena *arena, Str prefix, const StoreEvent *event,
+                               Str names[KIND_AFFECTED_MAX])
 {
     Str parts[KEYS_PARTS_MAX], all = cluster_key_user_certificate_all(arena, prefix);
     KeyKind found;
@@ -387,7 +387,7 @@ static uint32_t touched_by(const Kind *kind, Arena *arena, Str prefix, const Sto
     const NodeRecord *before = record_in(arena, text), *now = record_in(arena, text_now);
     bool is_same = strcmp(before->serial, now->serial) == 0;
     if (is_same && strcmp(before->enrolment, now->enrolment) == 0 && !str_eq(text, text_now)) {
-        return 0; /* the value is only part of the record */
+        return 0; /* the certificate has not changed */
     }
     if (!is_same && before->serial[0] != '\0') {
         names[count++] = str_from_c(before->serial);
@@ -469,7 +469,7 @@ const Kind kind_certificate = {
     .get = get,
     .create = create,
     .remove = remove_certificate,
-    .watched = watched,
-    .touched_by = touched_by,
+    .watch_prefix = watch_prefix,
+    .event_to_names = event_to_names,
     .unstored = unstored,
 };

@@ -6,17 +6,17 @@
 #include "membership/nodes.h"
 
 enum {
-    ROUND_MAX = 12 /* levels of nesting around facts in responses */
+    OUTER_DEPTH_MAX = 12 /* levels of nesting around facts in responses */
 };
 
 /* --- Objects --------------------------------------------------------------------------------- */
 
-/* Facts come from a node: malformed ones are reported as such and affect nothing else. */
+/* Facts come from nodes and may be malformed; then only this object shows an error. */
 static bool read_facts(Arena *arena, Str text, Value *out, Error *err)
 {
     AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
     JsonOptions options = json_options_default;
-    options.limits.depth = VALUE_DEPTH_MAX - ROUND_MAX;
+    options.limits.depth = VALUE_DEPTH_MAX - OUTER_DEPTH_MAX;
     return json_parse_text(arena, text, &options, out, err) &&
            (out->kind == VALUE_MAP ||
             error_set(err, ERROR_INVALID, "facts must be a JSON object")) &&
@@ -40,9 +40,9 @@ static void item_start(const Kind *kind, Arena *arena, const NodeFacts *facts, K
     object_uuid(kind, out->name, out->uuid);
 }
 
-/* Labels are those of the node, so that selectors work the same. The UUID changes if another
- * machine gets the name. */
-static void item_take_node(const Kind *kind, Arena *arena, const ClusterStore *at, KindItem *item)
+/* Uses the labels of the node, so that selectors match nodes and their facts alike. The UUID
+ * changes if another machine gets the name. */
+static void item_set_node(const Kind *kind, Arena *arena, const ClusterStore *at, KindItem *item)
 {
     const RosterNode *node = roster_find_any(at->roster, item->name);
     if (node == NULL) {
@@ -55,7 +55,7 @@ static void item_take_node(const Kind *kind, Arena *arena, const ClusterStore *a
     }
 }
 
-static Str facts_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+static Str facts_watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
     switch (which) {
     case 0: return key_make_prefix(arena, prefix, KEY_FACTS, NULL, 0);
@@ -64,7 +64,7 @@ static Str facts_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t wh
     }
 }
 
-static bool facts_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+static bool facts_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
@@ -79,7 +79,7 @@ static bool facts_touched(const Kind *kind, Arena *arena, Str prefix, Str key, S
 
 /* --- Lists ----------------------------------------------------------------------------------- */
 
-typedef struct Reading {
+typedef struct FactsRead {
     const Kind *kind;
     ClusterStore at;
     Arena *arena;
@@ -87,86 +87,86 @@ typedef struct Reading {
     KindListed *listed;
     KindGot *got;
     void *context;
-} Reading;
+} FactsRead;
 
-static Reading *reading_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
+static FactsRead *facts_read_new(const Kind *kind, const ApiSettings *settings, Arena *arena)
 {
-    Reading *reading = ARENA_NEW(arena, Reading);
-    *reading = (Reading){ .kind = kind, .at = settings->at, .arena = arena };
-    return reading;
+    FactsRead *read = ARENA_NEW(arena, FactsRead);
+    *read = (FactsRead){ .kind = kind, .at = settings->at, .arena = arena };
+    return read;
 }
 
-static void page_came(void *context, const FactsPage *page, const Error *err)
+static void on_page(void *context, const FactsPage *page, const Error *err)
 {
-    const Reading *reading = context;
+    const FactsRead *read = context;
     if (err != NULL) {
-        reading->listed(reading->context, NULL, err);
+        read->listed(read->context, NULL, err);
         return;
     }
-    KindItem *items = ARENA_ARRAY(reading->arena, KindItem, page->count);
+    KindItem *items = ARENA_ARRAY(read->arena, KindItem, page->count);
     KindItems out = { .items = items,
                       .count = page->count,
-                      .next = arena_copy(reading->arena, page->next),
+                      .next = arena_copy(read->arena, page->next),
                       .revision = page->revision };
     for (uint32_t i = 0; i < page->count; i++) {
-        item_start(reading->kind, reading->arena, &page->items[i], &items[i]);
-        item_take_node(reading->kind, reading->arena, &reading->at, &items[i]);
+        item_start(read->kind, read->arena, &page->items[i], &items[i]);
+        item_set_node(read->kind, read->arena, &read->at, &items[i]);
     }
-    reading->listed(reading->context, &out, NULL);
+    read->listed(read->context, &out, NULL);
 }
 
-static void ask_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
-                     const KindPage *page, KindListed *done, void *context)
+static void list_facts(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                       const KindPage *page, KindListed *done, void *context)
 {
-    Reading *reading = reading_new(kind, settings, arena);
+    FactsRead *read = facts_read_new(kind, settings, arena);
     FactsQuery query = { .after = page->after, .limit = page->limit, .revision = page->revision };
-    reading->listed = done;
-    reading->context = context;
-    facts_list(&settings->at, &query, page_came, reading);
+    read->listed = done;
+    read->context = context;
+    facts_list(&settings->at, &query, on_page, read);
 }
 
 /* --- Single object --------------------------------------------------------------------------- */
 
 /* Distinguishes a missing node from one that has sent no facts. */
-static void tell_absent(const Reading *reading)
+static void report_missing(const FactsRead *read)
 {
     NodeView view;
     Error err;
-    if (nodes_show(reading->arena, &reading->at, reading->name, &view, &err)) {
+    if (nodes_show(read->arena, &read->at, read->name, &view, &err)) {
         error_set(&err, ERROR_NOT_FOUND,
                   view.is_member ? "'%" STR_FMT
                                    "' has never sent facts; is 'eden agent' running there?"
                                  : "'%" STR_FMT "' has not been approved yet and has sent no facts",
-                  STR_ARG(reading->name));
+                  STR_ARG(read->name));
     }
-    reading->got(reading->context, NULL, &err);
+    read->got(read->context, NULL, &err);
 }
 
-static void one_came(void *context, const NodeFacts *facts, const Error *err)
+static void on_facts(void *context, const NodeFacts *facts, const Error *err)
 {
-    const Reading *reading = context;
+    const FactsRead *read = context;
     KindItem item;
     if (err != NULL) {
-        reading->got(reading->context, NULL, err);
+        read->got(read->context, NULL, err);
     } else if (facts == NULL) {
-        tell_absent(reading);
+        report_missing(read);
     } else {
-        item_start(reading->kind, reading->arena, facts, &item);
-        item_take_node(reading->kind, reading->arena, &reading->at, &item);
-        reading->got(reading->context, &item, NULL);
+        item_start(read->kind, read->arena, facts, &item);
+        item_set_node(read->kind, read->arena, &read->at, &item);
+        read->got(read->context, &item, NULL);
     }
 }
 
-static void ask_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
-                    KindGot *done, void *context)
+static void get_facts(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                      KindGot *done, void *context)
 {
-    Reading *reading = reading_new(kind, settings, arena);
+    FactsRead *read = facts_read_new(kind, settings, arena);
     Error err;
-    reading->name = arena_copy(arena, name);
-    reading->got = done;
-    reading->context = context;
+    read->name = arena_copy(arena, name);
+    read->got = done;
+    read->context = context;
     if (node_name_check(name, &err)) {
-        facts_get(&settings->at, name, one_came, reading);
+        facts_get(&settings->at, name, on_facts, read);
     } else {
         done(context, NULL, &err);
     }
@@ -174,7 +174,7 @@ static void ask_get(const Kind *kind, const ApiSettings *settings, Arena *arena,
 
 /* --- Row ------------------------------------------------------------------------------------- */
 
-/* Facts are not fields of this kind: src/facts defines them. */
+/* The facts themselves are defined in src/facts. */
 static const KindColumn columns[] = {
     { "OS", "status.os", false, NULL },
     { "VERSION", "status.os_version", false, NULL },
@@ -193,9 +193,9 @@ const Kind kind_facts = {
     .verbs = KIND_LIST | KIND_GET,
     .columns = columns,
     .name_help = "the name of the node",
-    .ask_list = ask_list,
-    .ask_get = ask_get,
-    .watched = facts_watched,
-    .touched = facts_touched,
+    .list_async = list_facts,
+    .get_async = get_facts,
+    .watch_prefix = facts_watch_prefix,
+    .key_to_name = facts_key_to_name,
     .selects_facts = true,
 };

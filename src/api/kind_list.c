@@ -1,8 +1,8 @@
 /* GET /v1/<plural>: lists objects in pages, filtered by selector and by the caller's permissions.
  *
- * A request reads pages of the kind until the response is full, or until it has examined LOOKED_MAX
- * objects: then the response has a token with which the next request continues. Synchronous kinds
- * are read in chunks, one after the other; asynchronous ones continue in a callback. */
+ * A request reads pages of the kind until the response is full or EXAMINED_MAX objects were
+ * examined; the response then contains a token with which the next request continues. Synchronous
+ * kinds are read in chunks, in a loop; asynchronous ones continue in a callback. */
 #include "api/api_inner.h"
 #include "api/call.h"
 #include "api/cursor.h"
@@ -14,20 +14,20 @@
 
 enum {
     /* Objects examined per request; the next request continues. */
-    LOOKED_MAX = 2000,
+    EXAMINED_MAX = 2000,
     PAGES_MAX = 20,
-    ANSWER_ROOM = 1024, /* approximate bytes of a response besides its objects */
-    CHUNK = 50,         /* objects in memory at a time, for synchronous kinds */
-    /* Limit for expressions about facts, since evaluation blocks the loop. */
+    RESPONSE_RESERVE = 1024, /* approximate bytes of a response besides its objects */
+    CHUNK = 50,              /* objects in memory at a time, for synchronous kinds */
+    /* Limit for selectors that use facts, since evaluation blocks the loop. */
     STEPS_MAX = 500 * 1000,
     CHUNK_BY_FACTS = 5
 };
 
 /* Result of a page that was read synchronously. */
-typedef struct PageEnd {
-    bool goes_on; /* continue with another page */
-    bool is_over; /* the listing was freed */
-} PageEnd;
+typedef struct PageResult {
+    bool read_next; /* continue with another page */
+    bool is_freed;  /* the listing was freed */
+} PageResult;
 
 typedef struct Listing {
     ApiCall *call;
@@ -35,13 +35,13 @@ typedef struct Listing {
     const Selector *selector; /* NULL: all */
     uint32_t limit;
     KindPage page;
-    Arena looking; /* for one page; cleared before the next */
-    Buf items;     /* selected objects, as JSON */
-    uint32_t wanted, looked, pages;
+    Arena page_arena; /* for one page; cleared before the next */
+    Buf items;        /* selected objects, as JSON */
+    uint32_t included, examined, pages;
     uint64_t archived; /* of the last page */
-    int64_t revision;  /* of the first page, even in an earlier request; 0: not read yet */
+    int64_t revision;  /* of the first page, possibly of an earlier request; 0: not read yet */
     Str next;          /* position where the next request continues */
-    PageEnd *end;      /* of the page being read; NULL: asynchronous */
+    PageResult *end;   /* of the page being read; NULL: asynchronous */
 } Listing;
 
 static bool is_selected(const Listing *listing, const KindItem *item)
@@ -56,7 +56,7 @@ static bool is_selected(const Listing *listing, const KindItem *item)
 }
 
 /* Checks permission first: selectors must not reveal hidden objects. */
-static bool is_wanted(const Listing *listing, const KindItem *item)
+static bool is_included(const Listing *listing, const KindItem *item)
 {
     return call_may_see(listing->call, item) && is_selected(listing, item);
 }
@@ -64,7 +64,7 @@ static bool is_wanted(const Listing *listing, const KindItem *item)
 /* --- Page tokens ----------------------------------------------------------------------------- */
 
 /* The selectors of the caller's roles, if they limit the list. */
-static Str scope_of(const ApiCall *call, Arena *arena)
+static Str role_scope(const ApiCall *call, Arena *arena)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     AccessDecision decision;
@@ -80,21 +80,21 @@ static Str scope_of(const ApiCall *call, Arena *arena)
     return buf_str(&out);
 }
 
-static CursorList list_of(const Listing *listing)
+static CursorList cursor_list(const Listing *listing)
 {
     ApiCall *call = listing->call;
     return (CursorList){ .store = call_settings(call)->store_id,
                          .kind = str_from_c(listing->kind->name),
                          .selector = call_parameter(call, "selector"),
-                         .scope = scope_of(call, &call->arena) };
+                         .scope = role_scope(call, &call->arena) };
 }
 
 /* --- Responses ------------------------------------------------------------------------------- */
 
-static void answer(Listing *listing, Str next)
+static void respond(Listing *listing, Str next)
 {
     Buf json = buf_make_in(&listing->call->arena, BUF_UNLIMITED);
-    (void)buf_reserve(&json, listing->items.len + ANSWER_ROOM);
+    (void)buf_reserve(&json, listing->items.len + RESPONSE_RESERVE);
     json_out_open(&json, NULL, '{');
     json_out_open(&json, "metadata", '{');
     json_out_text(&json, "apiVersion", STR(OBJECT_API_VERSION));
@@ -119,123 +119,124 @@ static void answer(Listing *listing, Str next)
     buf_put(&json, buf_str(&listing->items));
     json_out_close(&json, ']');
     json_out_close(&json, '}');
-    call_answer(listing->call, 200, &json);
+    call_respond(listing->call, 200, &json);
 }
 
-static void answer_with_place(void *context, const SealKey *key, const Error *err)
+static void respond_with_token(void *context, const SealKey *key, const Error *err)
 {
     Listing *listing = context;
-    if (call_goes_on(listing->call, err)) {
-        CursorList list = list_of(listing);
-        Cursor place = { .revision = listing->revision, .after = listing->next };
-        answer(listing, cursor_write(&listing->call->arena, key, &list, &place));
+    if (call_resume(listing->call, err)) {
+        CursorList list = cursor_list(listing);
+        Cursor cursor = { .revision = listing->revision, .after = listing->next };
+        respond(listing, cursor_write(&listing->call->arena, key, &list, &cursor));
     }
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-static void ask(Listing *listing);
+static void read_pages(Listing *listing);
 
-/* Unselected objects do not fill the page, but count towards LOOKED_MAX. */
-static bool is_enough(const Listing *listing, const KindItems *items)
+/* Unselected objects do not fill the page, but count towards EXAMINED_MAX. */
+static bool is_done(const Listing *listing, const KindItems *items)
 {
-    bool is_known = listing->kind->list != NULL;
-    bool is_whole = listing->selector == NULL && !listing->call->is_limited && !is_known;
+    bool is_sync = listing->kind->list != NULL;
+    bool is_single_page = listing->selector == NULL && !listing->call->is_limited && !is_sync;
     const FactsSelector *by_facts = listing->call->by_facts;
-    return is_whole || (by_facts != NULL && facts_selector_steps(by_facts) >= STEPS_MAX) ||
-           items->next.len == 0 || listing->wanted >= listing->limit ||
-           listing->looked >= LOOKED_MAX || (!is_known && listing->pages >= PAGES_MAX);
+    return is_single_page || (by_facts != NULL && facts_selector_steps(by_facts) >= STEPS_MAX) ||
+           items->next.len == 0 || listing->included >= listing->limit ||
+           listing->examined >= EXAMINED_MAX || (!is_sync && listing->pages >= PAGES_MAX);
 }
 
-static void look_at(Listing *listing, Arena *looking, const KindItems *items)
+static void add_items(Listing *listing, Arena *page_arena, const KindItems *items)
 {
     listing->revision = listing->revision == 0 ? items->revision : listing->revision;
     listing->archived = items->archived;
     listing->pages++;
-    listing->looked += items->count;
+    listing->examined += items->count;
     for (uint32_t i = 0; i < items->count; i++) {
-        if (is_wanted(listing, &items->items[i])) {
-            buf_put_c(&listing->items, listing->wanted++ > 0 ? "," : "");
-            object_print(looking, &listing->items, listing->kind, &items->items[i]);
+        if (is_included(listing, &items->items[i])) {
+            buf_put_c(&listing->items, listing->included++ > 0 ? "," : "");
+            object_print(page_arena, &listing->items, listing->kind, &items->items[i]);
         }
     }
 }
 
-static void listed(void *context, const KindItems *items, const Error *err)
+static void on_page(void *context, const KindItems *items, const Error *err)
 {
     Listing *listing = context;
     ApiCall *call = listing->call;
-    PageEnd later, *end = listing->end != NULL ? TAKE(listing->end) : &later;
-    AUTO_CLEAR(Arena) looking = listing->looking; /* the listing may be freed here */
-    end->is_over = true;
-    if (!call_goes_on(call, err)) {
+    PageResult later, *end = listing->end != NULL ? TAKE(listing->end) : &later;
+    AUTO_CLEAR(Arena) page_arena = listing->page_arena; /* the listing may be freed here */
+    end->is_freed = true;
+    if (!call_resume(call, err)) {
         return;
     }
-    look_at(listing, &looking, items);
+    add_items(listing, &page_arena, items);
     Str next = arena_copy(&call->arena, items->next);
-    if (!is_enough(listing, items)) {
+    if (!is_done(listing, items)) {
         listing->page.after = next;
-        end->is_over = false;
-        end->goes_on = true;
+        end->is_freed = false;
+        end->read_next = true;
         if (end == &later) {
-            ask(listing);
+            read_pages(listing);
         }
     } else if (next.len == 0) {
-        answer(listing, STR_EMPTY);
+        respond(listing, STR_EMPTY);
     } else {
         listing->next = next;
-        cursor_key_get(call->api->cursor_key, answer_with_place, listing);
+        cursor_key_get(call->api->cursor_key, respond_with_token, listing);
     }
 }
 
 /* Number of objects to request. */
-static uint32_t chunk_of(const Listing *listing)
+static uint32_t chunk_size(const Listing *listing)
 {
-    bool is_known = listing->kind->list != NULL;
+    bool is_sync = listing->kind->list != NULL;
     if (listing->call->by_facts != NULL) {
-        return is_known ? CHUNK_BY_FACTS : CHUNK;
+        return is_sync ? CHUNK_BY_FACTS : CHUNK;
     }
-    return is_known ? CHUNK : UINT32_MAX;
+    return is_sync ? CHUNK : UINT32_MAX;
 }
 
-/* Reads page by page. For synchronous kinds, `listed` has been called when `list` returns. */
-static void ask(Listing *listing)
+/* Reads page by page. For synchronous kinds, `on_page` has been called when `list` returns. */
+static void read_pages(Listing *listing)
 {
-    PageEnd end;
+    PageResult end;
     do {
-        uint32_t rest = listing->limit - listing->wanted;
-        end = (PageEnd){ 0 };
+        uint32_t remaining = listing->limit - listing->included;
+        end = (PageResult){ 0 };
         listing->end = &end;
-        listing->page.limit = rest < chunk_of(listing) ? rest : chunk_of(listing);
-        /* Selectors by facts are evaluated here, so that LOOKED_MAX applies. */
+        listing->page.limit = remaining < chunk_size(listing) ? remaining : chunk_size(listing);
+        /* Selectors that use facts are evaluated here, so that EXAMINED_MAX applies. */
         listing->page.selector = listing->call->by_facts == NULL ? listing->selector : NULL;
         listing->page.revision = listing->revision;
-        arena_init(&listing->looking, ARENA_UNLIMITED);
-        kind_list(listing->kind, call_settings(listing->call), &listing->looking, &listing->page,
-                  listed, listing);
-    } while (end.goes_on);
-    if (!end.is_over) {
+        arena_init(&listing->page_arena, ARENA_UNLIMITED);
+        kind_list(listing->kind, call_settings(listing->call), &listing->page_arena, &listing->page,
+                  on_page, listing);
+    } while (end.read_next);
+    if (!end.is_freed) {
         listing->end = NULL;
     }
 }
 
-static void go_on_there(void *context, const SealKey *key, const Error *err)
+static void on_cursor_key(void *context, const SealKey *key, const Error *err)
 {
     Listing *listing = context;
     ApiCall *call = listing->call;
-    Cursor place;
-    Error bad;
-    if (!call_goes_on(call, err)) {
+    Cursor cursor;
+    Error invalid;
+    if (!call_resume(call, err)) {
         return;
     }
-    CursorList list = list_of(listing);
-    if (!cursor_read(&call->arena, key, &list, call_parameter(call, "continue"), &place, &bad)) {
-        call_fail(call, &bad);
+    CursorList list = cursor_list(listing);
+    if (!cursor_read(&call->arena, key, &list, call_parameter(call, "continue"), &cursor,
+                     &invalid)) {
+        call_fail(call, &invalid);
         return;
     }
-    listing->page.after = place.after;
-    listing->revision = place.revision;
-    ask(listing);
+    listing->page.after = cursor.after;
+    listing->revision = cursor.revision;
+    read_pages(listing);
 }
 
 /* Selecting by facts reveals them. */
@@ -287,16 +288,16 @@ void kind_route_list(ApiCall *call)
                           .kind = kind_find(str_from_c(call->row->kind)),
                           .items = buf_make_in(&call->arena, BUF_UNLIMITED) };
     BUG_IF(listing->kind == NULL);
-    if (object_watch_is_wanted(call)) {
+    if (object_watch_is_requested(call)) {
         object_watch(call, listing->kind);
         return;
     }
     if (call_parameter_count(call, "limit", KIND_PAGE_DEFAULT, KIND_PAGE_MAX, &listing->limit) &&
         read_selector(listing)) {
         if (call_parameter(call, "continue").len == 0) {
-            ask(listing);
+            read_pages(listing);
         } else {
-            cursor_key_get(call->api->cursor_key, go_on_there, listing);
+            cursor_key_get(call->api->cursor_key, on_cursor_key, listing);
         }
     }
 }

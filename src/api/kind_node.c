@@ -5,10 +5,10 @@
 #include "cluster/cluster_keys.h"
 #include "membership/nodes.h"
 
-/* --- As objects ------------------------------------------------------------------------------
- *
- * A status is made of the record, the roster, the session and the revocations, with moments as texts and
- * null for what nobody knows: no table of any of them has it. */
+/* --- Objects --------------------------------------------------------------------------------- */
+
+/* The status combines the record, the roster, the session and the revocation list. Unknown times
+ * are null. */
 
 static void set_text(Arena *arena, Map *map, const char *name, const char *text)
 {
@@ -16,7 +16,7 @@ static void set_text(Arena *arena, Map *map, const char *name, const char *text)
 }
 
 /* 0: unknown. */
-static void set_moment(Arena *arena, Map *map, const char *name, int64_t ms)
+static void set_time(Arena *arena, Map *map, const char *name, int64_t ms)
 {
     map_set_str(arena, map, str_from_c(name),
                 ms == 0 ? value_null() : value_string(utc_text(arena, ms)));
@@ -39,22 +39,22 @@ static Value machine_value(Arena *arena, const PendingMachine *machine)
     Map *map = map_new(arena, 4);
     set_key(arena, map, &machine->key);
     set_text(arena, map, "address", machine->address);
-    set_moment(arena, map, "asked", machine->asked_ms);
+    set_time(arena, map, "asked", machine->asked_ms);
     set_bool(arena, map, "approved", machine->is_approved);
     return value_map(map);
 }
 
 /* A list with one object per key. */
-static Value asking_value(Arena *arena, const PendingEntry *asking)
+static Value pending_value(Arena *arena, const PendingEntry *pending)
 {
     List *list = list_new(arena, PENDING_MACHINES_MAX);
-    if (asking->error.len > 0) {
+    if (pending->error.len > 0) {
         Map *map = map_new(arena, 1);
-        map_set_str(arena, map, STR("error"), value_string(arena_copy(arena, asking->error)));
+        map_set_str(arena, map, STR("error"), value_string(arena_copy(arena, pending->error)));
         list_push(arena, list, value_map(map));
     }
-    for (uint32_t i = 0; i < asking->record.count; i++) {
-        list_push(arena, list, machine_value(arena, &asking->record.machines[i]));
+    for (uint32_t i = 0; i < pending->record.count; i++) {
+        list_push(arena, list, machine_value(arena, &pending->record.machines[i]));
     }
     return value_list(list);
 }
@@ -62,13 +62,13 @@ static Value asking_value(Arena *arena, const PendingEntry *asking)
 /* Fields that only members have. */
 static void set_membership(Arena *arena, Map *status, const NodeRecord *record)
 {
-    set_moment(arena, status, "joined", record->joined_ms);
+    set_time(arena, status, "joined", record->joined_ms);
     set_text(arena, status, "token", record->token);
     set_text(arena, status, "serial", record->serial);
-    set_moment(arena, status, "certificate_expires", record->not_after_ms);
+    set_time(arena, status, "certificate_expires", record->not_after_ms);
 }
 
-static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *entry)
+static KindItem node_item(const Kind *kind, Arena *arena, const NodeEntry *entry)
 {
     const RosterNode *node = entry->node;
     const NodeRecord *record = &node->record;
@@ -87,11 +87,11 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *en
     }
     object_uuid(kind, str_from_c(record->enrolment), item.uuid);
     set_text(arena, status, "state", node->is_alive ? "alive" : "silent");
-    set_moment(arena, status, "since", node->since_ms);
+    set_time(arena, status, "since", node->since_ms);
     set_text(arena, status, "version", node->version);
     set_bool(arena, status, "facts", node->has_facts);
     map_set_str(arena, status, STR("results_bytes"), value_int(entry->results_bytes));
-    set_moment(arena, status, "limited", entry->limited_ms);
+    set_time(arena, status, "limited", entry->limited_ms);
     set_text(arena, status, "limit", entry->limited_ms == 0 ? "none" : entry->limit);
     set_bool(arena, status, "server", record->is_server);
     set_text(arena, status, "address", record->address);
@@ -100,25 +100,25 @@ static KindItem item_of_node(const Kind *kind, Arena *arena, const NodeEntry *en
     map_set_str(arena, status, STR("revoked"),
                 entry->knows_revoked ? value_bool(entry->is_revoked) : value_null());
     map_set_str(arena, status, STR("asking"),
-                entry->asking != NULL ? asking_value(arena, entry->asking)
+                entry->asking != NULL ? pending_value(arena, entry->asking)
                                       : value_list(list_new(arena, 0)));
     return item;
 }
 
-static KindItem item_of_asking(const Kind *kind, Arena *arena, const PendingEntry *asking)
+static KindItem pending_item(const Kind *kind, Arena *arena, const PendingEntry *pending)
 {
-    const PendingRecord *record = &asking->record;
+    const PendingRecord *record = &pending->record;
     const PendingMachine *first = pending_record_first(record);
     char pin[PIN_TEXT + 1];
     Map *status = map_new(arena, 16);
     KindItem item = { .name = arena_copy(arena, str_from_c(record->name)),
                       .labels = value_missing(),
                       .annotations = value_missing(),
-                      .revision = asking->revision,
+                      .revision = pending->revision,
                       .spec = value_missing(),
                       .status = value_map(status) };
-    if (asking->error.len > 0) {
-        item.error = arena_copy(arena, asking->error);
+    if (pending->error.len > 0) {
+        item.error = arena_copy(arena, pending->error);
         object_uuid(kind, item.name, item.uuid);
         return item;
     }
@@ -126,18 +126,18 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const PendingEntr
     pin_text(&first->key, pin);
     object_uuid(kind, arena_format(arena, "%s/%s", record->name, pin), item.uuid);
     set_text(arena, status, "state", first->is_approved ? "approved" : "asks");
-    set_moment(arena, status, "since", first->asked_ms);
+    set_time(arena, status, "since", first->asked_ms);
     set_text(arena, status, "version", "");
     set_bool(arena, status, "facts", false);
     map_set_str(arena, status, STR("results_bytes"), value_int(0));
-    set_moment(arena, status, "limited", 0);
+    set_time(arena, status, "limited", 0);
     set_text(arena, status, "limit", "none");
     set_bool(arena, status, "server", false);
     set_text(arena, status, "address", first->address);
     set_text(arena, status, "key", pin);
     set_membership(arena, status, &(NodeRecord){ 0 });
     set_bool(arena, status, "revoked", false);
-    map_set_str(arena, status, STR("asking"), asking_value(arena, asking));
+    map_set_str(arena, status, STR("asking"), pending_value(arena, pending));
     return item;
 }
 
@@ -146,19 +146,19 @@ static KindItem item_of_asking(const Kind *kind, Arena *arena, const PendingEntr
 static bool node_list(const Kind *kind, const ApiSettings *settings, Arena *arena,
                       const KindPage *page, KindItems *out, Error *err)
 {
-    NodesPage wanted = { .after = page->after, .limit = page->limit, .selector = page->selector };
+    NodesPage query = { .after = page->after, .limit = page->limit, .selector = page->selector };
     NodesListing listing;
-    if (!nodes_list(arena, &settings->at, &wanted, &listing, err)) {
+    if (!nodes_list(arena, &settings->at, &query, &listing, err)) {
         return false;
     }
     KindItem *items =
         ARENA_ARRAY(arena, KindItem, (size_t)listing.node_count + listing.waiting_count);
     *out = (KindItems){ .items = items, .next = listing.next, .revision = listing.revision };
     for (uint32_t i = 0; i < listing.node_count; i++) {
-        items[out->count++] = item_of_node(kind, arena, &listing.nodes[i]);
+        items[out->count++] = node_item(kind, arena, &listing.nodes[i]);
     }
     for (uint32_t i = 0; i < listing.waiting_count; i++) {
-        items[out->count++] = item_of_asking(kind, arena, &listing.waiting[i]);
+        items[out->count++] = pending_item(kind, arena, &listing.waiting[i]);
     }
     return true;
 }
@@ -170,8 +170,8 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
     if (!nodes_show(arena, &settings->at, name, &view, err)) {
         return false;
     }
-    *out = view.is_member ? item_of_node(kind, arena, &view.node)
-                          : item_of_asking(kind, arena, view.node.asking);
+    *out = view.is_member ? node_item(kind, arena, &view.node)
+                          : pending_item(kind, arena, view.node.asking);
     return true;
 }
 
@@ -179,16 +179,16 @@ static bool node_get(const Kind *kind, const ApiSettings *settings, Arena *arena
 
 static void node_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
-    NodeUpdate wish = { .labels = draft->labels,
-                        .annotations = draft->annotations,
-                        .revision = draft->revision };
+    NodeUpdate update = { .labels = draft->labels,
+                          .annotations = draft->annotations,
+                          .revision = draft->revision };
     Error err;
-    /* Small patches may add up to it; other limits are checked elsewhere. */
+    /* Repeated small patches can add up to more than a single request could contain. */
     if (!node_texts_check(draft->labels, draft->annotations, &err)) {
         call_fail_body(call, &err);
         return;
     }
-    nodes_set(call_store(call), draft->name, &wish, kind_update_done, call);
+    nodes_set(call_store(call), draft->name, &update, kind_update_done, call);
 }
 
 static void node_remove(const Kind *kind, ApiCall *call, const KindItem *present)
@@ -207,7 +207,7 @@ static void node_remove(const Kind *kind, ApiCall *call, const KindItem *present
 
 /* --- Watching -------------------------------------------------------------------------------- */
 
-static Str node_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+static Str node_watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
     switch (which) {
     case 0: return cluster_key_node_all(arena, prefix);
@@ -217,7 +217,7 @@ static Str node_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t whi
     }
 }
 
-static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+static bool node_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
@@ -237,7 +237,7 @@ static bool node_touched(const Kind *kind, Arena *arena, Str prefix, Str key, St
 
 /* --- Row ------------------------------------------------------------------------------------- */
 
-static const RecordField asking[] = {
+static const RecordField pending[] = {
     { .name = "key", .help = "pin of the machine's public key" },
     { .name = "address", .help = "address the request came from; empty: approved in advance" },
     { .name = "asked",
@@ -296,7 +296,7 @@ static const RecordField status[] = {
     { .name = "asking",
       .type = RECORD_OBJECT,
       .shape = RECORD_LIST,
-      .fields = asking,
+      .fields = pending,
       .help = "machines that request to join with this name; each is approved separately" },
     { .name = "error", .help = "why its record cannot be read" },
     { 0 },
@@ -317,7 +317,7 @@ const Kind kind_node = {
     .get = node_get,
     .update = node_update,
     .remove = node_remove,
-    .watched = node_watched,
-    .touched = node_touched,
+    .watch_prefix = node_watch_prefix,
+    .key_to_name = node_key_to_name,
     .selects_facts = true,
 };

@@ -1,4 +1,5 @@
-/* Role: what its holders may do. Stored as written, except for built-in roles. */
+/* Role: what its holders may do. Built-in roles are part of the program; others are stored as
+ * written. */
 #include "api/call.h"
 #include "api/kind_rows.h"
 #include "api/kind_stored.h"
@@ -22,7 +23,7 @@ static KindItem builtin_item(const Kind *kind, Arena *arena, const AccessRole *r
 /* --- Reading --------------------------------------------------------------------------------- */
 
 /* A role with invalid rules grants nothing (access/credentials.h), and is shown as unreadable. */
-static KindItem checked(Arena *arena, const KindItem *item)
+static KindItem with_rule_errors(Arena *arena, const KindItem *item)
 {
     KindItem out = *item;
     const Value *rules = item->error.len > 0 ? NULL : value_get(item->spec, STR("rules"));
@@ -56,15 +57,15 @@ static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
     while (page->after.len == 0 && access_roles_builtin[count] != NULL) {
         count++;
     }
-    KindItem *all = ARENA_ARRAY(arena, KindItem, count + stored.count);
+    KindItem *items = ARENA_ARRAY(arena, KindItem, count + stored.count);
     for (uint32_t i = 0; i < count; i++) {
-        all[i] = builtin_item(kind, arena, access_roles_builtin[i]);
+        items[i] = builtin_item(kind, arena, access_roles_builtin[i]);
     }
     for (uint32_t i = 0; i < stored.count; i++) {
-        all[count + i] = checked(arena, &stored.items[i]);
+        items[count + i] = with_rule_errors(arena, &stored.items[i]);
     }
     *out = stored;
-    out->items = all;
+    out->items = items;
     out->count += count;
     return true;
 }
@@ -81,7 +82,7 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
     if (!stored_get(kind, settings, arena, name, &stored, err)) {
         return false;
     }
-    *out = checked(arena, &stored);
+    *out = with_rule_errors(arena, &stored);
     return true;
 }
 
@@ -98,28 +99,28 @@ static void add_word(Str *words, uint32_t *count, const char *word)
 }
 
 /* The verbs and kinds of all routes, and "watch". */
-static AccessVocabulary vocabulary(Arena *arena)
+static AccessVocabulary route_vocabulary(Arena *arena)
 {
     Str *verbs = ARENA_ARRAY(arena, Str, ROUTE_COUNT + 1);
     Str *names = ARENA_ARRAY(arena, Str, ROUTE_COUNT);
-    AccessVocabulary known = { .verbs = verbs, .kinds = names };
-    add_word(verbs, &known.verb_count, "watch");
+    AccessVocabulary vocabulary = { .verbs = verbs, .kinds = names };
+    add_word(verbs, &vocabulary.verb_count, "watch");
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         if (!route_is_public(&route_rows[i])) {
-            add_word(verbs, &known.verb_count, route_rows[i].verb);
-            add_word(names, &known.kind_count, route_rows[i].kind);
+            add_word(verbs, &vocabulary.verb_count, route_rows[i].verb);
+            add_word(names, &vocabulary.kind_count, route_rows[i].kind);
         }
     }
-    return known;
+    return vocabulary;
 }
 
 static bool parse(Arena *arena, const KindDraft *draft, AccessRole *out, RuleFaults *faults)
 {
     const Value *rules = value_get(draft->spec, STR("rules"));
-    AccessVocabulary known = vocabulary(arena);
+    AccessVocabulary vocabulary = route_vocabulary(arena);
     *faults = (RuleFaults){ .arena = arena };
     return access_role_parse(arena, draft->name, rules == NULL ? value_null() : *rules,
-                             STR("/spec/rules"), &known, out, faults);
+                             STR("/spec/rules"), &vocabulary, out, faults);
 }
 
 static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
@@ -147,8 +148,8 @@ static bool may_define(ApiCall *call, const KindDraft *draft)
     RuleFaults *faults = ARENA_NEW(&call->arena, RuleFaults);
     AccessRole role;
     Error err;
-    bool good = parse(&call->arena, draft, &role, faults);
-    BUG_IF(!good); /* the draft was validated */
+    bool is_valid = parse(&call->arena, draft, &role, faults);
+    BUG_IF(!is_valid); /* the draft was validated */
     if (credentials != NULL &&
         !credentials_may_define(credentials, &call->caller.principal, &role, &err)) {
         call_fail(call, &err);
@@ -255,6 +256,6 @@ const Kind kind_role = {
     .create = create,
     .update = update,
     .remove = remove_role,
-    .watched = stored_watched,
-    .touched = stored_touched,
+    .watch_prefix = stored_watch_prefix,
+    .key_to_name = stored_key_to_name,
 };

@@ -21,10 +21,10 @@ typedef struct KindCall {
     const Kind *kind;
     ObjectBody body;
     FieldProblems problems; /* of the body, reported together with those of the draft */
-    bool is_patch, is_put, removes;
-    bool has_match;  /* If-Match or a revision in the body was given: */
-    bool match_any;  /* it must exist; otherwise */
-    int64_t match;   /* it must have this revision */
+    bool is_patch, is_put, is_delete;
+    bool has_match;  /* If-Match or a revision in the body was given */
+    bool match_any;  /* `has_match`: the object must exist, with any revision */
+    int64_t match;   /* otherwise: the revision that the object must have */
     bool match_none; /* If-None-Match: it must not exist */
     uint32_t tries;
     KindItem present;
@@ -38,49 +38,49 @@ static const Kind *kind_of(const ApiCall *call)
     return kind;
 }
 
-static void answer_item(ApiCall *call, const Kind *kind, int status, const KindItem *item)
+static void respond_item(ApiCall *call, const Kind *kind, int status, const KindItem *item)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     object_print(&call->arena, &json, kind, item);
     if (item->revision > 0) {
         call->etag = arena_format(&call->arena, "\"%lld\"", (long long)item->revision);
     }
-    call_answer(call, status, &json);
+    call_respond(call, status, &json);
 }
 
 /* Result of reading the object. Returns false after responding. A caller with limited roles must
  * not learn about other objects, so this comes before any other check. */
-static bool found(ApiCall *call, const KindItem *item, const Error *err)
+static bool check_found(ApiCall *call, const KindItem *item, const Error *err)
 {
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
-    if (!call_goes_on(call, is_absent && call->is_limited ? NULL : err)) {
+    if (!call_resume(call, is_absent && call->is_limited ? NULL : err)) {
         return false;
     }
     if (!is_absent && call_may_see(call, item)) {
         return true;
     }
-    call_refuse_touch(call);
+    call_refuse_hidden(call);
     return false;
 }
 
 /* --- Single object --------------------------------------------------------------------------- */
 
-static void got(void *context, const KindItem *item, const Error *err)
+static void on_get(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (found(call, item, err)) {
-        answer_item(call, kind_of(call), 200, item);
+    if (check_found(call, item, err)) {
+        respond_item(call, kind_of(call), 200, item);
     }
 }
 
 void kind_route_get(ApiCall *call)
 {
     const Kind *kind = kind_of(call);
-    if (object_watch_is_wanted(call)) {
+    if (object_watch_is_requested(call)) {
         object_watch(call, kind);
         return;
     }
-    kind_get(kind, call_settings(call), &call->arena, call->part, got, call);
+    kind_get(kind, call_settings(call), &call->arena, call->part, on_get, call);
 }
 
 /* --- Preconditions --------------------------------------------------------------------------- */
@@ -144,13 +144,13 @@ static KindCall *change_new(ApiCall *call)
 {
     KindCall *change = ARENA_NEW(&call->arena, KindCall);
     *change = (KindCall){ .call = call, .kind = kind_of(call) };
-    call->own = change;
+    call->handler_data = change;
     return change;
 }
 
 /* --- Changing -------------------------------------------------------------------------------- */
 
-static bool make_draft(KindCall *change, const KindItem *present)
+static bool build_draft(KindCall *change, const KindItem *present)
 {
     ApiCall *call = change->call;
     FieldProblems problems = change->problems;
@@ -162,11 +162,11 @@ static bool make_draft(KindCall *change, const KindItem *present)
     }
     /* The change must not move the object out of the caller's scope. For a missing object the
      * response is the same as for a hidden one. */
-    if (call_may_touch(call, change->draft.name, change->draft.labels)) {
+    if (call_may_access(call, change->draft.name, change->draft.labels)) {
         return true;
     }
     if (present == NULL) {
-        call_refuse_touch(call);
+        call_refuse_hidden(call);
     } else {
         call_refuse(call, 403, "your roles would not allow access to the changed object");
     }
@@ -174,7 +174,7 @@ static bool make_draft(KindCall *change, const KindItem *present)
 }
 
 /* Permission to update does not include creation. Returns false after responding. */
-static bool may_make(const KindCall *change)
+static bool may_create(const KindCall *change)
 {
     ApiCall *call = change->call;
     const Credentials *credentials = call_settings(call)->credentials;
@@ -199,14 +199,14 @@ static void create(KindCall *change)
     if ((change->kind->verbs & KIND_CREATE) == 0) {
         call_refuse(call, 404,
                     "object not found, and objects of this kind cannot be created this way");
-    } else if (make_draft(change, NULL) && may_make(change)) {
+    } else if (build_draft(change, NULL) && may_create(change)) {
         change->kind->create(change->kind, call, &change->draft);
     }
 }
 
 /* Whether the request can proceed if the object does not exist. Must not reveal hidden objects to
  * callers with limited roles. */
-static bool may_be_absent(const KindCall *change)
+static bool may_create_missing(const KindCall *change)
 {
     const ApiCall *call = change->call;
     AccessDecision decision;
@@ -219,20 +219,20 @@ static bool may_be_absent(const KindCall *change)
            decision.verdict != ACCESS_DENIED;
 }
 
-static void look_for_change(void *context, const KindItem *item, const Error *err);
+static void on_object_read(void *context, const KindItem *item, const Error *err);
 
-static void look(KindCall *change)
+static void read_object(KindCall *change)
 {
     ApiCall *call = change->call;
     change->tries++;
-    kind_get(change->kind, call_settings(call), &call->arena, call->part, look_for_change, call);
+    kind_get(change->kind, call_settings(call), &call->arena, call->part, on_object_read, call);
 }
 
 /* Reports other errors of the request before the missing object. */
 static void refuse_absent(const KindCall *change)
 {
     ApiCall *call = change->call;
-    if (!call_goes_on(call, NULL)) {
+    if (!call_resume(call, NULL)) {
         return;
     }
     if (change->problems.count > 0) {
@@ -242,13 +242,13 @@ static void refuse_absent(const KindCall *change)
     }
 }
 
-static void look_for_change(void *context, const KindItem *item, const Error *err)
+static void on_object_read(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
     bool is_absent = err != NULL && err->kind == ERROR_NOT_FOUND;
-    KindCall *change = call->own;
-    if (is_absent && call->api != NULL && may_be_absent(change)) {
-        if (call_goes_on(call, NULL) && check_match(change, NULL)) {
+    KindCall *change = call->handler_data;
+    if (is_absent && call->api != NULL && may_create_missing(change)) {
+        if (call_resume(call, NULL) && check_match(change, NULL)) {
             create(change);
         }
         return;
@@ -259,7 +259,7 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         refuse_absent(change);
         return;
     }
-    if (!found(call, item, err) || !check_match(change, item)) {
+    if (!check_found(call, item, err) || !check_match(change, item)) {
         return;
     }
     if (change->is_patch && item->error.len > 0) {
@@ -268,9 +268,9 @@ static void look_for_change(void *context, const KindItem *item, const Error *er
         return;
     }
     change->present = *item;
-    if (change->removes) {
+    if (change->is_delete) {
         change->kind->remove(change->kind, call, &change->present);
-    } else if (make_draft(change, &change->present)) {
+    } else if (build_draft(change, &change->present)) {
         change->kind->update(change->kind, call, &change->draft);
     }
 }
@@ -302,7 +302,7 @@ static void start_change(ApiCall *call, bool is_patch)
     }
     change->body.name = call->part;
     if (read_match(change)) {
-        look(change);
+        read_object(change);
     }
 }
 
@@ -325,24 +325,24 @@ void kind_route_create(ApiCall *call)
     }
 }
 
-void kind_answer_made(ApiCall *call, const KindItem *item)
+void kind_respond_created(ApiCall *call, const KindItem *item)
 {
     call->location =
         arena_format(&call->arena, "/v1/%s/%" STR_FMT, kind_of(call)->plural, STR_ARG(item->name));
     record_name(call, item->name);
-    answer_item(call, kind_of(call), 201, item);
+    respond_item(call, kind_of(call), 201, item);
 }
 
-static void show_created(void *context, const KindItem *item, const Error *err)
+static void on_created_read(void *context, const KindItem *item, const Error *err)
 {
     ApiCall *call = context;
-    if (call_goes_on(call, err)) {
-        kind_answer_made(call, item);
+    if (call_resume(call, err)) {
+        kind_respond_created(call, item);
     }
 }
 
-/* Usually the state has the write by now; if it has fallen behind, it still has the previous object
- * or none. */
+/* Usually the state includes the write by now. If it has fallen behind, it would return the
+ * previous object or none. */
 void kind_changed(ApiCall *call, Str name, bool is_new)
 {
     const Kind *kind = kind_of(call);
@@ -353,28 +353,29 @@ void kind_changed(ApiCall *call, Str name, bool is_new)
         call_fail(call, &err);
         return;
     }
-    kind_get(kind, call_settings(call), &call->arena, name, is_new ? show_created : got, call);
+    kind_get(kind, call_settings(call), &call->arena, name, is_new ? on_created_read : on_get,
+             call);
 }
 
-/* Returns false if the call was answered, or if a conflict restarted it, which checks preconditions
- * again. A create request has read no object. */
-static bool change_ends(ApiCall *call, const Error *err)
+/* Returns false if it has responded, or after a conflict restarted the request, which then checks
+ * the preconditions again. A create request is never restarted, since it has read no object. */
+static bool finish_change(ApiCall *call, const Error *err)
 {
-    KindCall *change = call->own;
-    bool is_late = err != NULL && err->kind == ERROR_CONFLICT && change->tries > 0 &&
-                   change->tries < TRIES_MAX;
-    if (!call_goes_on(call, is_late ? NULL : err)) {
+    KindCall *change = call->handler_data;
+    bool should_retry = err != NULL && err->kind == ERROR_CONFLICT && change->tries > 0 &&
+                        change->tries < TRIES_MAX;
+    if (!call_resume(call, should_retry ? NULL : err)) {
         return false;
     }
-    if (is_late) {
-        look(change);
+    if (should_retry) {
+        read_object(change);
     }
-    return !is_late;
+    return !should_retry;
 }
 
 void kind_create_done(ApiCall *call, Str name, const Error *err)
 {
-    if (change_ends(call, err)) {
+    if (finish_change(call, err)) {
         kind_changed(call, arena_copy(&call->arena, name), true);
     }
 }
@@ -382,7 +383,7 @@ void kind_create_done(ApiCall *call, Str name, const Error *err)
 void kind_update_done(void *context, const Error *err)
 {
     ApiCall *call = context;
-    if (change_ends(call, err)) {
+    if (finish_change(call, err)) {
         kind_changed(call, call->part, false);
     }
 }
@@ -391,7 +392,7 @@ void kind_update_done(void *context, const Error *err)
 
 void kind_remove_done(void *context, const Error *err)
 {
-    if (change_ends(context, err)) {
+    if (finish_change(context, err)) {
         call_done(context, NULL);
     }
 }
@@ -399,8 +400,8 @@ void kind_remove_done(void *context, const Error *err)
 void kind_route_delete(ApiCall *call)
 {
     KindCall *change = change_new(call);
-    change->removes = true;
+    change->is_delete = true;
     if (read_match(change)) {
-        look(change);
+        read_object(change);
     }
 }

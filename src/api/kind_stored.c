@@ -57,7 +57,7 @@ static KindItem item_of(const Kind *kind, Arena *arena, const StateEntry *entry)
 }
 
 /* "role" of "Role", as used in keys. */
-static Str key_word(const Kind *kind, Arena *arena)
+static Str kind_key_segment(const Kind *kind, Arena *arena)
 {
     Str name = str_from_c(kind->name);
     char *word = arena_copy_c(arena, name);
@@ -69,32 +69,32 @@ static Str key_word(const Kind *kind, Arena *arena)
 
 static Str key_of(const Kind *kind, Arena *arena, Str prefix, Str name)
 {
-    return key_make(arena, prefix, KEY_OBJECT, (Str[]){ key_word(kind, arena), name }, 2);
+    return key_make(arena, prefix, KEY_OBJECT, (Str[]){ kind_key_segment(kind, arena), name }, 2);
 }
 
-Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+Str stored_watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    Str name = key_word(kind, arena);
+    Str name = kind_key_segment(kind, arena);
     return which == 0 ? key_make_prefix(arena, prefix, KEY_OBJECT, &name, 1) : STR_EMPTY;
 }
 
-/* Whether the name is printable. Other keys are ignored. */
-static bool is_word(Str name)
+/* Keys with other names are ignored. */
+static bool is_valid_name(Str name)
 {
     return name.len <= TABLE_NAME_MAX && memchr(name.data, '\0', name.len) == NULL &&
            utf8_is_valid(name);
 }
 
-bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+bool stored_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Str parts[KEYS_PARTS_MAX];
     KeyKind found;
     if (!key_parse(arena, prefix, key, &found, parts) || found != KEY_OBJECT ||
-        !str_eq(parts[0], key_word(kind, arena))) {
+        !str_eq(parts[0], kind_key_segment(kind, arena))) {
         return false;
     }
     *name = parts[1];
-    return is_word(*name);
+    return is_valid_name(*name);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -104,7 +104,8 @@ bool stored_is_kind(Str word)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     for (uint32_t i = 0; kinds[i] != NULL; i++) {
-        if (kinds[i]->touched == stored_touched && str_eq(word, key_word(kinds[i], &arena))) {
+        if (kinds[i]->key_to_name == stored_key_to_name &&
+            str_eq(word, kind_key_segment(kinds[i], &arena))) {
             return true;
         }
     }
@@ -115,9 +116,10 @@ bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
                  KindItems *out, Error *err)
 {
     const State *state = settings->at.state;
-    Str all = stored_watched(kind, arena, settings->at.prefix, 0);
-    Str behind = page->after.len == 0 ? STR_EMPTY : arena_join(arena, all, page->after, STR_EMPTY);
-    StateRange range = state_range(state, all, behind);
+    Str all = stored_watch_prefix(kind, arena, settings->at.prefix, 0);
+    Str start_after =
+        page->after.len == 0 ? STR_EMPTY : arena_join(arena, all, page->after, STR_EMPTY);
+    StateRange range = state_range(state, all, start_after);
     KindItem *items = ARENA_ARRAY(arena, KindItem, page->limit);
     Str last = STR_EMPTY;
     *out = (KindItems){ .items = items, .revision = state_age(state).revision };
@@ -126,7 +128,7 @@ bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
             out->next = arena_copy(arena, str_from_offset(last, all.len));
             break;
         }
-        if (is_word(entry->parts[1])) {
+        if (is_valid_name(entry->parts[1])) {
             items[out->count++] = item_of(kind, arena, entry);
         }
     }
@@ -136,7 +138,7 @@ bool stored_list(const Kind *kind, const ApiSettings *settings, Arena *arena, co
 bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
                 KindItem *out, Error *err)
 {
-    if (!is_word(name)) {
+    if (!is_valid_name(name)) {
         return error_set(err, ERROR_INVALID, "a name must have 1 to %d characters",
                          OBJECT_NAME_MAX);
     }
@@ -153,95 +155,96 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 /* --- Changing -------------------------------------------------------------------------------- */
 
 /* Outlives the call if its peer disconnects. */
-typedef struct Writing {
+typedef struct StoredWrite {
     ApiCall *call;
     Arena arena;
     Str name, record;
     int64_t revision; /* current revision; 0: does not exist */
-    bool removes;
+    bool is_delete;
     StoredGuard guard; /* without keys: no guard */
-} Writing;
+} StoredWrite;
 
-/* The call may be gone, and the API too. */
-static bool check_guard(const Writing *writing, const Change *change, Error *err)
+/* The Api may have been freed in the meantime. */
+static bool check_guard(const StoredWrite *write, const Change *change, Error *err)
 {
     int64_t revisions[STORED_GUARDS_MAX];
-    if (writing->guard.key_count == 0) {
+    if (write->guard.key_count == 0) {
         return true;
     }
-    if (writing->call->api == NULL) {
+    if (write->call->api == NULL) {
         return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
     }
-    for (uint32_t i = 0; i < writing->guard.key_count; i++) {
+    for (uint32_t i = 0; i < write->guard.key_count; i++) {
         revisions[i] = change_revision(change, 1 + i);
     }
-    return writing->guard.allows(call_settings(writing->call), writing->name, revisions, err);
+    return write->guard.allows(call_settings(write->call), write->name, revisions, err);
 }
 
 static bool decide(void *context, Change *change, Error *err)
 {
-    const Writing *writing = context;
-    if (change_revision(change, 0) != writing->revision) {
-        return writing->revision == 0
+    const StoredWrite *write = context;
+    if (change_revision(change, 0) != write->revision) {
+        return write->revision == 0
                    ? error_set(err, ERROR_CONFLICT, "'%" STR_FMT "' already exists",
-                               STR_ARG(writing->name))
+                               STR_ARG(write->name))
                    : error_set(err, ERROR_CONFLICT,
                                "it was changed in the meantime; read it again");
     }
-    if (writing->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are already %d objects of this kind",
+    if (write->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
+        return error_set(err, ERROR_LIMIT, "the limit of %d objects of this kind is reached",
                          STORED_OBJECTS_MAX);
     }
-    if (!check_guard(writing, change, err)) {
+    if (!check_guard(write, change, err)) {
         return false;
     }
-    if (writing->removes) {
+    if (write->is_delete) {
         change_delete(change, change_key(change, 0));
     } else {
-        change_put(change, change_key(change, 0), writing->record, 0);
+        change_put(change, change_key(change, 0), write->record, 0);
     }
     return true;
 }
 
-static void writing_free(Writing *writing)
+static void write_free(StoredWrite *write)
 {
-    arena_clear(&writing->arena);
-    free(writing);
+    arena_clear(&write->arena);
+    free(write);
 }
 
-static void written(void *context, Change *done, const Error *err)
+static void on_written(void *context, Change *done, const Error *err)
 {
-    Writing *writing = context;
-    ApiCall *call = writing->call;
-    if (writing->removes) {
+    StoredWrite *write = context;
+    ApiCall *call = write->call;
+    if (write->is_delete) {
         kind_remove_done(call, err);
-    } else if (writing->revision > 0) {
+    } else if (write->revision > 0) {
         kind_update_done(call, err);
     } else {
-        kind_create_done(call, writing->name, err);
+        kind_create_done(call, write->name, err);
     }
-    writing_free(writing);
+    write_free(write);
 }
 
-static Writing *writing_new(ApiCall *call, Str name, int64_t revision)
+static StoredWrite *write_new(ApiCall *call, Str name, int64_t revision)
 {
-    Writing *writing = memory_new(sizeof *writing);
-    arena_init(&writing->arena, ARENA_UNLIMITED);
-    writing->call = call;
-    writing->name = arena_copy(&writing->arena, name);
-    writing->revision = revision;
-    return writing;
+    StoredWrite *write = memory_new(sizeof *write);
+    arena_init(&write->arena, ARENA_UNLIMITED);
+    write->call = call;
+    write->name = arena_copy(&write->arena, name);
+    write->revision = revision;
+    return write;
 }
 
-/* Objects of average size fit in any number that is allowed, so only for larger ones all are counted. */
-static bool has_room(const Kind *kind, Writing *writing, Str key)
+/* STORED_OBJECTS_MAX objects of average size always fit, so the total is computed only for larger
+ * ones. */
+static bool has_room(const Kind *kind, StoredWrite *write, Str key)
 {
-    const ClusterStore *at = call_store(writing->call);
-    size_t total = writing->record.len;
+    const ClusterStore *at = call_store(write->call);
+    size_t total = write->record.len;
     if (total <= STORED_BYTES_MAX / STORED_OBJECTS_MAX) {
         return true;
     }
-    Str all = stored_watched(kind, &writing->arena, at->prefix, 0);
+    Str all = stored_watch_prefix(kind, &write->arena, at->prefix, 0);
     StateRange range = state_range(at->state, all, STR_EMPTY);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         total += str_eq(entry->key, key) ? 0 : entry->value.len;
@@ -249,56 +252,56 @@ static bool has_room(const Kind *kind, Writing *writing, Str key)
     return total <= STORED_BYTES_MAX;
 }
 
-static void write_start(const Kind *kind, Writing *writing)
+static void write_start(const Kind *kind, StoredWrite *write)
 {
-    ApiCall *call = writing->call;
+    ApiCall *call = write->call;
     /* Patches may add up to more than one request can contain. */
-    if (writing->record.len > STORED_RECORD_MAX) {
-        writing_free(writing);
+    if (write->record.len > STORED_RECORD_MAX) {
+        write_free(write);
         call_refuse(call, 413, "the object would be larger than allowed");
         return;
     }
     const ClusterStore *at = call_store(call);
     Str keys[1 + STORED_GUARDS_MAX];
     Change *change;
-    keys[0] = key_of(kind, &writing->arena, at->prefix, writing->name);
-    if (!has_room(kind, writing, keys[0])) {
+    keys[0] = key_of(kind, &write->arena, at->prefix, write->name);
+    if (!has_room(kind, write, keys[0])) {
         Error err;
-        writing_free(writing);
-        error_set(
-            &err, ERROR_LIMIT,
-            "all objects of this kind would have more than %d MiB in total; delete some first",
-            STORED_BYTES_MAX >> 20);
+        write_free(write);
+        error_set(&err, ERROR_LIMIT,
+                  "objects of this kind would exceed %d MiB in total; delete some first",
+                  STORED_BYTES_MAX >> 20);
         call_fail(call, &err);
         return;
     }
-    for (uint32_t i = 0; i < writing->guard.key_count; i++) {
-        keys[1 + i] = writing->guard.keys[i];
+    for (uint32_t i = 0; i < write->guard.key_count; i++) {
+        keys[1 + i] = write->guard.keys[i];
     }
-    change_start(&(ChangeSpec){ .at = *at,
-                                .keys = keys,
-                                .key_count = 1 + writing->guard.key_count,
-                                .counted = { stored_watched(kind, &writing->arena, at->prefix, 0) },
-                                .decide = decide,
-                                .done = written,
-                                .context = writing },
-                 &change);
+    change_start(
+        &(ChangeSpec){ .at = *at,
+                       .keys = keys,
+                       .key_count = 1 + write->guard.key_count,
+                       .counted = { stored_watch_prefix(kind, &write->arena, at->prefix, 0) },
+                       .decide = decide,
+                       .done = on_written,
+                       .context = write },
+        &change);
 }
 
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
-    Writing *writing = writing_new(call, draft->name, 0);
+    StoredWrite *write = write_new(call, draft->name, 0);
     /* Differs if an object of this name was deleted and created again. */
     object_uuid(kind,
-                arena_format(&writing->arena, "%" STR_FMT "/%" STR_FMT "/%llu/%lld",
+                arena_format(&write->arena, "%" STR_FMT "/%" STR_FMT "/%llu/%lld",
                              STR_ARG(call_settings(call)->store_id), STR_ARG(draft->name),
                              (unsigned long long)loop_random(call_store(call)->loop),
                              (long long)now_ms),
                 uuid);
-    writing->record = record_text(&writing->arena, draft, uuid, now_ms, NULL);
-    write_start(kind, writing);
+    write->record = record_text(&write->arena, draft, uuid, now_ms, NULL);
+    write_start(kind, write);
 }
 
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
@@ -309,23 +312,23 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
         call_refuse_field(call, STR("/metadata/name"), err.text);
         return;
     }
-    Writing *writing = writing_new(call, draft->name, draft->revision);
+    StoredWrite *write = write_new(call, draft->name, draft->revision);
     int64_t created_ms = draft->present->created_ms;
     /* Unknown if the record was unreadable. */
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
-    writing->record =
-        record_text(&writing->arena, draft, draft->present->uuid, created_ms, draft->present);
-    write_start(kind, writing);
+    write->record =
+        record_text(&write->arena, draft, draft->present->uuid, created_ms, draft->present);
+    write_start(kind, write);
 }
 
 void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *present,
                            const StoredGuard *guard)
 {
-    Writing *writing = writing_new(call, present->name, present->revision);
+    StoredWrite *write = write_new(call, present->name, present->revision);
     BUG_IF(guard->key_count > STORED_GUARDS_MAX);
-    writing->removes = true;
-    writing->guard = *guard; /* the keys are copied by starting */
-    write_start(kind, writing);
+    write->is_delete = true;
+    write->guard = *guard; /* change_start() copies the keys */
+    write_start(kind, write);
 }
 
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present)

@@ -1,10 +1,10 @@
-/* Objects that the store keeps exactly as written, under objects/<kind>/<name>:
- * functions for the rows of such kinds, so that a kind consists only of its fields. */
+/* Kinds whose objects are stored exactly as written, under objects/<kind>/<name>. These functions
+ * implement them, so that such a kind only defines its fields. */
 #pragma once
 
 #include "api/kind.h"
 
-/* Every server holds all of them in memory. */
+/* Limits, since every server holds all objects in memory. */
 enum {
     STORED_OBJECTS_MAX = 10000, /* per kind */
     /* size limit of a record, in bytes; more than a request can contain */
@@ -23,7 +23,7 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft);
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present);
-/* Like stored_put(), if `allows` accepts the revisions of other keys, in the same transaction.
+/* Removes the object if `allows` accepts the revisions of other keys, in the same transaction.
  * `revisions` has 0 for missing keys. */
 enum {
     STORED_GUARDS_MAX = 4
@@ -35,11 +35,11 @@ typedef struct StoredGuard {
 } StoredGuard;
 void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *present,
                            const StoredGuard *guard);
-Str stored_watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
-bool stored_touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
+Str stored_watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which);
+bool stored_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name);
 
 /* All functions, for a row without its own. */
 #define STORED_KIND                                                            \
     .name_check = object_name_check, .list = stored_list, .get = stored_get,   \
     .create = stored_create, .update = stored_update, .remove = stored_remove, \
-    .watched = stored_watched, .touched = stored_touched
+    .watch_prefix = stored_watch_prefix, .key_to_name = stored_key_to_name

@@ -1,7 +1,7 @@
 /* Token: for machines to join with, and for users and programs to use the API.
  *
- * Two types of records (access/tokens.h, access/access_tokens.h) form one kind: both are created
- * here, shown once, expire, and can be revoked. Lists have join tokens first. */
+ * Combines two types of records (access/tokens.h, access/access_token.h): both are created here,
+ * shown once, expire, and can be revoked. Lists start with join tokens. */
 #include <openssl/crypto.h>
 
 #include "access/tokens.h"
@@ -55,21 +55,21 @@ static void fill_access(Arena *arena, KindItem *item, const void *from, int64_t 
 
 /* In list order. */
 enum {
-    SORT_JOIN,
-    SORT_ACCESS,
-    SORT_COUNT
+    TYPE_JOIN,
+    TYPE_ACCESS,
+    TYPE_COUNT
 };
 
-static const struct TokenSort {
+static const struct TokenType {
     const char *purpose;
     const CredentialRecords *records;
     void (*fill)(Arena *arena, KindItem *item, const void *from, int64_t now_ms);
-} sorts[] = {
-    [SORT_JOIN] = { "join", &token_records, fill_join },
-    [SORT_ACCESS] = { "access", &access_token_records, fill_access },
+} types[] = {
+    [TYPE_JOIN] = { "join", &token_records, fill_join },
+    [TYPE_ACCESS] = { "access", &access_token_records, fill_access },
 };
 
-static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *entry, int64_t now_ms)
+static KindItem item_make(Arena *arena, uint32_t type, const CredentialEntry *entry, int64_t now_ms)
 {
     KindItem item = { .name = arena_copy(arena, entry->id),
                       .labels = value_missing(),
@@ -77,9 +77,9 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
                       .revision = entry->revision,
                       .spec = value_map(map_new(arena, 4)),
                       .status = value_map(map_new(arena, 4)) };
-    object_set_text(arena, item.spec.map, "purpose", str_from_c(sorts[sort].purpose));
+    object_set_text(arena, item.spec.map, "purpose", str_from_c(types[type].purpose));
     if (entry->record != NULL) {
-        sorts[sort].fill(arena, &item, entry->record, now_ms);
+        types[type].fill(arena, &item, entry->record, now_ms);
     } else {
         item.error = arena_copy(arena, entry->error);
     }
@@ -92,48 +92,48 @@ static KindItem item_make(Arena *arena, uint32_t sort, const CredentialEntry *en
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* The position of a page is a type and a position in it: "access/ID". Returns the type and sets
- * `place`. */
-static uint32_t sort_after(Str after, Str *place)
+/* Parses the position of a page, which is a type and a position within it: "access/ID". Returns the
+ * type. */
+static uint32_t parse_position(Str after, Str *position)
 {
     Str purpose = STR_EMPTY;
-    uint32_t sort = 0;
-    *place = after;
+    uint32_t type = 0;
+    *position = after;
     if (after.len > 0) {
-        (void)str_split_next(place, '/', &purpose);
-        while (sort < SORT_COUNT && !str_eq_c(purpose, sorts[sort].purpose)) {
-            sort++;
+        (void)str_split_next(position, '/', &purpose);
+        while (type < TYPE_COUNT && !str_eq_c(purpose, types[type].purpose)) {
+            type++;
         }
     }
-    return sort;
+    return type;
 }
 
 static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
                  KindItems *out, Error *err)
 {
     KindItem *items = ARENA_ARRAY(arena, KindItem, page->limit);
-    Str place;
-    uint32_t sort = sort_after(page->after, &place);
-    if (sort == SORT_COUNT) {
+    Str position;
+    uint32_t type = parse_position(page->after, &position);
+    if (type == TYPE_COUNT) {
         return error_set(err, ERROR_INVALID, "invalid 'continue'; start again from the first page");
     }
     *out = (KindItems){ .items = items };
-    while (sort < SORT_COUNT && out->count < page->limit) {
+    while (type < TYPE_COUNT && out->count < page->limit) {
         CredentialPage part;
-        if (!credential_records_list(arena, &settings->at, sorts[sort].records, place,
+        if (!credential_records_list(arena, &settings->at, types[type].records, position,
                                      page->limit - out->count, &part, err)) {
             return false;
         }
         out->revision = part.revision;
         for (uint32_t i = 0; i < part.count; i++) {
             items[out->count++] =
-                item_make(arena, sort, &part.entries[i], loop_wall_ms(settings->at.loop));
+                item_make(arena, type, &part.entries[i], loop_wall_ms(settings->at.loop));
         }
-        place = part.next;
-        sort += place.len == 0 ? 1 : 0;
+        position = part.next;
+        type += position.len == 0 ? 1 : 0;
     }
-    if (sort < SORT_COUNT) {
-        out->next = arena_join(arena, str_from_c(sorts[sort].purpose), STR("/"), place);
+    if (type < TYPE_COUNT) {
+        out->next = arena_join(arena, str_from_c(types[type].purpose), STR("/"), position);
     }
     return true;
 }
@@ -143,9 +143,9 @@ static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
                 KindItem *out, Error *err)
 {
     CredentialEntry entry;
-    for (uint32_t sort = 0; sort < SORT_COUNT; sort++) {
-        if (credential_records_get(arena, &settings->at, sorts[sort].records, name, &entry, err)) {
-            *out = item_make(arena, sort, &entry, loop_wall_ms(settings->at.loop));
+    for (uint32_t type = 0; type < TYPE_COUNT; type++) {
+        if (credential_records_get(arena, &settings->at, types[type].records, name, &entry, err)) {
+            *out = item_make(arena, type, &entry, loop_wall_ms(settings->at.loop));
             return true;
         }
     }
@@ -161,8 +161,8 @@ static int64_t field_life(Value spec, int64_t fallback_ms)
     return text.len == 0 || duration_parse(text, &ms) ? ms : fallback_ms;
 }
 
-/* What a machine needs in addition to the token. */
-static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
+/* Sets what a machine needs to join in addition to the token. */
+static void set_join_info(Arena *arena, Map *status, const ApiSettings *settings)
 {
     char pin[PIN_TEXT + 1];
     List *servers = list_new(arena, settings->name_count);
@@ -176,45 +176,45 @@ static void set_way_in(Arena *arena, Map *status, const ApiSettings *settings)
     map_set_str(arena, status, STR("servers"), value_list(servers));
 }
 
-static void answer_made(ApiCall *call, KindItem *item, char *secret, size_t length)
+static void respond_created(ApiCall *call, KindItem *item, char *secret, size_t length)
 {
     object_set_text(&call->arena, item->status.map, "secret", str_from(secret, length));
     OPENSSL_cleanse(secret, length);
-    set_way_in(&call->arena, item->status.map, call_settings(call));
+    set_join_info(&call->arena, item->status.map, call_settings(call));
     call->holds_secret = true;
-    kind_answer_made(call, item);
+    kind_respond_created(call, item);
 }
 
-static void join_made(void *context, const Token *token, const CredentialEntry *entry,
-                      const Error *err)
+static void on_join_created(void *context, const Token *token, const CredentialEntry *entry,
+                            const Error *err)
 {
     ApiCall *call = context;
     char text[TOKEN_TEXT + 1];
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
-    KindItem item = item_make(&call->arena, SORT_JOIN, entry, loop_wall_ms(call_store(call)->loop));
+    KindItem item = item_make(&call->arena, TYPE_JOIN, entry, loop_wall_ms(call_store(call)->loop));
     token_text(token, text);
-    answer_made(call, &item, text, TOKEN_TEXT);
+    respond_created(call, &item, text, TOKEN_TEXT);
 }
 
-static void access_made(void *context, const AccessToken *token, const CredentialEntry *entry,
-                        const Error *err)
+static void on_access_created(void *context, const AccessToken *token, const CredentialEntry *entry,
+                              const Error *err)
 {
     ApiCall *call = context;
     char text[ACCESS_TOKEN_TEXT + 1];
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     KindItem item =
-        item_make(&call->arena, SORT_ACCESS, entry, loop_wall_ms(call_store(call)->loop));
+        item_make(&call->arena, TYPE_ACCESS, entry, loop_wall_ms(call_store(call)->loop));
     access_token_text(token, text);
-    answer_made(call, &item, text, ACCESS_TOKEN_TEXT);
+    respond_created(call, &item, text, ACCESS_TOKEN_TEXT);
 }
 
 static bool is_for_access(Value spec)
 {
-    return str_eq_c(value_get_text(spec, "purpose"), sorts[SORT_ACCESS].purpose);
+    return str_eq_c(value_get_text(spec, "purpose"), types[TYPE_ACCESS].purpose);
 }
 
 /* Each type rejects fields of the other. */
@@ -239,73 +239,73 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
 }
 
-static void make_join(ApiCall *call, Value spec)
+static void create_join(ApiCall *call, Value spec)
 {
     const Value *uses = value_get(spec, STR("uses"));
     tokens_create(call_store(call),
                   &(TokenRequest){ .label = value_get_text(spec, "description"),
                                    .life_ms = field_life(spec, JOIN_LIFE_MS),
                                    .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
-                  join_made, call);
+                  on_join_created, call);
 }
 
-static void make_access(ApiCall *call, Value spec)
+static void create_access(ApiCall *call, Value spec)
 {
     const ApiSettings *settings = call_settings(call);
-    const Value *given = value_get(spec, STR("roles"));
+    const Value *names = value_get(spec, STR("roles"));
     Error err;
-    Str *roles = ARENA_ARRAY(&call->arena, Str, given->list->len);
-    for (uint32_t i = 0; i < given->list->len; i++) {
-        roles[i] = value_str(given->list->items[i]);
+    Str *roles = ARENA_ARRAY(&call->arena, Str, names->list->len);
+    for (uint32_t i = 0; i < names->list->len; i++) {
+        roles[i] = value_str(names->list->items[i]);
     }
     if (settings->credentials == NULL) {
         call_refuse(call, 503, "this server does not support API tokens");
     } else if (!credentials_may_grant(settings->credentials, &call->caller.principal, roles,
-                                      given->list->len, &err)) {
+                                      names->list->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
     } else {
         access_tokens_create(
             &settings->at,
             &(AccessTokenRequest){ .name = value_get_text(spec, "description"),
                                    .roles = roles,
-                                   .role_count = given->list->len,
+                                   .role_count = names->list->len,
                                    .life_ms = field_life(spec, ACCESS_LIFE_MS),
                                    .made_by = str_from_c(call->caller.principal.who) },
-            access_made, call);
+            on_access_created, call);
     }
 }
 
 static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     if (is_for_access(draft->spec)) {
-        make_access(call, draft->spec);
+        create_access(call, draft->spec);
     } else {
-        make_join(call, draft->spec);
+        create_join(call, draft->spec);
     }
 }
 
 static void remove_token(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    bool joins = str_eq_c(value_get_text(present->spec, "purpose"), sorts[SORT_JOIN].purpose);
-    credential_records_revoke(call_store(call), sorts[joins ? SORT_JOIN : SORT_ACCESS].records,
+    bool is_join = str_eq_c(value_get_text(present->spec, "purpose"), types[TYPE_JOIN].purpose);
+    credential_records_revoke(call_store(call), types[is_join ? TYPE_JOIN : TYPE_ACCESS].records,
                               present->name, present->revision, kind_remove_done, call);
 }
 
 /* --- Watching -------------------------------------------------------------------------------- */
 
-static Str watched(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
 {
-    return which < SORT_COUNT ? sorts[which].records->all(arena, prefix) : STR_EMPTY;
+    return which < TYPE_COUNT ? types[which].records->all(arena, prefix) : STR_EMPTY;
 }
 
-static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
 {
     Error err;
-    for (uint32_t i = 0; i < SORT_COUNT; i++) {
-        Str all = sorts[i].records->all(arena, prefix);
+    for (uint32_t i = 0; i < TYPE_COUNT; i++) {
+        Str all = types[i].records->all(arena, prefix);
         if (str_starts(key, all)) {
             *name = str_from_offset(key, all.len);
-            return sorts[i].records->check(*name, &err);
+            return types[i].records->check(*name, &err);
         }
     }
     return false;
@@ -380,6 +380,6 @@ const Kind kind_token = {
     .get = get,
     .create = create,
     .remove = remove_token,
-    .watched = watched,
-    .touched = touched,
+    .watch_prefix = watch_prefix,
+    .key_to_name = key_to_name,
 };

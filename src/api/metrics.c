@@ -42,22 +42,22 @@ int64_t metrics_started_ms(const Metrics *metrics)
 static RouteCounts *find_route(Metrics *metrics, const char *method, const char *route)
 {
     for (uint32_t i = 0; i < metrics->count; i++) {
-        RouteCounts *one = &metrics->routes[i];
-        if (one->method == method && one->route == route) {
-            return one;
+        RouteCounts *counts = &metrics->routes[i];
+        if (counts->method == method && counts->route == route) {
+            return counts;
         }
     }
     if (metrics->count == METRICS_ROUTES_MAX) {
         return &metrics->routes[METRICS_ROUTES_MAX - 1];
     }
-    RouteCounts *fresh = &metrics->routes[metrics->count++];
+    RouteCounts *counts = &metrics->routes[metrics->count++];
     bool is_last = metrics->count == METRICS_ROUTES_MAX;
-    *fresh = (RouteCounts){ .method = is_last ? "any" : method, .route = is_last ? "any" : route };
-    return fresh;
+    *counts = (RouteCounts){ .method = is_last ? "any" : method, .route = is_last ? "any" : route };
+    return counts;
 }
 
-void metrics_note_request(Metrics *metrics, const char *method, const char *route, int status,
-                          int64_t us)
+void metrics_count_request(Metrics *metrics, const char *method, const char *route, int status,
+                           int64_t us)
 {
     BUG_IF(status < 100 || status >= 100 * (CLASSES + 1));
     RouteCounts *counts = find_route(metrics, method, route);
@@ -72,24 +72,24 @@ void metrics_print_requests(const Metrics *metrics, MetricsText *text)
 {
     static const char *const classes[CLASSES] = { "1xx", "2xx", "3xx", "4xx", "5xx" };
     for (uint32_t i = 0; i < metrics->count; i++) {
-        const RouteCounts *one = &metrics->routes[i];
+        const RouteCounts *counts = &metrics->routes[i];
         for (uint32_t j = 0; j < CLASSES; j++) {
-            MetricLabel labels[] = { { "method", str_from_c(one->method) },
-                                     { "route", str_from_c(one->route) },
+            MetricLabel labels[] = { { "method", str_from_c(counts->method) },
+                                     { "route", str_from_c(counts->route) },
                                      { "status", str_from_c(classes[j]) } };
-            if (one->statuses[j] > 0) {
+            if (counts->statuses[j] > 0) {
                 metrics_text_int(text, METRIC_HTTP_REQUESTS, labels, COUNT_OF(labels),
-                                 (int64_t)one->statuses[j]);
+                                 (int64_t)counts->statuses[j]);
             }
         }
     }
     for (uint32_t i = 0; i < metrics->count; i++) {
-        const RouteCounts *one = &metrics->routes[i];
-        MetricLabel labels[] = { { "method", str_from_c(one->method) },
-                                 { "route", str_from_c(one->route) } };
-        if (one->has_durations) {
+        const RouteCounts *counts = &metrics->routes[i];
+        MetricLabel labels[] = { { "method", str_from_c(counts->method) },
+                                 { "route", str_from_c(counts->route) } };
+        if (counts->has_durations) {
             metrics_text_histogram(text, METRIC_HTTP_DURATION, labels, COUNT_OF(labels),
-                                   &one->durations);
+                                   &counts->durations);
         }
     }
 }

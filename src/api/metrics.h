@@ -19,7 +19,7 @@ enum {
 
 /* Counts a request. The strings are those of the row: borrowed, and compared by address. `us` is
  * negative for streams, whose duration is unknown. */
-void metrics_note_request(Metrics *metrics, const char *method, const char *route, int status,
-                          int64_t us);
+void metrics_count_request(Metrics *metrics, const char *method, const char *route, int status,
+                           int64_t us);
 /* METRIC_HTTP_REQUESTS and METRIC_HTTP_DURATION. */
 void metrics_print_requests(const Metrics *metrics, MetricsText *text);

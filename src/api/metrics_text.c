@@ -42,9 +42,9 @@ static void begin(MetricsText *text, Metric metric)
     if (text->current == (int)metric) {
         return;
     }
-    BUG_IF(text->told[metric]);
+    BUG_IF(text->is_written[metric]);
     text->current = (int)metric;
-    text->told[metric] = true;
+    text->is_written[metric] = true;
     buf_put_format(text->out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name,
                    types[row->type]);
 }
@@ -67,10 +67,10 @@ static void put_value(Buf *out, Str value)
     }
 }
 
-/* Appends {route="/v1/nodes",le="0.5"}; `end` is the bound of a bucket, or NULL. */
-static void put_labels(Buf *out, const MetricLabel *labels, uint32_t count, const char *end)
+/* Appends {route="/v1/nodes",le="0.5"}; `bound` is the bound of a bucket, or NULL. */
+static void put_labels(Buf *out, const MetricLabel *labels, uint32_t count, const char *bound)
 {
-    if (count == 0 && end == NULL) {
+    if (count == 0 && bound == NULL) {
         return;
     }
     buf_put_char(out, '{');
@@ -79,8 +79,8 @@ static void put_labels(Buf *out, const MetricLabel *labels, uint32_t count, cons
         put_value(out, labels[i].value);
         buf_put_char(out, '"');
     }
-    if (end != NULL) {
-        buf_put_format(out, "%sle=\"%s\"", count > 0 ? "," : "", end);
+    if (bound != NULL) {
+        buf_put_format(out, "%sle=\"%s\"", count > 0 ? "," : "", bound);
     }
     buf_put_char(out, '}');
 }
@@ -117,16 +117,15 @@ void metrics_text_us(MetricsText *text, Metric metric, const MetricLabel *labels
 void metrics_text_histogram(MetricsText *text, Metric metric, const MetricLabel *labels,
                             uint32_t count, const MetricHistogram *histogram)
 {
-    static const char *const ends[] = {
-        "0.001", "0.005", "0.025", "0.1", "0.5", "2.5", "10", "+Inf"
-    };
+    static const char *const bounds[] = { "0.001", "0.005", "0.025", "0.1",
+                                          "0.5",   "2.5",   "10",    "+Inf" };
     const char *name = metric_rows[metric].name;
     uint64_t total = 0;
     begin(text, metric);
     for (uint32_t i = 0; i <= METRIC_BUCKETS; i++) {
         total += histogram->counts[i];
         buf_put_format(text->out, "%s_bucket", name);
-        put_labels(text->out, labels, count, ends[i]);
+        put_labels(text->out, labels, count, bounds[i]);
         buf_put_format(text->out, " %" PRIu64 "\n", total);
     }
     buf_put_format(text->out, "%s_sum", name);

@@ -46,7 +46,7 @@ typedef struct MetricLabel {
 typedef struct MetricsText {
     Buf *out;
     int current; /* Metric; -1: none yet */
-    bool told[METRIC_COUNT];
+    bool is_written[METRIC_COUNT];
 } MetricsText;
 
 void metrics_text_init(MetricsText *text, Buf *out);

@@ -27,13 +27,13 @@ static const RecordField object_fields[] = {
 };
 
 /* Context for reporting problems. */
-typedef struct BodyReading {
+typedef struct BodyReader {
     Arena *arena;
     FieldProblems *problems;
-} BodyReading;
+} BodyReader;
 
 /* Returns false if it is not a map. */
-static bool take_map(const BodyReading *reading, Value map, const char *name, Value *out)
+static bool take_map(const BodyReader *reader, Value map, const char *name, Value *out)
 {
     const Value *value = value_get(map, str_from_c(name));
     *out = value_missing();
@@ -41,29 +41,28 @@ static bool take_map(const BodyReading *reading, Value map, const char *name, Va
         return true;
     }
     if (value->kind != VALUE_MAP) {
-        field_problem(reading->arena, reading->problems,
-                      field_below(reading->arena, STR_EMPTY, str_from_c(name)),
-                      "must be an object");
+        field_problem(reader->arena, reader->problems,
+                      field_below(reader->arena, STR_EMPTY, str_from_c(name)), "must be an object");
         return false;
     }
     *out = *value;
     return true;
 }
 
-static void check_kind(const BodyReading *reading, const Kind *kind, Value metadata)
+static void check_kind(const BodyReader *reader, const Kind *kind, Value metadata)
 {
     Str version = value_get_text(metadata, "apiVersion"), name = value_get_text(metadata, "kind");
     if (version.len > 0 && !str_eq_c(version, OBJECT_API_VERSION)) {
-        field_problem(reading->arena, reading->problems, STR("/metadata/apiVersion"),
-                      "must be '%s'", OBJECT_API_VERSION);
+        field_problem(reader->arena, reader->problems, STR("/metadata/apiVersion"), "must be '%s'",
+                      OBJECT_API_VERSION);
     }
     if (name.len > 0 && !str_eq_c(name, kind->name)) {
-        field_problem(reading->arena, reading->problems, STR("/metadata/kind"),
+        field_problem(reader->arena, reader->problems, STR("/metadata/kind"),
                       "must be '%s' at this endpoint", kind->name);
     }
 }
 
-static void read_metadata(const BodyReading *reading, const Kind *kind, ObjectBody *out)
+static void read_metadata(const BodyReader *reader, const Kind *kind, ObjectBody *out)
 {
     if (value_is_missing(out->metadata)) {
         return;
@@ -73,28 +72,27 @@ static void read_metadata(const BodyReading *reading, const Kind *kind, ObjectBo
         out->revision = revision->integer;
     }
     out->name = value_get_text(out->metadata, "name");
-    fields_check(reading->arena, metadata_fields, out->metadata, STR("/metadata"),
-                 reading->problems);
-    check_kind(reading, kind, out->metadata);
+    fields_check(reader->arena, metadata_fields, out->metadata, STR("/metadata"), reader->problems);
+    check_kind(reader, kind, out->metadata);
 }
 
 /* `apiVersion` and `kind` are allowed next to `metadata`; fields of `spec` at the top level are a
  * common mistake. */
-static void check_words(const BodyReading *reading, const Kind *kind, Value object)
+static void check_top_level(const BodyReader *reader, const Kind *kind, Value object)
 {
     for (uint32_t i = 0; i < object.map->len; i++) {
         Str name = value_str(object.map->entries[i].key);
-        Str at = field_below(reading->arena, STR_EMPTY, name);
-        const char *place = fields_find(metadata_fields, name) != NULL ? "metadata"
-                            : fields_find(kind->spec, name) != NULL    ? "spec"
-                                                                       : NULL;
+        Str pointer = field_below(reader->arena, STR_EMPTY, name);
+        const char *section = fields_find(metadata_fields, name) != NULL ? "metadata"
+                              : fields_find(kind->spec, name) != NULL    ? "spec"
+                                                                         : NULL;
         if (fields_find(object_fields, name) != NULL) {
             continue;
         }
-        if (place == NULL) {
-            fields_report_unknown(reading->arena, object_fields, name, at, reading->problems);
+        if (section == NULL) {
+            fields_report_unknown(reader->arena, object_fields, name, pointer, reader->problems);
         } else {
-            field_problem(reading->arena, reading->problems, at, "belongs in '%s'", place)
+            field_problem(reader->arena, reader->problems, pointer, "belongs in '%s'", section)
                 ->is_name = true;
         }
     }
@@ -112,18 +110,18 @@ bool object_parse(Arena *arena, Str body, uint32_t size_max, Value *out, Error *
 bool object_body_read(Arena *arena, const Kind *kind, Str body, ObjectBody *out,
                       FieldProblems *problems, Error *err)
 {
-    const BodyReading reading = { arena, problems };
+    const BodyReader reader = { arena, problems };
     Value object;
     *out = (ObjectBody){ .metadata = value_missing(), .spec = value_missing(), .name = STR_EMPTY };
     /* Copied, because the result borrows the text and outlives the request. */
     if (!object_parse(arena, arena_copy(arena, body), UINT32_MAX, &object, err)) {
         return false;
     }
-    check_words(&reading, kind, object);
-    if (take_map(&reading, object, "metadata", &out->metadata)) {
-        read_metadata(&reading, kind, out);
+    check_top_level(&reader, kind, object);
+    if (take_map(&reader, object, "metadata", &out->metadata)) {
+        read_metadata(&reader, kind, out);
     }
-    out->is_spec_wrong = !take_map(&reading, object, "spec", &out->spec);
+    out->is_spec_invalid = !take_map(&reader, object, "spec", &out->spec);
     return true;
 }
 
@@ -155,10 +153,10 @@ static Value merge_patch(Arena *arena, Value target, Value patch)
 /* --- Draft ----------------------------------------------------------------------------------- */
 
 /* Returns false if the kind has no such field: it must not be ignored silently. */
-static bool is_taken(Arena *arena, const Kind *kind, Value given, const char *name,
-                     FieldProblems *problems)
+static bool is_supported(Arena *arena, const Kind *kind, Value value, const char *name,
+                         FieldProblems *problems)
 {
-    if (kind->is_labeled || given.map->len == 0) {
+    if (kind->is_labeled || value.map->len == 0) {
         return true;
     }
     field_problem(arena, problems, arena_format(arena, "/metadata/%s", name),
@@ -175,11 +173,11 @@ static void check_labels(Arena *arena, Value labels, FieldProblems *problems)
     }
     for (uint32_t i = 0; i < labels.map->len; i++) {
         const MapEntry *entry = &labels.map->entries[i];
-        Str at = field_below(arena, STR("/metadata/labels"), value_str(entry->key));
+        Str pointer = field_below(arena, STR("/metadata/labels"), value_str(entry->key));
         if (!value_is_string(entry->value)) {
-            field_problem(arena, problems, at, "must be a string");
+            field_problem(arena, problems, pointer, "must be a string");
         } else if (!node_label_check(value_str(entry->key), value_str(entry->value), &err)) {
-            field_problem(arena, problems, at, "%s", err.text)->is_name =
+            field_problem(arena, problems, pointer, "%s", err.text)->is_name =
                 !node_label_check(value_str(entry->key), STR_EMPTY, &err);
         }
     }
@@ -204,15 +202,15 @@ static void check_annotations(Arena *arena, Value annotations, FieldProblems *pr
     }
 }
 
-static Value wanted(Arena *arena, Value given, bool is_patch, Value present)
+static Value merged_map(Arena *arena, Value value, bool is_patch, Value present)
 {
-    if (given.kind == VALUE_NULL) {
+    if (value.kind == VALUE_NULL) {
         return value_map(map_new(arena, 0)); /* RFC 7396: removed */
     }
-    if (value_is_missing(given)) {
+    if (value_is_missing(value)) {
         return is_patch && present.kind == VALUE_MAP ? present : value_map(map_new(arena, 0));
     }
-    return is_patch ? merge_patch(arena, present, given) : given;
+    return is_patch ? merge_patch(arena, present, value) : value;
 }
 
 /* A null field counts as missing, so that other code need not handle it. In a patch it removes the
@@ -283,25 +281,25 @@ void object_draft(Arena *arena, const Kind *kind, const ObjectBody *body, bool i
     Value none = value_missing();
     *out = (KindDraft){
         .name = present != NULL ? present->name : body->name,
-        .labels = wanted(arena, metadata_map(body, "labels", problems, arena), is_patch,
-                         present != NULL ? present->labels : none),
-        .annotations = wanted(arena, metadata_map(body, "annotations", problems, arena), is_patch,
-                              present != NULL ? present->annotations : none),
-        .spec = wanted(arena, without_nulls(arena, body->spec, is_patch), is_patch,
-                       present != NULL ? present->spec : none),
+        .labels = merged_map(arena, metadata_map(body, "labels", problems, arena), is_patch,
+                             present != NULL ? present->labels : none),
+        .annotations = merged_map(arena, metadata_map(body, "annotations", problems, arena),
+                                  is_patch, present != NULL ? present->annotations : none),
+        .spec = merged_map(arena, without_nulls(arena, body->spec, is_patch), is_patch,
+                           present != NULL ? present->spec : none),
         .revision = present != NULL ? present->revision : 0,
         .present = present,
     };
     if (present == NULL && !field_has_problem(problems, STR("/metadata/name"))) {
         check_name(arena, kind, out->name, problems);
     }
-    if (is_taken(arena, kind, out->labels, "labels", problems)) {
+    if (is_supported(arena, kind, out->labels, "labels", problems)) {
         check_labels(arena, out->labels, problems);
     }
-    if (is_taken(arena, kind, out->annotations, "annotations", problems)) {
+    if (is_supported(arena, kind, out->annotations, "annotations", problems)) {
         check_annotations(arena, out->annotations, problems);
     }
-    if (!body->is_spec_wrong) {
+    if (!body->is_spec_invalid) {
         check_spec(arena, kind, out, problems);
     }
 }

@@ -6,7 +6,7 @@
 /* The body of a request, limited to what callers may set. */
 typedef struct ObjectBody {
     Value metadata, spec; /* maps; may be missing */
-    bool is_spec_wrong;   /* it is not a map, so its fields cannot be checked */
+    bool is_spec_invalid; /* it is not a map, so its fields cannot be checked */
     Str name;             /* may be empty */
     int64_t revision;     /* 0: not given */
 } ObjectBody;

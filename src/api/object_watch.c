@@ -1,6 +1,9 @@
-/* A watch joins the feed of its kind, then reads the current objects for its own peer (Starting)
- * while the feed already delivers changes. An object that the feed has reported meanwhile is
- * skipped in the initial read, whose state would be older. */
+/* Watches of objects. A watch joins the feed of its kind, then reads the current objects
+ * (InitialRead) while the feed already delivers changes. The initial read skips objects that the
+ * feed has reported in the meantime, since the feed's state is newer.
+ *
+ * A client that resumes gets the objects that changed since its last event, according to the
+ * history of the store, or everything again if the history is too short. */
 #include "api/object_watch.h"
 
 #include <stdlib.h>
@@ -16,7 +19,7 @@ enum {
     PAGE = 100,           /* objects per page */
     RESUME_MAX = 1000,    /* changes since the last event; beyond that everything is sent again */
     SLOW_MAX = 256 << 10, /* unsent bytes after which the peer is dropped */
-    SILENT_MS = 10000,    /* then a heartbeat, at the next beat of the feed */
+    HEARTBEAT_MS = 10000, /* without an event; then the next tick of the feed sends a heartbeat */
 };
 
 typedef struct ObjectWatch ObjectWatch;
@@ -27,26 +30,26 @@ typedef struct NamedRevision {
     int64_t revision;
 } NamedRevision;
 
-typedef struct StartSource {
-    struct Starting *starting;
+typedef struct HistorySource {
+    struct InitialRead *initial;
     StoreWatch *watch;
-} StartSource;
+} HistorySource;
 
 /* The initial read. Outlives the watch while a read is in progress. */
-typedef struct Starting {
-    ObjectWatch *watch; /* NULL: the peer has left */
+typedef struct InitialRead {
+    ObjectWatch *watch; /* NULL: the peer has disconnected */
     Loop *loop;
     Arena arena; /* for one read */
-    Buf after;   /* start of the next page, or index of the touched object being read */
-    bool reads, resumes;
-    bool waits; /* waiting for the peer to consume data */
+    Buf after;   /* start of the next page, or name of the changed object being read */
+    bool is_reading, is_resuming;
+    bool is_waiting; /* waiting for the peer to consume data */
     bool is_last;
     LoopTask next_read; /* one per loop iteration, since there may be many */
-    NameTable told;     /* reported by the feed meanwhile */
-    NameTable touched;  /* changed since the resume point; for a log also reported meanwhile */
-    StartSource sources[FEED_SOURCES_MAX];
+    NameTable reported; /* reported by the feed meanwhile */
+    NameTable changed;  /* changed since the resume point; for a log also reported meanwhile */
+    HistorySource sources[FEED_SOURCES_MAX];
     uint32_t sources_open;
-} Starting;
+} InitialRead;
 
 struct ObjectWatch {
     FeedMember member;
@@ -56,11 +59,11 @@ struct ObjectWatch {
     Arena arena; /* for the next two fields */
     Str name;    /* of a single object; empty: all */
     const Selector *selector;
-    int64_t from;       /* 0: from the start */
-    int64_t last;       /* logs: last entry sent */
-    int64_t sent_ms;    /* time of the last event */
-    size_t page;        /* size of the last page, in addition to SLOW_MAX */
-    Starting *starting; /* NULL: up to date */
+    int64_t from;         /* 0: from the start */
+    int64_t last;         /* logs: last entry sent */
+    int64_t sent_ms;      /* time of the last event */
+    size_t page;          /* size of the last page, in addition to SLOW_MAX */
+    InitialRead *initial; /* NULL: up to date */
     /* objects read for this peer in a state that the feed has not reported yet */
     NameTable ahead;
 };
@@ -96,68 +99,68 @@ static void names_clear(NameTable *table)
 
 /* --- Teardown -------------------------------------------------------------------------------- */
 
-static void stop_sources(Starting *starting)
+static void stop_sources(InitialRead *initial)
 {
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        store_watch_cancel(TAKE(starting->sources[i].watch));
+        store_watch_cancel(TAKE(initial->sources[i].watch));
     }
-    starting->sources_open = 0;
+    initial->sources_open = 0;
 }
 
-static void starting_free(Starting *starting)
+static void initial_free(InitialRead *initial)
 {
-    stop_sources(starting);
-    loop_task_stop(starting->loop, &starting->next_read);
-    arena_clear(&starting->arena);
-    buf_clear(&starting->after);
-    names_clear(&starting->told);
-    names_clear(&starting->touched);
-    free(starting);
+    stop_sources(initial);
+    loop_task_stop(initial->loop, &initial->next_read);
+    arena_clear(&initial->arena);
+    buf_clear(&initial->after);
+    names_clear(&initial->reported);
+    names_clear(&initial->changed);
+    free(initial);
 }
 
 static void watch_free(ObjectWatch *watch)
 {
-    Starting *starting = watch->starting;
+    InitialRead *initial = watch->initial;
     feed_leave(&watch->member);
-    if (starting != NULL && starting->reads) {
-        stop_sources(starting);
-        starting->watch = NULL;
-    } else if (starting != NULL) {
-        starting_free(starting);
+    if (initial != NULL && initial->is_reading) {
+        stop_sources(initial);
+        initial->watch = NULL;
+    } else if (initial != NULL) {
+        initial_free(initial);
     }
     names_clear(&watch->ahead);
     arena_clear(&watch->arena);
     free(watch);
 }
 
-static void gone(void *context)
+static void on_closed(void *context)
 {
     watch_free(context);
 }
 
-/* Cuts off the stream; the client will resume. */
+/* Aborts the stream; the client will resume. */
 static void drop(ObjectWatch *watch)
 {
     ApiCall *call = watch->call;
     watch_free(watch);
-    call_break(call);
+    call_abort(call);
 }
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
 /* Returns false if the peer was too slow and the watch was freed. */
-MUST_CHECK static bool tell(ObjectWatch *watch, Str piece)
+MUST_CHECK static bool send_event(ObjectWatch *watch, Str event)
 {
     if (http_request_unsent(watch->call->request) > SLOW_MAX + watch->page) {
         drop(watch);
         return false;
     }
     watch->sent_ms = loop_now_ms(call_store(watch->call)->loop);
-    call_piece(watch->call, piece);
+    call_send_chunk(watch->call, event);
     return true;
 }
 
-static bool sees(const ObjectWatch *watch, const KindItem *item)
+static bool is_visible(const ObjectWatch *watch, const KindItem *item)
 {
     return (watch->name.len == 0 || str_eq(watch->name, item->name)) &&
            object_selector_matches(watch->selector, item->name, item->labels) &&
@@ -165,12 +168,12 @@ static bool sees(const ObjectWatch *watch, const KindItem *item)
 }
 
 /* Whether the peer was sent the object before. */
-static bool saw(const ObjectWatch *watch, const FeedNews *news)
+static bool was_sent(const ObjectWatch *watch, const FeedChange *change)
 {
-    KindItem before = { .name = news->name,
-                        .labels = news->before,
-                        .hides_labels = news->hid_labels };
-    return news->was_there && sees(watch, &before);
+    KindItem before = { .name = change->name,
+                        .labels = change->old_labels,
+                        .hides_labels = change->had_hidden_labels };
+    return change->existed && is_visible(watch, &before);
 }
 
 static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType type,
@@ -187,183 +190,183 @@ static void put_object(ObjectWatch *watch, Arena *arena, Buf *out, WatchType typ
 }
 
 /* Logs: each entry once, in order. */
-static void told_entry(ObjectWatch *watch, FeedNews *news)
+static void on_log_entry(ObjectWatch *watch, FeedChange *change)
 {
-    Starting *starting = watch->starting;
-    int64_t number = number_of(news->name);
-    if (number <= watch->last || news->item == NULL) {
+    InitialRead *initial = watch->initial;
+    int64_t number = number_of(change->name);
+    if (number <= watch->last || change->item == NULL) {
         return;
     }
-    if (starting == NULL) {
+    if (initial == NULL) {
         watch->last = number;
-        if (sees(watch, news->item)) {
-            (void)!tell(watch, feed_news_frame(news, watch->format, WATCH_ADDED));
+        if (is_visible(watch, change->item)) {
+            (void)!send_event(watch, feed_change_frame(change, watch->format, WATCH_ADDED));
         }
         return;
     }
     /* Sent after the initial read. */
-    names_put(&starting->touched, news->name, number);
-    if (starting->touched.count > RESUME_MAX) {
+    names_put(&initial->changed, change->name, number);
+    if (initial->changed.count > RESUME_MAX) {
         drop(watch); /* too slow; the client will reconnect */
     }
 }
 
-static void told(void *context, FeedNews *news)
+static void on_changed(void *context, FeedChange *change)
 {
     ObjectWatch *watch = context;
-    Starting *starting = watch->starting;
-    if (watch->name.len > 0 && !str_eq(watch->name, news->name)) {
+    InitialRead *initial = watch->initial;
+    if (watch->name.len > 0 && !str_eq(watch->name, change->name)) {
         return;
     }
     if (watch->kind->is_log) {
-        told_entry(watch, news);
+        on_log_entry(watch, change);
         return;
     }
-    const NamedRevision *ahead = name_table_find(&watch->ahead, news->name);
-    if (ahead != NULL && news->is_due && news->item != NULL &&
-        news->item->revision < ahead->revision) {
+    const NamedRevision *ahead = name_table_find(&watch->ahead, change->name);
+    if (ahead != NULL && change->is_pending && change->item != NULL &&
+        change->item->revision < ahead->revision) {
         return; /* the peer has a newer state, and another event will follow */
     }
-    bool had = ahead != NULL || saw(watch, news);
-    bool has = news->item != NULL && sees(watch, news->item);
-    free(name_table_remove(&watch->ahead, news->name));
-    if (starting != NULL) {
-        names_put(&starting->told, news->name, 0);
+    bool had = ahead != NULL || was_sent(watch, change);
+    bool has = change->item != NULL && is_visible(watch, change->item);
+    free(name_table_remove(&watch->ahead, change->name));
+    if (initial != NULL) {
+        names_put(&initial->reported, change->name, 0);
     }
     if (!has && !had) {
         return;
     }
     WatchType type = has ? (had ? WATCH_CHANGED : WATCH_ADDED) : WATCH_DELETED;
-    if (starting == NULL) {
-        (void)!tell(watch, feed_news_frame(news, watch->format, type));
+    if (initial == NULL) {
+        (void)!send_event(watch, feed_change_frame(change, watch->format, type));
         return;
     }
     if (has) {
-        type = starting->resumes ? WATCH_CHANGED : WATCH_ADDED;
+        type = initial->is_resuming ? WATCH_CHANGED : WATCH_ADDED;
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    watch_event_put(&out, watch->format, type, news->revision, false,
-                    has ? news->object : news->remains);
-    (void)!tell(watch, buf_str(&out));
+    watch_event_put(&out, watch->format, type, change->revision, false,
+                    has ? change->object : change->tombstone);
+    (void)!send_event(watch, buf_str(&out));
 }
 
-static void beat(void *context)
+static void on_tick(void *context)
 {
     ObjectWatch *watch = context;
-    if (loop_now_ms(call_store(watch->call)->loop) - watch->sent_ms < SILENT_MS) {
+    if (loop_now_ms(call_store(watch->call)->loop) - watch->sent_ms < HEARTBEAT_MS) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     watch_event_put(&out, watch->format, WATCH_HEARTBEAT, feed_revision(watch->member.feed),
-                    watch->starting == NULL, STR_EMPTY);
-    (void)!tell(watch, buf_str(&out));
+                    watch->initial == NULL, STR_EMPTY);
+    (void)!send_event(watch, buf_str(&out));
 }
 
-static void lost(void *context)
+static void on_aborted(void *context)
 {
     drop(context);
 }
 
 /* --- Initial read ---------------------------------------------------------------------------- */
 
-static void go_on(void *context);
+static void read_next(void *context);
 
-/* Must be called first when a read completes. Returns false if the watch is gone or the read
+/* Must be called first when a read completes. Returns false if the watch has ended or the read
  * failed. */
-static bool read_ended(Starting *starting, const Error *err)
+static bool finish_read(InitialRead *initial, const Error *err)
 {
-    starting->reads = false;
-    if (starting->watch == NULL) {
-        starting_free(starting);
+    initial->is_reading = false;
+    if (initial->watch == NULL) {
+        initial_free(initial);
         return false;
     }
     /* A malformed name is the same as a missing object. */
     if (err != NULL && err->kind != ERROR_NOT_FOUND && err->kind != ERROR_INVALID) {
-        log_warning("watch aborted", LOG_C("kind", starting->watch->kind->name),
+        log_warning("watch aborted", LOG_C("kind", initial->watch->kind->name),
                     LOG_C("error", err->text));
-        drop(starting->watch);
+        drop(initial->watch);
         return false;
     }
     return true;
 }
 
 /* Sends what was read; continues when the peer has consumed it. */
-static void give(Starting *starting, Buf *out)
+static void send_read(InitialRead *initial, Buf *out)
 {
-    ObjectWatch *watch = starting->watch;
-    arena_clear(&starting->arena);
-    if (starting->is_last) {
+    ObjectWatch *watch = initial->watch;
+    arena_clear(&initial->arena);
+    if (initial->is_last) {
         watch_event_put(out, watch->format, WATCH_SYNCED, feed_revision(watch->member.feed), true,
                         STR_EMPTY);
-        starting_free(TAKE(watch->starting));
+        initial_free(TAKE(watch->initial));
     } else {
-        starting->waits = out->len > 0;
+        initial->is_waiting = out->len > 0;
     }
-    if (out->len > 0 && !tell(watch, buf_str(out))) {
+    if (out->len > 0 && !send_event(watch, buf_str(out))) {
         return;
     }
     watch->page = out->len;
-    if (watch->starting != NULL && !starting->waits) {
-        loop_defer(starting->loop, &starting->next_read);
+    if (watch->initial != NULL && !initial->is_waiting) {
+        loop_defer(initial->loop, &initial->next_read);
     }
 }
 
-static void put_item(Starting *starting, Buf *out, const KindItem *item)
+static void put_item(InitialRead *initial, Buf *out, const KindItem *item)
 {
-    ObjectWatch *watch = starting->watch;
-    if (name_table_find(&starting->told, item->name) == NULL && sees(watch, item)) {
-        put_object(watch, &starting->arena, out, WATCH_ADDED, item);
+    ObjectWatch *watch = initial->watch;
+    if (name_table_find(&initial->reported, item->name) == NULL && is_visible(watch, item)) {
+        put_object(watch, &initial->arena, out, WATCH_ADDED, item);
     }
 }
 
-static void listed(void *context, const KindItems *items, const Error *err)
+static void on_page(void *context, const KindItems *items, const Error *err)
 {
-    Starting *starting = context;
-    if (!read_ended(starting, err)) {
+    InitialRead *initial = context;
+    if (!finish_read(initial, err)) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    buf_reset(&starting->after);
-    bool is_log = starting->watch->kind->is_log;
+    buf_reset(&initial->after);
+    bool is_log = initial->watch->kind->is_log;
     for (uint32_t i = 0; items != NULL && i < items->count; i++) {
-        put_item(starting, &out, &items->items[is_log ? items->count - 1 - i : i]);
+        put_item(initial, &out, &items->items[is_log ? items->count - 1 - i : i]);
     }
     if (items != NULL && !is_log) {
-        buf_put(&starting->after, items->next);
+        buf_put(&initial->after, items->next);
     }
-    starting->is_last = !is_log && starting->after.len == 0;
-    starting->resumes = is_log; /* including what arrived meanwhile */
-    give(starting, &out);
+    initial->is_last = !is_log && initial->after.len == 0;
+    initial->is_resuming = is_log; /* including what arrived meanwhile */
+    send_read(initial, &out);
 }
 
-static void got(void *context, const KindItem *item, const Error *err)
+static void on_object(void *context, const KindItem *item, const Error *err)
 {
-    Starting *starting = context;
-    if (!read_ended(starting, err)) {
+    InitialRead *initial = context;
+    if (!finish_read(initial, err)) {
         return;
     }
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    starting->is_last = !starting->watch->kind->is_log;
-    starting->resumes = !starting->is_last;
+    initial->is_last = !initial->watch->kind->is_log;
+    initial->is_resuming = !initial->is_last;
     if (item != NULL) {
-        put_item(starting, &out, item);
+        put_item(initial, &out, item);
     }
-    give(starting, &out);
+    send_read(initial, &out);
 }
 
-/* The next touched object to send; in a log the oldest unsent entry. NULL: done. */
-static const NamedRevision *next_touched(Starting *starting)
+/* The next changed object to send; for a log the oldest unsent entry. NULL: done. */
+static const NamedRevision *next_changed(InitialRead *initial)
 {
-    NameTable *touched = &starting->touched;
-    const ObjectWatch *watch = starting->watch;
+    NameTable *changed = &initial->changed;
+    const ObjectWatch *watch = initial->watch;
     const NamedRevision *next = NULL;
     if (!watch->kind->is_log) {
-        return touched->count == 0 ? NULL : touched->items[touched->count - 1];
+        return changed->count == 0 ? NULL : changed->items[changed->count - 1];
     }
-    for (uint32_t i = touched->count; i > 0; i--) {
-        NamedRevision *other = touched->items[i - 1];
+    for (uint32_t i = changed->count; i > 0; i--) {
+        NamedRevision *other = changed->items[i - 1];
         if (other->revision <= watch->last) {
-            free(name_table_remove(touched, str_from_c(other->name.text)));
+            free(name_table_remove(changed, str_from_c(other->name.text)));
         } else if (next == NULL || other->revision < next->revision) {
             next = other;
         }
@@ -371,90 +374,91 @@ static const NamedRevision *next_touched(Starting *starting)
     return next;
 }
 
-static void caught_up(void *context, const KindItem *item, const Error *err)
+static void on_resumed_object(void *context, const KindItem *item, const Error *err)
 {
-    Starting *starting = context;
-    if (!read_ended(starting, err)) {
+    InitialRead *initial = context;
+    if (!finish_read(initial, err)) {
         return;
     }
-    ObjectWatch *watch = starting->watch;
-    NamedRevision *touched = name_table_remove(&starting->touched, buf_str(&starting->after));
-    Str name = str_from_c(touched->name.text);
-    bool is_log = watch->kind->is_log, has = item != NULL && sees(watch, item);
+    ObjectWatch *watch = initial->watch;
+    NamedRevision *changed = name_table_remove(&initial->changed, buf_str(&initial->after));
+    Str name = str_from_c(changed->name.text);
+    bool is_log = watch->kind->is_log, has = item != NULL && is_visible(watch, item);
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     if (is_log) {
-        watch->last = touched->revision;
+        watch->last = changed->revision;
     }
-    if (has && name_table_find(&starting->told, name) == NULL) {
-        put_object(watch, &starting->arena, &out, is_log ? WATCH_ADDED : WATCH_CHANGED, item);
-    } else if (!is_log && name_table_find(&starting->told, name) == NULL) {
+    if (has && name_table_find(&initial->reported, name) == NULL) {
+        put_object(watch, &initial->arena, &out, is_log ? WATCH_ADDED : WATCH_CHANGED, item);
+    } else if (!is_log && name_table_find(&initial->reported, name) == NULL) {
         watch_event_put(&out, watch->format, WATCH_DELETED, feed_revision(watch->member.feed),
-                        false, feed_remains(&starting->arena, watch->kind, name));
+                        false, feed_tombstone(&initial->arena, watch->kind, name));
     }
-    free(touched);
-    give(starting, &out);
+    free(changed);
+    send_read(initial, &out);
 }
 
-static void go_on(void *context)
+static void read_next(void *context)
 {
-    Starting *starting = context;
-    ObjectWatch *watch = starting->watch;
+    InitialRead *initial = context;
+    ObjectWatch *watch = initial->watch;
     const ApiSettings *settings = feed_settings(watch->member.feed);
     const Kind *kind = watch->kind;
-    const NamedRevision *touched = starting->resumes ? next_touched(starting) : NULL;
-    if (starting->resumes && touched == NULL) {
+    const NamedRevision *changed = initial->is_resuming ? next_changed(initial) : NULL;
+    if (initial->is_resuming && changed == NULL) {
         AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-        starting->is_last = true;
-        give(starting, &out);
+        initial->is_last = true;
+        send_read(initial, &out);
         return;
     }
-    starting->reads = true;
-    if (touched != NULL) {
-        buf_reset(&starting->after);
-        buf_put_c(&starting->after, touched->name.text);
-        kind_get(kind, settings, &starting->arena, buf_str(&starting->after), caught_up, starting);
+    initial->is_reading = true;
+    if (changed != NULL) {
+        buf_reset(&initial->after);
+        buf_put_c(&initial->after, changed->name.text);
+        kind_get(kind, settings, &initial->arena, buf_str(&initial->after), on_resumed_object,
+                 initial);
     } else if (watch->name.len > 0) {
-        kind_get(kind, settings, &starting->arena, watch->name, got, starting);
+        kind_get(kind, settings, &initial->arena, watch->name, on_object, initial);
     } else {
-        KindPage page = { .after = buf_str(&starting->after), .limit = PAGE };
-        kind_list(kind, settings, &starting->arena, &page, listed, starting);
+        KindPage page = { .after = buf_str(&initial->after), .limit = PAGE };
+        kind_list(kind, settings, &initial->arena, &page, on_page, initial);
     }
 }
 
-static void drained(void *context)
+static void on_drained(void *context)
 {
     ObjectWatch *watch = context;
     watch->page = 0;
-    if (watch->starting != NULL && watch->starting->waits) {
-        watch->starting->waits = false;
-        go_on(watch->starting);
+    if (watch->initial != NULL && watch->initial->is_waiting) {
+        watch->initial->is_waiting = false;
+        read_next(watch->initial);
     }
 }
 
 /* --- Resuming -------------------------------------------------------------------------------- */
 
 /* Starts over with a full read. */
-static void resync(Starting *starting)
+static void resync(InitialRead *initial)
 {
-    ObjectWatch *watch = starting->watch;
+    ObjectWatch *watch = initial->watch;
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
-    stop_sources(starting);
-    starting->resumes = false;
-    names_clear(&starting->touched);
-    starting->touched = (NameTable){ 0 };
+    stop_sources(initial);
+    initial->is_resuming = false;
+    names_clear(&initial->changed);
+    initial->changed = (NameTable){ 0 };
     /* Without an id: a client that disconnects before the read is complete must start over. */
     watch_event_put(&out, watch->format, WATCH_RESYNC, feed_revision(watch->member.feed), false,
                     STR_EMPTY);
-    if (tell(watch, buf_str(&out))) {
-        go_on(starting);
+    if (send_event(watch, buf_str(&out))) {
+        read_next(initial);
     }
 }
 
-static void log_came(void *context, const StoreBatch *batch)
+static void on_history_batch(void *context, const StoreBatch *batch)
 {
-    StartSource *source = context;
-    Starting *starting = source->starting;
-    ObjectWatch *watch = starting->watch;
+    HistorySource *source = context;
+    InitialRead *initial = source->initial;
+    ObjectWatch *watch = initial->watch;
     Str prefix = feed_settings(watch->member.feed)->at.prefix;
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -463,49 +467,49 @@ static void log_came(void *context, const StoreBatch *batch)
         return;
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        Str names[KIND_TOUCHED_MAX];
-        uint32_t count = kind_touched(watch->kind, &arena, prefix, &batch->events[i], names);
+        Str names[KIND_AFFECTED_MAX];
+        uint32_t count = kind_affected(watch->kind, &arena, prefix, &batch->events[i], names);
         for (uint32_t k = 0; k < count; k++) {
             if (watch->name.len == 0 || str_eq(watch->name, names[k])) {
-                names_put(&starting->touched, names[k],
+                names_put(&initial->changed, names[k],
                           watch->kind->is_log ? number_of(names[k]) : 0);
             }
         }
     }
-    if (batch->resync || starting->touched.count > RESUME_MAX) {
-        resync(starting);
+    if (batch->resync || initial->changed.count > RESUME_MAX) {
+        resync(initial);
     } else if (batch->count > 0) {
         store_watch_ack(source->watch);
     } else {
         store_watch_cancel(TAKE(source->watch));
-        if (--starting->sources_open == 0) {
-            go_on(starting);
+        if (--initial->sources_open == 0) {
+            read_next(initial);
         }
     }
 }
 
-static void resume(Starting *starting)
+static void resume(InitialRead *initial)
 {
-    ObjectWatch *watch = starting->watch;
+    ObjectWatch *watch = initial->watch;
     const ApiSettings *settings = feed_settings(watch->member.feed);
     AUTO_CLEAR(Arena) arena;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    starting->resumes = true;
+    initial->is_resuming = true;
     for (uint32_t i = 0; i < FEED_SOURCES_MAX; i++) {
-        Str key = watch->kind->watched(watch->kind, &arena, settings->at.prefix, i);
-        StartSource *source = &starting->sources[i];
+        Str key = watch->kind->watch_prefix(watch->kind, &arena, settings->at.prefix, i);
+        HistorySource *source = &initial->sources[i];
         if (key.len == 0) {
             break;
         }
         StoreWatchSpec spec = { .key = key,
                                 .end = store_prefix_end(&arena, key),
                                 .from = watch->from,
-                                .previous = watch->kind->touched_by != NULL,
-                                .done = log_came,
+                                .previous = watch->kind->event_to_names != NULL,
+                                .done = on_history_batch,
                                 .context = source };
-        source->starting = starting;
-        starting->sources_open++;
+        source->initial = initial;
+        initial->sources_open++;
         if (!store_watch(settings->at.store, &spec, &source->watch, &err)) {
             drop(watch);
             return;
@@ -516,22 +520,22 @@ static void resume(Starting *starting)
 /* --- Start ----------------------------------------------------------------------------------- */
 
 /* Whether the history of the store has everything that the peer may have missed. */
-static bool is_logged(const ObjectWatch *watch)
+static bool has_history(const ObjectWatch *watch)
 {
-    /* The history does not show objects leaving the scope of a role. */
+    /* The history does not show objects that left the scope of a role. */
     return !watch->call->is_limited &&
            (watch->kind->unstored == NULL || watch->from - 1 > watch->call->api->unstored_changed);
 }
 
-static void ready(void *context)
+static void on_ready(void *context)
 {
     ObjectWatch *watch = context;
     if (watch->from == 0) {
-        go_on(watch->starting);
-    } else if (!is_logged(watch)) {
-        resync(watch->starting);
+        read_next(watch->initial);
+    } else if (!has_history(watch)) {
+        resync(watch->initial);
     } else {
-        resume(watch->starting);
+        resume(watch->initial);
     }
 }
 
@@ -546,47 +550,47 @@ static bool accepts_events(const ApiCall *call)
     return accept != NULL && str_find(*accept, STR("text/event-stream"), 0) != STR_NOT_FOUND;
 }
 
-bool object_watch_is_wanted(const ApiCall *call)
+bool object_watch_is_requested(const ApiCall *call)
 {
     AUTO_CLEAR(Arena) arena;
     RouteQuery query;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (!route_is_of_kinds(call->row) || strcmp(call->row->method, "GET") != 0 ||
+    if (!route_is_kind_route(call->row) || strcmp(call->row->method, "GET") != 0 ||
         !route_query(&arena, call->row, http_request_head(call->request)->query, &query, &err)) {
         return false;
     }
-    const Str *wish = route_parameter(call->row, &query, "watch");
-    return wish != NULL && (wish->len > 0 || accepts_events(call));
+    const Str *format = route_parameter(call->row, &query, "watch");
+    return format != NULL && (format->len > 0 || accepts_events(call));
 }
 
 static bool read_from(ApiCall *call, int64_t *from)
 {
     const Str *last = header_of(call, "Last-Event-ID");
     Str text = call_parameter(call, "from");
-    bool good = true;
+    bool is_valid = true;
     *from = 0;
     if (last != NULL && last->len > 0) {
-        good = str_to_i64(*last, from) && *from >= 0 && *from < INT64_MAX;
-        *from += good;
+        is_valid = str_to_i64(*last, from) && *from >= 0 && *from < INT64_MAX;
+        *from += is_valid;
     } else if (text.len > 0) {
-        good = str_to_i64(text, from) && *from >= 1;
+        is_valid = str_to_i64(text, from) && *from >= 1;
     }
-    if (!good) {
+    if (!is_valid) {
         call_refuse(
             call, 400,
             "'from' must be a revision, 1 or higher, and 'Last-Event-ID' the id of an event");
     }
-    return good;
+    return is_valid;
 }
 
-static bool read_wish(ApiCall *call, ObjectWatch *watch)
+static bool read_parameters(ApiCall *call, ObjectWatch *watch)
 {
-    Str wish = call_parameter(call, "watch"), selector;
+    Str format = call_parameter(call, "watch"), selector;
     Error err;
-    watch->format = wish.len == 0 || str_eq_c(wish, "sse") ? WATCH_SSE
-                    : str_eq_c(wish, "ndjson")             ? WATCH_NDJSON
-                                                           : WATCH_NONE;
+    watch->format = format.len == 0 || str_eq_c(format, "sse") ? WATCH_SSE
+                    : str_eq_c(format, "ndjson")               ? WATCH_NDJSON
+                                                               : WATCH_NONE;
     if (watch->format == WATCH_NONE) {
         call_refuse(call, 400, "'watch' must be 'sse' or 'ndjson'");
         return false;
@@ -606,25 +610,27 @@ static bool read_wish(ApiCall *call, ObjectWatch *watch)
 static ObjectWatch *watch_new(ApiCall *call, const Kind *kind)
 {
     ObjectWatch *watch = memory_new(sizeof *watch);
-    Starting *starting = memory_new(sizeof *starting);
+    InitialRead *initial = memory_new(sizeof *initial);
     watch->call = call;
     watch->kind = kind;
-    watch->member = (FeedMember){ ready, told, beat, lost, watch, NULL, NULL, NULL };
-    watch->starting = starting;
+    watch->member =
+        (FeedMember){ on_ready, on_changed, on_tick, on_aborted, watch, NULL, NULL, NULL };
+    watch->initial = initial;
     arena_init(&watch->arena, ARENA_UNLIMITED);
-    starting->watch = watch;
-    starting->loop = call_store(call)->loop;
-    loop_task_init(&starting->next_read, go_on, starting);
-    starting->after = buf_make(BUF_UNLIMITED);
-    arena_init(&starting->arena, ARENA_UNLIMITED);
+    initial->watch = watch;
+    initial->loop = call_store(call)->loop;
+    loop_task_init(&initial->next_read, read_next, initial);
+    initial->after = buf_make(BUF_UNLIMITED);
+    arena_init(&initial->arena, ARENA_UNLIMITED);
     return watch;
 }
 
 void object_watch(ApiCall *call, const Kind *kind)
 {
     ObjectWatch *watch = watch_new(call, kind);
-    if (!read_wish(call, watch) || !call_begin(call, watch_format_type(watch->format),
-                                               &(CallPieces){ drained, gone, watch })) {
+    if (!read_parameters(call, watch) ||
+        !call_begin(call, watch_format_type(watch->format),
+                    &(CallStream){ on_drained, on_closed, watch })) {
         watch_free(watch);
         return;
     }

@@ -4,7 +4,7 @@
 #include "api/call.h"
 #include "api/kind.h"
 
-/* Whether the request asks for a watch: by `watch` or by `Accept: text/event-stream`. */
-bool object_watch_is_wanted(const ApiCall *call);
+/* Whether the request is for a watch: it has `watch` or `Accept: text/event-stream`. */
+bool object_watch_is_requested(const ApiCall *call);
 /* Watches the objects of a kind, or the one that the call names. */
 void object_watch(ApiCall *call, const Kind *kind);

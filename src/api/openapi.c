@@ -13,19 +13,19 @@
 
 /* --- Helpers --------------------------------------------------------------------------------- */
 
-static void put_reference(Buf *out, const char *before, const char *name, const char *behind)
+static void put_reference(Buf *out, const char *prefix, const char *name, const char *suffix)
 {
     json_out_name(out, "$ref");
-    buf_put_format(out, "\"%s%s%s\"", before, name, behind);
+    buf_put_format(out, "\"%s%s%s\"", prefix, name, suffix);
 }
 
 /* Appends TYPE:{"schema":{"$ref":...}}; `schema` NULL: any object. */
-static void put_media(Buf *out, const char *type, const char *schema, const char *behind)
+static void put_media(Buf *out, const char *type, const char *schema, const char *suffix)
 {
     json_out_open(out, type, '{');
     json_out_open(out, "schema", '{');
     if (schema != NULL) {
-        put_reference(out, SCHEMAS, schema, behind);
+        put_reference(out, SCHEMAS, schema, suffix);
     } else {
         json_out_text(out, "type", STR("object"));
     }
@@ -50,13 +50,13 @@ static const struct {
     { "Last-Event-ID", "for a watch: continue after the event with this id", ROUTE_WATCHABLE },
 };
 
-static bool shows_object(const RouteRow *row)
+static bool returns_object(const RouteRow *row)
 {
-    return route_is_of_kinds(row) && row->handler != kind_route_list &&
+    return route_is_kind_route(row) && row->handler != kind_route_list &&
            row->handler != kind_route_delete;
 }
 
-static bool makes_object(const RouteRow *row)
+static bool creates_object(const RouteRow *row)
 {
     return row->handler == kind_route_create || row->handler == kind_route_put;
 }
@@ -66,7 +66,7 @@ static bool is_idempotent(const RouteRow *row)
     return route_has(row, ROUTE_IDEMPOTENT);
 }
 
-static bool reads(const RouteRow *row)
+static bool is_read(const RouteRow *row)
 {
     return !route_is_public(row) && strcmp(row->method, "GET") == 0;
 }
@@ -80,22 +80,22 @@ static bool changes_session(const RouteRow *row)
 static const struct {
     const char *name, *status, *help;
     bool (*applies)(const RouteRow *row);
-} answer_fields[] = {
-    { "ETag", NULL, "revision of the object, in quotes", shows_object },
-    { "Location", "201", "URL of the object", makes_object },
+} response_fields[] = {
+    { "ETag", NULL, "revision of the object, in quotes", returns_object },
+    { "Location", "201", "URL of the object", creates_object },
     { "Idempotent-Replayed", NULL,
       "true: the request was executed earlier, and this is its response", is_idempotent },
     { "Set-Cookie", NULL, "the session cookie", changes_session },
     { "Eden-Stale-Since", NULL,
       "present only while the store is unavailable: the response may be out of date since then",
-      reads },
+      is_read },
 };
 
 /* Headers of error responses, by status. */
 static const struct {
     int status;
     const char *name, *help;
-} refusal_fields[] = {
+} error_fields[] = {
     { 401, "WWW-Authenticate", "supported authentication schemes" },
     { 405, "Allow", "methods that the caller may use" },
     { 415, "Accept", "supported content types of the body" },
@@ -112,13 +112,14 @@ static void put_field(Buf *out, const char *name, const char *help)
     json_out_close(out, '}');
 }
 
-static void put_answer_fields(Buf *out, const RouteRow *row, const char *status)
+static void put_response_fields(Buf *out, const RouteRow *row, const char *status)
 {
     json_out_open(out, "headers", '{');
-    for (size_t i = 0; i < COUNT_OF(answer_fields); i++) {
-        bool fits = answer_fields[i].status == NULL || strcmp(answer_fields[i].status, status) == 0;
-        if (fits && answer_fields[i].applies(row)) {
-            put_field(out, answer_fields[i].name, answer_fields[i].help);
+    for (size_t i = 0; i < COUNT_OF(response_fields); i++) {
+        bool fits =
+            response_fields[i].status == NULL || strcmp(response_fields[i].status, status) == 0;
+        if (fits && response_fields[i].applies(row)) {
+            put_field(out, response_fields[i].name, response_fields[i].help);
         }
     }
     json_out_close(out, '}');
@@ -148,9 +149,9 @@ static void put_parameter(Buf *out, const char *in, Str name, bool is_required)
     while (i < COUNT_OF(parameters) && !str_eq_c(name, parameters[i].name)) {
         i++;
     }
-    bool known = i < COUNT_OF(parameters);
+    bool is_known = i < COUNT_OF(parameters);
     bool in_path = strcmp(in, "path") == 0;
-    BUG_IF(!known && !in_path);
+    BUG_IF(!is_known && !in_path);
     json_out_open(out, NULL, '{');
     json_out_text(out, "name", name);
     json_out_text(out, "in", str_from_c(in));
@@ -215,7 +216,7 @@ static bool is_list(const RouteRow *row)
     return row->handler == kind_route_list;
 }
 
-static bool makes(const RouteRow *row)
+static bool creates(const RouteRow *row)
 {
     return row->handler == kind_route_create || row->handler == kind_route_put ||
            row->handler == session_post;
@@ -225,7 +226,7 @@ static bool makes(const RouteRow *row)
 static const struct {
     RouteHandler *handler;
     const char *content_type, *schema;
-} other_answers[] = {
+} other_responses[] = {
     { metrics_get, "text/plain", "{\"type\":\"string\"}" },
     { prometheus_targets_get, "application/json",
       "{\"type\":\"array\",\"items\":{\"type\":\"object\"}}" },
@@ -234,15 +235,15 @@ static const struct {
       ("{\"type\":\"string\",\"description\":\"a stream with one line of JSON per change\"}") },
 };
 
-static void put_answer(Buf *out, const RouteRow *row)
+static void put_content(Buf *out, const RouteRow *row)
 {
-    bool is_object = route_is_of_kinds(row) && strcmp(row->method, "DELETE") != 0;
-    for (size_t i = 0; i < COUNT_OF(other_answers); i++) {
-        if (row->handler == other_answers[i].handler) {
+    bool is_object = route_is_kind_route(row) && strcmp(row->method, "DELETE") != 0;
+    for (size_t i = 0; i < COUNT_OF(other_responses); i++) {
+        if (row->handler == other_responses[i].handler) {
             json_out_open(out, "content", '{');
-            json_out_open(out, other_answers[i].content_type, '{');
+            json_out_open(out, other_responses[i].content_type, '{');
             json_out_name(out, "schema");
-            buf_put(out, str_from_c(other_answers[i].schema));
+            buf_put(out, str_from_c(other_responses[i].schema));
             json_out_close(out, '}');
             json_out_close(out, '}');
             return;
@@ -261,8 +262,8 @@ static void put_response(Buf *out, const RouteRow *row, const char *status, cons
 {
     json_out_open(out, status, '{');
     json_out_text(out, "description", str_from_c(help));
-    put_answer_fields(out, row, status);
-    put_answer(out, row);
+    put_response_fields(out, row, status);
+    put_content(out, row);
     json_out_close(out, '}');
 }
 
@@ -278,18 +279,18 @@ static bool is_not_public(const RouteRow *row)
     return !route_is_public(row);
 }
 
-/* Whether the endpoint refers to one object, which may be missing. */
-static bool names_something(const RouteRow *row)
+/* Whether the endpoint refers to an object, which may be missing. */
+static bool names_object(const RouteRow *row)
 {
     return strchr(row->pattern, '<') != NULL || (row->query != NULL && row->query[0] != '[');
 }
 
-static bool changes(const RouteRow *row)
+static bool is_change(const RouteRow *row)
 {
     return !route_is_public(row) && strcmp(row->method, "GET") != 0;
 }
 
-static bool takes_body(const RouteRow *row)
+static bool has_body(const RouteRow *row)
 {
     return row->body_max > 0;
 }
@@ -303,43 +304,43 @@ static bool is_conditional(const RouteRow *row)
 static const struct {
     int status;
     bool (*applies)(const RouteRow *row);
-} refusals[] = {
-    { 400, is_any },  { 401, is_not_public },  { 403, is_not_public }, { 404, names_something },
-    { 409, changes }, { 412, is_conditional }, { 413, takes_body },    { 415, takes_body },
-    { 421, is_any },  { 422, is_idempotent },  { 429, is_any },        { 503, is_any },
+} errors[] = {
+    { 400, is_any },    { 401, is_not_public },  { 403, is_not_public }, { 404, names_object },
+    { 409, is_change }, { 412, is_conditional }, { 413, has_body },      { 415, has_body },
+    { 421, is_any },    { 422, is_idempotent },  { 429, is_any },        { 503, is_any },
 };
 
-static void put_refusal(Buf *out, const char *status, const char *name)
+static void put_error(Buf *out, const char *status, const char *name)
 {
     json_out_open(out, status, '{');
     put_reference(out, "#/components/responses/", "Problem", name);
     json_out_close(out, '}');
 }
 
-static void put_refusals(Buf *out, const RouteRow *row)
+static void put_errors(Buf *out, const RouteRow *row)
 {
     char status[16];
-    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
-        if (refusals[i].applies(row)) {
-            snprintf(status, sizeof status, "%d", refusals[i].status);
-            put_refusal(out, status, status);
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        if (errors[i].applies(row)) {
+            snprintf(status, sizeof status, "%d", errors[i].status);
+            put_error(out, status, status);
         }
     }
     /* Not "default", which generated clients treat as a possible success. */
-    put_refusal(out, "4XX", "");
-    put_refusal(out, "5XX", "");
+    put_error(out, "4XX", "");
+    put_error(out, "5XX", "");
 }
 
 static void put_responses(Buf *out, const RouteRow *row)
 {
     json_out_open(out, "responses", '{');
-    if (!makes(row) || row->handler == kind_route_put) {
+    if (!creates(row) || row->handler == kind_route_put) {
         put_response(out, row, "200", "Done.");
     }
-    if (makes(row)) {
-        put_response(out, row, "201", "Made.");
+    if (creates(row)) {
+        put_response(out, row, "201", "Created.");
     }
-    put_refusals(out, row);
+    put_errors(out, row);
     json_out_close(out, '}');
 }
 
@@ -348,17 +349,17 @@ static void put_request(Buf *out, const RouteRow *row)
     if (row->body_max == 0) {
         return;
     }
-    bool is_whole = route_is_of_kinds(row) && row->handler != kind_route_patch;
+    bool is_full_object = route_is_kind_route(row) && row->handler != kind_route_patch;
     Str rest = str_from_c(row->types), type;
     char name[64];
     json_out_open(out, "requestBody", '{');
     json_out_name(out, "description");
     buf_put_format(out, "\"at most %u bytes\"", row->body_max);
-    json_out_bool(out, "required", route_is_of_kinds(row));
+    json_out_bool(out, "required", route_is_kind_route(row));
     json_out_open(out, "content", '{');
     while (route_next_type(&rest, &type)) {
         snprintf(name, sizeof name, "%" STR_FMT, STR_ARG(type));
-        put_media(out, name, is_whole ? row->kind : NULL, "");
+        put_media(out, name, is_full_object ? row->kind : NULL, "");
     }
     json_out_close(out, '}');
     json_out_close(out, '}');
@@ -499,12 +500,12 @@ static void put_fields(Buf *out, const char *name, const RecordField *fields)
     json_out_close(out, '}');
 }
 
-static void put_kind_schema(Buf *out, const Kind *kind, bool is_alone)
+static void put_kind_schema(Buf *out, const Kind *kind, bool is_standalone)
 {
     json_out_text(out, "type", STR("object"));
     json_out_text(out, "description", str_from_c(kind->help));
     json_out_open(out, "properties", '{');
-    if (is_alone) {
+    if (is_standalone) {
         put_fields(out, "metadata", metadata_fields);
     } else {
         json_out_open(out, "metadata", '{');
@@ -627,7 +628,7 @@ static void put_info(Buf *out, Str version)
     json_out_close(out, '}');
 }
 
-static void put_wanted_security(Buf *out)
+static void put_required_security(Buf *out)
 {
     static const char *const names[] = { "token", "session" };
     json_out_open(out, "security", '[');
@@ -646,9 +647,9 @@ static void put_problem(Buf *out, const char *name, const char *help, int status
     json_out_open(out, name, '{');
     json_out_text(out, "description", str_from_c(help));
     json_out_open(out, "headers", '{');
-    for (size_t i = 0; i < COUNT_OF(refusal_fields); i++) {
-        if (status == 0 || refusal_fields[i].status == status) {
-            put_field(out, refusal_fields[i].name, refusal_fields[i].help);
+    for (size_t i = 0; i < COUNT_OF(error_fields); i++) {
+        if (status == 0 || error_fields[i].status == status) {
+            put_field(out, error_fields[i].name, error_fields[i].help);
         }
     }
     json_out_close(out, '}');
@@ -690,7 +691,7 @@ void openapi_print(Buf *out, Str version)
     json_out_text(out, "url", STR("/"));
     json_out_close(out, '}');
     json_out_close(out, ']');
-    put_wanted_security(out);
+    put_required_security(out);
     put_paths(out);
     put_components(out);
     json_out_close(out, '}');

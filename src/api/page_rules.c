@@ -1,7 +1,7 @@
 #include "api/page_rules.h"
 
 /* "q=0", "q=0.0" and so on mean not acceptable. */
-static bool is_unwanted(Str parameters)
+static bool is_zero_quality(Str parameters)
 {
     Str parameter;
     while (parameters.len > 0 && str_split_next(&parameters, ';', &parameter)) {
@@ -21,33 +21,33 @@ static bool is_unwanted(Str parameters)
 /* "*" matches everything that is not listed. */
 bool page_accepts_gzip(Str accepted)
 {
-    Str one;
-    bool all = false;
-    while (accepted.len > 0 && str_split_next(&accepted, ',', &one)) {
-        size_t end = str_find(one, STR(";"), 0);
-        Str word = str_trim(str_slice(one, 0, end));
-        Str parameters = end == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(one, end + 1);
+    Str item;
+    bool accepts_any = false;
+    while (accepted.len > 0 && str_split_next(&accepted, ',', &item)) {
+        size_t end = str_find(item, STR(";"), 0);
+        Str word = str_trim(str_slice(item, 0, end));
+        Str parameters = end == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(item, end + 1);
         if (str_eq_ignore_case(word, STR("gzip"))) {
-            return !is_unwanted(parameters);
+            return !is_zero_quality(parameters);
         }
-        all = all || (str_eq_c(word, "*") && !is_unwanted(parameters));
+        accepts_any = accepts_any || (str_eq_c(word, "*") && !is_zero_quality(parameters));
     }
-    return all;
+    return accepts_any;
 }
 
-static Str without_weakness(Str tag)
+static Str strong_tag(Str tag)
 {
     return str_starts(tag, STR("W/")) ? str_from_offset(tag, 2) : tag;
 }
 
-bool page_is_known(Str known, Str tag)
+bool page_is_cached(Str tags, Str tag)
 {
-    Str one;
-    if (str_eq_c(str_trim(known), "*")) {
+    Str item;
+    if (str_eq_c(str_trim(tags), "*")) {
         return true;
     }
-    while (known.len > 0 && str_split_next(&known, ',', &one)) {
-        if (str_eq(without_weakness(str_trim(one)), without_weakness(tag))) {
+    while (tags.len > 0 && str_split_next(&tags, ',', &item)) {
+        if (str_eq(strong_tag(str_trim(item)), strong_tag(tag))) {
             return true;
         }
     }

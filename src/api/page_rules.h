@@ -5,5 +5,5 @@
 
 /* Whether gzip is acceptable. `accepted` is the value of Accept-Encoding; may be empty. */
 bool page_accepts_gzip(Str accepted);
-/* Whether `tag` is in `known`, the value of If-None-Match: a list of tags, weak or not, or "*". */
-bool page_is_known(Str known, Str tag);
+/* Whether `tag` is in `tags`, the value of If-None-Match: a list of strong or weak tags, or "*". */
+bool page_is_cached(Str tags, Str tag);

@@ -4,10 +4,10 @@
 #include "ui/ui.h"
 
 enum {
-    WHOLE_MAX = 64 << 10 /* larger files are sent in pieces */
+    BUFFERED_MAX = 64 << 10 /* larger files are streamed */
 };
 
-/* Trusted types: scripts of the page cannot turn text into markup or code. */
+/* Trusted Types keep scripts of the page from turning text into markup or code. */
 static const char *const policies[] = {
     [UI_POLICY_PAGE] = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
                         "connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -17,86 +17,86 @@ static const char *const policies[] = {
                         "form-action 'none'; frame-ancestors 'none'"),
 };
 
-/* A row for calls of pages, which are public. */
+/* The row for all pages, which are public. */
 static const RouteRow page_row = { .method = "GET", .pattern = "page", .help = "A page." };
 
-/* --- In pieces ----------------------------------------------------------------------------------- */
+/* --- Large files ----------------------------------------------------------------------------- */
 
-typedef struct Sending {
+typedef struct PageStream {
     ApiCall *call;
     UiReader *reader;
-} Sending;
+} PageStream;
 
-static void drained(void *context)
+static void on_drained(void *context)
 {
-    Sending *sending = context;
-    ApiCall *call = sending->call;
-    Str piece;
-    if (ui_reader_next(sending->reader, &piece)) {
-        call_piece(call, piece);
+    PageStream *stream = context;
+    ApiCall *call = stream->call;
+    Str chunk;
+    if (ui_reader_next(stream->reader, &chunk)) {
+        call_send_chunk(call, chunk);
     } else {
-        ui_reader_free(sending->reader);
+        ui_reader_free(stream->reader);
         call_end(call);
     }
 }
 
-static void gone(void *context)
+static void on_closed(void *context)
 {
-    ui_reader_free(((Sending *)context)->reader);
+    ui_reader_free(((PageStream *)context)->reader);
 }
 
-static void send_pieces(ApiCall *call, const UiFile *file, bool packed)
+static void send_streamed(ApiCall *call, const UiFile *file, bool packed)
 {
-    Sending *sending = ARENA_NEW(&call->arena, Sending);
-    CallPieces pieces = { drained, gone, sending };
-    sending->call = call;
-    if (call_begin(call, file->type, &pieces)) {
-        sending->reader = ui_reader_new(file, packed);
-        drained(sending);
+    PageStream *stream = ARENA_NEW(&call->arena, PageStream);
+    CallStream callbacks = { on_drained, on_closed, stream };
+    stream->call = call;
+    if (call_begin(call, file->type, &callbacks)) {
+        stream->reader = ui_reader_new(file, packed);
+        on_drained(stream);
     }
 }
 
-/* --- Whole files --------------------------------------------------------------------------------- */
+/* --- Small files ----------------------------------------------------------------------------- */
 
-static void send_whole(ApiCall *call, const UiFile *file, bool packed)
+static void send_buffered(ApiCall *call, const UiFile *file, bool packed)
 {
     Buf body = buf_make_in(&call->arena, BUF_UNLIMITED);
     AUTO(UiReader) *reader = ui_reader_new(file, packed);
-    Str piece;
-    while (ui_reader_next(reader, &piece)) {
-        buf_put(&body, piece);
+    Str chunk;
+    while (ui_reader_next(reader, &chunk)) {
+        buf_put(&body, chunk);
     }
-    call_answer_as(call, 200, file->type, buf_str(&body));
+    call_respond_as(call, 200, file->type, buf_str(&body));
 }
 
-static Str field(const ApiCall *call, const char *name)
+static Str header(const ApiCall *call, const char *name)
 {
     const Str *found = http1_find(http_request_head(call->request), name);
     return found == NULL ? STR_EMPTY : *found;
 }
 
-static void answer_file(ApiCall *call, const UiFile *file)
+static void respond_file(ApiCall *call, const UiFile *file)
 {
     HttpRequest *request = call->request;
-    bool packed = page_accepts_gzip(field(call, "Accept-Encoding"));
+    bool packed = page_accepts_gzip(header(call, "Accept-Encoding"));
     http_request_add_header(request, "ETag", str_from_c(file->tag));
     http_request_add_header(request, "Vary", STR("Accept-Encoding"));
     http_request_add_header(request, "Cache-Control",
                             file->is_immutable ? STR("public, max-age=31536000, immutable")
                                                : STR("no-cache"));
     http_request_add_header(request, "Content-Security-Policy", str_from_c(policies[file->policy]));
-    if (page_is_known(field(call, "If-None-Match"), str_from_c(file->tag))) {
-        call_answer_as(call, 304, file->type, STR_EMPTY);
+    if (page_is_cached(header(call, "If-None-Match"), str_from_c(file->tag))) {
+        call_respond_as(call, 304, file->type, STR_EMPTY);
         return;
     }
     if (packed) {
         http_request_add_header(request, "Content-Encoding", STR("gzip"));
     }
-    bool is_small = (packed ? file->packed : file->size) <= WHOLE_MAX;
+    bool is_small = (packed ? file->packed : file->size) <= BUFFERED_MAX;
     if (is_small || !http_request_supports_pieces(request)) {
-        send_whole(call, file, packed);
+        send_buffered(call, file, packed);
     } else {
-        send_pieces(call, file, packed);
+        send_streamed(call, file, packed);
     }
 }
 
@@ -116,9 +116,9 @@ bool pages_answer(ApiCall *call)
         call_refuse(call, 400, "this endpoint does not accept a request body");
     } else if (lacks_slash) {
         http_request_add_header(call->request, "Location", STR("/docs/"));
-        call_answer_as(call, 301, "text/plain; charset=utf-8", STR("moved to /docs/\n"));
+        call_respond_as(call, 301, "text/plain; charset=utf-8", STR("moved to /docs/\n"));
     } else {
-        answer_file(call, file);
+        respond_file(call, file);
     }
     return true;
 }

@@ -34,9 +34,9 @@ static void put_label_name(Buf *out, Str name)
 }
 
 /* If two names map to the same label, the first wins. */
-static bool is_told(const Map *labels, uint32_t before, Str name)
+static bool is_duplicate(const Map *labels, uint32_t count, Str name)
 {
-    for (uint32_t i = 0; i < before; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         AUTO_CLEAR(Buf) other = buf_make(BUF_UNLIMITED);
         put_label_name(&other, value_str(labels->entries[i].key));
         if (str_eq(buf_str(&other), name)) {
@@ -52,13 +52,13 @@ static void put_labels(Buf *out, const Map *labels)
     for (uint32_t i = 0; labels != NULL && i < labels->len; i++) {
         AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
         put_label_name(&name, value_str(labels->entries[i].key));
-        if (!is_told(labels, i, buf_str(&name))) {
+        if (!is_duplicate(labels, i, buf_str(&name))) {
             json_out_text(out, buf_c(&name), value_str(labels->entries[i].value));
         }
     }
 }
 
-static void put_text(Buf *out, const char *name, bool value)
+static void put_bool(Buf *out, const char *name, bool value)
 {
     json_out_text(out, name, value ? STR("true") : STR("false"));
 }
@@ -77,8 +77,8 @@ void prometheus_targets_put(Buf *out, const TargetsSpec *spec, const NodesListin
         json_out_open(out, "labels", '{');
         json_out_text(out, "__meta_eden_cluster", spec->cluster);
         json_out_text(out, "__meta_eden_node", str_from_c(node->record.name));
-        put_text(out, "__meta_eden_alive", node->is_alive);
-        put_text(out, "__meta_eden_server", node->record.is_server);
+        put_bool(out, "__meta_eden_alive", node->is_alive);
+        put_bool(out, "__meta_eden_server", node->record.is_server);
         Value labels = node->record.labels;
         put_labels(out, labels.kind == VALUE_MAP ? labels.map : NULL);
         json_out_close(out, '}');

@@ -15,50 +15,52 @@ static void put_problem(Buf *out, const char *what, const char *why, const char 
     json_out_close(out, '}');
 }
 
-static const char *judge(const ReadyCertificate *one, int64_t now_ms)
+static const char *validity_problem(const ReadyCertificate *certificate, int64_t now_ms)
 {
-    return now_ms >= one->not_after_ms   ? "expired"
-           : now_ms < one->not_before_ms ? "not valid yet; the system clock may be slow"
-                                         : NULL;
+    return now_ms >= certificate->not_after_ms   ? "expired"
+           : now_ms < certificate->not_before_ms ? "not valid yet; the system clock may be slow"
+                                                 : NULL;
 }
 
 static bool put_problems(Buf *out, const ReadyState *state, bool in_detail)
 {
     bool is_stale = state->stale_since != NULL;
-    bool ok = state->is_writable && !is_stale && !state->stops && !state->admits_nobody;
-    if (state->stops) {
+    bool is_ready = state->is_writable && !is_stale && !state->is_stopping &&
+                    !state->has_unreadable_revocations;
+    if (state->is_stopping) {
         put_problem(out, "server", "stopping", NULL);
     }
     if (!state->is_writable) {
-        put_problem(out, "store", in_detail ? state->why_not : "not writable", state->condition);
+        put_problem(out, "store", in_detail ? state->store_error : "not writable",
+                    state->condition);
     } else if (is_stale) {
-        put_problem(out, "store", in_detail ? state->stale_why : "not responding", "unavailable");
+        put_problem(out, "store", in_detail ? state->stale_error : "not responding", "unavailable");
     }
-    if (state->admits_nobody) {
+    if (state->has_unreadable_revocations) {
         put_problem(out, "revocations", "the list cannot be read; no certificate is accepted",
                     NULL);
     }
     for (uint32_t i = 0; i < state->certificate_count; i++) {
-        const ReadyCertificate *one = &state->certificates[i];
-        const char *why = judge(one, state->now_ms);
+        const ReadyCertificate *certificate = &state->certificates[i];
+        const char *why = validity_problem(certificate, state->now_ms);
         char what[64];
         if (why != NULL) {
-            snprintf(what, sizeof what, "certificate %s", one->name);
+            snprintf(what, sizeof what, "certificate %s", certificate->name);
             put_problem(out, what, why, NULL);
-            ok = false;
+            is_ready = false;
         }
     }
-    return ok;
+    return is_ready;
 }
 
 bool readiness_put(Buf *out, const ReadyState *state, bool in_detail)
 {
     AUTO_CLEAR(Buf) problems = buf_make(BUF_UNLIMITED);
     buf_put_char(&problems, '[');
-    bool ok = put_problems(&problems, state, in_detail);
+    bool is_ready = put_problems(&problems, state, in_detail);
     buf_put_char(&problems, ']');
     json_out_start(out, "eden.ready/1");
-    json_out_bool(out, "ready", ok);
+    json_out_bool(out, "ready", is_ready);
     json_out_name(out, "problems");
     buf_put(out, buf_str(&problems));
     if (state->stale_since != NULL) {
@@ -68,5 +70,5 @@ bool readiness_put(Buf *out, const ReadyState *state, bool in_detail)
         json_out_text(out, "leader", str_from_c(state->leader));
     }
     json_out_close(out, '}');
-    return ok;
+    return is_ready;
 }

@@ -9,14 +9,14 @@ typedef struct ReadyCertificate {
 } ReadyCertificate;
 
 typedef struct ReadyState {
-    bool stops;
-    bool is_writable;        /* whether the store is */
-    const char *condition;   /* if it is not: "damaged" */
-    const char *why_not;     /* details for operators */
-    const char *stale_since; /* data may be out of date since then; NULL: current */
-    const char *stale_why;   /* details for operators */
-    bool admits_nobody;      /* the revocation list is unreadable */
-    const char *leader;      /* name of the leading server, for operators; may be NULL */
+    bool is_stopping;
+    bool is_writable;                /* whether the store is writable */
+    const char *condition;           /* why not: "damaged" */
+    const char *store_error;         /* details for operators */
+    const char *stale_since;         /* data may be out of date since then; NULL: current */
+    const char *stale_error;         /* details for operators */
+    bool has_unreadable_revocations; /* the revocation list is unreadable */
+    const char *leader;              /* name of the leading server, for operators; may be NULL */
     int64_t now_ms;
     const ReadyCertificate *certificates;
     uint32_t certificate_count;

@@ -10,7 +10,7 @@
 
 static bool is_recorded(const ApiCall *call)
 {
-    return call_settings(call)->audit != NULL && call->caller.is_known &&
+    return call_settings(call)->audit != NULL && call->caller.has_credential &&
            route_has(call->row, ROUTE_AUDITED);
 }
 
@@ -55,17 +55,17 @@ static void append(ApiCall *call, AuditOutcome outcome, Str detail, AuditDone *d
 void record_denied(ApiCall *call, const char *why)
 {
     Audit *audit = call_settings(call)->audit;
-    if (audit == NULL || !call->caller.is_known) {
+    if (audit == NULL || !call->caller.has_credential) {
         return;
     }
     bool is_read = strcmp(call->row->method, "GET") == 0;
-    AuditAllowance room = audit_allowance(audit, str_from_c(call->caller.principal.credential),
-                                          is_read ? AUDIT_LIMIT_READ : AUDIT_LIMIT_CHANGE);
-    if (room == AUDIT_ALLOWANCE_NONE) {
+    AuditAllowance allowance = audit_allowance(audit, str_from_c(call->caller.principal.credential),
+                                               is_read ? AUDIT_LIMIT_READ : AUDIT_LIMIT_CHANGE);
+    if (allowance == AUDIT_ALLOWANCE_NONE) {
         return;
     }
     Str detail = str_from_c(why);
-    if (room == AUDIT_ALLOWANCE_LAST && !is_read) {
+    if (allowance == AUDIT_ALLOWANCE_LAST && !is_read) {
         detail = audit_last_detail(&call->arena, detail);
     }
     call->entry = entry_new(call);
@@ -75,7 +75,7 @@ void record_denied(ApiCall *call, const char *why)
 
 /* --- Before ---------------------------------------------------------------------------------- */
 
-static void forget(ApiCall *call)
+static void release_claim(ApiCall *call)
 {
     if (call->is_claimed && call->api != NULL) {
         call->is_claimed = false;
@@ -83,25 +83,25 @@ static void forget(ApiCall *call)
     }
 }
 
-static void asked(void *context, uint64_t sequence, const Error *err)
+static void on_request_recorded(void *context, uint64_t sequence, const Error *err)
 {
     ApiCall *call = context;
-    bool has_left = call->request == NULL;
-    if (err == NULL && has_left && call->api != NULL) {
+    bool has_disconnected = call->request == NULL;
+    if (err == NULL && has_disconnected && call->api != NULL) {
         append(call, AUDIT_FAILED, STR("the client disconnected before the request was started"),
                NULL);
     }
-    if (err != NULL || has_left) {
+    if (err != NULL || has_disconnected) {
         call->entry = NULL;
-        forget(call);
+        release_claim(call);
     }
-    if (call_goes_on(call, err)) {
-        call->go(call);
+    if (call_resume(call, err)) {
+        call->next_step(call);
     }
 }
 
-/* On a full disk, entries use reserved space, which remote callers must not exhaust; nor may they fill
- * the disk with entries. Returns NULL if another entry may be recorded, otherwise the reason. */
+/* On a full disk, entries use reserved space, which remote callers must not exhaust. Returns NULL
+ * if another entry may be recorded, otherwise the reason why not. */
 static const char *refuse_entry(const ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
@@ -120,48 +120,48 @@ static const char *refuse_entry(const ApiCall *call)
 
 static void begin_audit(ApiCall *call)
 {
-    const char *full = is_recorded(call) ? refuse_entry(call) : NULL;
-    if (full != NULL) {
-        forget(call);
+    const char *reason = is_recorded(call) ? refuse_entry(call) : NULL;
+    if (reason != NULL) {
+        release_claim(call);
         call_add_header(call, "Retry-After", STR("60"));
-        call_refuse(call, 429, full);
+        call_refuse(call, 429, reason);
     } else if (is_recorded(call)) {
         call->entry = entry_new(call);
-        append(call, AUDIT_ASKED, STR_EMPTY, asked);
+        append(call, AUDIT_ASKED, STR_EMPTY, on_request_recorded);
     } else {
-        call->go(call);
+        call->next_step(call);
     }
 }
 
-static void claimed(void *context, IdempotencyState state, const IdempotencyAnswer *answer,
-                    const Error *err)
+static void on_claimed(void *context, IdempotencyState state, const IdempotencyAnswer *saved,
+                       const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
-        return; /* continues for a while even if the peer is gone */
+    if (!call_resume(call, err)) {
+        return;
     }
     if (state == IDEMPOTENCY_NEW) {
         call->is_claimed = true;
         begin_audit(call);
     } else if (state == IDEMPOTENCY_REPLAY) {
         call_add_header(call, "Idempotent-Replayed", STR("true"));
-        call->status = answer->status;
-        call->answer = arena_copy(&call->arena, answer->body);
-        call->etag = arena_copy(&call->arena, answer->etag);
-        call->location = arena_copy(&call->arena, answer->location);
+        call->status = saved->status;
+        call->response = arena_copy(&call->arena, saved->body);
+        call->etag = arena_copy(&call->arena, saved->etag);
+        call->location = arena_copy(&call->arena, saved->location);
         call_send(call);
     } else {
         call_refuse(call, state == IDEMPOTENCY_OTHER ? 422 : 409, idempotency_state_text(state));
     }
 }
 
-void record_begin(ApiCall *call, CallStep *go)
+void record_begin(ApiCall *call, CallStep *next)
 {
     const Http1Head *head = http_request_head(call->request);
     const Str *key = http1_find(head, "Idempotency-Key");
     Error err;
-    call->go = go;
-    if (key == NULL || !call->caller.is_known || !route_has(call->row, ROUTE_IDEMPOTENT)) {
+    call->next_step = next;
+    if (key == NULL || !call->caller.has_credential || !route_has(call->row, ROUTE_IDEMPOTENT)) {
         begin_audit(call);
         return;
     }
@@ -172,7 +172,7 @@ void record_begin(ApiCall *call, CallStep *go)
         call_fail(call, &err);
         return;
     }
-    idempotency_claim(call_store(call), &call->idempotent, claimed, call);
+    idempotency_claim(call_store(call), &call->idempotent, on_claimed, call);
 }
 
 void record_name(ApiCall *call, Str name)
@@ -190,61 +190,61 @@ static bool is_unknown(const ApiCall *call)
     return call->status == problem_status(ERROR_UNKNOWN);
 }
 
-static void kept(void *context, const Error *err)
+static void on_response_saved(void *context, const Error *err)
 {
     ApiCall *call = context;
     if (err != NULL && call->api != NULL) {
-        IdempotencyAnswer answer = { call->status, call->answer, call->etag, call->location };
-        idempotency_debts_add(call->api->debts, &call->idempotent, &answer, call->holds_secret);
+        IdempotencyAnswer saved = { call->status, call->response, call->etag, call->location };
+        idempotency_debts_add(call->api->debts, &call->idempotent, &saved, call->holds_secret);
     }
-    call->go(call);
+    call->next_step(call);
 }
 
 /* Failures and overload are not stored: a retry may succeed. If the change may have happened, the
  * response is stored, so that a retry does not repeat it. */
-static void keep_answer(ApiCall *call)
+static void save_response(ApiCall *call)
 {
     if (call->is_claimed && !is_unknown(call) && (call->status >= 500 || call->status == 429)) {
-        forget(call);
+        release_claim(call);
     }
     if (!call->is_claimed || call->api == NULL) {
-        call->go(call);
+        call->next_step(call);
         return;
     }
     call->is_claimed = false;
-    IdempotencyAnswer answer = { call->status, call->answer, call->etag, call->location };
-    idempotency_finish(call_store(call), &call->idempotent, &answer, call->holds_secret, kept,
-                       call);
+    IdempotencyAnswer saved = { call->status, call->response, call->etag, call->location };
+    idempotency_finish(call_store(call), &call->idempotent, &saved, call->holds_secret,
+                       on_response_saved, call);
 }
 
-static void told(void *context, uint64_t sequence, const Error *err)
+static void on_result_recorded(void *context, uint64_t sequence, const Error *err)
 {
     ApiCall *call = context;
     if (err != NULL) {
         log_error("cannot record the result of a request", LOG_C("error", err->text));
     }
     call->entry = NULL;
-    keep_answer(call);
+    save_response(call);
 }
 
-void record_end(ApiCall *call, CallStep *go)
+void record_end(ApiCall *call, CallStep *next)
 {
-    call->go = go;
+    call->next_step = next;
     if (call->entry == NULL || call->api == NULL) {
-        keep_answer(call);
+        save_response(call);
     } else if (call->status < 400) {
-        append(call, AUDIT_DONE, STR_EMPTY, told);
+        append(call, AUDIT_DONE, STR_EMPTY, on_result_recorded);
     } else {
         append(call, is_unknown(call) ? AUDIT_UNKNOWN : AUDIT_FAILED,
-               arena_format(&call->arena, "status %d", call->status), told);
+               arena_format(&call->arena, "status %d", call->status), on_result_recorded);
     }
 }
 
-void record_stream_end(ApiCall *call, bool is_whole)
+void record_stream_end(ApiCall *call, bool is_complete)
 {
     if (call->entry != NULL && call->api != NULL) {
-        append(call, is_whole ? AUDIT_DONE : AUDIT_FAILED,
-               is_whole ? STR_EMPTY : STR("the response was aborted"), NULL);
+        append(call, is_complete ? AUDIT_DONE : AUDIT_FAILED,
+               is_complete ? STR_EMPTY : STR("the response was aborted"), NULL);
         call->entry = NULL;
     }
 }

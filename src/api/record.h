@@ -1,21 +1,21 @@
-/* Records of a call besides its effect: the request and its result (audit log), and the
- * response, for repeated requests (Idempotency-Key). Loop thread.
+/* Records calls: the request and its result in the audit log, and the response for retries with the
+ * same Idempotency-Key. Loop thread.
  *
- * A recorded call continues after its peer has disconnected, so that its result is known. */
+ * A recorded call continues after its peer has disconnected, so that its result is recorded too. */
 #pragma once
 
 #include "api/call.h"
 
-/* Records an authorized call, then calls `go` if it may proceed; otherwise responds. Nothing is
- * done that cannot be recorded, or that was done before. Calls `go` immediately if there is nothing
- * to record. */
-void record_begin(ApiCall *call, CallStep *go);
+/* Records an authorized call, then calls `next` if it may proceed; otherwise responds. A call that
+ * cannot be recorded, or that was executed before, does not proceed. Calls `next` immediately if
+ * there is nothing to record. */
+void record_begin(ApiCall *call, CallStep *next);
 /* Records a denied call. */
 void record_denied(ApiCall *call, const char *why);
-/* Sets the name of an object that the server has named. */
+/* Sets the name of the object if the server assigned it. */
 void record_name(ApiCall *call, Str name);
-/* Records the result. Calls `go` afterwards, even if recording fails, and immediately if there is
+/* Records the result. Calls `next` afterwards, even if recording fails, and immediately if there is
  * nothing to record. */
-void record_end(ApiCall *call, CallStep *go);
+void record_end(ApiCall *call, CallStep *next);
 /* The same for a streamed response, without waiting. */
-void record_stream_end(ApiCall *call, bool is_whole);
+void record_stream_end(ApiCall *call, bool is_complete);

@@ -29,10 +29,10 @@ static void put_anchor(Buf *json, const AuditHead *head)
 
 /* --- Verifying ------------------------------------------------------------------------------- */
 
-static void verified(void *context, const AuditChain *chain, const Error *err)
+static void on_verified(void *context, const AuditChain *chain, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -47,7 +47,7 @@ static void verified(void *context, const AuditChain *chain, const Error *err)
         json_out_text(&json, "what", str_from_c(chain->what));
     }
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void audit_verification_get(ApiCall *call)
@@ -56,16 +56,16 @@ void audit_verification_get(ApiCall *call)
     if (audit == NULL) {
         call_refuse(call, 503, "this server has no audit log");
     } else {
-        audit_verify(audit, verified, call);
+        audit_verify(audit, on_verified, call);
     }
 }
 
 /* --- Entries in order ------------------------------------------------------------------------ */
 
-typedef struct Entries {
+typedef struct EntriesRequest {
     ApiCall *call;
     AuditQuery query;
-} Entries;
+} EntriesRequest;
 
 static void put_entries(Buf *json, const ApiSettings *settings, const AuditPage *page)
 {
@@ -94,44 +94,44 @@ static void put_entries(Buf *json, const ApiSettings *settings, const AuditPage 
     json_out_close(json, '}');
 }
 
-static void entries_came(void *context, const AuditPage *page, const Error *err)
+static void on_entries(void *context, const AuditPage *page, const Error *err)
 {
-    const Entries *entries = context;
-    ApiCall *call = entries->call;
-    Error gone;
-    if (!call_goes_on(call, err)) {
+    const EntriesRequest *request = context;
+    ApiCall *call = request->call;
+    Error archived;
+    if (!call_resume(call, err)) {
         return;
     }
-    if (entries->query.from > 0 && entries->query.from <= page->head.floor_sequence) {
-        error_set(&gone, ERROR_NOT_FOUND, "entries up to %" PRIu64 " are archived",
+    if (request->query.from > 0 && request->query.from <= page->head.floor_sequence) {
+        error_set(&archived, ERROR_NOT_FOUND, "entries up to %" PRIu64 " are archived",
                   page->head.floor_sequence);
-        call_fail(call, &gone);
+        call_fail(call, &archived);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     put_entries(&json, call_settings(call), page);
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void audit_entries_get(ApiCall *call)
 {
-    Entries *entries = ARENA_NEW(&call->arena, Entries);
+    EntriesRequest *request = ARENA_NEW(&call->arena, EntriesRequest);
     Str from = call_parameter(call, "from");
-    *entries = (Entries){ .call = call };
-    if (from.len > 0 && (!str_to_u64(from, &entries->query.from) || entries->query.from == 0)) {
+    *request = (EntriesRequest){ .call = call };
+    if (from.len > 0 && (!str_to_u64(from, &request->query.from) || request->query.from == 0)) {
         call_refuse(call, 400, "'from' must be the number of an entry, 1 or higher");
     } else if (call_parameter_count(call, "limit", ENTRIES_DEFAULT, AUDIT_PAGE_MAX,
-                                    &entries->query.limit)) {
-        audit_list(call_store(call), &entries->query, entries_came, entries);
+                                    &request->query.limit)) {
+        audit_list(call_store(call), &request->query, on_entries, request);
     }
 }
 
 /* --- Dropping archived entries --------------------------------------------------------------- */
 
-static void dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
+static void on_dropped(void *context, const AuditHead *head, uint64_t count, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -139,20 +139,21 @@ static void dropped(void *context, const AuditHead *head, uint64_t count, const 
     json_out_int(&json, "dropped", (int64_t)count);
     put_anchor(&json, head);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void audit_archive(ApiCall *call)
 {
-    AuditDropRequest wish = { 0 };
+    AuditDropRequest request = { 0 };
     Str hash;
     Error err;
-    if (!str_to_u64(call->part, &wish.sequence)) {
+    if (!str_to_u64(call->part, &request.sequence)) {
         call_refuse(call, 400, "an audit log entry is identified by its number");
     } else if (!archive_body_read(&call->arena, call_body(call), &hash, &err)) {
         call_fail_body(call, &err);
     } else {
-        snprintf(wish.hash, sizeof wish.hash, "%" STR_FMT, STR_ARG(hash));
-        audit_drop(call_store(call), &wish, str_from_c(call->caller.principal.who), dropped, call);
+        snprintf(request.hash, sizeof request.hash, "%" STR_FMT, STR_ARG(hash));
+        audit_drop(call_store(call), &request, str_from_c(call->caller.principal.who), on_dropped,
+                   call);
     }
 }

@@ -1,8 +1,8 @@
 /* /v1/backup: the entire cluster as one file (backup/backup_manifest.h).
  *
- * The store is dumped at one revision while it continues to change, and streamed. Files outside of
- * the store are read before and after that revision is known: if they differ, the CA was rotated
- * meanwhile and would not match the store. */
+ * Streams a dump of the store at one revision, while the store continues to change. Files outside
+ * of the store are read before and after that revision is determined: if they differ, the CA was
+ * rotated in between and would not match the store. */
 #include <stdio.h>
 
 #include "api/call.h"
@@ -14,20 +14,20 @@
 #include "sys/directory.h"
 
 enum {
-    TEXT_MAX = 64 << 10, /* limit of a part outside of the store */
+    FILE_SIZE_MAX = 64 << 10, /* limit of a file outside of the store */
 };
 
 typedef struct Backup {
     ApiCall *call;
     Str prefix; /* of keys */
-    Str texts[BACKUP_FILES];
+    Str files[BACKUP_FILES];
     BackupManifest manifest;
     StoreDump *dump;
-    bool has_begun; /* the response has started */
-    bool is_over, is_broken;
+    bool is_started; /* the response has started */
+    bool is_complete, is_broken;
 } Backup;
 
-static void gone(void *context)
+static void on_closed(void *context)
 {
     Backup *backup = context;
     store_dump_free(TAKE(backup->dump));
@@ -35,17 +35,17 @@ static void gone(void *context)
 
 /* --- Files ----------------------------------------------------------------------------------- */
 
-/* Optional files that are missing become empty texts. */
-static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
+/* Missing optional files are left empty. */
+static bool read_files(Arena *arena, const char *path, Str *files, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     if (!directory_open(path, &directory, err)) {
         return false;
     }
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
-        texts[i] = (Str){ 0 };
-        if (!directory_read(&directory, arena, backup_part_name((BackupPartKind)i), TEXT_MAX,
-                            &texts[i], err) &&
+        files[i] = (Str){ 0 };
+        if (!directory_read(&directory, arena, backup_part_name((BackupPartKind)i), FILE_SIZE_MAX,
+                            &files[i], err) &&
             (err->kind != ERROR_NOT_FOUND || backup_part_is_required((BackupPartKind)i))) {
             return false;
         }
@@ -53,7 +53,7 @@ static bool read_texts(Arena *arena, const char *path, Str *texts, Error *err)
     return true;
 }
 
-static bool are_same(const Str *a, const Str *b)
+static bool files_equal(const Str *a, const Str *b)
 {
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         if ((a[i].data == NULL) != (b[i].data == NULL) || !str_eq(a[i], b[i])) {
@@ -63,7 +63,7 @@ static bool are_same(const Str *a, const Str *b)
     return true;
 }
 
-static void describe(Backup *backup, int64_t revision)
+static void fill_manifest(Backup *backup, int64_t revision)
 {
     const ApiSettings *settings = call_settings(backup->call);
     BackupManifest *manifest = &backup->manifest;
@@ -77,103 +77,104 @@ static void describe(Backup *backup, int64_t revision)
     manifest->revision = revision;
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
         BackupPart *part = &manifest->parts[i];
-        if (backup->texts[i].data != NULL) {
-            *part = (BackupPart){ .is_there = true, .size = (int64_t)backup->texts[i].len };
-            sha256_hex(backup->texts[i], part->digest);
+        if (backup->files[i].data != NULL) {
+            *part = (BackupPart){ .is_there = true, .size = (int64_t)backup->files[i].len };
+            sha256_hex(backup->files[i], part->digest);
         }
     }
 }
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
-/* Sends the reason as the last part. */
-static void break_off(Backup *backup, const Error *err)
+/* Sends the reason at the end of the stream. */
+static void abort_backup(Backup *backup, const Error *err)
 {
     Buf out = buf_make_in(&backup->call->arena, BUF_UNLIMITED);
     log_error("backup aborted", LOG_C("why", err->text));
     store_dump_free(TAKE(backup->dump));
     backup->is_broken = true;
     store_dump_put_failure(&out, err);
-    call_piece(backup->call, buf_str(&out));
+    call_send_chunk(backup->call, buf_str(&out));
 }
 
-static void go_on(void *context)
+static void on_drained(void *context)
 {
     Backup *backup = context;
     Error err;
-    if (backup->is_over) {
+    if (backup->is_complete) {
         store_dump_free(TAKE(backup->dump));
         call_end(backup->call);
     } else if (backup->is_broken) {
-        call_break(backup->call);
+        call_abort(backup->call);
     } else if (!store_dump_next(backup->dump, &err)) {
-        break_off(backup, &err);
+        abort_backup(backup, &err);
     }
 }
 
 /* Returns false after responding. */
-static bool begin(Backup *backup, int64_t revision, Buf *head)
+static bool start_response(Backup *backup, int64_t revision, Buf *head)
 {
     ApiCall *call = backup->call;
     Str after[BACKUP_FILES];
     Error err;
-    if (!read_texts(&call->arena, call_settings(call)->directory, after, &err)) {
+    if (!read_files(&call->arena, call_settings(call)->directory, after, &err)) {
         call_fail(call, &err);
         return false;
     }
-    if (!are_same(backup->texts, after)) {
+    if (!files_equal(backup->files, after)) {
         call_refuse(call, 503, "the CA was changed during the backup; try again");
         return false;
     }
-    describe(backup, revision);
-    if (!call_begin(call, "application/octet-stream", &(CallPieces){ go_on, gone, backup })) {
+    fill_manifest(backup, revision);
+    if (!call_begin(call, "application/octet-stream",
+                    &(CallStream){ on_drained, on_closed, backup })) {
         return false;
     }
-    backup->has_begun = true;
+    backup->is_started = true;
     backup_head_print(&backup->manifest, head);
     for (uint32_t i = 0; i < BACKUP_FILES; i++) {
-        buf_put(head, backup->texts[i]);
+        buf_put(head, backup->files[i]);
     }
     return true;
 }
 
 static void send_first(Backup *backup, const StoreDumpPiece *piece)
 {
-    StoreDump *dump = TAKE(backup->dump); /* the call ends here */
+    StoreDump *dump = TAKE(backup->dump); /* start_response() may end the call */
     Buf head = buf_make(BUF_UNLIMITED);
-    if (begin(backup, piece->head->revision, &head)) {
+    if (start_response(backup, piece->head->revision, &head)) {
         backup->dump = dump;
-        backup->is_over = piece->end != NULL;
+        backup->is_complete = piece->end != NULL;
         buf_put(&head, piece->bytes);
-        call_piece(backup->call, buf_str(&head));
+        call_send_chunk(backup->call, buf_str(&head));
     } else {
         store_dump_free(dump);
     }
     buf_clear(&head);
 }
 
-static void dumped(void *context, const StoreDumpPiece *piece, const Error *err)
+static void on_dump(void *context, const StoreDumpPiece *piece, const Error *err)
 {
     Backup *backup = context;
     ApiCall *call = backup->call;
-    if (backup->has_begun) {
+    if (backup->is_started) {
         if (err != NULL) {
-            break_off(backup, err);
+            abort_backup(backup, err);
             return;
         }
-        backup->is_over = piece->end != NULL;
-        call_piece(call, piece->bytes);
+        backup->is_complete = piece->end != NULL;
+        call_send_chunk(call, piece->bytes);
         return;
     }
     StoreDump *dump = backup->dump;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         store_dump_free(dump);
         return;
     }
     send_first(backup, piece);
 }
 
-/* Presence of nodes does not apply after a restore. */
+/* Presence of nodes is left out: it is meaningless after a restore. */
 static bool is_presence(void *context, Str key)
 {
     const Backup *backup = context;
@@ -196,14 +197,14 @@ void backup_get(ApiCall *call)
     }
     backup->call = call;
     backup->prefix = arena_copy(&call->arena, settings->at.prefix);
-    if (!read_texts(&call->arena, settings->directory, backup->texts, &err)) {
+    if (!read_files(&call->arena, settings->directory, backup->files, &err)) {
         call_fail(call, &err);
         return;
     }
     backup->dump = store_dump_new(&(StoreDumpSpec){ .store = settings->at.store,
                                                     .store_id = settings->store_id,
                                                     .leaves_out = is_presence,
-                                                    .done = dumped,
+                                                    .done = on_dump,
                                                     .context = backup });
     if (!store_dump_next(backup->dump, &err)) {
         store_dump_free(TAKE(backup->dump));

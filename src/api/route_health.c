@@ -3,7 +3,7 @@
 #include "api/handlers.h"
 #include "base/json_out.h"
 
-/* Public, so it reveals no more than using the server would. */
+/* Public, so it reveals nothing that any client could not find out. */
 void health_show(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
@@ -18,5 +18,5 @@ void health_show(ApiCall *call)
         json_out_text(&json, "stale_since", stale_since);
     }
     json_out_close(&json, '}');
-    call_answer(call, ok ? 200 : 503, &json);
+    call_respond(call, ok ? 200 : 503, &json);
 }

@@ -8,15 +8,15 @@ static const int statuses[] = {
     [JOIN_REFUSED] = 403,
 };
 
-static void joined(void *context, const JoinReply *reply, const Error *err)
+static void on_joined(void *context, const JoinReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     join_reply_print(reply, &json);
-    call_answer(call, statuses[reply->result], &json);
+    call_respond(call, statuses[reply->result], &json);
 }
 
 void join_post(ApiCall *call)
@@ -26,7 +26,7 @@ void join_post(ApiCall *call)
         call_refuse(call, 503, "joining is currently not available on this server");
         return;
     }
-    call->joins = true;
+    call->is_joining = true;
     admission_decide(settings->admission, call_body(call),
-                     http_request_peer(call->request)->address, joined, call);
+                     http_request_peer(call->request)->address, on_joined, call);
 }

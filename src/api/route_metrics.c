@@ -17,5 +17,5 @@ void metrics_get(ApiCall *call)
     if (settings->metrics != NULL) {
         metrics_print_requests(settings->metrics, &text);
     }
-    call_answer_as(call, 200, METRICS_TYPE, buf_str(&out));
+    call_respond_as(call, 200, METRICS_TYPE, buf_str(&out));
 }

@@ -11,24 +11,24 @@
 /* --- Approval --------------------------------------------------------------------------------- */
 
 /* Responds with the resulting object. */
-static void approved(void *context, const Error *err)
+static void on_approved(void *context, const Error *err)
 {
     ApiCall *call = context;
-    if (call_goes_on(call, err)) {
+    if (call_resume(call, err)) {
         kind_changed(call, call->part, false);
     }
 }
 
 void node_approve(ApiCall *call)
 {
-    ApproveWish wish;
+    ApproveRequest request;
     Error err;
-    if (!approve_body_read(&call->arena, call_body(call), &wish, &err)) {
+    if (!approve_body_read(&call->arena, call_body(call), &request, &err)) {
         call_fail_body(call, &err);
-    } else if (wish.key.len == 0) {
-        ssh_approve(call, &wish);
+    } else if (request.key.len == 0) {
+        ssh_approve(call, &request);
     } else {
-        nodes_approve(call_store(call), call->part, wish.key, approved, call);
+        nodes_approve(call_store(call), call->part, request.key, on_approved, call);
     }
 }
 
@@ -40,19 +40,19 @@ void node_reject(ApiCall *call)
 /* --- Ping ------------------------------------------------------------------------------------ */
 
 /* A ping in progress. */
-typedef struct Asking {
+typedef struct PingRequest {
     ApiCall *call;
-    bool is_alive; /* according to the store, which is behind the server's sessions */
+    bool is_alive; /* according to the store, which lags behind the server's sessions */
     int64_t since_ms;
-} Asking;
+} PingRequest;
 
-static void refuse_silent(const Asking *asking)
+static void respond_silent(const PingRequest *request)
 {
-    ApiCall *call = asking->call;
+    ApiCall *call = request->call;
     Error err;
-    if (asking->since_ms != 0) {
+    if (request->since_ms != 0) {
         error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' has been silent since %" STR_FMT,
-                  STR_ARG(call->part), STR_ARG(utc_text(&call->arena, asking->since_ms)));
+                  STR_ARG(call->part), STR_ARG(utc_text(&call->arena, request->since_ms)));
     } else {
         error_set(&err, ERROR_UNAVAILABLE, "'%" STR_FMT "' is silent, since an unknown time",
                   STR_ARG(call->part));
@@ -60,38 +60,38 @@ static void refuse_silent(const Asking *asking)
     call_fail(call, &err);
 }
 
-/* The node may send any number. */
-static int64_t clock_ahead_ms(const SessionPing *ping)
+/* The node may send any time, so this can overflow. */
+static int64_t clock_ahead_ms(const SessionPing *result)
 {
     int64_t ahead_ms;
-    bool is_far = __builtin_sub_overflow(ping->node_ms, ping->server_ms, &ahead_ms) ||
-                  __builtin_add_overflow(ahead_ms, ping->round_trip_ms / 2, &ahead_ms);
-    return !is_far ? ahead_ms : ping->node_ms > 0 ? INT64_MAX : -INT64_MAX;
+    bool overflows = __builtin_sub_overflow(result->node_ms, result->server_ms, &ahead_ms) ||
+                     __builtin_add_overflow(ahead_ms, result->round_trip_ms / 2, &ahead_ms);
+    return !overflows ? ahead_ms : result->node_ms > 0 ? INT64_MAX : -INT64_MAX;
 }
 
-static void pinged(void *context, const SessionPing *ping, const Error *err)
+static void on_ping(void *context, const SessionPing *result, const Error *err)
 {
-    const Asking *asking = context;
-    ApiCall *call = asking->call;
-    bool is_silent = err != NULL && err->kind == ERROR_UNAVAILABLE && !asking->is_alive;
-    if (!call_goes_on(call, is_silent ? NULL : err)) {
+    const PingRequest *request = context;
+    ApiCall *call = request->call;
+    bool is_silent = err != NULL && err->kind == ERROR_UNAVAILABLE && !request->is_alive;
+    if (!call_resume(call, is_silent ? NULL : err)) {
         return;
     }
     if (is_silent) {
-        refuse_silent(asking);
+        respond_silent(request);
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.ping/1");
     json_out_text(&json, "node", call->part);
-    json_out_int(&json, "round_trip_ms", ping->round_trip_ms);
-    json_out_time(&json, "node_time", ping->node_ms);
-    json_out_int(&json, "clock_ahead_ms", clock_ahead_ms(ping));
+    json_out_int(&json, "round_trip_ms", result->round_trip_ms);
+    json_out_time(&json, "node_time", result->node_ms);
+    json_out_int(&json, "clock_ahead_ms", clock_ahead_ms(result));
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
-static void refuse_asking(ApiCall *call)
+static void respond_not_approved(ApiCall *call)
 {
     Error err;
     error_set(&err, ERROR_CONFLICT, "'%" STR_FMT "' has not been approved yet and has no session",
@@ -107,12 +107,12 @@ void node_ping(ApiCall *call)
     if (!nodes_show(&call->arena, call_store(call), call->part, &view, &err)) {
         call_fail(call, &err);
     } else if (!view.is_member) {
-        refuse_asking(call);
+        respond_not_approved(call);
     } else if (settings->ping == NULL) {
         call_refuse(call, 503, "this server does not support sessions");
     } else {
-        Asking *asking = ARENA_NEW(&call->arena, Asking);
-        *asking = (Asking){ call, view.node.node->is_alive, view.node.node->since_ms };
-        settings->ping(settings->context, call->part, pinged, asking);
+        PingRequest *request = ARENA_NEW(&call->arena, PingRequest);
+        *request = (PingRequest){ call, view.node.node->is_alive, view.node.node->since_ms };
+        settings->ping(settings->context, call->part, on_ping, request);
     }
 }

@@ -11,5 +11,5 @@ void openapi_get(ApiCall *call)
         *json = buf_make(BUF_UNLIMITED);
         openapi_print(json, STR(EDEN_VERSION));
     }
-    call_answer(call, 200, json);
+    call_respond(call, 200, json);
 }

@@ -35,16 +35,16 @@ static void put_waits(Buf *out, const Authority *authority)
 static void put_rotation(Buf *out, const Authority *authority)
 {
     const Rotation *rotation = authority_rotation(authority);
-    bool steady = rotation->state == ROTATION_STEADY;
+    bool is_steady = rotation->state == ROTATION_STEADY;
     json_out_open(out, "rotation", '{');
     json_out_text(out, "state", str_from_c(rotation_state_name(rotation->state)));
     put_pin(out, "present", &rotation->present);
-    if (steady) {
+    if (is_steady) {
         json_out_null(out, "next");
     } else {
         put_pin(out, "next", &rotation->next);
     }
-    /* A cluster that never rotated its CA has had it from the start. */
+    /* 0: the CA was never rotated. */
     if (rotation->since_ms == 0) {
         json_out_null(out, "since");
     } else {
@@ -57,7 +57,7 @@ static void put_rotation(Buf *out, const Authority *authority)
     json_out_close(out, '}');
 }
 
-/* A rotation takes time, and everything fails when the CA expires. */
+/* Report the CA as due early: a rotation takes time, and everything fails when the CA expires. */
 #define CA_DUE_MS (365 * PKI_DAY_MS)
 
 static const char *ca_state(const Certificate *ca, int64_t now_ms)
@@ -73,13 +73,13 @@ static void put_cas(Buf *out, const Authority *authority, int64_t now_ms)
     const Pin *issuer = &cas->issuer->chain.items[0].pin;
     json_out_open(out, "cas", '[');
     for (uint32_t i = 0; i < cas->trusted.count; i++) {
-        const Certificate *one = &cas->trusted.items[i];
+        const Certificate *node = &cas->trusted.items[i];
         json_out_open(out, NULL, '{');
-        put_pin(out, "key", &one->pin);
-        json_out_text(out, "serial", str_from_c(one->serial));
-        json_out_time(out, "expires", one->not_after_ms);
-        json_out_bool(out, "signs", pin_equal(&one->pin, issuer));
-        json_out_text(out, "state", str_from_c(ca_state(one, now_ms)));
+        put_pin(out, "key", &node->pin);
+        json_out_text(out, "serial", str_from_c(node->serial));
+        json_out_time(out, "expires", node->not_after_ms);
+        json_out_bool(out, "signs", pin_equal(&node->pin, issuer));
+        json_out_text(out, "state", str_from_c(ca_state(node, now_ms)));
         json_out_close(out, '}');
     }
     json_out_close(out, ']');
@@ -105,78 +105,79 @@ static const char *state_name(RenewalState state)
     return names[state];
 }
 
-static void put_own(Buf *out, const char *name, const ApiSettings *settings, OwnKind kind)
+static void put_server_certificate(Buf *out, const char *name, const ApiSettings *settings,
+                                   OwnKind kind)
 {
-    const Certificate *own = &own_credential(settings->own, kind)->chain.items[0];
+    const Certificate *certificate = &own_credential(settings->own, kind)->chain.items[0];
     RenewalPlan plan = own_plan(settings->own, kind);
     json_out_open(out, name, '{');
-    json_out_text(out, "serial", str_from_c(own->serial));
-    put_issuer(out, own, authority_cas(settings->authority)->trusted);
-    json_out_time(out, "expires", own->not_after_ms);
+    json_out_text(out, "serial", str_from_c(certificate->serial));
+    put_issuer(out, certificate, authority_cas(settings->authority)->trusted);
+    json_out_time(out, "expires", certificate->not_after_ms);
     json_out_time(out, "renews", plan.at_ms);
     json_out_text(out, "state", str_from_c(state_name(plan.state)));
     json_out_close(out, '}');
 }
 
 /* A node that missed a rotation may still use a certificate of an old CA. */
-static bool is_by_other_ca(const NodeTrust *one, CertificateSet cas)
+static bool has_untrusted_issuer(const NodeTrust *node, CertificateSet cas)
 {
-    if (!one->has_report || !one->report.has_issuer) {
+    if (!node->has_report || !node->report.has_issuer) {
         return false;
     }
     for (uint32_t i = 0; i < cas.count; i++) {
-        if (pin_equal(&cas.items[i].pin, &one->report.issuer)) {
+        if (pin_equal(&cas.items[i].pin, &node->report.issuer)) {
             return false;
         }
     }
     return true;
 }
 
-/* Nodes renew their certificates between two thirds and three quarters of their lifetime: later
- * than that, something prevents it. */
-static const char *node_state(const NodeTrust *one, CertificateSet cas, int64_t life_ms,
+/* Nodes renew their certificates between two thirds and three quarters of their lifetime. A
+ * certificate older than that is due, since something prevents its renewal. */
+static const char *node_state(const NodeTrust *node, CertificateSet cas, int64_t life_ms,
                               int64_t now_ms)
 {
-    const NodeRecord *record = &one->node->record;
-    return one->node->error.len > 0                       ? "unreadable"
-           : one->is_revoked                              ? "revoked"
-           : is_by_other_ca(one, cas)                     ? "untrusted"
+    const NodeRecord *record = &node->node->record;
+    return node->node->error.len > 0                      ? "unreadable"
+           : node->is_revoked                             ? "revoked"
+           : has_untrusted_issuer(node, cas)              ? "untrusted"
            : now_ms >= record->not_after_ms               ? "expired"
            : now_ms >= record->not_after_ms - life_ms / 4 ? "due"
                                                           : "good";
 }
 
-static void put_node(Buf *out, const NodeTrust *one, CertificateSet cas, int64_t life_ms,
+static void put_node(Buf *out, const NodeTrust *node, CertificateSet cas, int64_t life_ms,
                      int64_t now_ms)
 {
-    const NodeRecord *record = &one->node->record;
+    const NodeRecord *record = &node->node->record;
     json_out_open(out, NULL, '{');
     json_out_text(out, "name", str_from_c(record->name));
     json_out_bool(out, "server", record->is_server);
-    json_out_bool(out, "alive", one->node->is_alive);
-    bool is_read = one->node->error.len == 0;
-    if (is_read) {
+    json_out_bool(out, "alive", node->node->is_alive);
+    bool is_readable = node->node->error.len == 0;
+    if (is_readable) {
         json_out_text(out, "serial", str_from_c(record->serial));
     } else {
         json_out_null(out, "serial");
     }
-    if (one->has_report && one->report.has_issuer) {
-        put_pin(out, "issuer", &one->report.issuer);
+    if (node->has_report && node->report.has_issuer) {
+        put_pin(out, "issuer", &node->report.issuer);
     } else {
         json_out_null(out, "issuer");
     }
-    if (is_read) {
+    if (is_readable) {
         json_out_time(out, "expires", record->not_after_ms);
     } else {
         json_out_null(out, "expires");
-        json_out_text(out, "error", one->node->error);
+        json_out_text(out, "error", node->node->error);
     }
-    json_out_text(out, "state", str_from_c(node_state(one, cas, life_ms, now_ms)));
-    json_out_bool(out, "left_behind", one->is_left);
+    json_out_text(out, "state", str_from_c(node_state(node, cas, life_ms, now_ms)));
+    json_out_bool(out, "left_behind", node->is_left);
     json_out_close(out, '}');
 }
 
-static void answer_pki(ApiCall *call, const TrustListing *listing)
+static void respond_pki(ApiCall *call, const TrustListing *listing)
 {
     const ApiSettings *settings = call_settings(call);
     int64_t now_ms = loop_wall_ms(settings->at.loop);
@@ -186,8 +187,8 @@ static void answer_pki(ApiCall *call, const TrustListing *listing)
     json_out_start(&json, "eden.pki/1");
     put_rotation(&json, settings->authority);
     put_cas(&json, settings->authority, now_ms);
-    put_own(&json, "serving", settings, OWN_KIND_SERVING);
-    put_own(&json, "server", settings, OWN_KIND_NODE);
+    put_server_certificate(&json, "serving", settings, OWN_KIND_SERVING);
+    put_server_certificate(&json, "server", settings, OWN_KIND_NODE);
     json_out_open(&json, "nodes", '[');
     for (uint32_t i = 0; i < listing->count; i++) {
         put_node(&json, &listing->nodes[i], authority_cas(settings->authority)->trusted, life_ms,
@@ -195,7 +196,7 @@ static void answer_pki(ApiCall *call, const TrustListing *listing)
     }
     json_out_close(&json, ']');
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 /* --- Handlers -------------------------------------------------------------------------------- */
@@ -219,16 +220,16 @@ void pki_get(ApiCall *call)
         return;
     }
     if (trust_list(&call->arena, call_store(call), &listing, &err)) {
-        answer_pki(call, &listing);
+        respond_pki(call, &listing);
     } else {
         call_fail(call, &err);
     }
 }
 
-static void issued(void *context, const Certified *certified, const Error *err)
+static void on_issued(void *context, const Certified *certified, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -240,7 +241,7 @@ static void issued(void *context, const Certified *certified, const Error *err)
     json_out_text(&json, "certificate", certified->certificate);
     json_out_text(&json, "bundle", certified->bundle);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void pki_issue(ApiCall *call)
@@ -254,7 +255,7 @@ void pki_issue(ApiCall *call)
         call_fail_body(call, &err);
         return;
     }
-    certify_admit(call_settings(call)->certify, name, csr, issued, call);
+    certify_admit(call_settings(call)->certify, name, csr, on_issued, call);
 }
 
 void pki_revoke(ApiCall *call)
@@ -289,7 +290,7 @@ void pki_renew(ApiCall *call)
 
 void pki_rotate(ApiCall *call)
 {
-    RotateWish wish;
+    RotateAction wish;
     Str node;
     Error err;
     if (!has_pki(call)) {

@@ -24,5 +24,5 @@ void prometheus_targets_get(ApiCall *call)
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     prometheus_targets_put(&json, &spec, &nodes);
-    call_answer_as(call, 200, "application/json", buf_str(&json));
+    call_respond_as(call, 200, "application/json", buf_str(&json));
 }

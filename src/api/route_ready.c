@@ -19,8 +19,8 @@ static bool is_operator(const ApiCall *call)
     return caller.is_local && caller.is_operator;
 }
 
-/* Responding is what matters: restarting a server that cannot write does not help. Returns the
- * status, like put_ready(). */
+/* Always succeeds, even if the store is not writable: restarting the server would not help then.
+ * Returns the HTTP status, like put_ready(). */
 static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
 {
     StoreStatus store = store_status(settings->at.store);
@@ -34,7 +34,7 @@ static int put_alive(const ApiSettings *settings, bool in_detail, Buf *out)
     return 200;
 }
 
-static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KINDS])
+static uint32_t list_certificates(const OwnCertificates *own, ReadyCertificate out[OWN_KINDS])
 {
     static const char *const names[OWN_KINDS] = {
         [OWN_KIND_NODE] = "server", [OWN_KIND_SERVING] = "serving"
@@ -43,8 +43,9 @@ static uint32_t look_at(const OwnCertificates *own, ReadyCertificate out[OWN_KIN
         return 0;
     }
     for (uint32_t i = 0; i < OWN_KINDS; i++) {
-        const Certificate *one = &own_credential(own, (OwnKind)i)->chain.items[0];
-        out[i] = (ReadyCertificate){ names[i], one->not_before_ms, one->not_after_ms };
+        const Certificate *certificate = &own_credential(own, (OwnKind)i)->chain.items[0];
+        out[i] =
+            (ReadyCertificate){ names[i], certificate->not_before_ms, certificate->not_after_ms };
     }
     return OWN_KINDS;
 }
@@ -64,23 +65,23 @@ static int put_ready(const ApiSettings *settings, bool in_detail, Buf *out)
     arena_init(&arena, ARENA_UNLIMITED);
     state_check(settings->at.state);
     StateAge age = state_age(settings->at.state);
-    bool is_led = leader_find(&arena, settings->at.state, settings->at.prefix, &leader);
-    ReadyState state = { .stops = settings->stops != NULL && *settings->stops,
+    bool has_leader = leader_find(&arena, settings->at.state, settings->at.prefix, &leader);
+    ReadyState state = { .is_stopping = settings->is_stopping != NULL && *settings->is_stopping,
                          .is_writable = store.writable,
                          .condition = store_condition_name(store.condition),
-                         .why_not = store.reason,
+                         .store_error = store.reason,
                          .stale_since = age.stale_since_ms == 0
                                             ? NULL
                                             : utc_text(&arena, age.stale_since_ms).data,
-                         .stale_why = age.why,
-                         .admits_nobody = has_unreadable_revocations(settings),
-                         .leader = is_led ? leader.server : NULL,
+                         .stale_error = age.why,
+                         .has_unreadable_revocations = has_unreadable_revocations(settings),
+                         .leader = has_leader ? leader.server : NULL,
                          .now_ms = loop_wall_ms(settings->at.loop),
                          .certificates = certificates,
-                         .certificate_count = look_at(settings->own, certificates) };
-    bool ok = readiness_put(out, &state, in_detail);
+                         .certificate_count = list_certificates(settings->own, certificates) };
+    bool is_ready = readiness_put(out, &state, in_detail);
     buf_put_char(out, '\n');
-    return ok ? 200 : 503;
+    return is_ready ? 200 : 503;
 }
 
 /* --- On the API ------------------------------------------------------------------------------ */
@@ -89,14 +90,14 @@ void alive_get(ApiCall *call)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     int status = put_alive(call_settings(call), is_operator(call), &json);
-    call_answer_as(call, status, JSON_TYPE, buf_str(&json));
+    call_respond_as(call, status, JSON_TYPE, buf_str(&json));
 }
 
 void ready_get(ApiCall *call)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     int status = put_ready(call_settings(call), is_operator(call), &json);
-    call_answer_as(call, status, JSON_TYPE, buf_str(&json));
+    call_respond_as(call, status, JSON_TYPE, buf_str(&json));
 }
 
 /* --- Without TLS ----------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static void put_csrf(Buf *json, const BrowserSecret *secret)
 void session_get(ApiCall *call)
 {
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
-    if (!call->caller.is_known) {
+    if (!call->caller.has_credential) {
         call_refuse(call, 401, call->refusal != NULL ? call->refusal : "not logged in");
         return;
     }
@@ -51,20 +51,20 @@ void session_get(ApiCall *call)
         put_csrf(&json, &call->caller.secret);
     }
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
-/* Logins and logouts are recorded, but nothing waits for it. */
-static void note(ApiCall *call, const char *verb)
+/* Records a login or logout, without waiting for it. */
+static void record_session(ApiCall *call, const char *verb)
 {
     Audit *audit = call_settings(call)->audit;
     const Principal *principal = &call->caller.principal;
     if (audit == NULL || call->request == NULL) {
         return;
     }
-    AuditAllowance room =
+    AuditAllowance allowance =
         audit_allowance(audit, str_from_c(principal->credential), AUDIT_LIMIT_SESSION);
-    if (room == AUDIT_ALLOWANCE_NONE) {
+    if (allowance == AUDIT_ALLOWANCE_NONE) {
         return;
     }
     audit_append(audit,
@@ -75,23 +75,23 @@ static void note(ApiCall *call, const char *verb)
                                 .kind = STR("Session"),
                                 .request = call_id(call),
                                 .outcome = AUDIT_DONE,
-                                .detail = room == AUDIT_ALLOWANCE_LAST
+                                .detail = allowance == AUDIT_ALLOWANCE_LAST
                                               ? audit_last_detail(&call->arena, STR_EMPTY)
                                               : STR_EMPTY },
                  NULL, NULL);
 }
 
-static void made(void *context, const BrowserSecret *secret, const BrowserRecord *record,
-                 const Error *err)
+static void on_created(void *context, const BrowserSecret *secret, const BrowserRecord *record,
+                       const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     AUTO_CLEAR(Buf) cookie = buf_make(BUF_UNLIMITED);
     Principal principal = call->caller.principal;
-    note(call, "login");
+    record_session(call, "login");
     principal.kind = PRINCIPAL_SESSION;
     principal.expires_ms = record->expires_ms;
     browser_cookie_set(secret, &cookie);
@@ -100,7 +100,7 @@ static void made(void *context, const BrowserSecret *secret, const BrowserRecord
     put_principal(&json, call_settings(call), &principal);
     put_csrf(&json, secret);
     json_out_close(&json, '}');
-    call_answer(call, 201, &json);
+    call_respond(call, 201, &json);
 }
 
 void session_post(ApiCall *call)
@@ -118,18 +118,18 @@ void session_post(ApiCall *call)
         }
         call_refuse(call, err.kind == ERROR_UNAVAILABLE ? 503 : 401, err.text);
     } else {
-        browser_sessions_create(&settings->at, &call->caller.principal, made, call);
+        browser_sessions_create(&settings->at, &call->caller.principal, on_created, call);
     }
 }
 
 void session_delete(ApiCall *call)
 {
     const ApiCaller *caller = &call->caller;
-    if (!caller->is_known || caller->principal.kind != PRINCIPAL_SESSION) {
+    if (!caller->has_credential || caller->principal.kind != PRINCIPAL_SESSION) {
         call_refuse(call, 401, call->refusal != NULL ? call->refusal : "no session to end");
         return;
     }
-    note(call, "logout");
+    record_session(call, "logout");
     call_add_header(call, "Set-Cookie", str_from_c(browser_cookie_gone));
     browser_sessions_delete(call_store(call), &caller->principal, call_done, call);
 }

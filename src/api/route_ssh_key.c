@@ -3,22 +3,22 @@
 #include "api/ssh_approve.h"
 #include "base/json_out.h"
 
-static void refuse(ApiCall *call)
+static void refuse_disabled(ApiCall *call)
 {
     call_refuse(call, 503, "this server does not use SSH");
 }
 
 void ssh_key_get(ApiCall *call)
 {
-    const SshVerifier *back = call_settings(call)->ssh_verifier;
+    const SshVerifier *verifier = call_settings(call)->ssh_verifier;
     Str line, sudo_line;
     Error err;
-    if (back == NULL) {
-        refuse(call);
+    if (verifier == NULL) {
+        refuse_disabled(call);
         return;
     }
-    if (!ssh_verifier_line(back, &call->arena, false, &line, &err) ||
-        !ssh_verifier_line(back, &call->arena, true, &sudo_line, &err)) {
+    if (!ssh_verifier_line(verifier, &call->arena, false, &line, &err) ||
+        !ssh_verifier_line(verifier, &call->arena, true, &sudo_line, &err)) {
         call_fail(call, &err);
         return;
     }
@@ -27,37 +27,39 @@ void ssh_key_get(ApiCall *call)
     json_out_text(&json, "line", line);
     json_out_text(&json, "sudo_line", sudo_line);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
-static void told(void *context, const SshVerifyResult *done, const Error *err)
+static void on_verified(void *context, const SshVerifyResult *result, const Error *err)
 {
     ApiCall *call = context;
     char pin[PIN_TEXT + 1], fingerprint[SSH_FINGERPRINT_TEXT + 1];
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
-    pin_text(&done->key, pin);
+    pin_text(&result->key, pin);
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
     json_out_start(&json, "eden.ssh-approval/1");
     json_out_text(&json, "name", call->part);
     json_out_text(&json, "key", str_from_c(pin));
     json_out_text(&json, "host_key",
-                  arena_join(&call->arena, done->host_key.type, STR(" "), done->host_key.blob));
-    if (ssh_fingerprint(done->host_key.blob, fingerprint)) {
+                  arena_join(&call->arena, result->host_key.type, STR(" "), result->host_key.blob));
+    if (ssh_fingerprint(result->host_key.blob, fingerprint)) {
         json_out_text(&json, "fingerprint", str_from_c(fingerprint));
     }
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
-void ssh_approve(ApiCall *call, const ApproveWish *wish)
+void ssh_approve(ApiCall *call, const ApproveRequest *request)
 {
-    SshVerifier *back = call_settings(call)->ssh_verifier;
-    if (back == NULL) {
-        refuse(call);
+    SshVerifier *verifier = call_settings(call)->ssh_verifier;
+    if (verifier == NULL) {
+        refuse_disabled(call);
         return;
     }
-    SshVerifyRequest visit = { .node = call->part, .target = wish->target, .trust = wish->trust };
-    ssh_verifier_approve(back, &visit, told, call);
+    SshVerifyRequest verify = { .node = call->part,
+                                .target = request->target,
+                                .trust = request->trust };
+    ssh_verifier_approve(verifier, &verify, on_verified, call);
 }

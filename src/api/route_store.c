@@ -48,17 +48,17 @@ static void put_key_value(Buf *json, const StoreKv *kv, bool with_value)
 
 static void refuse_missing(ApiCall *call)
 {
-    AUTO_CLEAR(Buf) shown = buf_make(BUF_UNLIMITED);
-    visible_put(&shown, call_parameter(call, "key"));
+    AUTO_CLEAR(Buf) printable = buf_make(BUF_UNLIMITED);
+    visible_put(&printable, call_parameter(call, "key"));
     Error err;
-    error_set(&err, ERROR_NOT_FOUND, "key '%s' not found", buf_c(&shown));
+    error_set(&err, ERROR_NOT_FOUND, "key '%s' not found", buf_c(&printable));
     call_fail(call, &err);
 }
 
-static void got(void *context, const StoreReply *reply, const Error *err)
+static void on_get(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     if (reply->ops[0].kv_count == 0) {
@@ -70,45 +70,46 @@ static void got(void *context, const StoreReply *reply, const Error *err)
     put_key_value(&json, &reply->ops[0].kvs[0], true);
     json_out_int(&json, "revision", reply->revision);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void store_key_get(ApiCall *call)
 {
     StoreOp op = { .kind = STORE_RANGE, .key = call_parameter(call, "key") };
     Error err;
-    if (key_fits(call, op.key) && !cluster_read(call_store(call), &op, 1, got, call, &err)) {
+    if (key_fits(call, op.key) && !cluster_read(call_store(call), &op, 1, on_get, call, &err)) {
         call_fail(call, &err);
     }
 }
 
 /* --- Changing a key -------------------------------------------------------------------------- */
 
-typedef struct Answer {
+typedef struct PendingResponse {
     ApiCall *call;
     Buf json;
-} Answer;
+} PendingResponse;
 
-static void seen_by_state(void *context)
+static void on_seen(void *context)
 {
-    Answer *answer = context;
-    if (call_goes_on(answer->call, NULL)) {
-        call_answer(answer->call, 200, &answer->json);
+    PendingResponse *pending = context;
+    if (call_resume(pending->call, NULL)) {
+        call_respond(pending->call, 200, &pending->json);
     }
 }
 
-/* Responds when the state has seen the revision: the caller's next read includes this change. */
-static void answer_when_seen(ApiCall *call, Buf json, int64_t revision)
+/* Responds when the state has reached the revision, so that the caller's next read includes this
+ * change. */
+static void respond_when_seen(ApiCall *call, Buf json, int64_t revision)
 {
-    Answer *answer = ARENA_NEW(&call->arena, Answer);
-    *answer = (Answer){ call, json };
-    state_wait(call_store(call)->state, revision, seen_by_state, answer);
+    PendingResponse *pending = ARENA_NEW(&call->arena, PendingResponse);
+    *pending = (PendingResponse){ call, json };
+    state_wait(call_store(call)->state, revision, on_seen, pending);
 }
 
-static void changed(void *context, const StoreReply *reply, const Error *err)
+static void on_changed(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     if (reply->ops[0].kind == STORE_DELETE && reply->ops[0].count == 0) {
@@ -119,7 +120,7 @@ static void changed(void *context, const StoreReply *reply, const Error *err)
     json_out_start(&json, "eden.done/1");
     json_out_int(&json, "revision", reply->revision);
     json_out_close(&json, '}');
-    answer_when_seen(call, json, reply->revision);
+    respond_when_seen(call, json, reply->revision);
 }
 
 void store_key_put(ApiCall *call)
@@ -138,7 +139,7 @@ void store_key_put(ApiCall *call)
         call_refuse(call, 413, "the value is too large");
         return;
     }
-    if (!store_put(call_store(call)->store, call_parameter(call, "key"), value, 0, changed, call,
+    if (!store_put(call_store(call)->store, call_parameter(call, "key"), value, 0, on_changed, call,
                    &err)) {
         call_fail(call, &err);
     }
@@ -149,7 +150,8 @@ void store_key_delete(ApiCall *call)
     Error err;
     if (key_fits(call, call_parameter(call, "key")) &&
         may_change(call, call_parameter(call, "key"), STR_EMPTY) &&
-        !store_delete(call_store(call)->store, call_parameter(call, "key"), changed, call, &err)) {
+        !store_delete(call_store(call)->store, call_parameter(call, "key"), on_changed, call,
+                      &err)) {
         call_fail(call, &err);
     }
 }
@@ -169,10 +171,10 @@ static void put_continue(Buf *json, const StoreOpReply *range)
     buf_put_char(json, '"');
 }
 
-static void keys_came(void *context, const StoreReply *reply, const Error *err)
+static void on_keys(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     const StoreOpReply *range = &reply->ops[0];
@@ -189,7 +191,7 @@ static void keys_came(void *context, const StoreReply *reply, const Error *err)
     json_out_int(&json, "revision", reply->revision);
     put_continue(&json, range);
     json_out_close(&json, '}');
-    call_answer(call, 200, &json);
+    call_respond(call, 200, &json);
 }
 
 void keys_get(ApiCall *call)
@@ -218,15 +220,15 @@ void keys_get(ApiCall *call)
         return;
     }
     op.limit = limit;
-    if (!cluster_read(call_store(call), &op, 1, keys_came, call, &err)) {
+    if (!cluster_read(call_store(call), &op, 1, on_keys, call, &err)) {
         call_fail(call, &err);
     }
 }
 
-static void keys_deleted(void *context, const StoreReply *reply, const Error *err)
+static void on_keys_deleted(void *context, const StoreReply *reply, const Error *err)
 {
     ApiCall *call = context;
-    if (!call_goes_on(call, err)) {
+    if (!call_resume(call, err)) {
         return;
     }
     Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
@@ -234,7 +236,7 @@ static void keys_deleted(void *context, const StoreReply *reply, const Error *er
     json_out_int(&json, "revision", reply->revision);
     json_out_int(&json, "deleted", reply->ops[0].count);
     json_out_close(&json, '}');
-    answer_when_seen(call, json, reply->revision);
+    respond_when_seen(call, json, reply->revision);
 }
 
 void keys_delete(ApiCall *call)
@@ -245,7 +247,7 @@ void keys_delete(ApiCall *call)
                    .end = store_prefix_end(&call->arena, prefix) };
     Error err;
     if (key_fits(call, prefix) && may_change(call, op.key, op.end) &&
-        !store_op(call_store(call)->store, &op, keys_deleted, call, &err)) {
+        !store_op(call_store(call)->store, &op, on_keys_deleted, call, &err)) {
         call_fail(call, &err);
     }
 }

@@ -1,45 +1,45 @@
-/* /v1/watch: changes of the store as they happen, one line of JSON each.
+/* /v1/watch: streams changes of the store, one line of JSON each.
  *
- * The response lasts as long as the watch. A batch is read from the store only when the peer has
- * consumed the previous one, so a slow peer costs one batch and catches up from the history. */
+ * A batch is read from the store only after the peer has consumed the previous one, so a slow peer
+ * holds one batch in memory and catches up from the history. */
 #include "api/call.h"
 #include "api/event_line.h"
 #include "api/handlers.h"
 #include "cluster/state.h"
 
-typedef struct Watching {
+typedef struct StreamedWatch {
     ApiCall *call;
     StoreWatch *watch;
     StoreWatchSpec spec;
     Buf lines;
-    bool owes; /* the store waits for a batch to be acknowledged */
-} Watching;
+    bool needs_ack; /* the store waits for a batch to be acknowledged */
+} StreamedWatch;
 
-static void clear(Watching *watching)
+static void clear(StreamedWatch *stream)
 {
-    store_watch_cancel(TAKE(watching->watch));
-    buf_clear(&watching->lines);
+    store_watch_cancel(TAKE(stream->watch));
+    buf_clear(&stream->lines);
 }
 
-static void gone(void *context)
+static void on_closed(void *context)
 {
     clear(context);
 }
 
-static void drained(void *context)
+static void on_drained(void *context)
 {
-    Watching *watching = context;
-    if (watching->owes) {
-        watching->owes = false;
-        store_watch_ack(watching->watch);
+    StreamedWatch *stream = context;
+    if (stream->needs_ack) {
+        stream->needs_ack = false;
+        store_watch_ack(stream->watch);
     }
 }
 
-static void told(void *context, const StoreBatch *batch)
+static void on_batch(void *context, const StoreBatch *batch)
 {
-    Watching *watching = context;
-    ApiCall *call = watching->call;
-    Buf *lines = &watching->lines;
+    StreamedWatch *stream = context;
+    ApiCall *call = stream->call;
+    Buf *lines = &stream->lines;
     buf_clear(lines);
     if (batch->err != NULL) {
         event_line_error(lines, batch->err);
@@ -49,24 +49,24 @@ static void told(void *context, const StoreBatch *batch)
         event_line_progress(lines, batch->revision);
     }
     for (uint32_t i = 0; i < batch->count; i++) {
-        event_line_put(lines, &batch->events[i], watching->spec.previous);
+        event_line_put(lines, &batch->events[i], stream->spec.previous);
     }
-    watching->owes = watching->owes || batch->count > 0;
-    call_piece(call, buf_str(lines));
+    stream->needs_ack = stream->needs_ack || batch->count > 0;
+    call_send_chunk(call, buf_str(lines));
     buf_clear(lines);
     if (batch->err != NULL || batch->resync) {
-        clear(watching);
+        clear(stream);
         call_end(call);
     }
 }
 
 /* Reads "key" or "prefix", and the start. */
-static bool read_wish(ApiCall *call, StoreWatchSpec *spec)
+static bool read_parameters(ApiCall *call, StoreWatchSpec *spec)
 {
     Str key = call_parameter(call, "key"), prefix = call_parameter(call, "prefix");
     Str from = call_parameter(call, "from"), previous = call_parameter(call, "previous");
     if ((key.len > 0) == (prefix.len > 0)) {
-        call_refuse(call, 400, "give either 'key' or 'prefix'");
+        call_refuse(call, 400, "specify either 'key' or 'prefix'");
         return false;
     }
     if (key.len > STORE_KEY_MAX || prefix.len > STORE_KEY_MAX) {
@@ -89,26 +89,26 @@ static bool read_wish(ApiCall *call, StoreWatchSpec *spec)
 
 void watch_get(ApiCall *call)
 {
-    Watching *watching = ARENA_NEW(&call->arena, Watching);
-    *watching = (Watching){ .call = call,
-                            .spec = { .window = 1, .done = told, .context = watching },
-                            .lines = buf_make(BUF_UNLIMITED) };
+    StreamedWatch *stream = ARENA_NEW(&call->arena, StreamedWatch);
+    *stream = (StreamedWatch){ .call = call,
+                               .spec = { .window = 1, .done = on_batch, .context = stream },
+                               .lines = buf_make(BUF_UNLIMITED) };
     Error err;
-    if (!read_wish(call, &watching->spec) ||
-        !call_begin(call, "application/jsonl", &(CallPieces){ drained, gone, watching })) {
+    if (!read_parameters(call, &stream->spec) ||
+        !call_begin(call, "application/jsonl", &(CallStream){ on_drained, on_closed, stream })) {
         return;
     }
-    /* Determined now rather than when the store starts, so that the peer knows the start. */
-    if (watching->spec.from == 0) {
-        watching->spec.from = state_age(call_store(call)->state).revision + 1;
+    /* Determined here rather than by the store, so that the "start" event can contain it. */
+    if (stream->spec.from == 0) {
+        stream->spec.from = state_age(call_store(call)->state).revision + 1;
     }
-    event_line_start(&watching->lines, call_settings(call)->store_id, watching->spec.from - 1);
-    if (!store_watch(call_store(call)->store, &watching->spec, &watching->watch, &err)) {
-        event_line_error(&watching->lines, &err);
+    event_line_start(&stream->lines, call_settings(call)->store_id, stream->spec.from - 1);
+    if (!store_watch(call_store(call)->store, &stream->spec, &stream->watch, &err)) {
+        event_line_error(&stream->lines, &err);
     }
-    call_piece(call, buf_str(&watching->lines));
-    if (watching->watch == NULL) {
-        clear(watching);
+    call_send_chunk(call, buf_str(&stream->lines));
+    if (stream->watch == NULL) {
+        clear(stream);
         call_end(call);
     }
 }

@@ -28,7 +28,7 @@ static bool has_controls(Str text)
     return false;
 }
 
-/* Decodes once; the result is not decoded again. */
+/* Decodes percent-encoding. */
 static bool decode(Arena *arena, Str text, Str *out, Error *err)
 {
     Buf bytes = buf_make_in(arena, BUF_UNLIMITED);
@@ -50,7 +50,7 @@ static bool decode(Arena *arena, Str text, Str *out, Error *err)
     return true;
 }
 
-static bool check_written(Str text, Error *err)
+static bool check_encoding(Str text, Error *err)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.data[i];
@@ -62,9 +62,9 @@ static bool check_written(Str text, Error *err)
     return true;
 }
 
-static bool check_word(Str word, Str decoded, Error *err)
+static bool check_segment(Str segment, Str decoded, Error *err)
 {
-    if (word.len == 0) {
+    if (segment.len == 0) {
         return error_set(err, ERROR_INVALID, "invalid URL: empty path segment");
     }
     if (str_eq_c(decoded, ".") || str_eq_c(decoded, "..")) {
@@ -79,24 +79,24 @@ static bool check_word(Str word, Str decoded, Error *err)
 
 static bool check_path(Arena *arena, Str path, Error *err)
 {
-    Str word, decoded;
+    Str segment, decoded;
     if (!str_starts(path, STR("/"))) {
         return error_set(err, ERROR_INVALID, "invalid URL: the path must start with '/'");
     }
-    if (!check_written(path, err)) {
+    if (!check_encoding(path, err)) {
         return false;
     }
     if (path.len == 1) {
         return true;
     }
     Str rest = str_from_offset(path, 1);
-    bool ends_open = path.data[path.len - 1] == '/';
-    while (str_split_next(&rest, '/', &word)) {
-        if (!decode(arena, word, &decoded, err) || !check_word(word, decoded, err)) {
+    bool has_trailing_slash = path.data[path.len - 1] == '/';
+    while (str_split_next(&rest, '/', &segment)) {
+        if (!decode(arena, segment, &decoded, err) || !check_segment(segment, decoded, err)) {
             return false;
         }
     }
-    return !ends_open || check_word(STR_EMPTY, STR_EMPTY, err);
+    return !has_trailing_slash || check_segment(STR_EMPTY, STR_EMPTY, err);
 }
 
 /* --- Verbs of kinds --------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ bool route_is_offered(const RouteRow *row)
     return true;
 }
 
-bool route_is_of_kinds(const RouteRow *row)
+bool route_is_kind_route(const RouteRow *row)
 {
     for (size_t i = 0; i < COUNT_OF(kind_handlers); i++) {
         if (row->handler == kind_handlers[i].handler) {
@@ -147,15 +147,15 @@ bool route_next_type(Str *rest, Str *type)
     return rest->len > 0 && str_split_next(rest, ' ', type);
 }
 
-bool route_takes_type(const RouteRow *row, const Str *type)
+bool route_accepts_type(const RouteRow *row, const Str *type)
 {
-    Str rest = str_from_c(row->types), one;
+    Str rest = str_from_c(row->types), accepted;
     if (type == NULL) {
         return false;
     }
-    Str word = str_trim(str_slice(*type, 0, str_find(*type, STR(";"), 0)));
-    while (route_next_type(&rest, &one)) {
-        if (str_eq_ignore_case(word, one)) {
+    Str segment = str_trim(str_slice(*type, 0, str_find(*type, STR(";"), 0)));
+    while (route_next_type(&rest, &accepted)) {
+        if (str_eq_ignore_case(segment, accepted)) {
             return true;
         }
     }
@@ -174,19 +174,19 @@ uint32_t route_largest_body(void)
 /* --- Matching -------------------------------------------------------------------------------- */
 
 /* `path` was validated. */
-static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
+static bool matches_pattern(Arena *arena, const char *pattern, Str path, Str *part)
 {
-    Str wanted = str_from_c(pattern), word, found;
+    Str rest = str_from_c(pattern), segment, found;
     Error err;
-    while (str_split_next(&wanted, '/', &word)) {
+    while (str_split_next(&rest, '/', &segment)) {
         if (!str_split_next(&path, '/', &found)) {
             return false;
         }
-        if (word.len > 0 && word.data[0] == '<') {
+        if (segment.len > 0 && segment.data[0] == '<') {
             if (!decode(arena, found, part, &err)) {
                 return false;
             }
-        } else if (!str_eq(word, found)) {
+        } else if (!str_eq(segment, found)) {
             return false;
         }
     }
@@ -195,7 +195,7 @@ static bool fits(Arena *arena, const char *pattern, Str path, Str *part)
 
 /* Whether the path starts like the constant part of the pattern: a quick check that rules out most
  * rows. */
-static bool begins_so(const char *pattern, Str path)
+static bool has_prefix_of(const char *pattern, Str path)
 {
     size_t i = 0;
     while (i < path.len && pattern[i] == path.data[i]) {
@@ -210,16 +210,16 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
     if (!check_path(arena, path, err)) {
         return false;
     }
-    Str asked = str_eq_c(method, "HEAD") ? STR("GET") : method;
+    Str lookup_method = str_eq_c(method, "HEAD") ? STR("GET") : method;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        if (!begins_so(row->pattern, path) || !route_is_offered(row) ||
-            !fits(arena, row->pattern, path, &out->part)) {
+        if (!has_prefix_of(row->pattern, path) || !route_is_offered(row) ||
+            !matches_pattern(arena, row->pattern, path, &out->part)) {
             continue;
         }
         BUG_IF(out->row_count == ROUTE_METHODS_MAX);
         out->rows[out->row_count++] = row;
-        if (str_eq_c(asked, row->method)) {
+        if (str_eq_c(lookup_method, row->method)) {
             out->row = row;
         }
     }
@@ -228,38 +228,38 @@ bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err
 
 /* The pattern with its variable segment taken from the path; empty if the number of segments
  * differs. */
-static Str filled_in(Arena *arena, const char *pattern, Str path)
+static Str fill_pattern(Arena *arena, const char *pattern, Str path)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    Str wanted = str_from_c(pattern), word, found;
-    for (bool first = true; str_split_next(&wanted, '/', &word); first = false) {
+    Str rest = str_from_c(pattern), segment, found;
+    for (bool first = true; str_split_next(&rest, '/', &segment); first = false) {
         if (!str_split_next(&path, '/', &found)) {
             return STR_EMPTY;
         }
         buf_put_c(&text, first ? "" : "/");
-        buf_put(&text, word.len > 0 && word.data[0] == '<' ? found : word);
+        buf_put(&text, segment.len > 0 && segment.data[0] == '<' ? found : segment);
     }
     return str_split_next(&path, '/', &found) ? STR_EMPTY : buf_str(&text);
 }
 
-Str route_near(Arena *arena, Str path)
+Str route_suggest(Arena *arena, Str path)
 {
-    Str whole = arena_format(arena, "/v1%" STR_FMT, STR_ARG(path)), near = STR_EMPTY;
+    Str versioned = arena_format(arena, "/v1%" STR_FMT, STR_ARG(path)), best = STR_EMPTY;
     Suggest suggest = suggest_make(path);
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         if (!route_is_offered(&route_rows[i])) {
             continue;
         }
-        if (str_eq(filled_in(arena, route_rows[i].pattern, whole), whole)) {
-            return whole; /* only the version is missing */
+        if (str_eq(fill_pattern(arena, route_rows[i].pattern, versioned), versioned)) {
+            return versioned; /* only the version is missing */
         }
-        Str like = filled_in(arena, route_rows[i].pattern, path);
-        if (like.len > 0) {
-            suggest_offer(&suggest, like);
+        Str candidate = fill_pattern(arena, route_rows[i].pattern, path);
+        if (candidate.len > 0) {
+            suggest_offer(&suggest, candidate);
         }
     }
-    (void)suggest_found(&suggest, &near);
-    return near;
+    (void)suggest_found(&suggest, &best);
+    return best;
 }
 
 /* The next parameter of a row. */
@@ -287,7 +287,7 @@ static uint32_t find_parameter(const RouteRow *row, Str wanted)
     return ROUTE_PARAMETERS_MAX;
 }
 
-static bool check_all_there(const RouteRow *row, const RouteQuery *query, Error *err)
+static bool check_required(const RouteRow *row, const RouteQuery *query, Error *err)
 {
     Str rest = str_from_c(row->query == NULL ? "" : row->query), name;
     bool optional;
@@ -307,7 +307,7 @@ bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, 
     if (row->query == NULL && query.len > 0) {
         return error_set(err, ERROR_INVALID, "this endpoint does not accept query parameters");
     }
-    if (!check_written(query, err)) {
+    if (!check_encoding(query, err)) {
         return false;
     }
     if (str_ends(query, STR("&"))) {
@@ -315,23 +315,23 @@ bool route_query(Arena *arena, const RouteRow *row, Str query, RouteQuery *out, 
     }
     while (query.len > 0 && str_split_next(&query, '&', &pair)) {
         size_t equals = str_find(pair, STR("="), 0);
-        uint32_t at = equals == STR_NOT_FOUND ? ROUTE_PARAMETERS_MAX
-                                              : find_parameter(row, str_slice(pair, 0, equals));
-        if (at == ROUTE_PARAMETERS_MAX || out->values[at].len > 0 || equals + 1 == pair.len) {
+        uint32_t index = equals == STR_NOT_FOUND ? ROUTE_PARAMETERS_MAX
+                                                 : find_parameter(row, str_slice(pair, 0, equals));
+        if (index == ROUTE_PARAMETERS_MAX || out->values[index].len > 0 || equals + 1 == pair.len) {
             return error_set(
                 err, ERROR_INVALID,
                 "this endpoint accepts these query parameters, each once and with a value: %s",
                 row->query);
         }
-        if (!decode(arena, str_from_offset(pair, equals + 1), &out->values[at], err)) {
+        if (!decode(arena, str_from_offset(pair, equals + 1), &out->values[index], err)) {
             return false;
         }
     }
-    return check_all_there(row, out, err);
+    return check_required(row, out, err);
 }
 
 const Str *route_parameter(const RouteRow *row, const RouteQuery *query, const char *name)
 {
-    uint32_t at = find_parameter(row, str_from_c(name));
-    return at == ROUTE_PARAMETERS_MAX ? NULL : &query->values[at];
+    uint32_t index = find_parameter(row, str_from_c(name));
+    return index == ROUTE_PARAMETERS_MAX ? NULL : &query->values[index];
 }

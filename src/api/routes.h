@@ -66,19 +66,19 @@ typedef struct RouteMatch {
 MUST_CHECK bool route_match(Arena *arena, Str method, Str path, RouteMatch *out, Error *err);
 
 /* The endpoint most similar to an unknown path; may be empty. */
-Str route_near(Arena *arena, Str path);
+Str route_suggest(Arena *arena, Str path);
 
 bool route_is_public(const RouteRow *row);
-/* False if its kind does not offer the verb: then the row does not exist. */
+/* False if its kind does not support the verb; the row is then ignored. */
 bool route_is_offered(const RouteRow *row);
-/* Whether it is an endpoint that every kind has. */
-bool route_is_of_kinds(const RouteRow *row);
+/* Whether it is one of the endpoints common to all kinds. */
+bool route_is_kind_route(const RouteRow *row);
 
 bool route_has(const RouteRow *row, RouteFlags flag);
 
 /* Whether the row accepts this content type. `type` is the header "Content-Type" with its
  * parameters; NULL if missing. */
-bool route_takes_type(const RouteRow *row, const Str *type);
+bool route_accepts_type(const RouteRow *row, const Str *type);
 /* Iterates over the accepted content types; `rest` starts as the row's types. */
 bool route_next_type(Str *rest, Str *type);
 /* The largest body of all rows. */

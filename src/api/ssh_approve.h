@@ -5,4 +5,4 @@
 #include "api/call.h"
 
 /* Responds later. */
-void ssh_approve(ApiCall *call, const ApproveWish *wish);
+void ssh_approve(ApiCall *call, const ApproveRequest *request);

@@ -5,54 +5,54 @@
 
 static bool may_run(const Turns *turns, uint64_t caller)
 {
-    uint32_t all = 0, own = 0;
-    for (const Turn *one = turns->running; one != NULL; one = one->next) {
-        all++;
-        own += one->caller == caller;
+    uint32_t total = 0, by_caller = 0;
+    for (const Turn *turn = turns->running; turn != NULL; turn = turn->next) {
+        total++;
+        by_caller += turn->caller == caller;
     }
-    return all < TURNS_ALL_MAX && own < TURNS_CALLER_MAX;
+    return total < TURNS_TOTAL_MAX && by_caller < TURNS_CALLER_MAX;
 }
 
-/* Takes out the next one that may run; NULL: none. */
+/* Removes and returns the next request that may run; NULL: none. */
 static Turn *next_turn(Turns *turns)
 {
-    for (Turn **place = &turns->waiting; *place != NULL; place = &(*place)->next) {
-        Turn *turn = *place;
+    for (Turn **link = &turns->waiting; *link != NULL; link = &(*link)->next) {
+        Turn *turn = *link;
         if (may_run(turns, turn->caller)) {
-            *place = turn->next;
+            *link = turn->next;
             return turn;
         }
     }
     return NULL;
 }
 
-static void serve(Turns *turns)
+static void run_waiting(Turns *turns)
 {
-    for (Turn *turn; turns->spent_us < TURNS_SHARE_US && (turn = next_turn(turns)) != NULL;) {
-        int64_t began_us = clock_monotonic_us();
+    for (Turn *turn; turns->spent_us < TURNS_SLICE_US && (turn = next_turn(turns)) != NULL;) {
+        int64_t started_us = clock_monotonic_us();
         turns->order = turn->order;
-        turn->waits = false;
+        turn->is_waiting = false;
         turn->is_running = true;
         turn->next = turns->running;
         turns->running = turn;
-        /* The next iteration has a share of its own. */
+        /* The next iteration starts with a new time slice. */
         loop_defer(turns->loop, &turns->task);
         turn->run(turn);
-        turns->spent_us += clock_monotonic_us() - began_us;
+        turns->spent_us += clock_monotonic_us() - started_us;
     }
 }
 
-static void go_on(void *context)
+static void on_iteration(void *context)
 {
     Turns *turns = context;
     turns->spent_us = 0;
-    serve(turns);
+    run_waiting(turns);
 }
 
 void turns_init(Turns *turns, Loop *loop)
 {
     *turns = (Turns){ .loop = loop };
-    loop_task_init(&turns->task, go_on, turns);
+    loop_task_init(&turns->task, on_iteration, turns);
 }
 
 void turns_stop(Turns *turns)
@@ -61,37 +61,37 @@ void turns_stop(Turns *turns)
     turns->waiting = NULL;
 }
 
-/* Each caller has one place in every round: the first one of whoever comes goes before the second ones
- * of all others. */
-void turns_take(Turns *turns, Turn *turn)
+/* Each caller has one request per round, so the first request of a caller runs before the second
+ * request of any other. */
+void turns_enqueue(Turns *turns, Turn *turn)
 {
     uint64_t order = turns->order;
     for (const Turn *other = turns->waiting; other != NULL; other = other->next) {
         order = other->caller == turn->caller && other->order > order ? other->order : order;
     }
     turn->order = order + 1;
-    turn->waits = true;
-    Turn **place = &turns->waiting;
-    while (*place != NULL && (*place)->order <= turn->order) {
-        place = &(*place)->next;
+    turn->is_waiting = true;
+    Turn **link = &turns->waiting;
+    while (*link != NULL && (*link)->order <= turn->order) {
+        link = &(*link)->next;
     }
-    turn->next = *place;
-    *place = turn;
-    serve(turns);
+    turn->next = *link;
+    *link = turn;
+    run_waiting(turns);
 }
 
 void turns_end(Turns *turns, Turn *turn)
 {
-    BUG_IF(turn->waits);
+    BUG_IF(turn->is_waiting);
     if (!turn->is_running) {
         return;
     }
     turn->is_running = false;
-    Turn **place = &turns->running;
-    while (*place != turn) {
-        place = &(*place)->next;
+    Turn **link = &turns->running;
+    while (*link != turn) {
+        link = &(*link)->next;
     }
-    *place = turn->next;
+    *link = turn->next;
     if (turns->waiting != NULL) {
         loop_defer(turns->loop, &turns->task);
     }

@@ -87,7 +87,7 @@ struct Server {
     bool is_ready;  /* all of its files are in memory */
     bool is_saved;  /* the lost store was saved; the server stops for this reason: */
     Error loss;
-    bool stops;        /* it reports that it is stopping */
+    bool is_stopping;  /* it reports that it is stopping */
     uint32_t stopping; /* while closing: number of its servers with calls in progress */
     LoopTask release;
     LoopRun *closed;
@@ -298,7 +298,7 @@ static void gather(void *context, MetricsText *out)
 {
     const Server *server = context;
     server_metrics_print(
-        &(ServerView){ .stops = server->stops,
+        &(ServerView){ .is_stopping = server->is_stopping,
                        .leads = controllers_are_running(server->controllers),
                        .started_ms = metrics_started_ms(server->metrics),
                        .store = server->store,
@@ -344,7 +344,7 @@ static bool listen_api(Server *server, Error *err)
                                           .certify = &server->certify,
                                           .metrics = server->metrics,
                                           .gather = gather,
-                                          .stops = &server->stops,
+                                          .is_stopping = &server->is_stopping,
                                           .ping = ping,
                                           .credentials = server->credentials,
                                           .audit = server->audit,
@@ -745,7 +745,7 @@ bool server_open(const ServerOptions *options, Server **out, Error *err)
 void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *context)
 {
     BUG_IF(server->closed != NULL);
-    server->stops = true;
+    server->is_stopping = true;
     server->is_open = false;
     server->rpc_listener = server->api_listener = server->local_listener =
         NULL; /* they are closed now */
@@ -781,7 +781,7 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
 
 void server_drain(Server *server)
 {
-    server->stops = true;
+    server->is_stopping = true;
 }
 
 uint16_t server_rpc_port(const Server *server)

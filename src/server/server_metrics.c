@@ -112,7 +112,7 @@ static void put_process(const ServerView *view, MetricsText *text)
 
 void server_metrics_print(const ServerView *view, MetricsText *text)
 {
-    put(text, METRIC_READY, !view->stops);
+    put(text, METRIC_READY, !view->is_stopping);
     put(text, METRIC_LEADER, view->leads);
     put_nodes(view, text);
     put_certificates(view, text);

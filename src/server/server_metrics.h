@@ -19,7 +19,7 @@ typedef struct ServerListener {
 } ServerListener;
 
 typedef struct ServerView {
-    bool stops, leads;
+    bool is_stopping, leads;
     int64_t started_ms;
     const Store *store;
     const State *state;

@@ -47,7 +47,7 @@ static void read_pki_bodies(Arena *arena, Str body)
 {
     Str name, csr, serial;
     OwnKind own;
-    RotateWish rotate;
+    RotateAction rotate;
     Error err = { 0 };
     if (issue_body_read(arena, body, &name, &csr, &err)) {
         BUG_IF(name.len > body.len || csr.len > body.len);
@@ -80,7 +80,7 @@ static void read_body(Arena *arena, Str body)
             BUG_IF(draft.labels.kind != VALUE_MAP || draft.spec.kind != VALUE_MAP);
         }
     }
-    ApproveWish approve;
+    ApproveRequest approve;
     if (approve_body_read(arena, body, &approve, &err)) {
         BUG_IF(approve.key.len > body.len);
         BUG_IF(approve.key.len == 0 && (approve.trust.count > 0) == approve.trust.accept_new);

@@ -88,7 +88,7 @@ static void records_are_read_strictly(void **state)
     browser_record_print(&record, &text);
     assert_true(browser_record_read(&arena, buf_str(&text), &read, &err));
     assert_string_equal(read.credential, record.credential);
-    assert_int_equal(read.credential_made_ms, 1);
+    assert_int_equal(read.credential_created_ms, 1);
     assert_int_equal(read.expires_ms, 3);
     assert_false(browser_record_read(&arena, STR("{}"), &read, &err));
     assert_false(browser_record_read(&arena, STR("nonsense"), &read, &err));

@@ -40,7 +40,7 @@ typedef struct Fixture {
     SessionPinged *pinged[CALLS_MAX];
     void *pinged_context[CALLS_MAX];
     uint32_t pings;                     /* that wait */
-    bool stops;                         /* the loop, as soon as a request is there */
+    bool is_stopping;                   /* the loop, as soon as a request is there */
     Str meanwhile_key, meanwhile_value; /* put in the store then, if there is a key */
     HttpCall *call;
     HttpCallField said; /* one more field of requests; without a name: none */
@@ -68,7 +68,7 @@ static inline void describe(void *context, const Peer *peer, Caller *out)
                               NULL, &err));
     }
     *out = f->caller;
-    if (f->stops) {
+    if (f->is_stopping) {
         loop_stop(f->world.loop);
     }
 }

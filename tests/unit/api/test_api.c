@@ -735,7 +735,7 @@ static void requests_in_progress_end_with_the_server(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(requests); i++) {
         Fixture *f = *state;
-        f->stops = true;
+        f->is_stopping = true;
         start(f, requests[i][0], requests[i][1], NULL, STR_EMPTY);
         world_run(&f->world);
         if (i + 1 < COUNT_OF(requests)) {
@@ -758,7 +758,7 @@ static void joins_in_progress_end_with_the_server(void **state)
                         .key = key,
                         .now_ms = loop_wall_ms(f->world.loop) };
     assert_true(join_request_make(&f->scratch->arena, &wish, &text, nonce, &err));
-    f->stops = true;
+    f->is_stopping = true;
     start(f, "POST", "/v1/join", "application/json", text);
     world_run(&f->world);
     p256_private_free(key);

@@ -58,10 +58,10 @@ static bool touched(const Kind *kind, Arena *arena, Str prefix, Str key, Str *na
 static const Kind kind = {
     .name = "X",
     .plural = "xs",
-    .ask_list = list,
-    .ask_get = get,
-    .watched = watched,
-    .touched = touched,
+    .list_async = list,
+    .get_async = get,
+    .watch_prefix = watched,
+    .key_to_name = touched,
 };
 
 static void is_ready(void *context)
@@ -69,11 +69,11 @@ static void is_ready(void *context)
     readies++;
 }
 
-static void is_told(void *context, FeedNews *news)
+static void is_told(void *context, FeedChange *news)
 {
     told++;
-    assert_true(feed_news_frame(news, WATCH_SSE, WATCH_CHANGED).data ==
-                feed_news_frame(news, WATCH_SSE, WATCH_CHANGED).data);
+    assert_true(feed_change_frame(news, WATCH_SSE, WATCH_CHANGED).data ==
+                feed_change_frame(news, WATCH_SSE, WATCH_CHANGED).data);
 }
 
 static void beat(void *context)
@@ -102,7 +102,8 @@ static void many_cost_one_read_for_each_change(void **state)
     Error err;
     readies = beats = 0;
     for (uint32_t i = 0; i < MEMBERS; i++) {
-        members[i] = (FeedMember){ .ready = is_ready, .told = is_told, .beat = beat, .lost = lost };
+        members[i] =
+            (FeedMember){ .ready = is_ready, .changed = is_told, .tick = beat, .aborted = lost };
         feed_join(api, &kind, &members[i]);
     }
     loop_run_virtual_until(loop, 1000);
@@ -164,10 +165,10 @@ static const Kind known_kind = { .name = "Y",
                                  .plural = "ys",
                                  .list = list_known,
                                  .get = get_known,
-                                 .watched = watched_nodes,
-                                 .touched = touched_node };
+                                 .watch_prefix = watched_nodes,
+                                 .key_to_name = touched_node };
 
-static void note_revision(void *context, FeedNews *news)
+static void note_revision(void *context, FeedChange *news)
 {
     *(int64_t *)context = news->item->revision;
 }
@@ -195,9 +196,11 @@ static void what_is_told_is_as_new_as_the_change(void **test)
     loop_run_virtual_until(loop, 1000);
     at.state = new_state(&at, NULL);
     Api *api = api_new(&(ApiSettings){ .at = at });
-    FeedMember member = {
-        .ready = is_ready, .told = note_revision, .beat = beat, .lost = lost, .context = &revision
-    };
+    FeedMember member = { .ready = is_ready,
+                          .changed = note_revision,
+                          .tick = beat,
+                          .aborted = lost,
+                          .context = &revision };
     feed_join(api, &known_kind, &member);
     put_node(&at, &arena, "web1");
     loop_run_virtual_until(loop, 2000);
@@ -219,9 +222,11 @@ static void a_store_that_takes_no_writes_is_watched(void **test)
     arena_init(&arena, ARENA_UNLIMITED);
     at.state = ready_state(&at, NULL);
     Api *api = api_new(&(ApiSettings){ .at = at });
-    FeedMember member = {
-        .ready = is_ready, .told = note_revision, .beat = beat, .lost = lost, .context = &revision
-    };
+    FeedMember member = { .ready = is_ready,
+                          .changed = note_revision,
+                          .tick = beat,
+                          .aborted = lost,
+                          .context = &revision };
     failing->condition = STORE_UNWRITABLE;
     state_check(at.state);
     assert_true(state_age(at.state).stale_since_ms != 0);

@@ -462,11 +462,11 @@ static void keys_lead_to_their_nodes(void **state)
         const char *wanted[] = { keys[i].node, keys[i].facts };
         for (size_t k = 0; k < COUNT_OF(rows); k++) {
             Str key = str_from_c(keys[i].key), name, prefix;
-            bool touched = rows[k]->touched(rows[k], arena, KEYS_PREFIX, key, &name);
+            bool touched = rows[k]->key_to_name(rows[k], arena, KEYS_PREFIX, key, &name);
             assert_int_equal(touched, wanted[k] != NULL);
             bool seen = false;
             for (uint32_t j = 0;
-                 (prefix = rows[k]->watched(rows[k], arena, KEYS_PREFIX, j)).len > 0; j++) {
+                 (prefix = rows[k]->watch_prefix(rows[k], arena, KEYS_PREFIX, j)).len > 0; j++) {
                 seen = seen || str_starts(key, prefix);
             }
             if (touched) {

@@ -24,11 +24,11 @@ static void requests_are_counted_by_route_and_status(void **state)
     assert_int_equal(metrics_started_ms(metrics), 1234);
     print(metrics, &out);
     assert_int_equal(out.len, 0);
-    metrics_note_request(metrics, get, nodes, 200, 500);
-    metrics_note_request(metrics, get, nodes, 201, 700);
-    metrics_note_request(metrics, get, nodes, 404, 2000);
-    metrics_note_request(metrics, put, nodes, 503, 0);
-    metrics_note_request(metrics, get, watch, 200, -1);
+    metrics_count_request(metrics, get, nodes, 200, 500);
+    metrics_count_request(metrics, get, nodes, 201, 700);
+    metrics_count_request(metrics, get, nodes, 404, 2000);
+    metrics_count_request(metrics, put, nodes, 503, 0);
+    metrics_count_request(metrics, get, watch, 200, -1);
     print(metrics, &out);
 #define REQUESTS "eden_http_requests_total{method="
     assert_true(has(&out, REQUESTS "\"GET\",route=\"/v1/nodes\",status=\"2xx\"} 2\n"));
@@ -47,9 +47,9 @@ static void there_are_never_too_many_routes(void **state)
     static char routes[METRICS_ROUTES_MAX + 50][8];
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         snprintf(routes[i], sizeof routes[i], "/%zu", i);
-        metrics_note_request(metrics, "GET", routes[i], 200, 1);
+        metrics_count_request(metrics, "GET", routes[i], 200, 1);
     }
-    metrics_note_request(metrics, "GET", routes[0], 200, 1);
+    metrics_count_request(metrics, "GET", routes[0], 200, 1);
     print(metrics, &out);
     assert_true(has(&out, "route=\"/0\",status=\"2xx\"} 2\n"));
     assert_true(has(&out, "method=\"any\",route=\"any\",status=\"2xx\"} 51\n"));

@@ -45,7 +45,7 @@ static void weak_and_strong_tags_match(void **state)
         { "\"x\", \"*\"", false }, { "w/\"abc\"", false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        if (page_is_known(str_from_c(cases[i].said), STR("W/\"abc\"")) != cases[i].is_so) {
+        if (page_is_cached(str_from_c(cases[i].said), STR("W/\"abc\"")) != cases[i].is_so) {
             fail_msg("%s", cases[i].said);
         }
     }

@@ -112,7 +112,7 @@ static void every_row_leads_to_itself(void **state)
         }
         assert_true(route_match(arena, str_from_c(row->method), buf_str(&path), &match, &err));
         /* What a kind does not offer is as if it were not there. */
-        assert_true(match.row == row || (match.row == NULL && route_is_of_kinds(row)));
+        assert_true(match.row == row || (match.row == NULL && route_is_kind_route(row)));
         assert_true(row->help[0] != '\0' && row->handler != NULL);
     }
 }
@@ -199,7 +199,7 @@ static void exactly_the_changing_routes_are_audited(void **state)
         assert_int_equal(route_has(row, ROUTE_IDEMPOTENT),
                          changes && strcmp(row->method, "POST") == 0);
         assert_int_equal(route_has(row, ROUTE_CONDITIONAL),
-                         route_is_of_kinds(row) && changes && strcmp(row->method, "POST") != 0);
+                         route_is_kind_route(row) && changes && strcmp(row->method, "POST") != 0);
     }
 }
 
@@ -215,10 +215,10 @@ static void a_body_has_a_size_and_types(void **state)
         assert_true(route_rows[i].body_max <= route_largest_body());
     }
     assert_int_equal(route_largest_body(), ROUTE_VALUE_MAX);
-    assert_true(route_takes_type(create, &json) && route_takes_type(create, &odd));
-    assert_false(route_takes_type(create, &merge) || route_takes_type(create, &form) ||
-                 route_takes_type(create, NULL));
-    assert_true(route_takes_type(patch, &json) && route_takes_type(patch, &merge));
+    assert_true(route_accepts_type(create, &json) && route_accepts_type(create, &odd));
+    assert_false(route_accepts_type(create, &merge) || route_accepts_type(create, &form) ||
+                 route_accepts_type(create, NULL));
+    assert_true(route_accepts_type(patch, &json) && route_accepts_type(patch, &merge));
 }
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -59,7 +59,7 @@ static void ask(Fixture *f, char caller)
 {
     Request *request = &f->requests[f->request_count++];
     *request = (Request){ { .run = serve, .caller = (uint64_t)caller }, f };
-    turns_take(&f->turns, &request->turn);
+    turns_enqueue(&f->turns, &request->turn);
 }
 
 static void iterate(Fixture *f)
@@ -80,7 +80,7 @@ static void what_takes_little_is_served_at_once(void **state)
 static void a_share_that_is_used_up_is_there_again_in_the_next_iteration(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SHARE_US;
+    f->takes_us = TURNS_SLICE_US;
     ask(f, 'a');
     ask(f, 'a');
     assert_string_equal(f->served, "a");
@@ -93,7 +93,7 @@ static void a_share_that_is_used_up_is_there_again_in_the_next_iteration(void **
 static void callers_take_turns(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SHARE_US;
+    f->takes_us = TURNS_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
@@ -110,7 +110,7 @@ static void callers_take_turns(void **state)
 static void who_comes_later_begins_where_the_others_are(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SHARE_US;
+    f->takes_us = TURNS_SLICE_US;
     for (int i = 0; i < 4; i++) {
         ask(f, 'a');
     }
@@ -150,20 +150,20 @@ static void so_many_of_all_callers_are_under_way(void **state)
 {
     Fixture *f = *state;
     f->stays = true;
-    for (int i = 0; i < TURNS_ALL_MAX + 1; i++) {
+    for (int i = 0; i < TURNS_TOTAL_MAX + 1; i++) {
         ask(f, (char)('a' + i % 16));
     }
     iterate(f);
-    assert_int_equal(f->count, TURNS_ALL_MAX);
+    assert_int_equal(f->count, TURNS_TOTAL_MAX);
     turns_end(&f->turns, &f->requests[0].turn);
     iterate(f);
-    assert_int_equal(f->count, TURNS_ALL_MAX + 1);
+    assert_int_equal(f->count, TURNS_TOTAL_MAX + 1);
 }
 
 static void nobody_is_served_after_the_end(void **state)
 {
     Fixture *f = *state;
-    f->takes_us = TURNS_SHARE_US;
+    f->takes_us = TURNS_SLICE_US;
     ask(f, 'a');
     ask(f, 'b');
     turns_stop(&f->turns);
