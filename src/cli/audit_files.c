@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/audit_archiving.h"
+#include "cli/audit_archiver.h"
 #include "cli/daemon_command.h"
 #include "cli/output.h"
 #include "sys/file_reader.h"
@@ -11,18 +11,18 @@
 /* --- Single file ----------------------------------------------------------------------------- */
 
 enum {
-    PIECE = 64 << 10
+    CHUNK_SIZE = 64 << 10
 };
 
-static bool read_head(FileReader *file, AuditArchiveReader *reader, Error *err)
+static bool read_header(FileReader *file, AuditArchiveReader *reader, Error *err)
 {
-    char piece[AUDIT_ARCHIVE_LINE];
+    char chunk[AUDIT_ARCHIVE_LINE];
     size_t got;
-    if (!file_reader_next(file, piece, sizeof piece, &got, err)) {
+    if (!file_reader_next(file, chunk, sizeof chunk, &got, err)) {
         return false;
     }
-    size_t end = str_find(str_from(piece, got), STR("\n"), 0);
-    if (!audit_archive_reader_feed(reader, str_from(piece, end == STR_NOT_FOUND ? got : end + 1),
+    size_t end = str_find(str_from(chunk, got), STR("\n"), 0);
+    if (!audit_archive_reader_feed(reader, str_from(chunk, end == STR_NOT_FOUND ? got : end + 1),
                                    err)) {
         return false;
     }
@@ -30,7 +30,7 @@ static bool read_head(FileReader *file, AuditArchiveReader *reader, Error *err)
            error_set(err, ERROR_INVALID, "line 1: not an archive of an audit log");
 }
 
-bool audit_file_head(const char *path, AuditArchive *out, Error *err)
+bool audit_file_header(const char *path, AuditArchive *out, Error *err)
 {
     AUTO(FileReader) *file = NULL;
     AUTO_CLEAR(AuditArchiveReader) reader;
@@ -38,7 +38,7 @@ bool audit_file_head(const char *path, AuditArchive *out, Error *err)
     if (!file_reader_open(path, &file, err)) {
         return false;
     }
-    if (!read_head(file, &reader, err)) {
+    if (!read_header(file, &reader, err)) {
         return error_wrap(err, "%s", path);
     }
     *out = reader.archive;
@@ -47,11 +47,11 @@ bool audit_file_head(const char *path, AuditArchive *out, Error *err)
 
 static bool read_all(FileReader *file, AuditArchiveReader *reader, Error *err)
 {
-    char piece[PIECE];
+    char chunk[CHUNK_SIZE];
     size_t got;
     do {
-        if (!file_reader_next(file, piece, sizeof piece, &got, err) ||
-            !audit_archive_reader_feed(reader, str_from(piece, got), err)) {
+        if (!file_reader_next(file, chunk, sizeof chunk, &got, err) ||
+            !audit_archive_reader_feed(reader, str_from(chunk, got), err)) {
             return false;
         }
     } while (got > 0);
@@ -77,10 +77,10 @@ typedef struct Files {
     uint32_t count;
     bool has_anchor; /* `anchor` is from a server of the same cluster */
     AuditAnchor anchor;
-    Str why; /* why there is no anchor */
+    Str anchor_error; /* why there is no anchor */
 } Files;
 
-static int by_entries(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const AuditArchive *first = &((const File *)a)->archive, *second = &((const File *)b)->archive;
     if (first->first != second->first) {
@@ -89,18 +89,18 @@ static int by_entries(const void *a, const void *b)
     return (first->last > second->last) - (first->last < second->last);
 }
 
-static bool read_heads(Invocation *invocation, Files *files, Error *err)
+static bool read_headers(Invocation *invocation, Files *files, Error *err)
 {
     files->count = invocation->arg_count;
     files->items = ARENA_ARRAY(invocation->arena, File, files->count);
     for (uint32_t i = 0; i < files->count; i++) {
         File *file = &files->items[i];
         file->path = invocation->args[i];
-        if (!audit_file_head(file->path, &file->archive, err)) {
+        if (!audit_file_header(file->path, &file->archive, err)) {
             return false;
         }
     }
-    qsort(files->items, files->count, sizeof *files->items, by_entries);
+    qsort(files->items, files->count, sizeof *files->items, compare_entries);
     for (uint32_t i = 1; i < files->count; i++) {
         if (!audit_archive_follows(&files->items[i - 1].archive, &files->items[i].archive, err)) {
             return error_wrap(err, "%s", files->items[i].path);
@@ -113,37 +113,38 @@ static bool read_heads(Invocation *invocation, Files *files, Error *err)
 static void ask_server(Invocation *invocation, Files *files)
 {
     Arena *arena = invocation->arena;
-    Value answer;
+    Value response;
     Error err;
-    bool asked;
+    bool responded;
     ClusterRequest request = { .method = "GET", .target = STR("/v1/audit-entries?limit=1") };
-    if (!cluster_ask(invocation, &request, &answer, &asked, &err) ||
-        !audit_anchor_read(answer, &files->anchor, &err)) {
-        files->why = arena_copy(arena, str_from_c(err.text));
+    if (!cluster_send(invocation, &request, &response, &responded, &err) ||
+        !audit_anchor_read(response, &files->anchor, &err)) {
+        files->anchor_error = arena_copy(arena, str_from_c(err.text));
     } else if (strcmp(files->anchor.cluster, files->items[0].archive.cluster) != 0) {
-        files->why = arena_format(arena, "the server belongs to cluster '%s', the archives to '%s'",
-                                  files->anchor.cluster, files->items[0].archive.cluster);
+        files->anchor_error =
+            arena_format(arena, "the server belongs to cluster '%s', the archives to '%s'",
+                         files->anchor.cluster, files->items[0].archive.cluster);
     } else {
         files->has_anchor = true;
     }
 }
 
 /* Entries that are still in the log (not dropped yet, or restored from a backup) must match it. */
-static bool check_still_there(const Invocation *invocation, const File *file, Error *err)
+static bool check_undropped(const Invocation *invocation, const File *file, Error *err)
 {
     Arena *arena = invocation->arena;
-    Value answer;
+    Value response;
     AuditEntry entry;
-    Error why;
-    bool asked;
+    Error ignored;
+    bool responded;
     Str target = arena_format(arena, "/v1/audit-entries?limit=1&from=%" PRIu64, file->archive.last);
     ClusterRequest request = { .method = "GET", .target = target };
-    if (!cluster_ask(invocation, &request, &answer, &asked, err)) {
+    if (!cluster_send(invocation, &request, &response, &responded, err)) {
         return error_wrap(err, "the server's log");
     }
-    const List *entries = value_get_list(answer, "entries");
+    const List *entries = value_get_list(response, "entries");
     bool is_same = entries->len > 0 && value_is_string(entries->items[0]) &&
-                   audit_entry_read(arena, value_str(entries->items[0]), &entry, &why) &&
+                   audit_entry_read(arena, value_str(entries->items[0]), &entry, &ignored) &&
                    entry.sequence == file->archive.last && str_eq_c(entry.hash, file->archive.hash);
     return is_same ||
            error_set(err, ERROR_INVALID,
@@ -174,7 +175,7 @@ static bool check_anchor(const Invocation *invocation, const Files *files, Error
                          files->items[0].path, anchor + 1);
     }
     return anchor == last->last ||
-           check_still_there(invocation, &files->items[files->count - 1], err);
+           check_undropped(invocation, &files->items[files->count - 1], err);
 }
 
 static bool check_file(const Files *files, uint32_t at, Error *err)
@@ -182,8 +183,8 @@ static bool check_file(const Files *files, uint32_t at, Error *err)
     AUTO_CLEAR(AuditArchiveReader) reader;
     audit_archive_reader_init(&reader);
     if (at > 0) {
-        const AuditArchive *before = &files->items[at - 1].archive;
-        audit_archive_reader_mark(&reader, before->last, before->hash);
+        const AuditArchive *previous = &files->items[at - 1].archive;
+        audit_archive_reader_mark(&reader, previous->last, previous->hash);
     }
     if (at + 1 < files->count) {
         const AuditArchive *next = &files->items[at + 1].archive;
@@ -197,7 +198,7 @@ static bool check_file(const Files *files, uint32_t at, Error *err)
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
-static int tell_value(const Invocation *invocation, const Files *files)
+static int print_value(const Invocation *invocation, const Files *files)
 {
     Arena *arena = invocation->arena;
     Map *map = map_new(arena, 5);
@@ -217,16 +218,16 @@ static int tell_value(const Invocation *invocation, const Files *files)
     }
     map_set_str(arena, map, STR("archives"), value_list(list));
     map_set_str(arena, map, STR("joins"), files->has_anchor ? value_bool(true) : value_null());
-    return output_answer(invocation, value_map(map));
+    return output_response(invocation, value_map(map));
 }
 
-static void tell_join(const Invocation *invocation, const Files *files)
+static void print_continuation(const Invocation *invocation, const Files *files)
 {
     const AuditArchive *last = &files->items[files->count - 1].archive;
     uint64_t anchor = files->anchor.sequence;
     if (!files->has_anchor) {
         output_line(invocation->err, "not checked against a server's log: %" STR_FMT,
-                    STR_ARG(files->why));
+                    STR_ARG(files->anchor_error));
     } else if (anchor == last->last) {
         output_line(invocation->out, "the server's log continues after entry %" PRIu64, anchor);
     } else {
@@ -237,10 +238,10 @@ static void tell_join(const Invocation *invocation, const Files *files)
     }
 }
 
-static int tell(const Invocation *invocation, const Files *files)
+static int print_result(const Invocation *invocation, const Files *files)
 {
     if (output_wants_value(invocation)) {
-        return tell_value(invocation, files);
+        return print_value(invocation, files);
     }
     for (uint32_t i = 0; i < files->count; i++) {
         const AuditArchive *archive = &files->items[i].archive;
@@ -254,7 +255,7 @@ static int tell(const Invocation *invocation, const Files *files)
         output_line(invocation->out, "none of the files has entries 1 to %" PRIu64,
                     files->items[0].archive.first - 1);
     }
-    tell_join(invocation, files);
+    print_continuation(invocation, files);
     return EXIT_OK;
 }
 
@@ -262,7 +263,7 @@ int audit_files_verify(Invocation *invocation)
 {
     Files files = { 0 };
     Error err;
-    bool ok = read_heads(invocation, &files, &err);
+    bool ok = read_headers(invocation, &files, &err);
     if (ok) {
         ask_server(invocation, &files);
     }
@@ -276,5 +277,5 @@ int audit_files_verify(Invocation *invocation)
         (void)daemon_command_fail(invocation, "E0875", &err);
         return EXIT_FAILED;
     }
-    return tell(invocation, &files);
+    return print_result(invocation, &files);
 }

@@ -6,7 +6,7 @@
 #include "cli/invocation.h"
 
 /* Reads only the first line of an archive. */
-MUST_CHECK bool audit_file_head(const char *path, AuditArchive *out, Error *err);
+MUST_CHECK bool audit_file_header(const char *path, AuditArchive *out, Error *err);
 /* Reads and verifies an entire file. `reader` must be fresh; it may have marks set. Fails like the
  * reader or file_reader_open(); the message starts with the path. */
 MUST_CHECK bool audit_file_check(const char *path, AuditArchiveReader *reader, Error *err);

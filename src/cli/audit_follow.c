@@ -22,7 +22,7 @@ typedef struct Follow {
     uint64_t archived; /* sequence number of the last archived entry; 0: none */
     char hash[AUDIT_HASH_TEXT + 1];
     Reconnect reconnect;
-    ClusterRefusal refusal; /* reason of a failure in this round */
+    ClusterRefusal refusal; /* why this round failed */
 } Follow;
 
 static uint64_t sequence_of(Value entry)
@@ -31,16 +31,16 @@ static uint64_t sequence_of(Value entry)
     return str_to_u64(object_name(entry), &sequence) ? sequence : 0;
 }
 
-List *audit_turn(Arena *arena, const List *entries)
+List *audit_reverse(Arena *arena, const List *entries)
 {
-    List *turned = list_new(arena, entries->len);
+    List *reversed = list_new(arena, entries->len);
     for (uint32_t i = entries->len; i > 0; i--) {
-        list_push(arena, turned, entries->items[i - 1]);
+        list_push(arena, reversed, entries->items[i - 1]);
     }
-    return turned;
+    return reversed;
 }
 
-static void keep_place(Follow *follow, Value entry)
+static void set_position(Follow *follow, Value entry)
 {
     Str hash = value_get_text(object_status(entry), "hash");
     follow->last = sequence_of(entry);
@@ -67,22 +67,23 @@ void audit_print_entry(const Invocation *invocation, Value entry)
 
 /* --- Polling --------------------------------------------------------------------------------- */
 
-static bool ask(Follow *follow, Str target, Value *out, Error *err)
+static bool request(Follow *follow, Str target, Value *out, Error *err)
 {
-    ClusterAnswer answer;
+    ClusterResponse response;
     *out = value_null();
-    follow->refusal = (ClusterRefusal){ .target = target, .answer = value_null() };
-    follow->refusal.asked = cluster_exchange_at(
-        &follow->round, &follow->reconnect.end,
-        &(ClusterRequest){ .method = "GET", .target = target }, NULL, &answer, err);
-    if (follow->refusal.asked && cluster_answer_read(follow->round.arena, &answer, out, err)) {
+    follow->refusal = (ClusterRefusal){ .target = target, .response = value_null() };
+    follow->refusal.responded = cluster_exchange_at(
+        &follow->round, &follow->reconnect.endpoint,
+        &(ClusterRequest){ .method = "GET", .target = target }, NULL, &response, err);
+    if (follow->refusal.responded &&
+        cluster_response_read(follow->round.arena, &response, out, err)) {
         return true;
     }
-    follow->refusal.answer = *out;
+    follow->refusal.response = *out;
     return false;
 }
 
-static bool is_other(Error *err)
+static bool fail_replaced(Error *err)
 {
     return error_set(err, ERROR_CONFLICT,
                      "the audit log was replaced: the last printed entry is gone or differs; run "
@@ -90,13 +91,13 @@ static bool is_other(Error *err)
 }
 
 /* Fetches the entries after the last printed one, newest first, up to AUDIT_CATCH_UP_MAX. */
-static bool gather(Follow *follow, List *out, Error *err)
+static bool fetch_new(Follow *follow, List *out, Error *err)
 {
     Arena *arena = follow->round.arena;
     Str target = arena_format(arena, "/v1/audit?limit=%d", AUDIT_PAGE);
     for (Str next = target; next.len > 0;) {
         Value page;
-        if (!ask(follow, next, &page, err)) {
+        if (!request(follow, next, &page, err)) {
             return false;
         }
         const List *entries = object_items(page);
@@ -119,7 +120,7 @@ static bool gather(Follow *follow, List *out, Error *err)
 }
 
 /* Reports entries between the last printed one and `sequence`. */
-static void tell_gap(const Follow *follow, uint64_t sequence)
+static void report_gap(const Follow *follow, uint64_t sequence)
 {
     uint64_t last = follow->last;
     if (follow->archived > last) {
@@ -142,22 +143,22 @@ static bool print_new(Follow *follow, const List *entries, Error *err)
         Value entry = entries->items[i];
         uint64_t sequence = sequence_of(entry);
         if (follow->last > 0 && sequence > follow->last + 1) {
-            tell_gap(follow, sequence);
+            report_gap(follow, sequence);
         } else if (follow->last > 0 &&
                    !str_eq_c(value_get_text(object_status(entry), "previous"), follow->hash)) {
-            return is_other(err);
+            return fail_replaced(err);
         }
         audit_print_entry(&follow->round, entry);
-        keep_place(follow, entry);
+        set_position(follow, entry);
     }
     return true;
 }
 
-static bool look(Follow *follow, Error *err)
+static bool poll_once(Follow *follow, Error *err)
 {
     Value newest;
     if (!reconnect_check(&follow->reconnect, err) ||
-        !ask(follow, STR("/v1/audit?limit=1"), &newest, err)) {
+        !request(follow, STR("/v1/audit?limit=1"), &newest, err)) {
         return false;
     }
     reconnect_done(&follow->reconnect);
@@ -166,41 +167,41 @@ static bool look(Follow *follow, Error *err)
     if (last < follow->last ||
         (last > 0 && last == follow->last &&
          !str_eq_c(value_get_text(object_status(entries->items[0]), "hash"), follow->hash))) {
-        return is_other(err);
+        return fail_replaced(err);
     }
     if (last == follow->last) {
         return true;
     }
-    List *behind = list_new(follow->round.arena, 0);
-    return gather(follow, behind, err) &&
-           print_new(follow, audit_turn(follow->round.arena, behind), err);
+    List *unread = list_new(follow->round.arena, 0);
+    return fetch_new(follow, unread, err) &&
+           print_new(follow, audit_reverse(follow->round.arena, unread), err);
 }
 
-int audit_follow(Invocation *invocation, const List *shown)
+int audit_follow(Invocation *invocation, const List *printed)
 {
     Follow follow = { .invocation = invocation, .round = *invocation };
     Error err;
     if (!reconnect_init(&follow.reconnect, invocation, "the audit log", &err)) {
-        return cluster_tell(invocation, &err, false);
+        return cluster_report_error(invocation, &err, false);
     }
-    for (uint32_t i = 0; i < shown->len; i++) {
-        keep_place(&follow, shown->items[i]);
+    for (uint32_t i = 0; i < printed->len; i++) {
+        set_position(&follow, printed->items[i]);
     }
     while (stream_flush(invocation->out)) {
         AUTO_CLEAR(Arena) arena;
         arena_init(&arena, ARENA_UNLIMITED);
         follow.round.arena = &arena;
-        follow.refusal = (ClusterRefusal){ .answer = value_null() };
+        follow.refusal = (ClusterRefusal){ .response = value_null() };
         err = (Error){ 0 };
-        if (look(&follow, &err)) {
+        if (poll_once(&follow, &err)) {
             clock_sleep_ms(POLL_MS, NULL);
-        } else if (reconnect_helps(&follow.reconnect, &err, follow.refusal.asked)) {
+        } else if (reconnect_helps(&follow.reconnect, &err, follow.refusal.responded)) {
             reconnect_wait(&follow.reconnect, &err);
         } else {
             stream_flush(invocation->out);
-            follow.refusal.asked = follow.refusal.asked || err.kind == ERROR_CONFLICT;
-            return cluster_tell_refusal_at(invocation, &follow.reconnect.end, &follow.refusal,
-                                           &err);
+            follow.refusal.responded = follow.refusal.responded || err.kind == ERROR_CONFLICT;
+            return cluster_report_refusal_at(invocation, &follow.reconnect.endpoint,
+                                             &follow.refusal, &err);
         }
     }
     return EXIT_FAILED;

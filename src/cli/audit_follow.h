@@ -9,12 +9,12 @@ enum {
 };
 
 /* Reverses the order: the server returns the newest entry first, output ends with it. */
-List *audit_turn(Arena *arena, const List *entries);
+List *audit_reverse(Arena *arena, const List *entries);
 
 /* Prints one entry on one line, in the format that -o selects. */
 void audit_print_entry(const Invocation *invocation, Value entry);
 
-/* Prints every entry after the last one of `shown` (oldest first, may be empty) as it is written,
- * one per line, and reconnects when the server was unreachable. Returns the exit code when the log
- * is not the same any more, when the server refuses the request, or when stdout is closed. */
-int audit_follow(Invocation *invocation, const List *shown);
+/* Prints every entry after the last one of `printed` (oldest first, may be empty) as it is written,
+ * one per line, and reconnects if the server becomes unreachable. Returns an exit code once the log
+ * has been replaced, the server rejects the request, or stdout is closed. */
+int audit_follow(Invocation *invocation, const List *printed);

@@ -255,7 +255,7 @@ int batch_run(const Invocation *invocation, const TemplateSettings *settings, Ba
         buf_reset(&out);
         arena_reset(&arena);
         if (!line_reader_is_ready(&reader) && !stream_flush(invocation->out)) {
-            return EXIT_FAILED; /* the reader of our output is gone */
+            return EXIT_FAILED; /* stdout was closed */
         }
     }
     return EXIT_OK;

@@ -20,12 +20,12 @@ static bool is_forced(const char *variable)
     return is_set(variable) && strcmp(getenv(variable), "0") != 0;
 }
 
-static bool is_able_terminal(const Stream *stream)
+static bool is_smart_terminal(const Stream *stream)
 {
     return stream_is_terminal(stream) && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
 }
 
-static bool takes_color(const Invocation *invocation, const Stream *stream)
+static bool use_color(const Invocation *invocation, const Stream *stream)
 {
     const char *when = invocation_text(invocation, "color");
     if (strcmp(when, "auto") != 0) {
@@ -37,7 +37,7 @@ static bool takes_color(const Invocation *invocation, const Stream *stream)
     if (is_forced("FORCE_COLOR") || is_forced("CLICOLOR_FORCE")) {
         return true;
     }
-    return is_able_terminal(stream);
+    return is_smart_terminal(stream);
 }
 
 static int run_command(Invocation *invocation, int argc, char **argv)
@@ -45,9 +45,9 @@ static int run_command(Invocation *invocation, int argc, char **argv)
     if (!invocation_parse(invocation, argc, argv)) {
         return EXIT_USAGE;
     }
-    invocation->color_out = takes_color(invocation, invocation->out);
-    invocation->color_err = takes_color(invocation, invocation->err);
-    invocation->moving_err = is_able_terminal(invocation->err);
+    invocation->color_out = use_color(invocation, invocation->out);
+    invocation->color_err = use_color(invocation, invocation->err);
+    invocation->moving_err = is_smart_terminal(invocation->err);
     if (invocation_flag(invocation, "help")) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
         if (invocation->verb != NULL) {
@@ -65,7 +65,7 @@ static int run_command(Invocation *invocation, int argc, char **argv)
 static int unknown_command(const Invocation *invocation, const char *word)
 {
     if (strcmp(word, "-v") == 0 || strcmp(word, "-version") == 0) {
-        return usage_error_near(invocation, STR("--version"), "unknown option '%s'", word);
+        return usage_error_suggest(invocation, STR("--version"), "unknown option '%s'", word);
     }
     if (word[0] == '-') {
         return usage_error(invocation, "'%s' must come after the command", word);
@@ -89,14 +89,14 @@ int cli_run(int argc, char **argv, Stream *out, Stream *err)
     }
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    bool told_stale = false;
+    bool stale_warned = false;
     Invocation invocation = {
         .command = command_find(str_from_c(word)),
         .arena = &arena,
         .out = out,
         .err = err,
-        .told_stale = &told_stale,
-        .json = words_ask_for_json(argc - 2, argv + 2),
+        .stale_warned = &stale_warned,
+        .json = args_request_json(argc - 2, argv + 2),
     };
     return invocation.command == NULL ? unknown_command(&invocation, word)
                                       : run_command(&invocation, argc - 2, argv + 2);

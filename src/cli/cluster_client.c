@@ -3,8 +3,8 @@
 #include "audit/audit_entry.h"
 #include "base/bug.h"
 #include "base/visible.h"
-#include "cli/far_hint.h"
 #include "cli/refusal.h"
+#include "cli/remote_hint.h"
 #include "lang/duration.h"
 #include "lang/json.h"
 #include "membership/node_state.h"
@@ -14,74 +14,74 @@
 #include "sys/file.h"
 
 enum {
-    LINE_SHOWN_MAX = 200 /* bytes shown of a foreign response */
+    EXCERPT_MAX = 200 /* bytes shown of a foreign response */
 };
 
 /* --- Sending --------------------------------------------------------------------------------- */
 
-typedef struct Waiting {
+typedef struct Exchange {
     Loop *loop;
     Arena *arena;
-    bool answered, told_head;
-    ClusterAnswer *answer;
+    bool responded, head_seen;
+    ClusterResponse *response;
     Error err;
-    const ClusterPieces *pieces; /* NULL: the body is buffered */
+    const ClusterStreamHandler *handler; /* NULL: the body is buffered */
     const Invocation *invocation;
-    bool enough;
-} Waiting;
+    bool stopped;
+} Exchange;
 
 /* Warns once per command that data may be stale. Error responses carry their own reason. */
-static void tell_stale(const Waiting *waiting, const Http1Head *head)
+static void warn_stale(const Exchange *exchange, const Http1Head *head)
 {
-    const Invocation *invocation = waiting->invocation;
+    const Invocation *invocation = exchange->invocation;
     const Str *since = http1_find(head, "Eden-Stale-Since");
-    if (since == NULL || head->status >= 300 || invocation->told_stale == NULL ||
-        *invocation->told_stale) {
+    if (since == NULL || head->status >= 300 || invocation->stale_warned == NULL ||
+        *invocation->stale_warned) {
         return;
     }
-    Buf shown = buf_make_in(waiting->arena, BUF_UNLIMITED);
+    Buf shown = buf_make_in(exchange->arena, BUF_UNLIMITED);
     visible_put(&shown, *since);
-    *invocation->told_stale = true;
+    *invocation->stale_warned = true;
     stream_put_format(invocation->err,
                       "warning: the server's store is unavailable; data may be out of date since "
                       "%" STR_FMT "\n",
                       STR_ARG(buf_str(&shown)));
 }
 
-static void tell_head(Waiting *waiting, const Http1Head *head)
+static void handle_head(Exchange *exchange, const Http1Head *head)
 {
-    bool is_first = !waiting->told_head;
-    waiting->told_head = true;
+    bool is_first = !exchange->head_seen;
+    exchange->head_seen = true;
     if (is_first) {
-        tell_stale(waiting, head);
+        warn_stale(exchange, head);
     }
-    if (is_first && waiting->pieces != NULL && waiting->pieces->head != NULL) {
-        waiting->pieces->head(waiting->pieces->context, head);
+    if (is_first && exchange->handler != NULL && exchange->handler->on_head != NULL) {
+        exchange->handler->on_head(exchange->handler->context, head);
     }
 }
 
-static void done(void *context, const HttpResponse *answer, const Error *err)
+static void on_done(void *context, const HttpResponse *response, const Error *err)
 {
-    Waiting *waiting = context;
-    waiting->answered = answer != NULL;
-    if (answer != NULL) {
-        tell_head(waiting, answer->head);
-        waiting->answer->status = answer->head->status;
-        waiting->answer->body = arena_copy(waiting->arena, answer->body);
+    Exchange *exchange = context;
+    exchange->responded = response != NULL;
+    if (response != NULL) {
+        handle_head(exchange, response->head);
+        exchange->response->status = response->head->status;
+        exchange->response->body = arena_copy(exchange->arena, response->body);
     } else {
-        waiting->err = *err;
+        exchange->err = *err;
     }
-    loop_stop(waiting->loop);
+    loop_stop(exchange->loop);
 }
 
-static void piece(void *context, const Http1Head *head, Str bytes)
+static void on_chunk(void *context, const Http1Head *head, Str bytes)
 {
-    Waiting *waiting = context;
-    tell_head(waiting, head);
-    waiting->answer->status = head->status;
-    if (!waiting->enough && !waiting->pieces->piece(waiting->pieces->context, bytes)) {
-        waiting->enough = true;
-        loop_stop(waiting->loop);
+    Exchange *exchange = context;
+    handle_head(exchange, head);
+    exchange->response->status = head->status;
+    if (!exchange->stopped && !exchange->handler->on_chunk(exchange->handler->context, bytes)) {
+        exchange->stopped = true;
+        loop_stop(exchange->loop);
     }
 }
 
@@ -90,19 +90,19 @@ ErrorKind cluster_status_kind(int status)
     return status < 300 ? ERROR_NONE : refusal_row_of_status(status)->kind;
 }
 
-/* Tells an error of an eden server, which is JSON with a title, from the error page of a proxy. */
-static bool has_reason(Value answer)
+/* Distinguishes an error of an eden server, which has a detail, from the error page of a proxy. */
+static bool has_reason(Value response)
 {
-    return value_get_text(answer, "detail").len > 0;
+    return value_get_text(response, "detail").len > 0;
 }
 
-ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got)
+ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *got)
 {
-    Value answer;
+    Value response;
     Error ignored;
     ErrorKind kind = cluster_status_kind(got->status);
     if (got->status < 300 ||
-        (json_parse_text(arena, got->body, NULL, &answer, &ignored) && has_reason(answer))) {
+        (json_parse_text(arena, got->body, NULL, &response, &ignored) && has_reason(response))) {
         return kind;
     }
     /* A gateway error means that the server is unreachable; any other status is the proxy's own. */
@@ -120,8 +120,8 @@ static Str first_line(Arena *arena, Str body)
     while (line.len == 0 && str_split_next(&body, '\n', &line)) {
         line = str_trim(line);
     }
-    bool is_cut = line.len > LINE_SHOWN_MAX;
-    line = is_cut ? str_slice(line, 0, LINE_SHOWN_MAX) : line;
+    bool is_cut = line.len > EXCERPT_MAX;
+    line = is_cut ? str_slice(line, 0, EXCERPT_MAX) : line;
     if (line.len > 0) {
         buf_put_c(&shown, ": ");
         visible_put(&shown, line);
@@ -130,16 +130,16 @@ static Str first_line(Arena *arena, Str body)
     return buf_str(&shown);
 }
 
-bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err)
+bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out, Error *err)
 {
     bool is_json = json_parse_text(arena, got->body, NULL, out, err);
-    Str said = first_line(arena, got->body);
+    Str excerpt = first_line(arena, got->body);
     if (got->status < 300) {
         return (is_json && out->kind == VALUE_MAP) ||
                error_set(err, ERROR_OS, "the server's response is not a JSON object%" STR_FMT,
-                         STR_ARG(said));
+                         STR_ARG(excerpt));
     }
-    ErrorKind kind = cluster_answer_kind(arena, got);
+    ErrorKind kind = cluster_response_kind(arena, got);
     if (is_json && has_reason(*out)) {
         return error_set(err, kind, "%" STR_FMT, STR_ARG(value_get_text(*out, "detail")));
     }
@@ -147,66 +147,68 @@ bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Err
     return error_set(err, kind,
                      "the response is not from an eden server but from something in between, with "
                      "status %d%" STR_FMT,
-                     got->status, STR_ARG(said));
+                     got->status, STR_ARG(excerpt));
 }
 
-/* Sends the request to one server, over TLS if `material` is set. Sets `*sent` if the server may
+/* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server may
  * have received part of it. */
-static bool ask_one(HttpCallOptions *options, const TlsMaterial *material, Waiting *waiting,
+static bool send_to(HttpCallOptions *options, const TlsMaterial *tls_material, Exchange *exchange,
                     bool *sent, Error *err)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
     *sent = false;
-    if (material != NULL &&
+    if (tls_material != NULL &&
         !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
-                         material, &tls, err)) {
+                         tls_material, &tls, err)) {
         err->kind = ERROR_OS;
         return error_wrap(err, "credentials of the context");
     }
-    waiting->loop = options->loop = loop;
+    exchange->loop = options->loop = loop;
     options->tls = tls;
     options->tls_host = tls == NULL ? NULL : options->address.host;
     HttpCall *call = http_call_new(options);
     loop_run(loop);
     *sent = http_call_is_sent(call);
     http_call_free(call);
-    *err = waiting->err;
+    *err = exchange->err;
     /* Neither a malformed response nor an unresolvable name is an error of the command line. */
     if (err->kind == ERROR_INVALID || err->kind == ERROR_NOT_FOUND) {
         err->kind = ERROR_UNAVAILABLE;
     }
-    return waiting->answered || waiting->enough;
+    return exchange->responded || exchange->stopped;
 }
 
 /* Tries the servers of a context in order. Moves on to the next one only if this one cannot have
  * received the request, or if the request is safe to repeat. */
-static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *options, Waiting *waiting,
-                    Error *err)
+static bool send_remote(Arena *arena, const ClusterEndpoint *endpoint, HttpCallOptions *options,
+                        Exchange *exchange, Error *err)
 {
-    const ContextMaterial *has = &end->has;
-    int64_t until_us = clock_monotonic_us() + options->timeout_ms * 1000;
+    const ContextCredentials *credentials = &endpoint->credentials;
+    int64_t deadline_us = clock_monotonic_us() + options->timeout_ms * 1000;
     HttpCallField *fields = ARENA_ARRAY(arena, HttpCallField, options->field_count + 1);
     for (uint32_t i = 0; i < options->field_count; i++) {
         fields[i] = options->fields[i];
     }
     options->fields = fields;
-    if (has->token.len > 0) {
-        Str value = arena_format(arena, "Bearer %" STR_FMT, STR_ARG(has->token));
+    if (credentials->token.len > 0) {
+        Str value = arena_format(arena, "Bearer %" STR_FMT, STR_ARG(credentials->token));
         fields[options->field_count++] = (HttpCallField){ "Authorization", value };
     }
-    TlsMaterial material = { .ca = has->ca, .certificate = has->certificate, .key = has->key };
-    for (uint32_t i = 0; i < end->context.server_count; i++) {
+    TlsMaterial tls_material = { .ca = credentials->ca,
+                                 .certificate = credentials->certificate,
+                                 .key = credentials->key };
+    for (uint32_t i = 0; i < endpoint->context.server_count; i++) {
         bool sent;
-        int64_t left_ms = (until_us - clock_monotonic_us()) / 1000;
-        options->timeout_ms = left_ms > 0 ? left_ms : 1;
-        if (!context_server_parse(end->context.servers[i], &options->address, err)) {
+        int64_t remaining_ms = (deadline_us - clock_monotonic_us()) / 1000;
+        options->timeout_ms = remaining_ms > 0 ? remaining_ms : 1;
+        if (!context_server_parse(endpoint->context.servers[i], &options->address, err)) {
             return false;
         }
-        if (ask_one(options, &material, waiting, &sent, err)) {
+        if (send_to(options, &tls_material, exchange, &sent, err)) {
             return true;
         }
-        if (waiting->told_head || (sent && strcmp(options->method, "GET") != 0)) {
+        if (exchange->head_seen || (sent && strcmp(options->method, "GET") != 0)) {
             break;
         }
     }
@@ -214,11 +216,12 @@ static bool ask_far(Arena *arena, const ClusterEnd *end, HttpCallOptions *option
 }
 
 /* Builds the request headers, including the reason for the audit log. */
-static bool make_fields(const Invocation *invocation, const ClusterRequest *request,
-                        HttpCallOptions *options, Error *err)
+static bool build_fields(const Invocation *invocation, const ClusterRequest *request,
+                         HttpCallOptions *options, Error *err)
 {
-    bool can_say = option_find(invocation->command, invocation->verb, STR("reason")) != NULL;
-    const char *reason = can_say ? invocation_text(invocation, "reason") : NULL;
+    bool has_reason_option =
+        option_find(invocation->command, invocation->verb, STR("reason")) != NULL;
+    const char *reason = has_reason_option ? invocation_text(invocation, "reason") : NULL;
     HttpCallField *fields = ARENA_ARRAY(invocation->arena, HttpCallField, request->field_count + 1);
     for (uint32_t i = 0; i < request->field_count; i++) {
         fields[i] = request->fields[i];
@@ -239,93 +242,96 @@ static bool make_fields(const Invocation *invocation, const ClusterRequest *requ
     return true;
 }
 
-bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
-                         const ClusterRequest *request, const ClusterPieces *pieces,
-                         ClusterAnswer *out, Error *err)
+bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                         const ClusterRequest *request, const ClusterStreamHandler *handler,
+                         ClusterResponse *out, Error *err)
 {
     Arena *arena = invocation->arena;
-    Waiting waiting = { .arena = arena, .answer = out, .pieces = pieces, .invocation = invocation };
+    Exchange exchange = {
+        .arena = arena, .response = out, .handler = handler, .invocation = invocation
+    };
     HttpCallOptions options = {
         .method = request->method,
         .target = arena_copy_c(arena, request->target),
         .body = request->body,
-        .answer_max = request->answer_max > 0 ? request->answer_max : CLUSTER_ANSWER_MAX,
+        .answer_max = request->response_max > 0 ? request->response_max : CLUSTER_RESPONSE_MAX,
         .timeout_ms = request->timeout_ms,
-        .done = done,
-        .context = &waiting,
+        .done = on_done,
+        .context = &exchange,
     };
     bool sent;
-    *out = (ClusterAnswer){ 0 };
+    *out = (ClusterResponse){ 0 };
     if (request->body.len > 0) {
         options.content_type =
             request->content_type == NULL ? "application/json" : request->content_type;
     }
-    if (pieces != NULL) {
+    if (handler != NULL) {
         options.answer_max = UINT64_MAX;
-        options.piece = piece;
-        options.idle_timeout_ms = pieces->idle_timeout_ms;
+        options.piece = on_chunk;
+        options.idle_timeout_ms = handler->idle_timeout_ms;
     }
     if (options.timeout_ms == 0 &&
         !duration_parse(str_from_c(invocation_text(invocation, "timeout")), &options.timeout_ms)) {
         return error_set(err, ERROR_INVALID, "--timeout must be a duration, such as '5s' or '1m'");
     }
-    if (!make_fields(invocation, request, &options, err)) {
+    if (!build_fields(invocation, request, &options, err)) {
         return false;
     }
-    options.address = end->socket;
-    return end->is_local ? ask_one(&options, NULL, &waiting, &sent, err)
-                         : ask_far(arena, end, &options, &waiting, err);
+    options.address = endpoint->socket;
+    return endpoint->is_local ? send_to(&options, NULL, &exchange, &sent, err)
+                              : send_remote(arena, endpoint, &options, &exchange, err);
 }
 
 bool cluster_exchange(const Invocation *invocation, const ClusterRequest *request,
-                      const ClusterPieces *pieces, ClusterAnswer *out, Error *err)
+                      const ClusterStreamHandler *handler, ClusterResponse *out, Error *err)
 {
-    ClusterEnd end = { .is_local = true };
+    ClusterEndpoint endpoint = { .is_local = true };
     if (request->socket != NULL) {
         Str path = arena_format(invocation->arena, "%s/%s", invocation_text(invocation, "run-dir"),
                                 request->socket);
-        if (!address_unix(path, &end.socket, err)) {
+        if (!address_unix(path, &endpoint.socket, err)) {
             return false;
         }
-    } else if (!cluster_end_choose(invocation, &end, err)) {
+    } else if (!cluster_endpoint_select(invocation, &endpoint, err)) {
         return false;
     }
-    return cluster_exchange_at(invocation, &end, request, pieces, out, err);
+    return cluster_exchange_at(invocation, &endpoint, request, handler, out, err);
 }
 
-bool cluster_ask(const Invocation *invocation, const ClusterRequest *request, Value *answer,
-                 bool *asked, Error *err)
+bool cluster_send(const Invocation *invocation, const ClusterRequest *request, Value *response,
+                  bool *responded, Error *err)
 {
-    ClusterAnswer got;
-    *answer = value_null();
-    *asked = cluster_exchange(invocation, request, NULL, &got, err);
-    return *asked && cluster_answer_read(invocation->arena, &got, answer, err);
+    ClusterResponse got;
+    *response = value_null();
+    *responded = cluster_exchange(invocation, request, NULL, &got, err);
+    return *responded && cluster_response_read(invocation->arena, &got, response, err);
 }
 
 bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
-                    const ClusterPieces *pieces, ClusterRefusal *refusal, Error *err)
+                    const ClusterStreamHandler *handler, ClusterRefusal *refusal, Error *err)
 {
-    ClusterEnd end;
-    *refusal = (ClusterRefusal){ .answer = value_null() };
-    return cluster_end_choose(invocation, &end, err) &&
-           cluster_stream_at(invocation, &end, request, pieces, refusal, err);
+    ClusterEndpoint endpoint;
+    *refusal = (ClusterRefusal){ .response = value_null() };
+    return cluster_endpoint_select(invocation, &endpoint, err) &&
+           cluster_stream_at(invocation, &endpoint, request, handler, refusal, err);
 }
 
-bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
-                       const ClusterRequest *request, const ClusterPieces *pieces,
+bool cluster_stream_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                       const ClusterRequest *request, const ClusterStreamHandler *handler,
                        ClusterRefusal *refusal, Error *err)
 {
-    ClusterAnswer got;
-    *refusal = (ClusterRefusal){ .target = request->target, .answer = value_null() };
-    refusal->asked = cluster_exchange_at(invocation, end, request, pieces, &got, err);
-    return refusal->asked && (got.status < 300 ||
-                              cluster_answer_read(invocation->arena, &got, &refusal->answer, err));
+    ClusterResponse got;
+    *refusal = (ClusterRefusal){ .target = request->target, .response = value_null() };
+    refusal->responded = cluster_exchange_at(invocation, endpoint, request, handler, &got, err);
+    return refusal->responded &&
+           (got.status < 300 ||
+            cluster_response_read(invocation->arena, &got, &refusal->response, err));
 }
 
 /* --- Errors ---------------------------------------------------------------------------------- */
 
 /* Returns "a, b", the servers of the cluster that this machine is a node of; empty if unknown. */
-static Str known_servers(const Invocation *invocation)
+static Str configured_servers(const Invocation *invocation)
 {
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     Arena *arena = invocation->arena;
@@ -360,9 +366,9 @@ static bool is_server(const Invocation *invocation)
     return false;
 }
 
-static void tell_no_server(const Invocation *invocation, Problems *problems, const Error *err)
+static void add_no_server(const Invocation *invocation, Problems *problems, const Error *err)
 {
-    Str servers = known_servers(invocation);
+    Str servers = configured_servers(invocation);
     Problem *problem = problems_add(problems, "E0810", NULL, 0, 0,
                                     "no server is running on this machine: %s", err->text);
     problem->hint =
@@ -378,16 +384,16 @@ static void tell_no_server(const Invocation *invocation, Problems *problems, con
                   "'eden init' to create a cluster; --run-dir selects the directory of its socket");
 }
 
-static void tell_far(const Invocation *invocation, const ClusterEnd *end, Problems *problems,
-                     const Error *err)
+static void add_remote_failure(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                               Problems *problems, const Error *err)
 {
     Arena *arena = invocation->arena;
-    Str who = cluster_end_text(arena, end);
-    bool is_distrust = err->kind == ERROR_DENIED;
+    Str who = cluster_endpoint_text(arena, endpoint);
+    bool is_untrusted = err->kind == ERROR_DENIED;
     Problem *problem =
-        problems_add(problems, is_distrust ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
-                     STR_ARG(who), is_distrust ? "is not trusted" : "is unreachable", err->text);
-    problem->hint = far_hint(arena, &end->context, false, err);
+        problems_add(problems, is_untrusted ? "E0814" : "E0810", NULL, 0, 0, "%" STR_FMT " %s: %s",
+                     STR_ARG(who), is_untrusted ? "is not trusted" : "is unreachable", err->text);
+    problem->hint = remote_hint(arena, &endpoint->context, false, err);
 }
 
 int cluster_fail(const Invocation *invocation, const char *code, const Error *err)
@@ -400,7 +406,7 @@ int cluster_fail(const Invocation *invocation, const char *code, const Error *er
 }
 
 /* Reports that no server could be selected. */
-static int tell_choice(const Invocation *invocation, const Error *err)
+static int report_selection_error(const Invocation *invocation, const Error *err)
 {
     if (err->kind == ERROR_NOT_FOUND || err->kind == ERROR_CONFLICT) {
         return usage_error(invocation, "%s", err->text);
@@ -419,28 +425,29 @@ static Str plural_of(Str target)
     return str_slice(rest, 0, end);
 }
 
-static void tell_refusal(const Invocation *invocation, const ClusterEnd *end, Problems *problems,
-                         const ClusterRefusal *refusal, const Error *err)
+static void add_response_error(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                               Problems *problems, const ClusterRefusal *refusal, const Error *err)
 {
     RefusedRequest request = { .plural = plural_of(refusal->target) };
-    refusal_add(problems, &request, refusal->answer, err);
-    if (!end->is_local) {
-        bool is_server = refusal->answer.kind == VALUE_MAP;
+    refusal_add(problems, &request, refusal->response, err);
+    if (!endpoint->is_local) {
+        bool is_server = refusal->response.kind == VALUE_MAP;
         problem_add_note(invocation->arena, &problems->items[problems->count - 1],
                          arena_format(invocation->arena, "reported by %" STR_FMT "%s",
-                                      STR_ARG(cluster_end_text(invocation->arena, end)),
+                                      STR_ARG(cluster_endpoint_text(invocation->arena, endpoint)),
                                       is_server ? "" : " or by something in between"),
                          STR_EMPTY, 0);
     }
 }
 
 /* Adds a problem for a failed request, except for usage errors. */
-static int add_refusal(const Invocation *invocation, const ClusterEnd *end,
+static int add_refusal(const Invocation *invocation, const ClusterEndpoint *endpoint,
                        const ClusterRefusal *refusal, const Error *err, Problems *problems)
 {
-    const char *who = end->is_local ? "the server" : cluster_end_text(invocation->arena, end).data;
-    if (refusal->asked) {
-        tell_refusal(invocation, end, problems, refusal, err);
+    const char *who =
+        endpoint->is_local ? "the server" : cluster_endpoint_text(invocation->arena, endpoint).data;
+    if (refusal->responded) {
+        add_response_error(invocation, endpoint, problems, refusal, err);
     } else if (err->kind == ERROR_TIMEOUT) {
         Problem *problem =
             problems_add(problems, "E0813", NULL, 0, 0, "%s did not respond: %s", who, err->text);
@@ -449,74 +456,76 @@ static int add_refusal(const Invocation *invocation, const ClusterEnd *end,
     } else if (err->kind == ERROR_LIMIT) {
         problems_add(problems, "E0812", NULL, 0, 0, "the response of %s is too large: %s", who,
                      err->text);
-    } else if (!end->is_local) {
-        tell_far(invocation, end, problems, err);
+    } else if (!endpoint->is_local) {
+        add_remote_failure(invocation, endpoint, problems, err);
     } else if (err->kind == ERROR_DENIED) {
         Problem *problem = problems_add(problems, "E0811", NULL, 0, 0, "%s", err->text);
         problem->hint = STR("only root and members of the server's group may use its socket; "
                             "everyone else needs 'eden login'");
     } else {
-        tell_no_server(invocation, problems, err);
+        add_no_server(invocation, problems, err);
     }
     return error_kind_exit_code(err->kind);
 }
 
-int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
-                            const ClusterRefusal *refusal, const Error *err)
+int cluster_report_refusal_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                              const ClusterRefusal *refusal, const Error *err)
 {
     Inputs inputs;
-    if (!refusal->asked && err->kind == ERROR_INVALID) {
+    if (!refusal->responded && err->kind == ERROR_INVALID) {
         return usage_error(invocation, "%s", err->text);
     }
     inputs_init(&inputs, invocation->arena);
-    int code = add_refusal(invocation, end, refusal, err, &inputs.problems);
+    int code = add_refusal(invocation, endpoint, refusal, err, &inputs.problems);
     (void)inputs_report(&inputs, invocation);
     return code;
 }
 
-int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err)
+int cluster_report_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err)
 {
-    ClusterEnd end;
+    ClusterEndpoint endpoint;
     Error why;
-    return cluster_end_choose(invocation, &end, &why)
-               ? cluster_tell_refusal_at(invocation, &end, refusal, err)
-               : tell_choice(invocation, &why);
+    return cluster_endpoint_select(invocation, &endpoint, &why)
+               ? cluster_report_refusal_at(invocation, &endpoint, refusal, err)
+               : report_selection_error(invocation, &why);
 }
 
 int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
                         const Error *err, Problems *problems)
 {
-    ClusterEnd end;
+    ClusterEndpoint endpoint;
     Error why;
-    if (cluster_end_choose(invocation, &end, &why)) {
-        return add_refusal(invocation, &end, refusal, err, problems);
+    if (cluster_endpoint_select(invocation, &endpoint, &why)) {
+        return add_refusal(invocation, &endpoint, refusal, err, problems);
     }
     problems_add(problems, "E0815", NULL, 0, 0, "%s", why.text);
     return error_kind_exit_code(why.kind);
 }
 
-int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
-                    bool asked)
+int cluster_report_error_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                            const Error *err, bool responded)
 {
-    ClusterRefusal nothing_more = { .asked = asked, .answer = value_null() };
-    return cluster_tell_refusal_at(invocation, end, &nothing_more, err);
+    ClusterRefusal refusal = { .responded = responded, .response = value_null() };
+    return cluster_report_refusal_at(invocation, endpoint, &refusal, err);
 }
 
-int cluster_tell(Invocation *invocation, const Error *err, bool asked)
+int cluster_report_error(Invocation *invocation, const Error *err, bool responded)
 {
-    ClusterRefusal nothing_more = { .asked = asked, .answer = value_null() };
-    return cluster_tell_refusal(invocation, &nothing_more, err);
+    ClusterRefusal refusal = { .responded = responded, .response = value_null() };
+    return cluster_report_refusal(invocation, &refusal, err);
 }
 
-int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer)
+int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *response)
 {
-    bool asked;
+    bool responded;
     Error err;
-    if (cluster_ask(invocation, request, answer, &asked, &err)) {
+    if (cluster_send(invocation, request, response, &responded, &err)) {
         return EXIT_OK;
     }
-    ClusterRefusal refusal = { .asked = asked, .target = request->target, .answer = *answer };
-    return cluster_tell_refusal(invocation, &refusal, &err);
+    ClusterRefusal refusal = { .responded = responded,
+                               .target = request->target,
+                               .response = *response };
+    return cluster_report_refusal(invocation, &refusal, &err);
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
@@ -533,18 +542,18 @@ static void put_encoded(Buf *out, Str text)
     }
 }
 
-Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind)
+Str cluster_target_with(Arena *arena, const char *prefix, Str part, const char *suffix)
 {
     Buf target = buf_make_in(arena, BUF_UNLIMITED);
-    buf_put_c(&target, before);
+    buf_put_c(&target, prefix);
     put_encoded(&target, part);
-    buf_put_c(&target, behind);
+    buf_put_c(&target, suffix);
     return buf_str(&target);
 }
 
-Str cluster_target(Arena *arena, const char *before, Str part)
+Str cluster_target(Arena *arena, const char *prefix, Str part)
 {
-    return cluster_target_with(arena, before, part, "");
+    return cluster_target_with(arena, prefix, part, "");
 }
 
 Str cluster_body(Arena *arena, Value value)

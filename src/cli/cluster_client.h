@@ -1,8 +1,8 @@
 /* HTTP client of commands: sends one blocking request at a time and reads JSON. Uses the Unix
- * socket on the server's own machine and HTTPS elsewhere; cluster_end.h decides which. */
+ * socket on the server's own machine and HTTPS elsewhere; cluster_endpoint.h decides which. */
 #pragma once
 
-#include "cli/cluster_end.h"
+#include "cli/cluster_endpoint.h"
 #include "cli/inputs.h"
 #include "net/http_client.h"
 
@@ -36,7 +36,7 @@
     }
 
 enum {
-    CLUSTER_ANSWER_MAX = 16 << 20 /* default limit of a response, in bytes */
+    CLUSTER_RESPONSE_MAX = 16 << 20 /* default limit of a response, in bytes */
 };
 
 typedef struct ClusterRequest {
@@ -46,34 +46,34 @@ typedef struct ClusterRequest {
     const char *content_type; /* of the body; NULL: application/json */
     const HttpCallField *fields;
     uint32_t field_count;
-    uint64_t answer_max; /* in bytes; 0: CLUSTER_ANSWER_MAX */
-    int64_t timeout_ms;  /* for the entire request; 0: --timeout */
-    const char *socket;  /* in the run directory; NULL: the server's */
+    uint64_t response_max; /* in bytes; 0: CLUSTER_RESPONSE_MAX */
+    int64_t timeout_ms;    /* for the entire request; 0: --timeout */
+    const char *socket;    /* in the run directory; NULL: the server's */
 } ClusterRequest;
 
 /* Sends a request and reads the response, a map, into the invocation's arena. Returns EXIT_OK, or
  * reports the failure (as problems for -o json) and returns its exit code: EXIT_NOT_MATCHED if
  * there is no server or it is unavailable, EXIT_DENIED, EXIT_CONFLICT, EXIT_TIMED_OUT, otherwise
  * EXIT_FAILED. */
-int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *answer);
+int cluster_call(Invocation *invocation, const ClusterRequest *request, Value *response);
 
 /* Like cluster_call(), but leaves reporting to the caller. If the server sent an error, `err` has
- * its message and `*answer` its body. ERROR_NOT_FOUND may also mean that there is no server;
- * `*asked` tells the two apart. */
-MUST_CHECK bool cluster_ask(const Invocation *invocation, const ClusterRequest *request,
-                            Value *answer, bool *asked, Error *err);
-int cluster_tell(Invocation *invocation, const Error *err, bool asked);
-int cluster_tell_at(const Invocation *invocation, const ClusterEnd *end, const Error *err,
-                    bool asked);
-/* Everything known about a failed request. */
+ * its message and `*response` its body. ERROR_NOT_FOUND may also mean that there is no server: then
+ * `*responded` is false. */
+MUST_CHECK bool cluster_send(const Invocation *invocation, const ClusterRequest *request,
+                             Value *response, bool *responded, Error *err);
+int cluster_report_error(Invocation *invocation, const Error *err, bool responded);
+int cluster_report_error_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                            const Error *err, bool responded);
+/* A request that failed. */
 typedef struct ClusterRefusal {
-    bool asked;
-    Str target;   /* may be empty */
-    Value answer; /* error body sent by the server; null if none */
+    bool responded;
+    Str target;     /* may be empty */
+    Value response; /* error body sent by the server; null if none */
 } ClusterRefusal;
-int cluster_tell_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
-int cluster_tell_refusal_at(const Invocation *invocation, const ClusterEnd *end,
-                            const ClusterRefusal *refusal, const Error *err);
+int cluster_report_refusal(Invocation *invocation, const ClusterRefusal *refusal, const Error *err);
+int cluster_report_refusal_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                              const ClusterRefusal *refusal, const Error *err);
 /* Adds the failure to the problems and returns the exit code, for callers that report several at
  * once. */
 int cluster_add_refusal(const Invocation *invocation, const ClusterRefusal *refusal,
@@ -84,50 +84,55 @@ int cluster_fail(const Invocation *invocation, const char *code, const Error *er
 
 /* --- Streaming ------------------------------------------------------------------------------- */
 
-typedef struct ClusterPieces {
-    bool (*piece)(void *context, Str bytes); /* returns false to stop */
+typedef struct ClusterStreamHandler {
+    bool (*on_chunk)(void *context, Str bytes); /* returns false to stop */
     void *context;
-    int64_t idle_timeout_ms; /* between pieces; `timeout_ms` limits the wait for the first byte */
-    void (*head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
-} ClusterPieces;
+    int64_t idle_timeout_ms; /* between chunks; `timeout_ms` limits the wait for the first byte */
+    void (*on_head)(void *context, const Http1Head *head); /* called once, first; may be NULL */
+} ClusterStreamHandler;
 
-/* Streams a response through `pieces` and blocks until it is complete; a slow callback slows the
+/* Streams a response through `handler` and blocks until it is complete; a slow callback slows the
  * server down. Returns true when the response is complete or the callback stopped it. ERROR_DENIED
- * with `*asked` set: the caller is not authenticated or not authorized. */
+ * with `refusal->responded` set: the caller is not authenticated or not authorized. */
 MUST_CHECK bool cluster_stream(const Invocation *invocation, const ClusterRequest *request,
-                               const ClusterPieces *pieces, ClusterRefusal *refusal, Error *err);
+                               const ClusterStreamHandler *handler, ClusterRefusal *refusal,
+                               Error *err);
 
 /* Like cluster_stream(), for a server that was selected earlier. */
-MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEnd *end,
-                                  const ClusterRequest *request, const ClusterPieces *pieces,
-                                  ClusterRefusal *refusal, Error *err);
+MUST_CHECK bool cluster_stream_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                                  const ClusterRequest *request,
+                                  const ClusterStreamHandler *handler, ClusterRefusal *refusal,
+                                  Error *err);
 
-/* A response with any status; without the pieces, if it was streamed. cluster_exchange() fails only
+/* A response with any status; the body is empty if it was streamed. cluster_exchange() fails only
  * if no server responded. */
-typedef struct ClusterAnswer {
+typedef struct ClusterResponse {
     int status;
     Str body;
-} ClusterAnswer;
+} ClusterResponse;
 MUST_CHECK bool cluster_exchange(const Invocation *invocation, const ClusterRequest *request,
-                                 const ClusterPieces *pieces, ClusterAnswer *out, Error *err);
-/* Like cluster_exchange(), for a server that the command line does not select. */
-MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterEnd *end,
-                                    const ClusterRequest *request, const ClusterPieces *pieces,
-                                    ClusterAnswer *out, Error *err);
+                                 const ClusterStreamHandler *handler, ClusterResponse *out,
+                                 Error *err);
+/* Like cluster_exchange(), but uses `endpoint` instead of the server that the options select. */
+MUST_CHECK bool cluster_exchange_at(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                                    const ClusterRequest *request,
+                                    const ClusterStreamHandler *handler, ClusterResponse *out,
+                                    Error *err);
 /* Parses the body of a response, which must be a map. An error of an eden server is a map too; null
  * if a proxy or another program responded instead. */
-MUST_CHECK bool cluster_answer_read(Arena *arena, const ClusterAnswer *got, Value *out, Error *err);
+MUST_CHECK bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out,
+                                      Error *err);
 /* The error kind of a status sent by an eden server; ERROR_NONE below 300. */
 ErrorKind cluster_status_kind(int status);
 /* The same for a response of any origin, such as a proxy. */
-ErrorKind cluster_answer_kind(Arena *arena, const ClusterAnswer *got);
+ErrorKind cluster_response_kind(Arena *arena, const ClusterResponse *got);
 
 /* --- Building requests ----------------------------------------------------------------------- */
 
-/* Appends `part`, percent-encoded, to `before`: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a
+/* Appends `part`, percent-encoded, to `prefix`: "/v1/nodes/" and "web1", "/v1/store?key=" and "/a
  * b". */
-Str cluster_target(Arena *arena, const char *before, Str part);
-/* Also appends `behind`, such as "/approve" or "&limit=500", unchanged. */
-Str cluster_target_with(Arena *arena, const char *before, Str part, const char *behind);
+Str cluster_target(Arena *arena, const char *prefix, Str part);
+/* Also appends `suffix`, such as "/approve" or "&limit=500", unchanged. */
+Str cluster_target_with(Arena *arena, const char *prefix, Str part, const char *suffix);
 /* Prints a value as JSON. */
 Str cluster_body(Arena *arena, Value value);

@@ -35,9 +35,9 @@ static const char *code_of_class(Str name)
 const Code *code_find(Str name)
 {
     const char *by_class = code_of_class(name);
-    Str wanted = by_class != NULL ? str_from_c(by_class) : name;
+    Str code_name = by_class != NULL ? str_from_c(by_class) : name;
     for (const Code *code = codes; code->name != NULL; code++) {
-        if (str_eq_ignore_case(wanted, str_from_c(code->name))) {
+        if (str_eq_ignore_case(code_name, str_from_c(code->name))) {
             return code;
         }
     }

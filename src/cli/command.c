@@ -26,7 +26,7 @@ const char *const command_group_titles[GROUP_COUNT] = {
     [GROUP_AUTHOR] = "write and check",
     [GROUP_OPERATE] = "apply and observe",
     [GROUP_CLUSTER] = "run a cluster",
-    [GROUP_SYSTEM] = "learn and set up",
+    [GROUP_SYSTEM] = "get help and set up",
 };
 
 const char *word_kind_name(WordKind kind)
@@ -179,11 +179,11 @@ bool option_next(const Command *command, const Verb *verb, OptionCursor *cursor)
     uint32_t count = verb_count(command);
     for (; cursor->list < count + 2; cursor->list++, cursor->next = 0) {
         bool is_verb = cursor->list < count;
-        const Verb *of = is_verb ? &command->verbs[cursor->list] : NULL;
-        const Option *list = is_verb                 ? of->options
+        const Verb *owner = is_verb ? &command->verbs[cursor->list] : NULL;
+        const Option *list = is_verb                 ? owner->options
                              : cursor->list == count ? command->options
                                                      : common_options;
-        if (list == NULL || (is_verb && verb != NULL && verb != of)) {
+        if (list == NULL || (is_verb && verb != NULL && verb != owner)) {
             continue;
         }
         while (list[cursor->next].name != NULL) {
@@ -236,12 +236,12 @@ const Option *option_find_letter(const Command *command, const Verb *verb, char 
 
 void option_put_verbs(const Command *command, uint32_t verbs, const char *quote, Buf *out)
 {
-    const char *before = "";
+    const char *separator = "";
     for (uint32_t i = 0; verbs >> i != 0; i++) {
         if ((verbs >> i & 1) != 0) {
-            buf_put_format(out, "%s%s%s%s", before, quote, command->verbs[i].name, quote);
+            buf_put_format(out, "%s%s%s%s", separator, quote, command->verbs[i].name, quote);
             uint32_t rest = verbs >> (i + 1);
-            before = (rest & (rest - 1)) == 0 ? " and " : ", ";
+            separator = (rest & (rest - 1)) == 0 ? " and " : ", ";
         }
     }
 }
@@ -250,10 +250,10 @@ bool example_next(const Command *command, const Verb *verb, ExampleCursor *curso
 {
     uint32_t count = verb_count(command);
     for (; cursor->list <= count; cursor->list++, cursor->next = 0) {
-        const Verb *of = cursor->list < count ? &command->verbs[cursor->list] : NULL;
-        const Example *list = of != NULL ? of->examples : command->examples;
-        bool is_wanted = list != NULL && (verb == NULL || verb == of);
-        if (is_wanted && list[cursor->next].command != NULL) {
+        const Verb *owner = cursor->list < count ? &command->verbs[cursor->list] : NULL;
+        const Example *list = owner != NULL ? owner->examples : command->examples;
+        bool is_selected = list != NULL && (verb == NULL || verb == owner);
+        if (is_selected && list[cursor->next].command != NULL) {
             cursor->is_first = cursor->example == NULL;
             cursor->example = &list[cursor->next++];
             return true;

@@ -49,15 +49,15 @@ typedef struct Option {
     const char *choices;  /* valid arguments, "json|yaml"; NULL: anything */
     const char *fallback; /* default value, shown in help */
     const char *also;     /* "expires|expiry": synonyms that lead to a suggestion */
-    const char *alone;    /* flag that the letter stands for when no argument follows it */
+    const char *alone;    /* flag that the letter selects when no argument follows it */
     const char *help;
 } Option;
 
-/* The row of -o. `formats` is such as "table|json", `usual` is the default. */
-#define OUTPUT_OPTION(formats, usual, text)                                          \
+/* The row of -o. `formats` lists the formats ("table|json"), `standard` is the default. */
+#define OUTPUT_OPTION(formats, standard, text)                                       \
     {                                                                                \
         .name = "output", .letter = 'o', .argument = "FORMAT", .choices = (formats), \
-        .fallback = (usual), .help = (text)                                          \
+        .fallback = (standard), .help = (text)                                       \
     }
 
 typedef struct Example {
@@ -144,7 +144,7 @@ typedef struct OptionCursor {
     uint32_t list, next;
 } OptionCursor;
 bool option_next(const Command *command, const Verb *verb, OptionCursor *cursor);
-/* Without a verb, but returns only the first of the options that the same set of verbs has. */
+/* Like option_next() without a verb, but returns only the first option of each set of verbs. */
 bool option_next_group(const Command *command, OptionCursor *cursor);
 /* NULL if not found. `verb` may be NULL, as for OptionCursor. */
 const Option *option_find(const Command *command, const Verb *verb, Str name);

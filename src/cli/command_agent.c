@@ -6,75 +6,75 @@
 #include "server/agent_files.h"
 #include "sys/daemon.h"
 
-typedef struct Work {
+typedef struct AgentProcess {
     Loop *loop;
     const char *state_dir;
     Daemon *daemon;
     Agent *agent; /* NULL once closed */
-    bool closing;
+    bool is_closing;
     Buf line; /* last status sent to systemd */
-} Work;
+} AgentProcess;
 
-static void closed(void *context)
+static void on_closed(void *context)
 {
-    Work *work = context;
-    work->agent = NULL;
-    loop_stop(work->loop);
+    AgentProcess *process = context;
+    process->agent = NULL;
+    loop_stop(process->loop);
 }
 
-static void asked_to_stop(void *context)
+static void on_stop(void *context)
 {
-    Work *work = context;
-    if (!work->closing) {
-        work->closing = true;
+    AgentProcess *process = context;
+    if (!process->is_closing) {
+        process->is_closing = true;
         log_info("stopping");
-        daemon_stopping(work->daemon);
-        agent_close(work->agent, closed, work);
+        daemon_stopping(process->daemon);
+        agent_close(process->agent, on_closed, process);
     }
 }
 
-static void outdated(void *context)
+static void on_upgrade(void *context)
 {
-    const Work *work = context;
-    daemon_status(work->daemon, "restarting into the upgraded program");
-    asked_to_stop(context);
+    const AgentProcess *process = context;
+    daemon_status(process->daemon, "restarting into the upgraded program");
+    on_stop(context);
 }
 
-static void asked_to_reload(void *context)
+static void on_reload(void *context)
 {
-    Work *work = context;
-    if (!work->closing) {
+    AgentProcess *process = context;
+    if (!process->is_closing) {
         log_info("reloading");
-        daemon_reloading(work->daemon);
-        agent_reload(work->agent);
-        daemon_ready(work->daemon);
+        daemon_reloading(process->daemon);
+        agent_reload(process->agent);
+        daemon_ready(process->daemon);
     }
 }
 
-static void tell_status(Work *work)
+static void update_status(AgentProcess *process)
 {
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
-    agent_line(work->agent, &line);
-    if (!str_eq(buf_str(&line), buf_str(&work->line))) {
-        buf_reset(&work->line);
-        buf_put(&work->line, buf_str(&line));
-        daemon_status(work->daemon, "%s", buf_c(&work->line));
+    agent_line(process->agent, &line);
+    if (!str_eq(buf_str(&line), buf_str(&process->line))) {
+        buf_reset(&process->line);
+        buf_put(&process->line, buf_str(&line));
+        daemon_status(process->daemon, "%s", buf_c(&process->line));
     }
 }
 
-static void changed(void *context)
+static void on_change(void *context)
 {
-    Work *work = context;
-    if (work->agent != NULL && work->daemon != NULL && !work->closing) {
-        tell_status(work);
+    AgentProcess *process = context;
+    if (process->agent != NULL && process->daemon != NULL && !process->is_closing) {
+        update_status(process);
     }
 }
 
-static void mend(void *context)
+static void restore_files(void *context)
 {
-    const Work *work = context;
+    const AgentProcess *process = context;
     Error err;
-    if (!agent_files_restore(work->state_dir, loop_wall_ms(work->loop), &err)) {
+    if (!agent_files_restore(process->state_dir, loop_wall_ms(process->loop), &err)) {
         log_error("cannot recreate a file of this node", LOG_C("why", err.text));
     }
 }
@@ -86,39 +86,38 @@ static int agent_run(Invocation *invocation)
     daemon_command_log(invocation);
     daemon_command_protect();
     loop = loop_new();
-    Work work = { .loop = loop,
-                  .state_dir = invocation_text(invocation, "state-dir"),
-                  .line = buf_make(BUF_UNLIMITED) };
+    AgentProcess process = { .loop = loop,
+                             .state_dir = invocation_text(invocation, "state-dir"),
+                             .line = buf_make(BUF_UNLIMITED) };
     AgentOptions options = {
         .loop = loop,
-        .state_dir = work.state_dir,
+        .state_dir = process.state_dir,
         .run_dir = invocation_text(invocation, "run-dir"),
         .config_dir = invocation_text(invocation, "config-dir"),
         .root = "/",
         .log_level = invocation_text(invocation, "log-level"),
         .log_format = invocation_text(invocation, "log-format"),
         .server_elsewhere = invocation_flag(invocation, "no-server"),
-        .mend = mend,
-        .changed = changed,
-        .outdated = outdated,
-        .context = &work,
+        .mend = restore_files,
+        .changed = on_change,
+        .outdated = on_upgrade,
+        .context = &process,
     };
     /* Must come before the first log message: a process that reads the log may send a signal at
      * once. The signal is handled when the loop runs. */
-    work.daemon = daemon_new(
-        loop,
-        &(DaemonEvents){ .stop = asked_to_stop, .reload = asked_to_reload, .context = &work });
-    if (!agent_open(&options, &work.agent, &err)) {
-        daemon_free(work.daemon);
+    process.daemon = daemon_new(
+        loop, &(DaemonEvents){ .stop = on_stop, .reload = on_reload, .context = &process });
+    if (!agent_open(&options, &process.agent, &err)) {
+        daemon_free(process.daemon);
         return daemon_command_fail(invocation, "E0831", &err);
     }
-    tell_status(&work);
-    daemon_ready(work.daemon);
-    while (work.agent != NULL) {
+    update_status(&process);
+    daemon_ready(process.daemon);
+    while (process.agent != NULL) {
         loop_run(loop);
     }
-    daemon_free(work.daemon);
-    buf_clear(&work.line);
+    daemon_free(process.daemon);
+    buf_clear(&process.line);
     return EXIT_OK;
 }
 

@@ -11,14 +11,14 @@
 enum {
     BODY_MAX = 64 << 20,
     FIELDS_MAX = 32,
-    SILENCE_MS = 60 * 60 * 1000, /* idle timeout of a watch */
+    IDLE_TIMEOUT_MS = 60 * 60 * 1000, /* idle timeout of a watch */
 };
 
-typedef struct Asking {
+typedef struct ApiCall {
     Invocation *invocation;
-    Buf body;     /* buffered body, if it has to be reformatted */
-    bool gathers; /* false: print as it arrives */
-} Asking;
+    Buf body;         /* buffered body, if it has to be reformatted */
+    bool is_buffered; /* false: print as it arrives */
+} ApiCall;
 
 static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
 
@@ -26,9 +26,9 @@ static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "D
 
 static const char *find_method(const Invocation *invocation)
 {
-    Str given = str_from_c(invocation->args[0]);
+    Str input = str_from_c(invocation->args[0]);
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
-        if (str_eq_ignore_case(given, str_from_c(methods[i]))) {
+        if (str_eq_ignore_case(input, str_from_c(methods[i]))) {
             return methods[i];
         }
     }
@@ -50,15 +50,15 @@ static bool is_target(Str path)
 static bool read_fields(const Invocation *invocation, ClusterRequest *request)
 {
     uint32_t count;
-    const char **given = invocation_texts(invocation, "header", &count);
+    const char **input = invocation_texts(invocation, "header", &count);
     HttpCallField *fields = ARENA_ARRAY(invocation->arena, HttpCallField, count);
     for (uint32_t i = 0; i < count; i++) {
-        Str line = str_from_c(given[i]);
+        Str line = str_from_c(input[i]);
         size_t colon = str_find(line, STR(":"), 0);
         Str name = str_slice(line, 0, colon);
         Str value = colon == STR_NOT_FOUND ? STR_EMPTY : str_trim(str_from_offset(line, colon + 1));
         if (colon == STR_NOT_FOUND || count > FIELDS_MAX || !http1_is_field(name, value)) {
-            usage_error(invocation, "-H must be 'Name: value', not '%s'", given[i]);
+            usage_error(invocation, "-H must be 'Name: value', not '%s'", input[i]);
             return false;
         }
         if (str_eq_ignore_case(name, STR("content-type"))) {
@@ -105,9 +105,9 @@ static int read_body(Invocation *invocation, ClusterRequest *request)
 
 static void print_head(void *context, const Http1Head *head)
 {
-    Asking *asking = context;
-    Stream *out = asking->invocation->out;
-    if (!invocation_flag(asking->invocation, "include")) {
+    ApiCall *call = context;
+    Stream *out = call->invocation->out;
+    if (!invocation_flag(call->invocation, "include")) {
         return;
     }
     stream_put_format(out, "HTTP/1.1 %d %s\n", head->status, http1_status_text(head->status));
@@ -118,27 +118,27 @@ static void print_head(void *context, const Http1Head *head)
     stream_put(out, STR("\n"));
 }
 
-static bool take(void *context, Str bytes)
+static bool on_chunk(void *context, Str bytes)
 {
-    Asking *asking = context;
-    if (asking->gathers) {
-        buf_put(&asking->body, bytes);
-        return !asking->body.overflow;
+    ApiCall *call = context;
+    if (call->is_buffered) {
+        buf_put(&call->body, bytes);
+        return !call->body.overflow;
     }
-    output_text(asking->invocation->out, bytes);
-    return stream_flush(asking->invocation->out);
+    output_text(call->invocation->out, bytes);
+    return stream_flush(call->invocation->out);
 }
 
 /* Reformats the body if it is JSON; prints it verbatim otherwise. */
-static void print_body(const Asking *asking, Str body)
+static void print_body(const ApiCall *call, Str body)
 {
-    const Invocation *invocation = asking->invocation;
+    const Invocation *invocation = call->invocation;
     Value value;
     Error err;
     bool as_value = output_wants_value(invocation) &&
                     json_parse_text(invocation->arena, body, NULL, &value, &err);
     if (as_value) {
-        output_answer(invocation, value);
+        output_response(invocation, value);
         return;
     }
     output_text(invocation->out, body);
@@ -147,35 +147,35 @@ static void print_body(const Asking *asking, Str body)
     }
 }
 
-static int ask(Invocation *invocation, const ClusterRequest *request)
+static int send_request(Invocation *invocation, const ClusterRequest *request)
 {
-    Asking asking = { .invocation = invocation,
-                      .body = buf_make(CLUSTER_ANSWER_MAX),
-                      .gathers = output_wants_value(invocation) };
-    ClusterPieces pieces = { take, &asking, SILENCE_MS, print_head };
-    ClusterAnswer answer;
+    ApiCall call = { .invocation = invocation,
+                     .body = buf_make(CLUSTER_RESPONSE_MAX),
+                     .is_buffered = output_wants_value(invocation) };
+    ClusterStreamHandler handler = { on_chunk, &call, IDLE_TIMEOUT_MS, print_head };
+    ClusterResponse response;
     Error err = { 0 };
-    bool answered = cluster_exchange(invocation, request, &pieces, &answer, &err);
-    if (!answered) {
-        buf_clear(&asking.body);
-        return cluster_tell(invocation, &err, false);
+    bool responded = cluster_exchange(invocation, request, &handler, &response, &err);
+    if (!responded) {
+        buf_clear(&call.body);
+        return cluster_report_error(invocation, &err, false);
     }
-    if (asking.body.overflow) {
-        buf_clear(&asking.body);
+    if (call.body.overflow) {
+        buf_clear(&call.body);
         error_set(&err, ERROR_LIMIT, "the response exceeds %d bytes; -o raw has no limit",
-                  CLUSTER_ANSWER_MAX);
-        return cluster_tell(invocation, &err, true);
+                  CLUSTER_RESPONSE_MAX);
+        return cluster_report_error(invocation, &err, true);
     }
-    Str body = asking.body.len > 0 ? buf_str(&asking.body) : answer.body;
-    if (answer.status >= 300 && body.len == 0 && !invocation_flag(invocation, "include")) {
+    Str body = call.body.len > 0 ? buf_str(&call.body) : response.body;
+    if (response.status >= 300 && body.len == 0 && !invocation_flag(invocation, "include")) {
         /* The body went to stdout; report the error on stderr too. */
-        error_set(&err, cluster_answer_kind(invocation->arena, &answer),
-                  "the server responded with status %d", answer.status);
-        return cluster_tell(invocation, &err, true);
+        error_set(&err, cluster_response_kind(invocation->arena, &response),
+                  "the server responded with status %d", response.status);
+        return cluster_report_error(invocation, &err, true);
     }
-    print_body(&asking, body);
-    buf_clear(&asking.body);
-    return error_kind_exit_code(cluster_answer_kind(invocation->arena, &answer));
+    print_body(&call, body);
+    buf_clear(&call.body);
+    return error_kind_exit_code(cluster_response_kind(invocation->arena, &response));
 }
 
 static int api_run(Invocation *invocation)
@@ -193,7 +193,7 @@ static int api_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     int code = read_body(invocation, &request);
-    return code == EXIT_OK ? ask(invocation, &request) : code;
+    return code == EXIT_OK ? send_request(invocation, &request) : code;
 }
 
 static const Option options[] = {

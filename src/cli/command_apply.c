@@ -15,7 +15,7 @@ enum {
     OUTPUT_MAX = 4096 /* flushed line by line */
 };
 
-static void show_line(void *context, Str line)
+static void print_line(void *context, Str line)
 {
     const Invocation *invocation = context;
     stream_put(invocation->err, line);
@@ -23,7 +23,7 @@ static void show_line(void *context, Str line)
     (void)stream_flush(invocation->err);
 }
 
-static bool continue_one(Invocation *invocation, const Resume *resume, int *code, Error *err)
+static bool resume_one(Invocation *invocation, const Resume *resume, int *code, Error *err)
 {
     Arena *arena = invocation->arena;
     const char **argv = ARENA_ARRAY(arena, const char *, resume->argc + 2);
@@ -36,7 +36,7 @@ static bool continue_one(Invocation *invocation, const Resume *resume, int *code
                          .directory = "/",
                          .output_max = OUTPUT_MAX,
                          .join_output = true,
-                         .line = show_line,
+                         .line = print_line,
                          .line_context = invocation };
     ProcessResult result;
     if (!process_run(arena, &spec, &result, err)) {
@@ -68,7 +68,7 @@ static int run_resume(Invocation *invocation)
     for (uint32_t i = 0; i < count; i++) {
         stream_put_format(invocation->err, "eden: resuming the run of '%" STR_FMT "'\n",
                           STR_ARG(resumes[i].home));
-        if (!continue_one(invocation, &resumes[i], &code, &err)) {
+        if (!resume_one(invocation, &resumes[i], &code, &err)) {
             return run_tell_late(invocation, &err);
         }
         worst = code != EXIT_OK ? code : worst;
@@ -83,7 +83,7 @@ typedef struct Try {
     const RunConfig *config;
 } Try;
 
-static int fail_try(Invocation *invocation, Error *err)
+static int report_try_error(Invocation *invocation, Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -91,17 +91,18 @@ static int fail_try(Invocation *invocation, Error *err)
     return run_tell_error(invocation, &inputs, err);
 }
 
-/* Omits eden's own files in its state directory. */
+/* Prints the changed paths, except those in eden's state directory. */
 static void print_changes(const Invocation *invocation, const char *state,
                           const OverlayChanges *changes)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     uint32_t shown = 0;
-    Str own = file_absolute(invocation->arena, state);
+    Str state_path = file_absolute(invocation->arena, state);
     for (uint32_t i = 0; i < changes->count; i++) {
         Str path = changes->items[i].path;
-        if (str_eq(path, own) ||
-            (str_starts(path, own) && path.len > own.len && path.data[own.len] == '/')) {
+        if (str_eq(path, state_path) ||
+            (str_starts(path, state_path) && path.len > state_path.len &&
+             path.data[state_path.len] == '/')) {
             continue;
         }
         buf_put_format(&text, "  %-8s ", overlay_change_name(changes->items[i].kind));
@@ -127,7 +128,7 @@ static int apply_inside(const Try *attempt, const char *folder)
     OverlayChanges changes;
     Error err;
     if (!overlay_enter(invocation->arena, &settings, &overlay, &err)) {
-        return fail_try(invocation, &err);
+        return report_try_error(invocation, &err);
     }
     int code = run_command(invocation, attempt->config, &(RunOrder){ 0 });
     if (!overlay_changes(overlay, invocation->arena, &changes, &err)) {
@@ -138,7 +139,7 @@ static int apply_inside(const Try *attempt, const char *folder)
 }
 
 /* Runs in a separate process, which makes all changes and prints all output. */
-static int inside(void *context, const char *folder)
+static int run_inside(void *context, const char *folder)
 {
     const Try *attempt = context;
     int code = apply_inside(attempt, folder);
@@ -153,10 +154,11 @@ static int run_try(Invocation *invocation, const RunConfig *config)
 {
     Error err;
     int code;
-    RunConfig inside_only = *config;
-    inside_only.stays = true; /* services belong to the real machine */
-    Try attempt = { invocation, &inside_only };
-    return throwaway_run(inside, &attempt, &code, &err) ? code : fail_try(invocation, &err);
+    RunConfig sandboxed = *config;
+    sandboxed.stays = true; /* services belong to the real machine */
+    Try attempt = { invocation, &sandboxed };
+    return throwaway_run(run_inside, &attempt, &code, &err) ? code
+                                                            : report_try_error(invocation, &err);
 }
 
 /* --- Command --------------------------------------------------------------------------------- */
@@ -165,7 +167,7 @@ static int apply_run(Invocation *invocation)
 {
     RunConfig config;
     Value plan;
-    bool planned;
+    bool is_plan;
     int code;
     if (invocation_flag(invocation, "resume")) {
         return run_resume(invocation);
@@ -176,16 +178,16 @@ static int apply_run(Invocation *invocation)
     if (!run_config_get(invocation, &config)) {
         return EXIT_USAGE;
     }
-    if (!plan_input_get(invocation, true, &config, &plan, &planned, &code)) {
+    if (!plan_input_get(invocation, true, &config, &plan, &is_plan, &code)) {
         return code;
     }
-    if (planned && !plan_input_complete(invocation, plan, &config)) {
+    if (is_plan && !plan_input_complete(invocation, plan, &config)) {
         return EXIT_USAGE;
     }
     if (invocation_flag(invocation, "try")) {
         return run_try(invocation, &config);
     }
-    RunOrder order = { .plan = planned ? &plan : NULL };
+    RunOrder order = { .plan = is_plan ? &plan : NULL };
     return run_command(invocation, &config, &order);
 }
 
@@ -194,14 +196,14 @@ static const Option options[] = {
     RUN_OPTIONS,
     { .name = "resume",
       .help = "resume runs after a reboot, without PATH; a systemd unit does this" },
-    { .name = "try", .help = "run for real, in a temporary copy of this machine" },
+    { .name = "try", .help = "really run the steps, but in a temporary copy of this machine" },
     { .name = "network", .help = "with --try: allow use of the network" },
     { 0 },
 };
 
 static const Example examples[] = {
     { "eden apply site/", "apply the site to this node" },
-    { "eden apply site/ --order justdoit", "as many steps in parallel as requisites allow" },
+    { "eden apply site/ --order justdoit", "run as many steps in parallel as requisites allow" },
     { "eden apply steps.yaml --root /srv/image -D version=1.4",
       "apply one file of steps to an image" },
     { "eden apply site/ --try",

@@ -1,5 +1,5 @@
 /* eden audit: shows, verifies and archives the audit log. */
-#include "cli/audit_archiving.h"
+#include "cli/audit_archiver.h"
 #include "cli/audit_files.h"
 #include "cli/audit_follow.h"
 #include "cli/kind_command.h"
@@ -11,8 +11,8 @@ enum {
 
 /* --- tail ------------------------------------------------------------------------------------ */
 
-/* Explains why fewer entries than requested are shown. */
-static void tell_missing(const Invocation *invocation, int64_t archived, bool is_all)
+/* Explains why fewer entries than requested are printed. */
+static void report_archived(const Invocation *invocation, int64_t archived, bool is_all)
 {
     if (archived > 0 && is_all) {
         output_line(invocation->err, "entries 1 to %lld are archived", (long long)archived);
@@ -44,12 +44,12 @@ static int follow(Invocation *invocation, const List *entries, int64_t archived)
 
 static int run_tail(Invocation *invocation)
 {
-    const char *wanted = invocation_text(invocation, "lines");
+    const char *text = invocation_text(invocation, "lines");
     int64_t lines;
-    Value answer;
-    if (!str_to_i64(str_from_c(wanted), &lines) || lines < 1 || lines > TAIL_MAX) {
+    Value response;
+    if (!str_to_i64(str_from_c(text), &lines) || lines < 1 || lines > TAIL_MAX) {
         return usage_error(invocation, "--lines must be a number from 1 to %d, not '%s'", TAIL_MAX,
-                           wanted);
+                           text);
     }
     if (invocation_flag(invocation, "follow") && output_wants_value(invocation) &&
         !invocation_prints(invocation, "json")) {
@@ -57,20 +57,20 @@ static int run_tail(Invocation *invocation)
     }
     Str target = arena_format(invocation->arena, "/v1/audit?limit=%lld", (long long)lines);
     int code =
-        cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = target }, &answer);
+        cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = target }, &response);
     if (code != EXIT_OK) {
         return code;
     }
     /* The server returns the newest entry first; output ends with it in every format. */
-    List *entries = audit_turn(invocation->arena, object_items(answer));
-    Value metadata = value_get_map(answer, "metadata");
+    List *entries = audit_reverse(invocation->arena, object_items(response));
+    Value metadata = value_get_map(response, "metadata");
     int64_t archived = value_get_int(metadata, "archived");
-    map_set_str(invocation->arena, answer.map, STR("items"), value_list(entries));
-    tell_missing(invocation, archived, !value_get_bool(metadata, "truncated"));
+    map_set_str(invocation->arena, response.map, STR("items"), value_list(entries));
+    report_archived(invocation, archived, !value_get_bool(metadata, "truncated"));
     if (invocation_flag(invocation, "follow")) {
         return follow(invocation, entries, archived);
     }
-    if (kind_print_value(invocation, answer, &code)) {
+    if (kind_print_value(invocation, response, &code)) {
         return code;
     }
     print_table(invocation, entries, archived);
@@ -79,7 +79,7 @@ static int run_tail(Invocation *invocation)
 
 /* --- verify ---------------------------------------------------------------------------------- */
 
-static void tell_archived(const Invocation *invocation, Value archived)
+static void print_archived(const Invocation *invocation, Value archived)
 {
     if (archived.kind == VALUE_MAP) {
         output_line(
@@ -93,31 +93,31 @@ static void tell_archived(const Invocation *invocation, Value archived)
 
 static int run_verify(Invocation *invocation)
 {
-    Value answer;
+    Value response;
     if (invocation->arg_count > 0) {
         return audit_files_verify(invocation);
     }
     int code = cluster_call(
         invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/audit-verification") },
-        &answer);
+        &response);
     if (code != EXIT_OK) {
         return code;
     }
-    bool whole = value_get_bool(answer, "whole");
+    bool is_intact = value_get_bool(response, "whole");
     if (output_wants_value(invocation)) {
-        output_answer(invocation, answer);
-    } else if (whole) {
-        tell_archived(invocation, value_get_map(answer, "archived"));
+        output_response(invocation, response);
+    } else if (is_intact) {
+        print_archived(invocation, value_get_map(response, "archived"));
         output_line(invocation->out, "the chain of %" STR_FMT " is intact; its head is %" STR_FMT,
-                    STR_ARG(output_count(invocation->arena, value_get_int(answer, "entries"),
+                    STR_ARG(output_count(invocation->arena, value_get_int(response, "entries"),
                                          "entry", "entries")),
-                    STR_ARG(value_get_text(answer, "head")));
+                    STR_ARG(value_get_text(response, "head")));
     } else {
         output_line(invocation->out, "the chain is broken at entry %lld: %" STR_FMT,
-                    (long long)value_get_int(answer, "broken_at"),
-                    STR_ARG(value_get_text(answer, "what")));
+                    (long long)value_get_int(response, "broken_at"),
+                    STR_ARG(value_get_text(response, "what")));
     }
-    return whole ? EXIT_OK : EXIT_FAILED;
+    return is_intact ? EXIT_OK : EXIT_FAILED;
 }
 
 static const Option tail_options[] = {
@@ -153,9 +153,9 @@ static const Verb verbs[] = {
       .text = "With --follow it continues with new entries, one line each, and reconnects if\n"
               "the server restarts.",
       .options = tail_options,
-      .examples = { { "eden audit tail", "the newest entries, the latest last" },
+      .examples = { { "eden audit tail", "show the newest entries, the latest one last" },
                     { "eden audit tail --follow", "keep printing new entries" },
-                    { "eden audit tail -n 500 -o json", "more entries, with all fields" } },
+                    { "eden audit tail -n 500 -o json", "show more entries, with all fields" } },
       .run = run_tail },
     { .name = "verify",
       .args = { { "[FILE...]", WORD_FILE } },
@@ -179,7 +179,8 @@ static const Verb verbs[] = {
               "entries and those of the last 7 days always stay. If it is interrupted, run the\n"
               "same command again.\n"
               "\n"
-              "Requires the verb 'archive' on Audit; of the built-in roles only admin has it.",
+              "Requires permission for the verb 'archive' on Audit; of the built-in roles, only\n"
+              "admin has it.",
       .options = archive_options,
       .examples = { { "eden audit archive --to audit-2027.ndjson --before 90d --reason 'quarterly "
                       "archive'",

@@ -6,7 +6,7 @@
 #include "cli/backup_print.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
-#include "cli/founding_user.h"
+#include "cli/server_user.h"
 #include "lang/duration.h"
 #include "server/restore_cluster.h"
 #include "sys/clock.h"
@@ -15,20 +15,20 @@
 #include "sys/file_draft.h"
 
 enum {
-    FIRST_MS = 60 * 1000, /* for the first byte */
-    SILENCE_MS = 60 * 1000
+    FIRST_BYTE_MS = 60 * 1000, /* for the first byte */
+    IDLE_TIMEOUT_MS = 60 * 1000
 };
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-typedef struct Creating {
+typedef struct BackupDownload {
     const Invocation *invocation;
     BackupReader reader; /* verifies the bytes before they are written */
     const char *path;
     FileDraft *draft;
     Buf head; /* bytes received before the manifest was complete */
     Error err;
-} Creating;
+} BackupDownload;
 
 /* Returns "blue-20260131T081530Z.eden-backup", the default name. */
 static const char *default_path(Arena *arena, const BackupManifest *manifest)
@@ -45,79 +45,79 @@ static const char *default_path(Arena *arena, const BackupManifest *manifest)
     return buf_c(&name);
 }
 
-static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
+static bool on_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
-    Creating *creating = context;
-    if (creating->path == NULL) {
-        creating->path = default_path(creating->invocation->arena, manifest);
+    BackupDownload *download = context;
+    if (download->path == NULL) {
+        download->path = default_path(download->invocation->arena, manifest);
     }
-    return file_draft_open(creating->path, 0600, true, &creating->draft, err);
+    return file_draft_open(download->path, 0600, true, &download->draft, err);
 }
 
-static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+static bool on_part(void *context, BackupPartKind kind, Str chunk, Error *err)
 {
     return true;
 }
 
-static bool take(void *context, Str bytes)
+static bool on_chunk(void *context, Str bytes)
 {
-    Creating *creating = context;
-    bool was_open = creating->draft != NULL;
+    BackupDownload *download = context;
+    bool was_open = download->draft != NULL;
     if (!was_open) {
-        buf_put(&creating->head, bytes);
+        buf_put(&download->head, bytes);
     }
-    if (!backup_reader_feed(&creating->reader, bytes, &creating->err)) {
+    if (!backup_reader_feed(&download->reader, bytes, &download->err)) {
         return false;
     }
-    if (creating->draft == NULL) {
+    if (download->draft == NULL) {
         return true;
     }
-    return file_draft_put(creating->draft, was_open ? bytes : buf_str(&creating->head),
-                          &creating->err);
+    return file_draft_put(download->draft, was_open ? bytes : buf_str(&download->head),
+                          &download->err);
 }
 
-static int finish_create(Invocation *invocation, Creating *creating)
+static int finish_create(Invocation *invocation, BackupDownload *download)
 {
-    /* Without --timeout there is more patience than for a common answer: 0 takes the option's. */
-    bool given = invocation_flag(invocation, "timeout");
-    ClusterPieces pieces = { take, creating, SILENCE_MS };
+    /* The default timeout is longer than for other requests; 0 selects --timeout. */
+    bool has_timeout = invocation_flag(invocation, "timeout");
+    ClusterStreamHandler handler = { on_chunk, download, IDLE_TIMEOUT_MS };
     ClusterRequest request = { .method = "GET",
                                .target = STR("/v1/backup"),
-                               .timeout_ms = given ? 0 : FIRST_MS };
+                               .timeout_ms = has_timeout ? 0 : FIRST_BYTE_MS };
     Error err = { 0 };
-    if (given && duration_parse(str_from_c(invocation_text(invocation, "timeout")),
-                                &pieces.idle_timeout_ms)) {
-        pieces.idle_timeout_ms = pieces.idle_timeout_ms < 1 ? 1 : pieces.idle_timeout_ms;
+    if (has_timeout && duration_parse(str_from_c(invocation_text(invocation, "timeout")),
+                                      &handler.idle_timeout_ms)) {
+        handler.idle_timeout_ms = handler.idle_timeout_ms < 1 ? 1 : handler.idle_timeout_ms;
     }
     ClusterRefusal refusal;
-    bool ok = cluster_stream(invocation, &request, &pieces, &refusal, &err);
-    if (creating->err.kind != ERROR_NONE) {
-        return daemon_command_fail(invocation, "E0871", &creating->err);
+    bool ok = cluster_stream(invocation, &request, &handler, &refusal, &err);
+    if (download->err.kind != ERROR_NONE) {
+        return daemon_command_fail(invocation, "E0871", &download->err);
     }
     if (!ok) {
-        return cluster_tell_refusal(invocation, &refusal, &err);
+        return cluster_report_refusal(invocation, &refusal, &err);
     }
-    if (!backup_reader_finish(&creating->reader, &err) || !file_draft_keep(creating->draft, &err)) {
+    if (!backup_reader_finish(&download->reader, &err) || !file_draft_keep(download->draft, &err)) {
         return daemon_command_fail(invocation, "E0871", &err);
     }
-    return backup_print_created(invocation, creating->path, &creating->reader.manifest);
+    return backup_print_created(invocation, download->path, &download->reader.manifest);
 }
 
 static int run_create(Invocation *invocation)
 {
-    Creating creating = { .invocation = invocation,
-                          .path = invocation->arg_count > 0 ? invocation->args[0] : NULL,
-                          .head = buf_make(BUF_UNLIMITED) };
-    if (creating.path != NULL && file_exists(creating.path)) {
+    BackupDownload download = { .invocation = invocation,
+                                .path = invocation->arg_count > 0 ? invocation->args[0] : NULL,
+                                .head = buf_make(BUF_UNLIMITED) };
+    if (download.path != NULL && file_exists(download.path)) {
         Error err;
-        error_set(&err, ERROR_CONFLICT, "%s: already exists", creating.path);
+        error_set(&err, ERROR_CONFLICT, "%s: already exists", download.path);
         return daemon_command_fail(invocation, "E0871", &err);
     }
-    backup_reader_init(&creating.reader, &(BackupSink){ take_manifest, take_piece, &creating });
-    int code = finish_create(invocation, &creating);
-    backup_reader_clear(&creating.reader);
-    file_draft_close(creating.draft);
-    buf_clear(&creating.head);
+    backup_reader_init(&download.reader, &(BackupSink){ on_manifest, on_part, &download });
+    int code = finish_create(invocation, &download);
+    backup_reader_clear(&download.reader);
+    file_draft_close(download.draft);
+    buf_clear(&download.head);
     return code;
 }
 
@@ -128,15 +128,15 @@ static bool verify_in(const Invocation *invocation, const Directory *scratch, co
                       BackupContent *out, Error *err)
 {
     AUTO(FileReader) *backup = NULL;
-    AUTO_CLEAR(Directory) folder = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     const char *path = invocation->args[0];
-    Str place =
+    Str unpack_dir =
         arena_format(invocation->arena, "%s/%s", invocation_text(invocation, "scratch"), name);
     BackupManifest manifest;
     return file_reader_open(path, &backup, err) &&
-           directory_make_child(scratch, name, &folder, err) &&
-           ((backup_unpack(backup, place.data, &manifest, err) &&
-             backup_check(invocation->arena, place.data, &manifest, out, err)) ||
+           directory_make_child(scratch, name, &directory, err) &&
+           ((backup_unpack(backup, unpack_dir.data, &manifest, err) &&
+             backup_check(invocation->arena, unpack_dir.data, &manifest, out, err)) ||
             error_wrap(err, "%s", path));
 }
 
@@ -162,20 +162,20 @@ static int run_verify(Invocation *invocation)
 
 /* --- restore --------------------------------------------------------------------------------- */
 
-/* Settings that are not given are taken from the backup. */
-static bool read_wishes(const Invocation *invocation, ClusterSpec *spec, Error *err)
+/* Settings without an option are taken from the backup. */
+static bool read_options(const Invocation *invocation, ClusterSpec *spec, Error *err)
 {
     Arena *arena = invocation->arena;
     ServerSettings *settings = &spec->settings;
     Str name = str_from_c(invocation_text(invocation, "name"));
-    const char **given = invocation_texts(invocation, "address", &settings->name_count);
+    const char **addresses = invocation_texts(invocation, "address", &settings->name_count);
     Str *names = ARENA_ARRAY(arena, Str, settings->name_count);
     if (name.len > 0 && !node_name_check(name, err)) {
         return false;
     }
     memcpy(settings->node, name.data, name.len);
     for (uint32_t i = 0; i < settings->name_count; i++) {
-        names[i] = str_from_c(given[i]);
+        names[i] = str_from_c(addresses[i]);
     }
     settings->names = names;
     settings->rpc = str_from_c(invocation_text(invocation, "rpc"));
@@ -183,7 +183,7 @@ static bool read_wishes(const Invocation *invocation, ClusterSpec *spec, Error *
     settings->health = str_from_c(invocation_text(invocation, "health"));
     spec->state_dir = invocation_text(invocation, "state-dir");
     spec->now_ms = clock_now_ms();
-    return founding_user_find(arena, invocation_text(invocation, "user"), spec, err);
+    return server_user_find(arena, invocation_text(invocation, "user"), spec, err);
 }
 
 static int run_restore(Invocation *invocation)
@@ -191,7 +191,7 @@ static int run_restore(Invocation *invocation)
     RestoreSpec spec = { .backup = invocation->args[0] };
     RestoreResult restored;
     Error err;
-    if (!read_wishes(invocation, &spec.spec, &err) ||
+    if (!read_options(invocation, &spec.spec, &err) ||
         !cluster_restore(invocation->arena, &spec, &restored, &err)) {
         if (err.kind == ERROR_CONFLICT) {
             error_wrap(&err, "to replace the existing cluster, stop eden and move %s away first",
@@ -224,7 +224,7 @@ static const Option restore_options[] = {
     { .name = "health",
       .argument = "ADDRESS",
       .help = "address to answer health checks on without TLS" },
-    FOUNDING_USER_OPTION,
+    SERVER_USER_OPTION,
     { 0 },
 };
 
@@ -252,7 +252,7 @@ static const Verb verbs[] = {
               "records are readable, and that the CA is that of the cluster. If the file is\n"
               "damaged, the exit code is 1 and the location is printed.",
       .options = verify_options,
-      .examples = { { "eden backup verify blue.backup", "check that it can be restored" } },
+      .examples = { { "eden backup verify blue.backup", "check that a backup can be restored" } },
       .run = run_verify },
     { .name = "restore",
       .args = { { "FILE", WORD_FILE } },
@@ -269,7 +269,7 @@ static const Verb verbs[] = {
       .examples = { { "eden backup restore blue.backup",
                       "replace the old server with a new machine" },
                     { "eden backup restore blue.backup --name s2 --address 10.0.0.6",
-                      "with a different node name and address" } },
+                      "restore with a different node name and address" } },
       .run = run_restore },
     { 0 },
 };

@@ -6,7 +6,7 @@
 #include "cli/table.h"
 #include "server/repair.h"
 
-/* The store is locked by a running server. */
+/* A conflict means that a running server has locked the store. */
 static int fail(Invocation *invocation, Error *err)
 {
     if (err->kind == ERROR_CONFLICT) {
@@ -29,11 +29,11 @@ static int print_report_json(const Invocation *invocation, const ClusterReport *
         map_set_str(arena, row, STR("why"), value_string(report->bad[i].why));
         list_push(arena, bad, value_map(row));
     }
-    bool whole = report->damage.kind == ERROR_NONE;
+    bool is_intact = report->damage.kind == ERROR_NONE;
     Map *map = map_new(arena, 6);
     map_set_str(arena, map, STR("format"), value_string(STR("eden.cluster-check/1")));
-    map_set_str(arena, map, STR("whole"), value_bool(whole));
-    if (!whole) {
+    map_set_str(arena, map, STR("whole"), value_bool(is_intact));
+    if (!is_intact) {
         map_set_str(arena, map, STR("damage"),
                     value_string(arena_copy(arena, str_from_c(report->damage.text))));
     }
@@ -157,11 +157,11 @@ static int repair_record(Invocation *invocation, const char *key)
 
 static int run_repair(Invocation *invocation)
 {
-    bool accepts = invocation_flag(invocation, "accept-loss");
-    if (accepts == (invocation->arg_count > 0)) {
+    bool accept = invocation_flag(invocation, "accept-loss");
+    if (accept == (invocation->arg_count > 0)) {
         return usage_error(invocation, "exactly one of KEY and --accept-loss is required");
     }
-    return accepts ? accept_loss(invocation) : repair_record(invocation, invocation->args[0]);
+    return accept ? accept_loss(invocation) : repair_record(invocation, invocation->args[0]);
 }
 
 static const Option repair_options[] = {
@@ -182,7 +182,7 @@ static const Verb verbs[] = {
       .text = "Reads every page of the store and every record in it, and compares the store\n"
               "with the file that records the last acknowledged write. Changes nothing. The\n"
               "exit code is 1 if something is wrong.",
-      .examples = { { "eden cluster check", "with the server stopped" } },
+      .examples = { { "eden cluster check", "check the store of a stopped server" } },
       .run = run_check },
     { .name = "repair",
       .args = { { "[KEY]" } },

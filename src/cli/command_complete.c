@@ -32,8 +32,8 @@ static const char **join_words(Arena *arena, const char **words, uint32_t *count
     for (uint32_t i = 0; i < *count; i++) {
         bool continues = i > 1 && (is_break(words[i]) || is_break(words[i - 1]));
         if (continues) {
-            Str whole = arena_format(arena, "%s%s", joined[end - 1], words[i]);
-            joined[end - 1] = arena_copy_c(arena, whole);
+            Str word = arena_format(arena, "%s%s", joined[end - 1], words[i]);
+            joined[end - 1] = arena_copy_c(arena, word);
         } else {
             joined[end++] = words[i];
         }
@@ -89,10 +89,10 @@ static Line read_line(Arena *arena, const char **words, uint32_t count)
 
 /* --- Candidates ------------------------------------------------------------------------------ */
 
-/* `before` is a prefix of the candidate, such as "--output=". */
-static void put(Str before, const char *word, const char *behind, const char *help, Buf *out)
+/* `prefix` is a prefix of the candidate, such as "--output=". */
+static void put(Str prefix, const char *word, const char *suffix, const char *help, Buf *out)
 {
-    buf_put_format(out, "%" STR_FMT "%s%s%s%s\n", STR_ARG(before), word, behind,
+    buf_put_format(out, "%" STR_FMT "%s%s%s%s\n", STR_ARG(prefix), word, suffix,
                    help == NULL ? "" : "\t", help == NULL ? "" : help);
 }
 
@@ -162,7 +162,7 @@ static void put_contexts(Arena *arena, Buf *out)
     buf_put_c(out, CONTEXT_LOCAL "\n");
 }
 
-static void put_live(const Invocation *invocation, WordKind word, Buf *out)
+static void put_names(const Invocation *invocation, WordKind word, Buf *out)
 {
     if (word == WORD_CONTEXT) {
         put_contexts(invocation->arena, out);
@@ -172,12 +172,12 @@ static void put_live(const Invocation *invocation, WordKind word, Buf *out)
 }
 
 /* In a choice, everything after "=" is a placeholder. */
-static void put_choices(Str before, const char *choices, Buf *out)
+static void put_choices(Str prefix, const char *choices, Buf *out)
 {
     Str rest = str_from_c(choices), choice;
     while (str_split_next(&rest, '|', &choice)) {
         size_t equals = str_find(choice, STR("="), 0);
-        buf_put(out, before);
+        buf_put(out, prefix);
         buf_put(out, equals == STR_NOT_FOUND ? choice : str_slice(choice, 0, equals + 1));
         buf_put_char(out, '\n');
     }
@@ -199,17 +199,17 @@ static void put_words(const Invocation *invocation, const Line *line, WordKind w
     case WORD_NODE:
     case WORD_TOKEN:
     case WORD_ROLE:
-    case WORD_CONTEXT: put_live(invocation, word, out); return;
+    case WORD_CONTEXT: put_names(invocation, word, out); return;
     }
 }
 
-/* Adds candidates for an argument or the value of an option, prefixed with `before`. */
+/* Adds candidates for an argument or the value of an option, prefixed with `prefix`. */
 static void put_value(const Invocation *invocation, const Line *line, WordKind word,
-                      const char *choices, Str before, Buf *out)
+                      const char *choices, Str prefix, Buf *out)
 {
     if (choices != NULL) {
         buf_put_c(out, "words\n");
-        put_choices(before, choices, out);
+        put_choices(prefix, choices, out);
         return;
     }
     buf_put_c(out, word == WORD_FILE        ? "files\n"
@@ -220,7 +220,7 @@ static void put_value(const Invocation *invocation, const Line *line, WordKind w
     Str rest = buf_str(&words), one;
     while (str_split_next(&rest, '\n', &one)) {
         if (one.len > 0) {
-            buf_put_format(out, "%" STR_FMT "%" STR_FMT "\n", STR_ARG(before), STR_ARG(one));
+            buf_put_format(out, "%" STR_FMT "%" STR_FMT "\n", STR_ARG(prefix), STR_ARG(one));
         }
     }
 }
@@ -302,7 +302,7 @@ static WordKind kind_of(const char *name)
 
 /* Returns the value of --NAME in an incomplete line, given as "--NAME VALUE", "--NAME=VALUE", or as
  * bash splits it: "--NAME", "=", "VALUE". NULL if not given. */
-static const char *typed(const Invocation *invocation, const char *name)
+static const char *find_typed(const Invocation *invocation, const char *name)
 {
     const char *found = NULL;
     size_t len = strlen(name);
@@ -314,8 +314,8 @@ static const char *typed(const Invocation *invocation, const char *name)
         if (word[2 + len] == '=') {
             found = word + 2 + len + 1;
         } else if (word[2 + len] == '\0' && i + 1 < invocation->arg_count) {
-            bool is_apart = strcmp(invocation->args[i + 1], "=") == 0;
-            found = !is_apart                       ? invocation->args[i + 1]
+            bool is_separate = strcmp(invocation->args[i + 1], "=") == 0;
+            found = !is_separate                    ? invocation->args[i + 1]
                     : i + 2 < invocation->arg_count ? invocation->args[i + 2]
                                                     : found;
         }
@@ -324,34 +324,34 @@ static const char *typed(const Invocation *invocation, const char *name)
 }
 
 /* Copies the server options of the incomplete line to this invocation. */
-static Invocation with_typed(const Invocation *invocation)
+static Invocation with_typed_options(const Invocation *invocation)
 {
     static const char *const names[] = { "context", "run-dir" };
-    Invocation like = *invocation;
-    like.told_stale = NULL; /* a warning would garble the line being edited */
-    like.given = ARENA_ARRAY(invocation->arena, Given, invocation->given_count + COUNT_OF(names));
-    memcpy(like.given, invocation->given, invocation->given_count * sizeof(Given));
+    Invocation query = *invocation;
+    query.stale_warned = NULL; /* a warning would garble the line being edited */
+    query.given = ARENA_ARRAY(invocation->arena, Given, invocation->given_count + COUNT_OF(names));
+    memcpy(query.given, invocation->given, invocation->given_count * sizeof(Given));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = typed(invocation, names[i]);
+        const char *value = find_typed(invocation, names[i]);
         if (value != NULL) {
             const Option *option = option_find(invocation->command, NULL, str_from_c(names[i]));
-            like.given[like.given_count++] = (Given){ option, value };
+            query.given[query.given_count++] = (Given){ option, value };
         }
     }
-    return like;
+    return query;
 }
 
 static int complete_run(Invocation *invocation)
 {
-    const char *what = invocation->args[0];
-    Invocation like = with_typed(invocation);
+    const char *kind = invocation->args[0];
+    Invocation query = with_typed_options(invocation);
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    if (strcmp(what, "line") == 0) {
-        put_candidates(&like, invocation->args + 1, invocation->arg_count - 1, &text);
-    } else if (invocation_flag(invocation, "refresh") && kind_of(what) != WORD_CONTEXT) {
-        live_names_refresh(&like, kind_of(what));
+    if (strcmp(kind, "line") == 0) {
+        put_candidates(&query, invocation->args + 1, invocation->arg_count - 1, &text);
+    } else if (invocation_flag(invocation, "refresh") && kind_of(kind) != WORD_CONTEXT) {
+        live_names_refresh(&query, kind_of(kind));
     } else {
-        put_live(&like, kind_of(what), &text);
+        put_names(&query, kind_of(kind), &text);
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;
@@ -364,9 +364,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden complete line -- eden nodes ''", "what can follow 'eden nodes'" },
-    { "eden complete node -- eden nodes show we", "names of nodes" },
-    { "eden complete context", "names of contexts" },
+    { "eden complete line -- eden nodes ''", "print the words that can follow 'eden nodes'" },
+    { "eden complete node -- eden nodes show we", "print the names of nodes" },
+    { "eden complete context", "print the names of contexts" },
     { 0 },
 };
 

@@ -107,9 +107,9 @@ static int completion_run(Invocation *invocation)
 }
 
 static const Example examples[] = {
-    { "source <(eden completion bash)", "in the current shell, or as a line of ~/.bashrc" },
-    { "eden completion zsh > ~/.zfunc/_eden", "if ~/.zfunc is in fpath" },
-    { "eden completion fish > ~/.config/fish/completions/eden.fish", "for fish" },
+    { "source <(eden completion bash)", "enable completion in this shell, or from ~/.bashrc" },
+    { "eden completion zsh > ~/.zfunc/_eden", "install it for zsh, if ~/.zfunc is in fpath" },
+    { "eden completion fish > ~/.config/fish/completions/eden.fish", "install it for fish" },
     { 0 },
 };
 

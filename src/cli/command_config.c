@@ -2,19 +2,19 @@
 #include "cli/kind_command.h"
 
 /* The object to show or change. */
-static Str object_to_use(const Invocation *invocation)
+static Str config_name(const Invocation *invocation)
 {
     return str_from_c(invocation_text(invocation, "name"));
 }
 
 static int run_show(Invocation *invocation)
 {
-    return kind_show(invocation, object_to_use(invocation));
+    return kind_show(invocation, config_name(invocation));
 }
 
 static int run_set(Invocation *invocation)
 {
-    return kind_set(invocation, object_to_use(invocation));
+    return kind_set(invocation, config_name(invocation));
 }
 
 static int run_list(Invocation *invocation)
@@ -42,7 +42,7 @@ static const Verb verbs[] = {
       .help = "Show the settings.",
       .text = "Also available as 'eden config get'.",
       .options = name_options,
-      .examples = { { "eden config show", "all settings" } },
+      .examples = { { "eden config show", "show all settings" } },
       .run = run_show },
     { .name = "set",
       .args = { { "SETTING...", WORD_SETTING } },

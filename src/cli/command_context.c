@@ -14,24 +14,24 @@ static int fail(const Invocation *invocation, const Error *err)
     return cluster_fail(invocation, "E0815", err);
 }
 
-static int unknown(const Invocation *invocation, const Contexts *contexts, Str name)
+static int report_unknown(const Invocation *invocation, const Contexts *contexts, Str name)
 {
-    Str near = contexts_near(contexts, name);
-    bool is_first = contexts->count == 0 && near.len == 0;
-    return usage_error_near(invocation, near, "context '%" STR_FMT "' not found%s", STR_ARG(name),
-                            is_first ? "; 'eden login https://SERVER:1338 --name NAME' creates one"
-                                     : "");
+    Str suggestion = contexts_suggest(contexts, name);
+    bool is_first = contexts->count == 0 && suggestion.len == 0;
+    return usage_error_suggest(
+        invocation, suggestion, "context '%" STR_FMT "' not found%s", STR_ARG(name),
+        is_first ? "; 'eden login https://SERVER:1338 --name NAME' creates one" : "");
 }
 
 /* --- Formatting ------------------------------------------------------------------------------ */
 
 /* The context that a command without --context uses. */
-static Str used_name(const Contexts *contexts)
+static Str selected_name(const Contexts *contexts)
 {
-    const char *set = getenv("EDEN_CONTEXT");
-    return set != NULL && set[0] != '\0' ? str_from_c(set)
-           : contexts->current.len > 0   ? contexts->current
-                                         : STR(CONTEXT_LOCAL);
+    const char *env_context = getenv("EDEN_CONTEXT");
+    return env_context != NULL && env_context[0] != '\0' ? str_from_c(env_context)
+           : contexts->current.len > 0                   ? contexts->current
+                                                         : STR(CONTEXT_LOCAL);
 }
 
 /* The type of credential, without the secret. */
@@ -55,7 +55,7 @@ static Value text_or_null(Str text)
     return text.len > 0 ? value_string(text) : value_null();
 }
 
-static Value as_value(Arena *arena, const Context *context, bool is_used)
+static Value as_value(Arena *arena, const Context *context, bool is_selected)
 {
     Map *map = map_new(arena, 10);
     List *servers = list_new(arena, context->server_count);
@@ -63,7 +63,7 @@ static Value as_value(Arena *arena, const Context *context, bool is_used)
         list_push(arena, servers, value_string(context->servers[i]));
     }
     map_set_str(arena, map, STR("name"), value_string(context->name));
-    map_set_str(arena, map, STR("current"), value_bool(is_used));
+    map_set_str(arena, map, STR("current"), value_bool(is_selected));
     map_set_str(arena, map, STR("servers"), value_list(servers));
     map_set_str(arena, map, STR("user"), text_or_null(context->user));
     map_set_str(arena, map, STR("roles"), context_roles(arena, context));
@@ -72,7 +72,7 @@ static Value as_value(Arena *arena, const Context *context, bool is_used)
     return value_map(map);
 }
 
-/* The built-in 'local', as an item like the others. */
+/* The built-in context 'local', which is not in the file. */
 static Context local_context(void)
 {
     return (Context){ .name = STR(CONTEXT_LOCAL) };
@@ -80,10 +80,10 @@ static Context local_context(void)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static void add_row(Table *table, const Context *context, Str used)
+static void add_row(Table *table, const Context *context, Str selected)
 {
     bool is_local = context->server_count == 0;
-    table_add(table, str_eq(context->name, used) ? STR("*") : STR_EMPTY);
+    table_add(table, str_eq(context->name, selected) ? STR("*") : STR_EMPTY);
     table_add(table, context->name);
     table_add(table, is_local ? STR("the socket on this machine") : context->servers[0]);
     table_add(table, is_local ? STR("-") : credential_text(table->arena, context));
@@ -102,14 +102,14 @@ static int run_list(Invocation *invocation)
     if (!contexts_load(arena, directory, &contexts, &err)) {
         return fail(invocation, &err);
     }
-    Str used = used_name(&contexts);
+    Str selected = selected_name(&contexts);
     List *list = list_new(arena, contexts.count + 1);
     Table table;
     table_init(&table, arena, headings);
     for (uint32_t i = 0; i <= contexts.count; i++) {
         Context context = i < contexts.count ? contexts.items[i] : local_context();
-        add_row(&table, &context, used);
-        list_push(arena, list, as_value(arena, &context, str_eq(context.name, used)));
+        add_row(&table, &context, selected);
+        list_push(arena, list, as_value(arena, &context, str_eq(context.name, selected)));
         if (invocation_prints(invocation, "name")) {
             stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(context.name));
         }
@@ -125,30 +125,30 @@ static int run_list(Invocation *invocation)
                                                     STR_ARG(directory)))
                         : value_null());
         map_set_str(arena, map, STR("contexts"), value_list(list));
-        return output_answer(invocation, value_map(map));
+        return output_response(invocation, value_map(map));
     }
     return EXIT_OK;
 }
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-/* Sets `*why` if the CA cannot be shown, and leaves it empty otherwise. */
-static void show_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *until,
-                    Str *why)
+/* Sets `*problem` if the CA cannot be read; it is empty otherwise. */
+static void describe_ca(Arena *arena, Str directory, const Context *context, Str *pin, Str *expires,
+                        Str *problem)
 {
-    ContextMaterial has;
+    ContextCredentials credentials;
     Certificate *items;
     uint32_t count;
     Error err;
     char text[PIN_TEXT + 1];
-    *pin = *until = *why = STR_EMPTY;
-    if (context_material(arena, directory, context, &has, &err) &&
-        certificates_from_pem(arena, has.ca, &items, &count, &err)) {
+    *pin = *expires = *problem = STR_EMPTY;
+    if (context_credentials(arena, directory, context, &credentials, &err) &&
+        certificates_from_pem(arena, credentials.ca, &items, &count, &err)) {
         pin_text(&items[0].pin, text);
         *pin = arena_copy(arena, str_from_c(text));
-        *until = utc_text(arena, items[0].not_after_ms);
+        *expires = utc_text(arena, items[0].not_after_ms);
     } else {
-        *why = arena_format(arena, "%s", err.text);
+        *problem = arena_format(arena, "%s", err.text);
     }
 }
 
@@ -162,31 +162,32 @@ static void put_line(const Invocation *invocation, const char *name, Str value)
 static int run_show(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Str directory = contexts_directory(arena), pin = STR_EMPTY, until = STR_EMPTY, why = STR_EMPTY;
+    Str directory = contexts_directory(arena), pin = STR_EMPTY, expires = STR_EMPTY,
+        problem = STR_EMPTY;
     Contexts contexts;
     Error err;
     if (!contexts_load(arena, directory, &contexts, &err)) {
         return fail(invocation, &err);
     }
-    Str used = used_name(&contexts);
-    Str name = invocation->arg_count > 0 ? str_from_c(invocation->args[0]) : used;
+    Str selected = selected_name(&contexts);
+    Str name = invocation->arg_count > 0 ? str_from_c(invocation->args[0]) : selected;
     const Context *found = contexts_find(&contexts, name);
     if (found == NULL && !str_eq_c(name, CONTEXT_LOCAL)) {
-        return unknown(invocation, &contexts, name);
+        return report_unknown(invocation, &contexts, name);
     }
     Context context = found != NULL ? *found : local_context();
     if (found != NULL) {
-        show_ca(arena, directory, &context, &pin, &until, &why);
+        describe_ca(arena, directory, &context, &pin, &expires, &problem);
     }
     if (output_wants_value(invocation)) {
-        Value value = as_value(arena, &context, str_eq(name, used));
+        Value value = as_value(arena, &context, str_eq(name, selected));
         map_set_str(arena, value.map, STR("ca_pin"), text_or_null(pin));
-        map_set_str(arena, value.map, STR("ca_expires"), text_or_null(until));
-        map_set_str(arena, value.map, STR("problem"), text_or_null(why));
-        return output_answer(invocation, value);
+        map_set_str(arena, value.map, STR("ca_expires"), text_or_null(expires));
+        map_set_str(arena, value.map, STR("problem"), text_or_null(problem));
+        return output_response(invocation, value);
     }
     put_line(invocation, "context", context.name);
-    put_line(invocation, "current", str_eq(name, used) ? STR("yes") : STR("no"));
+    put_line(invocation, "current", str_eq(name, selected) ? STR("yes") : STR("no"));
     for (uint32_t i = 0; i < context.server_count; i++) {
         put_line(invocation, i == 0 ? "server" : "", context.servers[i]);
     }
@@ -195,19 +196,19 @@ static int run_show(Invocation *invocation)
         return EXIT_OK;
     }
     put_line(invocation, "ca", pin);
-    put_line(invocation, "ca until", until);
-    put_line(invocation, "problem", why);
+    put_line(invocation, "ca expires", expires);
+    put_line(invocation, "problem", problem);
     put_line(invocation, "user", context.user);
     put_line(invocation, "roles", context.roles);
     put_line(invocation, "credential", credential_text(arena, &context));
-    put_line(invocation, "until", context.expires);
+    put_line(invocation, "expires", context.expires);
     return EXIT_OK;
 }
 
 /* --- use, remove ----------------------------------------------------------------------------- */
 
 /* Checks that the context exists in the current file. */
-static int check_name(const Invocation *invocation, Str directory, Str name, bool removes,
+static int check_name(const Invocation *invocation, Str directory, Str name, bool is_removal,
                       Contexts *out)
 {
     bool is_local = str_eq_c(name, CONTEXT_LOCAL);
@@ -215,15 +216,15 @@ static int check_name(const Invocation *invocation, Str directory, Str name, boo
     if (!contexts_load(invocation->arena, directory, out, &err)) {
         return fail(invocation, &err);
     }
-    if (contexts_find(out, name) != NULL || (is_local && !removes)) {
+    if (contexts_find(out, name) != NULL || (is_local && !is_removal)) {
         return EXIT_OK;
     }
     return is_local
                ? usage_error(invocation, "'" CONTEXT_LOCAL "' always exists and cannot be removed")
-               : unknown(invocation, out, name);
+               : report_unknown(invocation, out, name);
 }
 
-static int change(Invocation *invocation, bool removes)
+static int update(Invocation *invocation, bool is_removal)
 {
     Arena *arena = invocation->arena;
     Str directory = contexts_directory(arena), name = str_from_c(invocation->args[0]);
@@ -231,20 +232,20 @@ static int change(Invocation *invocation, bool removes)
     Contexts contexts;
     Error err;
     /* Must come before the lock, which creates the directory. */
-    int code = check_name(invocation, directory, name, removes, &contexts);
+    int code = check_name(invocation, directory, name, is_removal, &contexts);
     if (code != EXIT_OK) {
         return code;
     }
     if (!contexts_lock(arena, directory, &lock, &err)) {
         return fail(invocation, &err);
     }
-    code = check_name(invocation, directory, name, removes, &contexts);
+    code = check_name(invocation, directory, name, is_removal, &contexts);
     if (code != EXIT_OK) {
         return code;
     }
-    Str left = STR_EMPTY;
-    if (removes) {
-        left = credential_left(arena, contexts_find(&contexts, name));
+    Str notice = STR_EMPTY;
+    if (is_removal) {
+        notice = credential_left(arena, contexts_find(&contexts, name));
         contexts_remove(&contexts, name);
     } else {
         contexts.current = name;
@@ -257,24 +258,24 @@ static int change(Invocation *invocation, bool removes)
         map_set_str(arena, map, STR("format"), value_string(STR("eden.done/1")));
         map_set_str(arena, map, STR("context"), value_string(name));
         map_set_str(arena, map, STR("current"), text_or_null(contexts.current));
-        return output_answer(invocation, value_map(map));
+        return output_response(invocation, value_map(map));
     }
     stream_put_format(invocation->out, "context '%" STR_FMT "' is %s\n", STR_ARG(name),
-                      removes ? "removed" : "the current context");
-    if (left.len > 0) {
-        output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
+                      is_removal ? "removed" : "the current context");
+    if (notice.len > 0) {
+        output_line(invocation->err, "%" STR_FMT, STR_ARG(notice));
     }
     return EXIT_OK;
 }
 
 static int run_use(Invocation *invocation)
 {
-    return change(invocation, false);
+    return update(invocation, false);
 }
 
 static int run_remove(Invocation *invocation)
 {
-    return change(invocation, true);
+    return update(invocation, true);
 }
 
 static const Option options[] = {
@@ -297,11 +298,11 @@ static const Verb verbs[] = {
       .run = run_use },
     { .name = "show",
       .args = { { "[CONTEXT]", WORD_CONTEXT } },
-      .help = "Show a context; default: the current one.",
+      .help = "Show a context, by default the current one.",
       .run = run_show },
     { .name = "remove",
       .args = { { "CONTEXT", WORD_CONTEXT } },
-      .help = "Forget a context.",
+      .help = "Remove a context.",
       .examples = { { "eden context remove prod", "remove a context and its token" } },
       .run = run_remove },
     { 0 },

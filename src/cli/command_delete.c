@@ -6,7 +6,7 @@ static int delete_run(Invocation *invocation)
     Arena *arena = invocation->arena;
     Str key = str_from_c(invocation->args[0]);
     bool prefix = invocation_flag(invocation, "prefix");
-    Value answer;
+    Value response;
     if (key.len == 0) {
         return usage_error(invocation, "KEY is required");
     }
@@ -18,13 +18,13 @@ static int delete_run(Invocation *invocation)
         &(ClusterRequest){
             .method = "DELETE",
             .target = cluster_target(arena, prefix ? "/v1/keys?prefix=" : "/v1/store?key=", key) },
-        &answer);
+        &response);
     if (code != EXIT_OK) {
         return code;
     }
-    long long count = prefix ? (long long)value_get_int(answer, "deleted") : 1;
+    long long count = prefix ? (long long)value_get_int(response, "deleted") : 1;
     return key_value_print_done(
-        invocation, answer,
+        invocation, response,
         arena_format(arena, "%lld key%s deleted", count, count == 1 ? " is" : "s are"));
 }
 

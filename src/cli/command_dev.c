@@ -17,12 +17,12 @@
 
 enum {
     COMMAND_MS = 30 * 1000, /* timeout of each command that queries the server */
-    ANSWER_MAX = 1 << 20,   /* limit of its output, in bytes */
+    OUTPUT_MAX = 1 << 20,   /* limit of its output, in bytes */
     LINES_MAX = 8,          /* maximum number of clusters listed */
-    NODES_USUAL = 3,
+    NODES_DEFAULT = 3,
 };
 
-typedef struct Work {
+typedef struct DevRun {
     Invocation *invocation;
     DevCluster *cluster;
     uint32_t nodes;
@@ -30,7 +30,7 @@ typedef struct Work {
     Str ca_pin;
     Str token; /* for the API */
     Value card;
-} Work;
+} DevRun;
 
 static int fail(Invocation *invocation, const Error *err)
 {
@@ -38,9 +38,9 @@ static int fail(Invocation *invocation, const Error *err)
 }
 
 /* Prints progress on stderr; nothing with -o json. */
-PRINTF_LIKE(2, 3) static void tell_stage(const Work *work, const char *format, ...)
+PRINTF_LIKE(2, 3) static void print_stage(const DevRun *run, const char *format, ...)
 {
-    if (invocation_wants_json(work->invocation)) {
+    if (invocation_wants_json(run->invocation)) {
         return;
     }
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
@@ -48,16 +48,16 @@ PRINTF_LIKE(2, 3) static void tell_stage(const Work *work, const char *format, .
     va_start(arguments, format);
     buf_put_format_v(&line, format, arguments);
     va_end(arguments);
-    stream_put_format(work->invocation->err, "  %5.2f s  %s\n",
-                      (double)(clock_monotonic_us() - work->started_us) / 1e6, buf_c(&line));
-    (void)stream_flush(work->invocation->err);
+    stream_put_format(run->invocation->err, "  %5.2f s  %s\n",
+                      (double)(clock_monotonic_us() - run->started_us) / 1e6, buf_c(&line));
+    (void)stream_flush(run->invocation->err);
 }
 
 /* --- Querying the server --------------------------------------------------------------------- */
 
-/* Runs an ordinary eden command in node1; `take` may end it early. */
-static bool ask(const Work *work, const char *const *words, ProcessTake take, void *context,
-                Str *answer, Error *err)
+/* Runs an ordinary eden command in node1; `on_output` may end it early. */
+static bool run_eden(const DevRun *run, const char *const *words, ProcessTake on_output,
+                     void *context, Str *output, Error *err)
 {
     const char *argv[16] = { CHILD_SAME_PROGRAM };
     uint32_t count = 1;
@@ -65,162 +65,162 @@ static bool ask(const Work *work, const char *const *words, ProcessTake take, vo
         argv[count] = words[count - 1];
     }
     argv[count++] = "--run-dir";
-    argv[count++] = dev_cluster_run_dir(work->cluster);
+    argv[count++] = dev_cluster_run_dir(run->cluster);
     argv[count] = NULL;
     ProcessSpec spec = { .argv = argv,
                          .timeout_ms = COMMAND_MS,
-                         .output_max = ANSWER_MAX,
-                         .take = take,
+                         .output_max = OUTPUT_MAX,
+                         .take = on_output,
                          .take_context = context };
     ProcessResult result;
-    if (!process_run(work->invocation->arena, &spec, &result, err)) {
+    if (!process_run(run->invocation->arena, &spec, &result, err)) {
         return false;
     }
-    *answer = result.out;
+    *output = result.out;
     if (result.ending == PROCESS_REFUSED ||
         (result.ending == PROCESS_EXITED && result.exit_code == 0)) {
         return true;
     }
-    process_failure(work->invocation->arena, &result, COMMAND_MS, err);
+    process_failure(run->invocation->arena, &result, COMMAND_MS, err);
     return error_wrap(err, "eden %s", words[0]);
 }
 
-static bool make_access(Work *work, Error *err)
+static bool create_api_token(DevRun *run, Error *err)
 {
     static const char *const words[] = { "tokens", "create",  "--role", "admin", "--ttl",
                                          "7d",     "--label", "dev",    NULL };
     Str line;
-    if (!ask(work, words, NULL, NULL, &line, err)) {
+    if (!run_eden(run, words, NULL, NULL, &line, err)) {
         return false;
     }
-    work->token = str_trim(line);
+    run->token = str_trim(line);
     return true;
 }
 
-static bool make_token(Work *work, Str *token, Error *err)
+static bool create_join_token(DevRun *run, Str *token, Error *err)
 {
-    Arena *arena = work->invocation->arena;
-    const char *uses = arena_format(arena, "%u", work->nodes > 1 ? work->nodes - 1 : 1).data;
+    Arena *arena = run->invocation->arena;
+    const char *uses = arena_format(arena, "%u", run->nodes > 1 ? run->nodes - 1 : 1).data;
     const char *const words[] = { "tokens", "create", "--uses",
                                   uses,     "-o",     "jsonpath={.status.secret} {.status.ca_pin}",
                                   NULL };
     Str line;
-    if (!ask(work, words, NULL, NULL, &line, err)) {
+    if (!run_eden(run, words, NULL, NULL, &line, err)) {
         return false;
     }
     Str rest = str_trim(line);
-    return (str_split_next(&rest, ' ', token) && str_split_next(&rest, ' ', &work->ca_pin)) ||
+    return (str_split_next(&rest, ' ', token) && str_split_next(&rest, ' ', &run->ca_pin)) ||
            error_set(err, ERROR_INVALID, "'eden tokens create' printed no token");
 }
 
 /* Parses one line per change of facts; a node may send its facts more than once. */
-typedef struct FactsSeen {
+typedef struct FactsWatch {
     Arena *arena;
     Buf text;
-    bool of[DEV_NODES_MAX];
+    bool arrived[DEV_NODES_MAX];
     uint32_t nodes;
-} FactsSeen;
+} FactsWatch;
 
-static bool see_all(const FactsSeen *seen)
+static bool all_arrived(const FactsWatch *watch)
 {
-    for (uint32_t i = 0; i < seen->nodes; i++) {
-        if (!seen->of[i]) {
+    for (uint32_t i = 0; i < watch->nodes; i++) {
+        if (!watch->arrived[i]) {
             return false;
         }
     }
     return true;
 }
 
-static void see_line(FactsSeen *seen, Str line)
+static void parse_change(FactsWatch *watch, Str line)
 {
     Value change;
     Error err;
-    if (!json_parse_text(seen->arena, line, NULL, &change, &err)) {
+    if (!json_parse_text(watch->arena, line, NULL, &change, &err)) {
         return;
     }
     Str key = value_get_text(change, "key");
-    for (uint32_t i = 0; i < seen->nodes; i++) {
-        Str end = arena_format(seen->arena, "/facts/%s", dev_node_name(seen->arena, i));
-        seen->of[i] = seen->of[i] || str_ends(key, end);
+    for (uint32_t i = 0; i < watch->nodes; i++) {
+        Str end = arena_format(watch->arena, "/facts/%s", dev_node_name(watch->arena, i));
+        watch->arrived[i] = watch->arrived[i] || str_ends(key, end);
     }
 }
 
 /* Returns false once the facts of all nodes have arrived. */
-static bool see(void *context, Str piece)
+static bool on_output(void *context, Str chunk)
 {
-    FactsSeen *seen = context;
-    buf_put(&seen->text, piece);
-    Str rest = buf_str(&seen->text);
+    FactsWatch *watch = context;
+    buf_put(&watch->text, chunk);
+    Str rest = buf_str(&watch->text);
     for (size_t end; (end = str_find(rest, STR("\n"), 0)) != STR_NOT_FOUND;) {
-        see_line(seen, str_slice(rest, 0, end));
+        parse_change(watch, str_slice(rest, 0, end));
         rest = str_from_offset(rest, end + 1);
     }
-    Buf left = buf_make_in(seen->arena, BUF_UNLIMITED);
-    buf_put(&left, rest);
-    seen->text = left;
-    return !see_all(seen);
+    Buf rest_copy = buf_make_in(watch->arena, BUF_UNLIMITED);
+    buf_put(&rest_copy, rest);
+    watch->text = rest_copy;
+    return !all_arrived(watch);
 }
 
-static bool wait_facts(const Work *work, Error *err)
+static bool wait_facts(const DevRun *run, Error *err)
 {
     static const char *const words[] = { "watch", "/eden/facts/", "--prefix", "--from",
                                          "1",     "-o",           "json",     NULL };
-    Arena *arena = work->invocation->arena;
-    FactsSeen seen = { .arena = arena,
-                       .text = buf_make_in(arena, BUF_UNLIMITED),
-                       .nodes = work->nodes };
-    Str answer;
-    return ask(work, words, see, &seen, &answer, err);
+    Arena *arena = run->invocation->arena;
+    FactsWatch watch = { .arena = arena,
+                         .text = buf_make_in(arena, BUF_UNLIMITED),
+                         .nodes = run->nodes };
+    Str output;
+    return run_eden(run, words, on_output, &watch, &output, err);
 }
 
 /* --- Starting -------------------------------------------------------------------------------- */
 
-static bool start(Work *work, Error *err)
+static bool start(DevRun *run, Error *err)
 {
-    DevCluster *cluster = work->cluster;
+    DevCluster *cluster = run->cluster;
     Str token;
     if (!dev_cluster_wait_server(cluster, err)) {
         return false;
     }
-    tell_stage(work, "%s is running the server", dev_node_name(work->invocation->arena, 0));
-    if (!make_token(work, &token, err)) {
+    print_stage(run, "%s is running the server", dev_node_name(run->invocation->arena, 0));
+    if (!create_join_token(run, &token, err)) {
         return false;
     }
-    dev_cluster_join(cluster, token, work->ca_pin);
-    if (!make_access(work, err) || !dev_cluster_wait_nodes(cluster, err)) {
+    dev_cluster_join(cluster, token, run->ca_pin);
+    if (!create_api_token(run, err) || !dev_cluster_wait_nodes(cluster, err)) {
         return false;
     }
-    if (work->nodes > 1) {
-        tell_stage(work, "%u more %s joined", work->nodes - 1, work->nodes == 2 ? "has" : "have");
+    if (run->nodes > 1) {
+        print_stage(run, "%u more %s joined", run->nodes - 1, run->nodes == 2 ? "has" : "have");
     }
-    if (!wait_facts(work, err)) {
+    if (!wait_facts(run, err)) {
         return false;
     }
-    tell_stage(work, "all nodes have sent their facts");
-    return dev_cluster_publish(cluster, work->ca_pin, work->token, &work->card, err);
+    print_stage(run, "all nodes have sent their facts");
+    return dev_cluster_publish(cluster, run->ca_pin, run->token, &run->card, err);
 }
 
-static void tell_lost(void *context, const char *node)
+static void on_node_lost(void *context, const char *node)
 {
-    const Work *work = context;
-    stream_put_format(work->invocation->err, "%s has exited; the other nodes keep running\n", node);
-    (void)stream_flush(work->invocation->err);
+    const DevRun *run = context;
+    stream_put_format(run->invocation->err, "%s has exited; the other nodes keep running\n", node);
+    (void)stream_flush(run->invocation->err);
 }
 
-static void tell_waits(void *context, pid_t process, int64_t left_ms)
+static void on_command_wait(void *context, pid_t process, int64_t left_ms)
 {
-    const Work *work = context;
+    const DevRun *run = context;
     stream_put_format(
-        work->invocation->err,
+        run->invocation->err,
         "waiting for '%s' (process %lld) to exit; it is killed in %lld s, or by another Ctrl-C\n",
-        work->invocation->args[0], (long long)process, (long long)left_ms / 1000);
-    (void)stream_flush(work->invocation->err);
+        run->invocation->args[0], (long long)process, (long long)left_ms / 1000);
+    (void)stream_flush(run->invocation->err);
 }
 
 /* --- Output ---------------------------------------------------------------------------------- */
 
 /* Returns the program as the user would type it: just the name if it is installed. */
-static const char *own_name(Arena *arena)
+static const char *program_name(Arena *arena)
 {
     Str path;
     Error err;
@@ -229,16 +229,16 @@ static const char *own_name(Arena *arena)
                : "eden";
 }
 
-static void print_ready(const Work *work)
+static void print_ready(const DevRun *run)
 {
     static const char *const words[] = { "nodes", "list", NULL };
-    Stream *out = work->invocation->out;
-    const char *eden = own_name(work->invocation->arena);
-    const char *run_dir = dev_cluster_run_dir(work->cluster);
-    Str folder = value_get_text(work->card, "directory"), table;
+    Stream *out = run->invocation->out;
+    const char *eden = program_name(run->invocation->arena);
+    const char *run_dir = dev_cluster_run_dir(run->cluster);
+    Str directory = value_get_text(run->card, "directory"), table;
     Error err;
     stream_put_format(out, "\n");
-    if (ask(work, words, NULL, NULL, &table, &err)) {
+    if (run_eden(run, words, NULL, NULL, &table, &err)) {
         stream_put(out, table);
     }
     stream_put_format(out,
@@ -257,13 +257,13 @@ static void print_ready(const Work *work)
                       "  %s dev --directory %" STR_FMT " --in node%u -- %s apply SITE\n"
                       "\n"
                       "Press Ctrl-C to stop the cluster and remove it.\n",
-                      STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->token),
-                      STR_ARG(work->ca_pin), run_dir, STR_ARG(folder),
-                      invocation_flag(work->invocation, "systemd")
+                      STR_ARG(value_get_text(run->card, "api")), STR_ARG(run->token),
+                      STR_ARG(run->ca_pin), run_dir, STR_ARG(directory),
+                      invocation_flag(run->invocation, "systemd")
                           ? "systemd, but none of this machine's services and no external network"
                           : "no systemd (--systemd boots one) and no external network",
-                      eden, STR_ARG(value_get_text(work->card, "api")), STR_ARG(work->ca_pin), eden,
-                      run_dir, eden, STR_ARG(folder), eden, eden, STR_ARG(folder), work->nodes,
+                      eden, STR_ARG(value_get_text(run->card, "api")), STR_ARG(run->ca_pin), eden,
+                      run_dir, eden, STR_ARG(directory), eden, eden, STR_ARG(directory), run->nodes,
                       eden);
 }
 
@@ -278,28 +278,28 @@ static const char *program_path(Arena *arena)
     }
     size_t slash = str_find_last(own, STR("/"));
     /* An empty entry in PATH would mean the current directory. */
-    Str folder = slash == 0 ? STR("/") : str_slice(own, 0, slash);
-    return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(folder),
+    Str directory = slash == 0 ? STR("/") : str_slice(own, 0, slash);
+    return arena_format(arena, "PATH=%" STR_FMT ":%s", STR_ARG(directory),
                         path == NULL ? "/usr/bin:/bin" : path)
         .data;
 }
 
 /* Environment with which the user's command finds the cluster. */
-static const char *const *variables(const Work *work)
+static const char *const *variables(const DevRun *run)
 {
-    Arena *arena = work->invocation->arena;
-    const char **made = ARENA_ARRAY(arena, const char *, 7);
-    made[0] =
-        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(value_get_text(work->card, "directory")))
+    Arena *arena = run->invocation->arena;
+    const char **environment = ARENA_ARRAY(arena, const char *, 7);
+    environment[0] =
+        arena_format(arena, "EDEN_DEV=%" STR_FMT, STR_ARG(value_get_text(run->card, "directory")))
             .data;
-    made[1] = arena_format(arena, "EDEN_RUN_DIR=%s", dev_cluster_run_dir(work->cluster)).data;
-    made[2] =
-        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(value_get_text(work->card, "api"))).data;
-    made[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(work->ca_pin)).data;
-    made[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(work->token)).data;
-    made[5] = program_path(arena);
-    made[6] = NULL;
-    return made;
+    environment[1] = arena_format(arena, "EDEN_RUN_DIR=%s", dev_cluster_run_dir(run->cluster)).data;
+    environment[2] =
+        arena_format(arena, "EDEN_API=%" STR_FMT, STR_ARG(value_get_text(run->card, "api"))).data;
+    environment[3] = arena_format(arena, "EDEN_CA_PIN=%" STR_FMT, STR_ARG(run->ca_pin)).data;
+    environment[4] = arena_format(arena, "EDEN_TOKEN=%" STR_FMT, STR_ARG(run->token)).data;
+    environment[5] = program_path(arena);
+    environment[6] = NULL;
+    return environment;
 }
 
 static const char *const *command_words(const Invocation *invocation)
@@ -312,44 +312,43 @@ static const char *const *command_words(const Invocation *invocation)
     return words;
 }
 
-static int use(const Work *work)
+static int run_or_wait(const DevRun *run)
 {
-    Invocation *invocation = work->invocation;
+    Invocation *invocation = run->invocation;
     int code = EXIT_OK;
     Error err;
     if (invocation->arg_count > 0) {
-        return dev_cluster_run(work->cluster, command_words(invocation), variables(work), &code,
-                               &err)
+        return dev_cluster_run(run->cluster, command_words(invocation), variables(run), &code, &err)
                    ? code
                    : fail(invocation, &err);
     }
     if (invocation_wants_json(invocation)) {
         Inputs inputs;
         inputs_init(&inputs, invocation->arena);
-        (void)output_value(&inputs, invocation, OUTPUT_LINE, work->card);
+        (void)output_value(&inputs, invocation, OUTPUT_LINE, run->card);
     } else {
-        print_ready(work);
+        print_ready(run);
     }
     (void)stream_flush(invocation->out);
-    return dev_cluster_stay(work->cluster, &err) ? EXIT_OK : fail(invocation, &err);
+    return dev_cluster_stay(run->cluster, &err) ? EXIT_OK : fail(invocation, &err);
 }
 
-static int start_and_use(Work *work, const DevOptions *options)
+static int run_cluster(DevRun *run, const DevOptions *options)
 {
     Error err;
-    if (!dev_cluster_open(work->invocation->arena, options, &work->cluster, &err)) {
-        return fail(work->invocation, &err);
+    if (!dev_cluster_open(run->invocation->arena, options, &run->cluster, &err)) {
+        return fail(run->invocation, &err);
     }
     int code;
-    if (start(work, &err)) {
-        code = use(work);
-    } else if (dev_cluster_is_interrupted(work->cluster)) {
+    if (start(run, &err)) {
+        code = run_or_wait(run);
+    } else if (dev_cluster_is_interrupted(run->cluster)) {
         code = EXIT_INTERRUPTED;
     } else {
-        code = fail(work->invocation, &err);
+        code = fail(run->invocation, &err);
     }
-    dev_cluster_close(work->cluster);
-    tell_stage(work, "stopped; everything is removed");
+    dev_cluster_close(run->cluster);
+    print_stage(run, "stopped; everything is removed");
     return code;
 }
 
@@ -376,11 +375,11 @@ static void put_word(Buf *out, const char *word)
 
 /* Returns "eden dev --directory /tmp/eden-dev-x --in node1 -- true  (3 nodes,
  * https://127.0.0.1:1338)": the typed command, completed for one of several clusters. */
-static Str line_for(const Invocation *invocation, Value card)
+static Str command_for(const Invocation *invocation, Value card)
 {
     Arena *arena = invocation->arena;
     Buf line = buf_make_in(arena, BUF_UNLIMITED);
-    put_word(&line, own_name(arena));
+    put_word(&line, program_name(arena));
     buf_put_c(&line, " dev --directory ");
     put_word(&line, arena_copy_c(arena, value_get_text(card, "directory")));
     buf_put_c(&line, " --in ");
@@ -397,14 +396,14 @@ static Str line_for(const Invocation *invocation, Value card)
 }
 
 /* Lists the commands to choose from, one for each cluster. */
-static int fail_choice(const Invocation *invocation, const List *cards, const Error *err)
+static int report_choices(const Invocation *invocation, const List *cards, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     problems_add(&inputs.problems, "E0890", NULL, 0, 0, "%s", err->text);
     for (uint32_t i = 0; i < cards->len && i < LINES_MAX; i++) {
         problem_add_note(invocation->arena, &inputs.problems.items[0],
-                         line_for(invocation, cards->items[i]), STR_EMPTY, 0);
+                         command_for(invocation, cards->items[i]), STR_EMPTY, 0);
     }
     (void)inputs_report(&inputs, invocation);
     return error_kind_exit_code(err->kind);
@@ -412,11 +411,13 @@ static int fail_choice(const Invocation *invocation, const List *cards, const Er
 
 static bool find_cluster(const Invocation *invocation, Value *card, Error *err)
 {
-    const char *folder = invocation_text(invocation, "directory"), *set = getenv("EDEN_DEV");
-    if (folder != NULL || set == NULL) {
-        return dev_directory_find(invocation->arena, folder, card, err);
+    const char *directory = invocation_text(invocation, "directory"),
+               *env_directory = getenv("EDEN_DEV");
+    if (directory != NULL || env_directory == NULL) {
+        return dev_directory_find(invocation->arena, directory, card, err);
     }
-    return dev_directory_find(invocation->arena, set, card, err) || error_wrap(err, "EDEN_DEV");
+    return dev_directory_find(invocation->arena, env_directory, card, err) ||
+           error_wrap(err, "EDEN_DEV");
 }
 
 static bool find_node(Value card, const char *name, pid_t *process, Error *err)
@@ -447,7 +448,7 @@ static int run_inside(Invocation *invocation, const char *node)
         return usage_error(invocation, "--in requires a command after '--'");
     }
     if (!find_cluster(invocation, &card, &err)) {
-        return card.kind == VALUE_LIST ? fail_choice(invocation, card.list, &err)
+        return card.kind == VALUE_LIST ? report_choices(invocation, card.list, &err)
                                        : fail(invocation, &err);
     }
     return find_node(card, node, &process, &err) &&
@@ -474,7 +475,7 @@ static bool read_number(Invocation *invocation, const char *option, uint64_t fro
 static int dev_run(Invocation *invocation)
 {
     const char *node = invocation_text(invocation, "in");
-    uint64_t nodes = NODES_USUAL, port = DEV_API_PORT;
+    uint64_t nodes = NODES_DEFAULT, port = DEV_API_PORT;
     bool is_new = invocation_flag(invocation, "systemd") ||
                   invocation_text(invocation, "port") != NULL ||
                   invocation_text(invocation, "nodes") != NULL;
@@ -497,17 +498,17 @@ static int dev_run(Invocation *invocation)
          !read_number(invocation, "port", 0, UINT16_MAX, &port))) {
         return EXIT_USAGE;
     }
-    Work work = { .invocation = invocation,
-                  .nodes = (uint32_t)nodes,
-                  .started_us = clock_monotonic_us() };
-    DevOptions options = { .nodes = work.nodes,
+    DevRun run = { .invocation = invocation,
+                   .nodes = (uint32_t)nodes,
+                   .started_us = clock_monotonic_us() };
+    DevOptions options = { .nodes = run.nodes,
                            .port = (uint16_t)port,
                            .is_port_fixed = invocation_text(invocation, "port") != NULL,
                            .systemd = invocation_flag(invocation, "systemd"),
-                           .lost = tell_lost,
-                           .waits = tell_waits,
-                           .context = &work };
-    return start_and_use(&work, &options);
+                           .lost = on_node_lost,
+                           .waits = on_command_wait,
+                           .context = &run };
+    return run_cluster(&run, &options);
 }
 
 static const Option options[] = {

@@ -1,8 +1,8 @@
 /* eden doctor: finds problems of this machine and its cluster, and suggests fixes. */
 #include "cli/cluster_client.h"
 #include "cli/doctor_contexts.h"
-#include "cli/doctor_judge.h"
-#include "cli/doctor_look.h"
+#include "cli/doctor_evaluate.h"
+#include "cli/doctor_inspect.h"
 #include "cli/output.h"
 #include "cli/table.h"
 
@@ -41,7 +41,7 @@ static int print_json(const Invocation *invocation, const DoctorResult *results,
 
 static void print_table(const Invocation *invocation, const DoctorResult *results)
 {
-    static const char *const headings[] = { "CHECK", "STATE", "SEEN", NULL };
+    static const char *const headings[] = { "CHECK", "STATE", "DETAILS", NULL };
     Table table;
     bool all = invocation_flag(invocation, "all");
     table_init(&table, invocation->arena, headings);
@@ -76,36 +76,38 @@ static void print_fixes(const Invocation *invocation, const DoctorResult *result
 }
 
 /* The server that commands would use. Invalid contexts are reported by a separate check. */
-static bool choose_end(const Invocation *invocation, ClusterEnd *end, Error *err)
+static bool select_endpoint(const Invocation *invocation, ClusterEndpoint *endpoint, Error *err)
 {
-    if (cluster_end_choose(invocation, end, err)) {
+    if (cluster_endpoint_select(invocation, endpoint, err)) {
         return true;
     }
-    *end = (ClusterEnd){ .is_local = true, .run_dir = invocation_text(invocation, "run-dir") };
+    *endpoint =
+        (ClusterEndpoint){ .is_local = true, .run_dir = invocation_text(invocation, "run-dir") };
     return err->kind != ERROR_NOT_FOUND && err->kind != ERROR_CONFLICT;
 }
 
 static int doctor_run(Invocation *invocation)
 {
-    DoctorPlaces places = { .state_dir = invocation_text(invocation, "state-dir"),
-                            .run_dir = invocation_text(invocation, "run-dir"),
-                            .is_run_dir_given = invocation_flag(invocation, "run-dir") };
-    ClusterEnd end;
+    DoctorPaths paths = { .state_dir = invocation_text(invocation, "state-dir"),
+                          .run_dir = invocation_text(invocation, "run-dir"),
+                          .has_run_dir = invocation_flag(invocation, "run-dir") };
+    ClusterEndpoint endpoint;
     Error err;
-    if (!choose_end(invocation, &end, &err)) {
+    if (!select_endpoint(invocation, &endpoint, &err)) {
         return usage_error(invocation, "%s", err.text);
     }
-    if (end.is_local && strcmp(end.run_dir, places.run_dir) != 0) { /* set by $EDEN_RUN_DIR */
-        places.run_dir = end.run_dir;
-        places.is_run_dir_given = true;
+    if (endpoint.is_local &&
+        strcmp(endpoint.run_dir, paths.run_dir) != 0) { /* set by $EDEN_RUN_DIR */
+        paths.run_dir = endpoint.run_dir;
+        paths.has_run_dir = true;
     }
     DoctorView *view = ARENA_NEW(invocation->arena, DoctorView);
     DoctorResult results[CHECK_COUNT];
     uint32_t failed = 0, warnings = 0;
-    doctor_look(invocation->arena, &places, view);
-    doctor_look_contexts(invocation, &end, view);
+    doctor_inspect(invocation->arena, &paths, view);
+    doctor_inspect_contexts(invocation, &endpoint, view);
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
-        results[i] = doctor_checks[i].judge(invocation->arena, view);
+        results[i] = doctor_checks[i].evaluate(invocation->arena, view);
         failed += results[i].state == DOCTOR_FAILED;
         warnings += results[i].state == DOCTOR_WARNING;
     }
@@ -130,7 +132,7 @@ static const Option options[] = {
 static const Example examples[] = {
     { "eden doctor", "show problems and how to fix them" },
     { "eden doctor --all", "also show checks that could not run" },
-    { "eden doctor -o json", "for monitoring" },
+    { "eden doctor -o json", "print the results as JSON, for monitoring" },
     { 0 },
 };
 

@@ -33,8 +33,8 @@ static void print_names(const Invocation *invocation, const Subjects *subjects)
     }
 }
 
-/* Suggests our term for a term of other tools. */
-static Str foreign(Str name)
+/* Returns eden's equivalent of a term from another tool; empty if there is none. */
+static Str suggest_foreign(Str name)
 {
     static const ForeignPlace places[] = { FOREIGN_TASK, FOREIGN_ACTION, FOREIGN_KEY };
     Str instead = STR_EMPTY;
@@ -44,15 +44,15 @@ static Str foreign(Str name)
     return instead;
 }
 
-static int unknown(const Invocation *invocation, Str name)
+static int report_unknown(const Invocation *invocation, Str name)
 {
-    Str near = STR_EMPTY, instead = foreign(name);
+    Str suggestion = STR_EMPTY, instead = suggest_foreign(name);
     if (instead.len > 0) {
         return usage_error(invocation, "'%" STR_FMT "' not found: %" STR_FMT, STR_ARG(name),
                            STR_ARG(instead));
     }
-    (void)subjects_suggest(invocation->arena, name, &near);
-    return usage_error_near(invocation, near, "'%" STR_FMT "' not found", STR_ARG(name));
+    (void)subjects_suggest(invocation->arena, name, &suggestion);
+    return usage_error_suggest(invocation, suggestion, "'%" STR_FMT "' not found", STR_ARG(name));
 }
 
 static int explain_run(Invocation *invocation)
@@ -64,10 +64,10 @@ static int explain_run(Invocation *invocation)
     }
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str name = str_from_c(invocation->args[i]);
-        uint32_t before = subjects.len;
+        uint32_t old_len = subjects.len;
         subjects_add_named(invocation->arena, name, &subjects);
-        if (subjects.len == before) {
-            return unknown(invocation, name);
+        if (subjects.len == old_len) {
+            return report_unknown(invocation, name);
         }
     }
     if (invocation_prints(invocation, "json")) {
@@ -89,12 +89,12 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden explain E0204", "what a problem means and how to fix it" },
-    { "eden explain cmd.run", "an action, its parameters and an example" },
-    { "eden explain onchanges", "a key of steps" },
-    { "eden explain upper", "the filter, test and method of this name" },
-    { "eden explain dict.items", "the method of a type" },
-    { "eden explain UndefinedError", "an error by its name in Jinja2" },
+    { "eden explain E0204", "explain a problem and how to fix it" },
+    { "eden explain cmd.run", "describe an action and its parameters, with an example" },
+    { "eden explain onchanges", "explain a key of steps" },
+    { "eden explain upper", "describe the filter, test and method of this name" },
+    { "eden explain dict.items", "describe a method of a type" },
+    { "eden explain UndefinedError", "look up an error by its name in Jinja2" },
     { "eden explain -o name", "list everything that can be explained" },
     { 0 },
 };

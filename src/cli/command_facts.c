@@ -6,36 +6,36 @@
 #include "facts/facts.h"
 #include "lang/json.h"
 
-/* The fact that a path such as "memory.total" starts with. Accepts the spelling that documents use,
- * too. */
+/* Returns the fact that a path such as "memory.total" starts with. Also accepts the British
+ * spelling of virtualization. */
 static Str fact_name(const char *path)
 {
     Str name = str_slice(str_from_c(path), 0, str_find(str_from_c(path), STR("."), 0));
     return str_eq(name, STR("virtualisation")) ? STR("virtualization") : name;
 }
 
-static UsageFault no_fact(const Invocation *invocation, const char *path, Str near)
+static UsageFault fact_not_found(const Invocation *invocation, const char *path, Str suggestion)
 {
-    return (UsageFault){ arena_format(invocation->arena, "fact '%s' not found", path), near };
+    return (UsageFault){ arena_format(invocation->arena, "fact '%s' not found", path), suggestion };
 }
 
 /* Suggests "memory.total" for "memory.totl"; empty if nothing in `map` is similar. */
-static Str path_near(Arena *arena, const char *path, Str part, Value map)
+static Str suggest_path(Arena *arena, const char *path, Str part, Value map)
 {
     Suggest suggest = suggest_make(part);
-    Str near;
+    Str suggestion;
     for (uint32_t i = 0; map.kind == VALUE_MAP && i < map.map->len; i++) {
         suggest_offer(&suggest, value_str(map.map->entries[i].key));
     }
-    if (!suggest_found(&suggest, &near)) {
+    if (!suggest_found(&suggest, &suggestion)) {
         return STR_EMPTY;
     }
     return arena_join(arena, str_slice(str_from_c(path), 0, (size_t)(part.data - path)), STR_EMPTY,
-                      near);
+                      suggestion);
 }
 
 /* Selects what the paths refer to. Reports every path that does not exist. */
-static bool choose(const Invocation *invocation, Map *all, Map **out)
+static bool select_facts(const Invocation *invocation, Map *all, Map **out)
 {
     Arena *arena = invocation->arena;
     UsageFault *faults = ARENA_ARRAY(arena, UsageFault, invocation->arg_count);
@@ -43,20 +43,20 @@ static bool choose(const Invocation *invocation, Map *all, Map **out)
     *out = invocation->arg_count == 0 ? all : map_new(arena, invocation->arg_count);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         const char *path = invocation->args[i];
-        Str rest = str_from_c(path), part, name = fact_name(path), near = STR_EMPTY;
+        Str rest = str_from_c(path), part, name = fact_name(path), suggestion = STR_EMPTY;
         const MapEntry *entry = map_find_str(all, name);
         const Value *value = entry == NULL ? NULL : &entry->value;
         (void)str_split_next(&rest, '.', &part);
-        bool whole = part.len == strlen(path);
-        while (!whole && value != NULL && str_split_next(&rest, '.', &part)) {
-            const Value *inside = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
-            near = inside == NULL ? path_near(arena, path, part, *value) : STR_EMPTY;
-            value = inside;
+        bool is_whole_fact = part.len == strlen(path);
+        while (!is_whole_fact && value != NULL && str_split_next(&rest, '.', &part)) {
+            const Value *member = value->kind == VALUE_MAP ? value_get(*value, part) : NULL;
+            suggestion = member == NULL ? suggest_path(arena, path, part, *value) : STR_EMPTY;
+            value = member;
         }
         if (value == NULL) {
-            faults[fault_count++] = no_fact(invocation, path, near);
+            faults[fault_count++] = fact_not_found(invocation, path, suggestion);
         } else {
-            map_set_str(arena, *out, whole ? name : str_from_c(path), *value);
+            map_set_str(arena, *out, is_whole_fact ? name : str_from_c(path), *value);
         }
     }
     return fault_count == 0 || usage_errors(invocation, faults, fault_count) == EXIT_OK;
@@ -126,19 +126,19 @@ static int list_facts(const Invocation *invocation)
         table_print(&table, invocation->out);
         return EXIT_OK;
     }
-    return output_answer(invocation, value_list(list));
+    return output_response(invocation, value_list(list));
 }
 
-static int print_chosen(Inputs *inputs, const Invocation *invocation, Map *all)
+static int print_selected(Inputs *inputs, const Invocation *invocation, Map *all)
 {
-    Map *chosen;
-    if (!choose(invocation, all, &chosen)) {
+    Map *selected;
+    if (!select_facts(invocation, all, &selected)) {
         return EXIT_USAGE;
     }
     if (!invocation_prints(invocation, "table")) {
-        return output_value(inputs, invocation, OUTPUT_LINES, value_map(chosen));
+        return output_value(inputs, invocation, OUTPUT_LINES, value_map(selected));
     }
-    print_table(invocation, chosen);
+    print_table(invocation, selected);
     return inputs_report(inputs, invocation);
 }
 
@@ -161,11 +161,11 @@ static int show_node(Invocation *invocation, const char *node)
     Value sent = value_get_map(object, "status");
     Str unreadable = value_get_text(sent, "error");
     if (sent.kind == VALUE_MAP && unreadable.len == 0) {
-        return print_chosen(&inputs, invocation, sent.map);
+        return print_selected(&inputs, invocation, sent.map);
     }
     error_set(&err, ERROR_INVALID, "cannot read the facts of '%s': %" STR_FMT, node,
               STR_ARG(unreadable));
-    return cluster_tell(invocation, &err, true);
+    return cluster_report_error(invocation, &err, true);
 }
 
 static int facts_run(Invocation *invocation)
@@ -177,16 +177,16 @@ static int facts_run(Invocation *invocation)
     if (node != NULL && invocation_flag(invocation, "root")) {
         return usage_error(invocation, "--root and --node are mutually exclusive");
     }
-    const Fact **wanted = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
+    const Fact **requested = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
     UsageFault *faults = ARENA_ARRAY(invocation->arena, UsageFault, invocation->arg_count);
     uint32_t fault_count = 0;
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         Str name = fact_name(invocation->args[i]);
-        wanted[i] = fact_find(name);
-        if (wanted[i] == NULL) {
-            Str near = STR_EMPTY;
-            (void)fact_suggest(name, &near);
-            faults[fault_count++] = no_fact(invocation, invocation->args[i], near);
+        requested[i] = fact_find(name);
+        if (requested[i] == NULL) {
+            Str suggestion = STR_EMPTY;
+            (void)fact_suggest(name, &suggestion);
+            faults[fault_count++] = fact_not_found(invocation, invocation->args[i], suggestion);
         }
     }
     if (fault_count > 0) {
@@ -203,10 +203,10 @@ static int facts_run(Invocation *invocation)
         inputs_add_file_error(&inputs, &err);
         return inputs_report(&inputs, invocation);
     }
-    Value collected =
-        facts_collect(&world, invocation->arena, wanted, invocation->arg_count, &inputs.problems);
+    Value collected = facts_collect(&world, invocation->arena, requested, invocation->arg_count,
+                                    &inputs.problems);
     fact_world_close(&world);
-    return print_chosen(&inputs, invocation, collected.map);
+    return print_selected(&inputs, invocation, collected.map);
 }
 
 static const Option options[] = {
@@ -220,17 +220,17 @@ static const Option options[] = {
     { .name = "node",
       .argument = "NODE",
       .word = WORD_NODE,
-      .help = "facts of a node of the cluster, as last reported" },
+      .help = "show the facts last reported by this node of the cluster" },
     CLUSTER_OPTIONS,
     { 0 },
 };
 
 static const Example examples[] = {
-    { "eden facts", "everything" },
-    { "eden facts os os_version -o yaml", "two facts" },
-    { "eden facts memory.total", "part of a fact" },
-    { "eden facts interfaces -o json", "for scripts" },
-    { "eden facts --node web1 os kernel", "facts of a node of the cluster" },
+    { "eden facts", "show all facts of this machine" },
+    { "eden facts os os_version -o yaml", "show two facts" },
+    { "eden facts memory.total", "show part of a fact" },
+    { "eden facts interfaces -o json", "print JSON, for scripts" },
+    { "eden facts --node web1 os kernel", "show facts of a node of the cluster" },
     { 0 },
 };
 

@@ -7,11 +7,11 @@ enum {
     VALUE_SHOWN_MAX = 100 /* in a table, in bytes */
 };
 
-static int bad_answer(Invocation *invocation)
+static int bad_response(Invocation *invocation)
 {
     Error err;
     error_set(&err, ERROR_OS, "the server's response has no key or value");
-    return cluster_tell(invocation, &err, true);
+    return cluster_report_error(invocation, &err, true);
 }
 
 /* --- Single key ------------------------------------------------------------------------------ */
@@ -19,22 +19,22 @@ static int bad_answer(Invocation *invocation)
 static int get_one(Invocation *invocation, Str key)
 {
     Arena *arena = invocation->arena;
-    Value answer;
+    Value response;
     Str value;
     int code =
         cluster_call(invocation,
                      &(ClusterRequest){ .method = "GET",
                                         .target = cluster_target(arena, "/v1/store?key=", key),
-                                        .answer_max = KEYS_ANSWER_MAX },
-                     &answer);
+                                        .response_max = KEYS_RESPONSE_MAX },
+                     &response);
     if (code != EXIT_OK) {
         return code;
     }
     if (invocation_prints(invocation, "json")) {
-        return output_json(invocation, answer);
+        return output_json(invocation, response);
     }
-    if (!key_value_bytes(arena, answer, "value", &value)) {
-        return bad_answer(invocation);
+    if (!key_value_bytes(arena, response, "value", &value)) {
+        return bad_response(invocation);
     }
     if (invocation_prints(invocation, "raw")) {
         stream_put(invocation->out, value);
@@ -90,7 +90,7 @@ static int print_table(Invocation *invocation, const List *values)
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < values->len; i++) {
         if (!add_row(&table, values->items[i])) {
-            return bad_answer(invocation);
+            return bad_response(invocation);
         }
     }
     table_print(&table, invocation->out);
@@ -102,7 +102,7 @@ static int print_names(Invocation *invocation, const List *values)
     for (uint32_t i = 0; i < values->len; i++) {
         Str key;
         if (!key_value_bytes(invocation->arena, values->items[i], "key", &key)) {
-            return bad_answer(invocation);
+            return bad_response(invocation);
         }
         if (stream_is_terminal(invocation->out)) {
             output_line(invocation->out, "%" STR_FMT, STR_ARG(key));
@@ -118,27 +118,27 @@ static int get_all(Invocation *invocation, Str prefix)
 {
     Arena *arena = invocation->arena;
     List *values = list_new(arena, 0);
-    Value answer;
+    Value response;
     Str next = STR_EMPTY;
     do {
         int code = cluster_call(invocation,
                                 &(ClusterRequest){ .method = "GET",
                                                    .target = page_target(invocation, prefix, next),
-                                                   .answer_max = KEYS_ANSWER_MAX },
-                                &answer);
+                                                   .response_max = KEYS_RESPONSE_MAX },
+                                &response);
         if (code != EXIT_OK) {
             return code;
         }
-        const List *more = value_get_list(answer, "values");
+        const List *more = value_get_list(response, "values");
         for (uint32_t i = 0; i < more->len; i++) {
             list_push(arena, values, more->items[i]);
         }
-        next = value_get_text(answer, "continue");
+        next = value_get_text(response, "continue");
     } while (next.len > 0);
     if (invocation_prints(invocation, "json")) {
-        map_set_str(arena, answer.map, STR("values"), value_list(values));
-        map_remove(answer.map, value_string(STR("continue")));
-        return output_json(invocation, answer);
+        map_set_str(arena, response.map, STR("values"), value_list(values));
+        map_remove(response.map, value_string(STR("continue")));
+        return output_json(invocation, response);
     }
     if (values->len == 0) {
         output_line(invocation->err, "no key starts with '%" STR_FMT "'", STR_ARG(prefix));
@@ -164,9 +164,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden get /eden/nodes/web1", "the record of a node" },
-    { "eden get /eden/nodes/ --prefix", "all keys with a prefix" },
-    { "eden get '' --prefix -o name", "the names of all keys" },
+    { "eden get /eden/nodes/web1", "print the record of a node" },
+    { "eden get /eden/nodes/ --prefix", "list all keys with a prefix" },
+    { "eden get '' --prefix -o name", "list the names of all keys" },
     { 0 },
 };
 

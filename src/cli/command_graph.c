@@ -40,10 +40,11 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden graph site/", "the order of a run, and the reasons for it" },
+    { "eden graph site/", "show the order of a run and the reasons for it" },
     { "eden graph site/ --verbose", "also show where each requisite is defined" },
-    { "eden graph site/ -o svg > site.svg", "a picture" },
-    { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf", "use Graphviz" },
+    { "eden graph site/ -o svg > site.svg", "draw the graph" },
+    { "eden graph site/ --label role=web -o dot | dot -Tpdf > web.pdf",
+      "draw the graph with Graphviz" },
     { 0 },
 };
 

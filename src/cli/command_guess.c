@@ -3,10 +3,10 @@
 #include "base/suggest.h"
 #include "cli/subject.h"
 
-/* Terms of other tools, and our command for each. */
+/* Terms of other tools, and the equivalent command. */
 static const struct {
     const char *words;
-    const char *meant;
+    const char *command;
 } foreign[] = {
     { "list|ls|hosts|machines|members|servers|minions|inventory", "nodes list" },
     { "status|health|diagnose|debug", "doctor" },
@@ -44,11 +44,11 @@ static bool has_word(const char *list, Str word)
 
 /* --- Commands -------------------------------------------------------------------------------- */
 
-static Str by_meaning(Str word)
+static Str by_synonym(Str word)
 {
     for (size_t i = 0; i < COUNT_OF(foreign); i++) {
         if (has_word(foreign[i].words, word)) {
-            return str_from_c(foreign[i].meant);
+            return str_from_c(foreign[i].command);
         }
     }
     return STR_EMPTY;
@@ -71,49 +71,49 @@ static Str by_verb(Arena *arena, Str word)
 }
 
 /* Suggests "tokens create" for 'tokens-create'. */
-static Str by_parts(Arena *arena, Str word)
+static Str by_separator(Arena *arena, Str word)
 {
     for (size_t i = 1; i + 1 < word.len; i++) {
         const Command *command =
             memchr("-_.:/", word.data[i], 5) == NULL ? NULL : command_find(str_slice(word, 0, i));
-        Str behind = str_from_offset(word, i + 1);
-        if (command != NULL && verb_find(command, behind) != NULL) {
-            return arena_format(arena, "%s %" STR_FMT, command->name, STR_ARG(behind));
+        Str verb_name = str_from_offset(word, i + 1);
+        if (command != NULL && verb_find(command, verb_name) != NULL) {
+            return arena_format(arena, "%s %" STR_FMT, command->name, STR_ARG(verb_name));
         }
     }
     return STR_EMPTY;
 }
 
-static Str by_letters(Str word)
+static Str by_spelling(Str word)
 {
     Suggest suggest = suggest_make(word);
-    Str near = STR_EMPTY;
+    Str suggestion = STR_EMPTY;
     for (size_t i = 0; commands[i] != NULL; i++) {
         if (str_eq_ignore_case(str_from_c(commands[i]->name), word)) {
             return str_from_c(commands[i]->name);
         }
         suggest_offer(&suggest, str_from_c(commands[i]->name));
     }
-    (void)suggest_found(&suggest, &near);
-    return near;
+    (void)suggest_found(&suggest, &suggestion);
+    return suggestion;
 }
 
 Str command_guess(Arena *arena, Str word)
 {
-    Str found = by_meaning(word);
+    Str found = by_synonym(word);
     if (found.len == 0 && subject_topic_find(word) != NULL) {
         found = arena_format(arena, "help %" STR_FMT, STR_ARG(word));
     }
     found = found.len > 0 ? found : by_verb(arena, word);
-    found = found.len > 0 ? found : by_parts(arena, word);
-    return found.len > 0 ? found : by_letters(word);
+    found = found.len > 0 ? found : by_separator(arena, word);
+    return found.len > 0 ? found : by_spelling(word);
 }
 
 /* --- Verbs ----------------------------------------------------------------------------------- */
 
 /* Each row is a set of synonyms. A word may be in several rows: the first row with a verb of the
  * command wins. */
-static const char *const meanings[] = {
+static const char *const synonyms[] = {
     "list|ls|all|index",
     "show|get|describe|info|inspect|view|cat|display|status",
     "create|add|new|make|insert|apply",
@@ -133,10 +133,10 @@ static const char *const meanings[] = {
     "get|show|read|value",
 };
 
-static Str verb_by_meaning(const Command *command, Str word)
+static Str verb_by_synonym(const Command *command, Str word)
 {
-    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
-        Str rest = str_from_c(has_word(meanings[i], word) ? meanings[i] : ""), one;
+    for (size_t i = 0; i < COUNT_OF(synonyms); i++) {
+        Str rest = str_from_c(has_word(synonyms[i], word) ? synonyms[i] : ""), one;
         while (str_split_next(&rest, '|', &one)) {
             if (verb_find(command, one) != NULL) {
                 return one;
@@ -148,7 +148,7 @@ static Str verb_by_meaning(const Command *command, Str word)
 
 Str verb_guess(const Command *command, Str word)
 {
-    Str found = verb_by_meaning(command, word);
+    Str found = verb_by_synonym(command, word);
     Suggest suggest = suggest_make(word);
     for (const Verb *verb = command->verbs; verb->name != NULL; verb++) {
         suggest_offer(&suggest, str_from_c(verb->name));

@@ -1,4 +1,4 @@
-/* Guesses which command or verb a mistyped or foreign word stands for. Pure. */
+/* Suggests a command or verb for a mistyped word or a term of another tool. Pure. */
 #pragma once
 
 #include "base/arena.h"

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/subject_value.h"
 
-static int unknown(const Invocation *invocation, Str name)
+static int report_unknown(const Invocation *invocation, Str name)
 {
     Suggest suggest = suggest_make(name);
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -15,12 +15,13 @@ static int unknown(const Invocation *invocation, Str name)
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
         suggest_offer(&suggest, str_from_c(topic->name));
     }
-    Str near = STR_EMPTY;
-    (void)suggest_found(&suggest, &near);
-    return usage_error_near(invocation, near, "no command or topic '%" STR_FMT "'", STR_ARG(name));
+    Str suggestion = STR_EMPTY;
+    (void)suggest_found(&suggest, &suggestion);
+    return usage_error_suggest(invocation, suggestion, "unknown command or topic '%" STR_FMT "'",
+                               STR_ARG(name));
 }
 
-/* All topics in sequence. */
+/* Writes all topics, one after another. */
 static void write_all_pages(Arena *arena, Buf *out)
 {
     for (const SubjectTopic *topic = subject_topics; topic->name != NULL; topic++) {
@@ -45,9 +46,9 @@ static int help_run(Invocation *invocation)
     Str name = invocation->arg_count == 0 ? STR_EMPTY : str_from_c(invocation->args[0]);
     Subject subject = { .kind = SUBJECT_COMMAND, .name = name, .command = command_find(name) };
     const SubjectTopic *topic = subject_topic_find(name);
-    bool about_all = invocation->arg_count == 0;
-    if (!about_all && subject.command == NULL && topic == NULL) {
-        return unknown(invocation, name);
+    bool is_overview = invocation->arg_count == 0;
+    if (!is_overview && subject.command == NULL && topic == NULL) {
+        return report_unknown(invocation, name);
     }
     const Verb *verb = invocation->arg_count > 1 && subject.command != NULL
                            ? verb_find(subject.command, str_from_c(invocation->args[1]))
@@ -61,13 +62,13 @@ static int help_run(Invocation *invocation)
         if (topic != NULL) {
             subjects_add_kind(arena, topic->kind, &all);
         }
-        return output_json(invocation, about_all                 ? program_value(arena)
+        return output_json(invocation, is_overview               ? program_value(arena)
                                        : subject.command != NULL ? subject_value(arena, &subject)
                                                                  : subjects_value(arena, &all));
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     bool markdown = invocation_prints(invocation, "markdown");
-    if (about_all) {
+    if (is_overview) {
         markdown ? write_all_pages(arena, &text) : help_write_overview(&text);
     } else if (subject.command != NULL) {
         write_command(&subject, verb, markdown, &text);
@@ -87,11 +88,11 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden help render", "options and examples of a command" },
-    { "eden help nodes approve", "options and examples of a verb" },
+    { "eden help render", "show the options and examples of a command" },
+    { "eden help nodes approve", "show the options and examples of a verb" },
     { "eden help filters", "list all filters" },
-    { "eden help -o json", "all commands and options, for scripts" },
-    { "eden help filters -o markdown", "a page of the reference" },
+    { "eden help -o json", "print all commands and options, for scripts" },
+    { "eden help filters -o markdown", "generate a page of the reference" },
     { 0 },
 };
 

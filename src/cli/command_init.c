@@ -3,8 +3,8 @@
 #include "base/vec.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
-#include "cli/founding_user.h"
 #include "cli/output.h"
+#include "cli/server_user.h"
 #include "pki/ca.h"
 #include "sys/clock.h"
 #include "sys/machine.h"
@@ -14,7 +14,7 @@ typedef VEC(Str) Names;
 
 /* --- Defaults ---------------------------------------------------------------------------------- */
 
-static bool is_far(const NetworkAddress *address)
+static bool is_external(const NetworkAddress *address)
 {
     return !str_eq(address->interface, STR("lo")) && !str_starts(address->address, STR("fe80:"));
 }
@@ -38,7 +38,7 @@ static void find_names(Arena *arena, Names *names)
     if (network_addresses(arena, &all, &err)) {
         for (int v6 = 0; v6 < 2; v6++) {
             for (uint32_t i = 0; i < all.count && names->len < 32; i++) {
-                if (is_far(&all.items[i]) && all.items[i].v6 == (v6 == 1)) {
+                if (is_external(&all.items[i]) && all.items[i].v6 == (v6 == 1)) {
                     add_name(arena, names, all.items[i].address);
                 }
             }
@@ -48,19 +48,19 @@ static void find_names(Arena *arena, Names *names)
     add_name(arena, names, own_host_name(arena));
 }
 
-static bool choose(const Invocation *invocation, Names *names, ClusterSpec *out, Error *err)
+static bool build_spec(const Invocation *invocation, Names *names, ClusterSpec *out, Error *err)
 {
     Arena *arena = invocation->arena;
     ServerSettings *settings = &out->settings;
     const char *cluster = invocation_text(invocation, "cluster");
     const char *name = invocation_text(invocation, "name");
     uint32_t count;
-    const char **given = invocation_texts(invocation, "address", &count);
-    char made[CLUSTER_ID_TEXT + 1];
-    if (cluster == NULL && !cluster_id_make(made, err)) {
+    const char **addresses = invocation_texts(invocation, "address", &count);
+    char random_name[CLUSTER_ID_TEXT + 1];
+    if (cluster == NULL && !cluster_id_make(random_name, err)) {
         return false;
     }
-    Str cluster_name = str_from_c(cluster == NULL ? made : cluster);
+    Str cluster_name = str_from_c(cluster == NULL ? random_name : cluster);
     Str node_name = name == NULL ? own_node_name(arena) : str_from_c(name);
     if (!cluster_name_check(cluster_name, err) || !node_name_check(node_name, err)) {
         return false;
@@ -68,7 +68,7 @@ static bool choose(const Invocation *invocation, Names *names, ClusterSpec *out,
     memcpy(settings->cluster, cluster_name.data, cluster_name.len);
     memcpy(settings->node, node_name.data, node_name.len);
     for (uint32_t i = 0; i < count; i++) {
-        add_name(arena, names, str_from_c(given[i]));
+        add_name(arena, names, str_from_c(addresses[i]));
     }
     if (count == 0) {
         find_names(arena, names);
@@ -80,7 +80,7 @@ static bool choose(const Invocation *invocation, Names *names, ClusterSpec *out,
     settings->health = str_from_c(invocation_text(invocation, "health"));
     out->state_dir = invocation_text(invocation, "state-dir");
     out->now_ms = clock_now_ms();
-    return founding_user_find(arena, invocation_text(invocation, "user"), out, err);
+    return server_user_find(arena, invocation_text(invocation, "user"), out, err);
 }
 
 /* --- Output ------------------------------------------------------------------------------------ */
@@ -120,13 +120,13 @@ static int print_text(const Invocation *invocation, const ClusterSpec *spec, con
         stream_put_format(out, "%s%" STR_FMT, i > 0 ? ", " : "", STR_ARG(settings->names[i]));
     }
     stream_put_format(out, "\n  directory     %s\n\n", spec->state_dir);
-    bool is_usual = strcmp(spec->state_dir, STATE_DIR_DEFAULT) == 0;
+    bool is_default = strcmp(spec->state_dir, STATE_DIR_DEFAULT) == 0;
     stream_put_format(
         out,
         "Next: start it with %" STR_FMT ".\n"
         "      'eden tokens create%s%s' then prints the command for other machines to join.\n",
-        STR_ARG(daemon_command_start(invocation)), is_usual ? "" : " --state-dir ",
-        is_usual ? "" : spec->state_dir);
+        STR_ARG(daemon_command_start(invocation)), is_default ? "" : " --state-dir ",
+        is_default ? "" : spec->state_dir);
     return EXIT_OK;
 }
 
@@ -136,7 +136,7 @@ static int init_run(Invocation *invocation)
     Names names = { 0 };
     Pin ca;
     Error err;
-    if (!choose(invocation, &names, &spec, &err) || !cluster_create(&spec, &ca, &err)) {
+    if (!build_spec(invocation, &names, &spec, &err) || !cluster_create(&spec, &ca, &err)) {
         return daemon_command_fail(invocation, "E0820", &err);
     }
     char pin[PIN_TEXT + 1];
@@ -166,7 +166,7 @@ static const Option options[] = {
       .argument = "ADDRESS",
       .help =
           "address to answer health checks on without TLS, such as 127.0.0.1:8080; default: none" },
-    FOUNDING_USER_OPTION,
+    SERVER_USER_OPTION,
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },

@@ -19,7 +19,7 @@ enum {
 
 #define TOKEN_VARIABLE "EDEN_JOIN_TOKEN"
 
-typedef struct Work {
+typedef struct JoinCommand {
     Invocation *invocation;
     Loop *loop;
     NodeJoinOptions options;
@@ -29,68 +29,68 @@ typedef struct Work {
     bool is_node;
     Str cluster, server; /* set once it is a node */
     Error err;
-} Work;
+} JoinCommand;
 
 /* --- Options --------------------------------------------------------------------------------- */
 
-/* Other users can read the command line of a process, and some its environment, as long as it runs:
- * overwrite the secret there. Both are writable memory of this process. */
+/* Overwrites a secret in argv or the environment, where other users could read it while the process
+ * runs. Both are writable memory of this process. */
 static void wipe(const char *secret)
 {
     memset((char *)secret, '*', strlen(secret));
 }
 
-static bool take_token(Work *work, Str text, const char *whence, Error *err)
+static bool set_token(JoinCommand *command, Str text, const char *source, Error *err)
 {
-    if (!token_parse(str_trim(text), &work->token, err)) {
-        return error_wrap(err, "%s", whence);
+    if (!token_parse(str_trim(text), &command->token, err)) {
+        return error_wrap(err, "%s", source);
     }
-    work->options.token = &work->token;
+    command->options.token = &command->token;
     return true;
 }
 
 /* From --token-file, the environment, or --token; at most one of them. */
-static bool read_token(Work *work, Error *err)
+static bool read_token(JoinCommand *command, Error *err)
 {
-    const Invocation *invocation = work->invocation;
-    const char *given = invocation_text(invocation, "token");
+    const Invocation *invocation = command->invocation;
+    const char *option = invocation_text(invocation, "token");
     const char *file = invocation_text(invocation, "token-file");
-    const char *set = getenv(TOKEN_VARIABLE);
-    set = set != NULL && set[0] != '\0' ? set : NULL;
-    bool is_input = given != NULL && strcmp(given, "-") == 0;
-    bool is_one = (given != NULL) + (file != NULL) + (set != NULL) <= 1;
+    const char *env = getenv(TOKEN_VARIABLE);
+    env = env != NULL && env[0] != '\0' ? env : NULL;
+    bool is_stdin = option != NULL && strcmp(option, "-") == 0;
+    bool is_one = (option != NULL) + (file != NULL) + (env != NULL) <= 1;
     bool ok = true;
     if (!is_one) {
         ok = error_set(err, ERROR_INVALID,
                        "give only one of --token-file, " TOKEN_VARIABLE " and --token");
-    } else if (file != NULL || is_input) {
+    } else if (file != NULL || is_stdin) {
         Str text;
-        ok = file_read_secret(invocation->arena, is_input ? given : file, TOKEN_INPUT_MAX, &text,
+        ok = file_read_secret(invocation->arena, is_stdin ? option : file, TOKEN_INPUT_MAX, &text,
                               err) &&
-             take_token(work, text, is_input ? "--token" : "--token-file", err);
-    } else if (set != NULL) {
-        ok = take_token(work, str_from_c(set), TOKEN_VARIABLE, err);
-    } else if (given != NULL) {
-        ok = take_token(work, str_from_c(given), "--token", err);
+             set_token(command, text, is_stdin ? "--token" : "--token-file", err);
+    } else if (env != NULL) {
+        ok = set_token(command, str_from_c(env), TOKEN_VARIABLE, err);
+    } else if (option != NULL) {
+        ok = set_token(command, str_from_c(option), "--token", err);
     }
-    if (given != NULL && !is_input) {
-        wipe(given);
+    if (option != NULL && !is_stdin) {
+        wipe(option);
     }
-    if (set != NULL) {
-        wipe(set);
+    if (env != NULL) {
+        wipe(env);
         unsetenv(TOKEN_VARIABLE);
     }
     return ok;
 }
 
-static bool read_wish(Work *work, Error *err)
+static bool read_options(JoinCommand *command, Error *err)
 {
-    const Invocation *invocation = work->invocation;
+    const Invocation *invocation = command->invocation;
     const char *server = invocation_text(invocation, "server");
     const char *pin = invocation_text(invocation, "ca-pin");
     const char *name = invocation_text(invocation, "name");
-    NodeJoinOptions *options = &work->options;
-    if (!read_token(work, err)) {
+    NodeJoinOptions *options = &command->options;
+    if (!read_token(command, err)) {
         return false;
     }
     if (server == NULL || (pin == NULL && options->token != NULL)) {
@@ -119,7 +119,7 @@ static bool read_wish(Work *work, Error *err)
 /* --- Progress -------------------------------------------------------------------------------- */
 
 /* Formatted for the approve command; a placeholder if the key is not in the default location. */
-static Str own_host_key(Arena *arena)
+static Str local_host_key(Arena *arena)
 {
     Str text, word, rest;
     Error err;
@@ -132,145 +132,145 @@ static Str own_host_key(Arena *arena)
                                              : STR("HOST-KEY");
 }
 
-static void tell_claim(const Work *work, const NodeJoinWait *wait)
+static void print_ssh_instructions(const JoinCommand *command, const NodeJoinWait *wait)
 {
     char ca[PIN_TEXT + 1], key[PIN_TEXT + 1];
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     pin_text(wait->claim, ca);
     pin_text(&wait->key, key);
     stream_put_format(
-        work->invocation->err,
+        command->invocation->err,
         "waiting for the server to log in to this machine over SSH, as '%s'; on a server run\n"
         "  eden nodes approve %s --ssh root@%" STR_FMT " --host-key '%" STR_FMT "'\n"
         "The key of this machine is %s. The CA that the server presented is not trusted yet, %s.\n"
         "Alternatively, start over with --ca-pin or a command from 'eden tokens create'.\n",
-        wait->name, wait->name, STR_ARG(machine_host_name(arena)), STR_ARG(own_host_key(arena)),
+        wait->name, wait->name, STR_ARG(machine_host_name(arena)), STR_ARG(local_host_key(arena)),
         key, ca);
 }
 
-static void waits(void *context, const NodeJoinWait *wait)
+static void on_wait(void *context, const NodeJoinWait *wait)
 {
-    Work *work = context;
-    Stream *to = work->invocation->err;
+    JoinCommand *command = context;
+    Stream *err = command->invocation->err;
     if (wait->state == NODE_JOIN_PENDING && wait->claim != NULL) {
-        tell_claim(work, wait);
+        print_ssh_instructions(command, wait);
     } else if (wait->state == NODE_JOIN_PENDING) {
         char pin[PIN_TEXT + 1];
         pin_text(&wait->key, pin);
-        stream_put_format(to,
+        stream_put_format(err,
                           "waiting for approval as '%s'; on a server run\n"
                           "  eden nodes approve %s --key %s\n",
                           wait->name, wait->name, pin);
     } else {
-        output_line(to, "no server reached yet: %s; retrying", wait->why);
+        output_line(err, "no server reached yet: %s; retrying", wait->why);
     }
-    (void)!stream_flush(to);
-    work->wait = wait->state;
+    (void)!stream_flush(err);
+    command->wait = wait->state;
 }
 
-static void done(void *context, const NodeState *state, const Error *err)
+static void on_done(void *context, const NodeState *state, const Error *err)
 {
-    Work *work = context;
-    work->is_node = state != NULL;
+    JoinCommand *command = context;
+    command->is_node = state != NULL;
     if (state != NULL) {
-        work->cluster = arena_copy(work->invocation->arena, str_from_c(state->cluster));
-        work->server = arena_copy(work->invocation->arena, state->servers[0].rpc);
+        command->cluster = arena_copy(command->invocation->arena, str_from_c(state->cluster));
+        command->server = arena_copy(command->invocation->arena, state->servers[0].rpc);
     } else {
-        work->err = *err;
+        command->err = *err;
     }
-    loop_stop(work->loop);
+    loop_stop(command->loop);
 }
 
-static void expire(void *context)
+static void on_timeout(void *context)
 {
-    Work *work = context;
-    error_set(&work->err, ERROR_TIMEOUT,
+    JoinCommand *command = context;
+    error_set(&command->err, ERROR_TIMEOUT,
               "%s within --max-wait; run the same command again to continue with the same key",
-              work->wait == NODE_JOIN_PENDING ? "this machine was not approved"
-                                              : "no server responded");
-    loop_stop(work->loop);
+              command->wait == NODE_JOIN_PENDING ? "this machine was not approved"
+                                                 : "no server responded");
+    loop_stop(command->loop);
 }
 
-static int fail(const Work *work)
+static int fail(const JoinCommand *command)
 {
     Inputs inputs;
-    inputs_init(&inputs, work->invocation->arena);
-    problems_add(&inputs.problems, "E0830", NULL, 0, 0, "%s", work->err.text);
-    (void)inputs_report(&inputs, work->invocation);
-    return error_kind_exit_code(work->err.kind);
+    inputs_init(&inputs, command->invocation->arena);
+    problems_add(&inputs.problems, "E0830", NULL, 0, 0, "%s", command->err.text);
+    (void)inputs_report(&inputs, command->invocation);
+    return error_kind_exit_code(command->err.kind);
 }
 
-static int succeed(const Work *work)
+static int print_joined(const JoinCommand *command)
 {
-    const Invocation *invocation = work->invocation;
+    const Invocation *invocation = command->invocation;
     Arena *arena = invocation->arena;
     if (invocation_prints(invocation, "json")) {
         Map *map = map_new(arena, 4);
         map_set_str(arena, map, STR("format"), value_string(STR("eden.joined/1")));
-        map_set_str(arena, map, STR("cluster"), value_string(work->cluster));
-        map_set_str(arena, map, STR("node"), value_string(work->options.name));
-        map_set_str(arena, map, STR("server"), value_string(work->server));
+        map_set_str(arena, map, STR("cluster"), value_string(command->cluster));
+        map_set_str(arena, map, STR("node"), value_string(command->options.name));
+        map_set_str(arena, map, STR("server"), value_string(command->server));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out,
                       "this machine is node '%" STR_FMT "' of cluster '%" STR_FMT "'\n",
-                      STR_ARG(work->options.name), STR_ARG(work->cluster));
+                      STR_ARG(command->options.name), STR_ARG(command->cluster));
     stream_put_format(invocation->err,
                       "Next: connect it with %" STR_FMT ", unless the agent is already running.\n",
                       STR_ARG(daemon_command_start(invocation)));
     return EXIT_OK;
 }
 
-/* A server that has logged in over SSH sends its request on standard input. */
-static int answer_run(Invocation *invocation)
+/* Handles the request that a server sends on standard input after it has logged in over SSH. */
+static int run_answer(Invocation *invocation)
 {
-    Work work = { .invocation = invocation };
-    Buf answer = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    JoinCommand command = { .invocation = invocation };
+    Buf response = buf_make_in(invocation->arena, BUF_UNLIMITED);
     JoinAnswerResult result;
     Str question;
-    if (!file_read(invocation->arena, "-", JOIN_QUESTION_MAX, &question, &work.err) ||
-        !ssh_answer(invocation_text(invocation, "state-dir"), question, &result, &answer,
-                    &work.err)) {
-        return fail(&work);
+    if (!file_read(invocation->arena, "-", JOIN_QUESTION_MAX, &question, &command.err) ||
+        !ssh_answer(invocation_text(invocation, "state-dir"), question, &result, &response,
+                    &command.err)) {
+        return fail(&command);
     }
-    stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(buf_str(&answer)));
+    stream_put_format(invocation->out, "%" STR_FMT "\n", STR_ARG(buf_str(&response)));
     return result == JOIN_ANSWER_TRUSTED ? EXIT_OK : EXIT_CONFLICT;
 }
 
 static int join_run(Invocation *invocation)
 {
     if (invocation_flag(invocation, "answer")) {
-        return answer_run(invocation);
+        return run_answer(invocation);
     }
     AUTO(Loop) *loop = NULL;
-    Work work = { .invocation = invocation };
+    JoinCommand command = { .invocation = invocation };
     NodeJoin *join = NULL;
     const char *limit = invocation_text(invocation, "max-wait");
     int64_t limit_ms = 0;
     Error err;
-    if (!read_wish(&work, &err)) {
+    if (!read_options(&command, &err)) {
         return usage_error(invocation, "%s", err.text);
     }
     if (limit != NULL && !duration_parse(str_from_c(limit), &limit_ms)) {
         return usage_error(invocation, "--max-wait: '%s' is not a duration (example: 10m)", limit);
     }
-    work.loop = loop = loop_new();
-    work.options.loop = loop;
-    work.options.state_dir = invocation_text(invocation, "state-dir");
-    work.options.waits = waits;
-    work.options.done = done;
-    work.options.context = &work;
-    loop_timer_init(&work.limit, loop, expire, &work);
-    if (node_join_new(&work.options, &join, &work.err)) {
+    command.loop = loop = loop_new();
+    command.options.loop = loop;
+    command.options.state_dir = invocation_text(invocation, "state-dir");
+    command.options.waits = on_wait;
+    command.options.done = on_done;
+    command.options.context = &command;
+    loop_timer_init(&command.limit, loop, on_timeout, &command);
+    if (node_join_new(&command.options, &join, &command.err)) {
         if (limit != NULL) {
-            loop_timer_start(&work.limit, limit_ms);
+            loop_timer_start(&command.limit, limit_ms);
         }
         loop_run(loop);
-        loop_timer_stop(&work.limit);
+        loop_timer_stop(&command.limit);
         node_join_free(join);
     }
-    token_clear(&work.token);
-    return work.is_node ? succeed(&work) : fail(&work);
+    token_clear(&command.token);
+    return command.is_node ? print_joined(&command) : fail(&command);
 }
 
 static const Option options[] = {
@@ -294,7 +294,7 @@ static const Option options[] = {
       .argument = "DURATION",
       .help = "give up after this time, with exit code 124; default: no limit" },
     { .name = "answer",
-      .help = "answer a server that has logged in over SSH on standard input, then exit" },
+      .help = "answer the request of a server, on standard input over SSH, then exit" },
     STATE_DIR_OPTION,
     OUTPUT_OPTION("text|json", "text", "output format"),
     { 0 },

@@ -34,7 +34,7 @@ static bool is_server(const Invocation *invocation)
            (directory_has(&server, SERVER_SETTINGS_FILE) || settings_are_lost(&server));
 }
 
-static int tell(const Invocation *invocation, const NodeState *node, bool told)
+static int print_left(const Invocation *invocation, const NodeState *node, bool is_notified)
 {
     Arena *arena = invocation->arena;
     if (invocation_prints(invocation, "json")) {
@@ -42,12 +42,12 @@ static int tell(const Invocation *invocation, const NodeState *node, bool told)
         map_set_str(arena, map, STR("format"), value_string(STR("eden.left/1")));
         map_set_str(arena, map, STR("cluster"), value_string(str_from_c(node->cluster)));
         map_set_str(arena, map, STR("node"), value_string(str_from_c(node->node)));
-        map_set_str(arena, map, STR("told"), value_bool(told));
+        map_set_str(arena, map, STR("told"), value_bool(is_notified));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(invocation->out, "this machine is no longer node '%s' of cluster '%s'\n",
                       node->node, node->cluster);
-    if (!told) {
+    if (!is_notified) {
         stream_put_format(invocation->err,
                           "the cluster may still list this node; to remove it, run on a server\n"
                           "  eden nodes remove %s\n",
@@ -57,7 +57,7 @@ static int tell(const Invocation *invocation, const NodeState *node, bool told)
 }
 
 /* Deletes the local data while holding the lock that keeps an agent from starting. */
-static bool forget_here(const Invocation *invocation, const Directory *agent, Error *err)
+static bool delete_local_data(const Invocation *invocation, const Directory *agent, Error *err)
 {
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     Str holder;
@@ -68,7 +68,7 @@ static bool forget_here(const Invocation *invocation, const Directory *agent, Er
 
 /* A node that was already removed at the server has no session, so it cannot request its
  * removal. */
-static int fail_unasked(Invocation *invocation, const char *code, const Error *err)
+static int fail_with_hint(Invocation *invocation, const char *code, const Error *err)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -83,12 +83,12 @@ static int leave_run(Invocation *invocation)
 {
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     Arena *arena = invocation->arena;
-    bool force = invocation_flag(invocation, "force"), asked;
+    bool force = invocation_flag(invocation, "force"), responded;
     ClusterRequest request = { .method = "POST",
                                .target = force ? STR("/v1/agent/forget") : STR("/v1/agent/leave"),
                                .socket = AGENT_SOCKET };
     NodeState node;
-    Value answer;
+    Value response;
     Error err;
     int code = EXIT_OK;
     Str path = arena_format(arena, "%s/" AGENT_DIRECTORY "%c",
@@ -107,17 +107,17 @@ static int leave_run(Invocation *invocation)
                   "this machine is a server of cluster '%s' and cannot leave it", node.cluster);
         return daemon_command_fail(invocation, "E0832", &err);
     }
-    if (cluster_ask(invocation, &request, &answer, &asked, &err)) {
-        return tell(invocation, &node, !force);
+    if (cluster_send(invocation, &request, &response, &responded, &err)) {
+        return print_left(invocation, &node, !force);
     }
-    if (!asked && force && !file_lock_is_held(&agent, AGENT_LOCK)) {
-        return forget_here(invocation, &agent, &err)
-                   ? tell(invocation, &node, false)
+    if (!responded && force && !file_lock_is_held(&agent, AGENT_LOCK)) {
+        return delete_local_data(invocation, &agent, &err)
+                   ? print_left(invocation, &node, false)
                    : daemon_command_fail(invocation, "E0832", &err);
     }
     return !force && err.kind == ERROR_UNAVAILABLE
-               ? fail_unasked(invocation, asked ? "E0832" : "E0840", &err)
-               : daemon_command_fail(invocation, asked ? "E0832" : "E0840", &err);
+               ? fail_with_hint(invocation, responded ? "E0832" : "E0840", &err)
+               : daemon_command_fail(invocation, responded ? "E0832" : "E0840", &err);
 }
 
 static const Option options[] = {
@@ -129,7 +129,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden leave", "remove the node and its local data" },
-    { "eden leave --force", "if the server is gone or has already removed the node" },
+    { "eden leave --force", "clean up if the server is gone or has already removed the node" },
     { 0 },
 };
 

@@ -4,10 +4,10 @@
 
 #include "access/access_token.h"
 #include "cli/cluster_client.h"
-#include "cli/far_hint.h"
 #include "cli/inputs.h"
 #include "cli/login_print.h"
 #include "cli/output.h"
+#include "cli/remote_hint.h"
 #include "cli/server_ca.h"
 #include "lang/duration.h"
 #include "lang/json.h"
@@ -19,7 +19,7 @@
 
 enum {
     TOKEN_INPUT_MAX = 4096, /* limit of a file or standard input, in bytes */
-    ANSWER_MAX = 16,        /* limit of a yes or no answer, in bytes */
+    REPLY_MAX = 16,         /* limit of a yes or no answer, in bytes */
 };
 
 typedef struct Login {
@@ -27,40 +27,42 @@ typedef struct Login {
     Arena *arena;
     Str directory;
     Contexts contexts;
-    Context context; /* the context being created */
-    bool is_named;   /* --name was given */
-    Context kept;    /* existing context of the same name and server */
+    Context context;  /* the context being created */
+    bool is_named;    /* --name was given */
+    Context existing; /* existing context of the same name and server */
     Address server;
     int64_t timeout_ms;
-    Str cluster;   /* as reported by the server */
-    Value session; /* identity reported by the server; null if it reports none */
-    Context was;   /* previous context of the same name */
-    bool had_one;
+    Str cluster;      /* as reported by the server */
+    Value session;    /* identity reported by the server; null if it reports none */
+    Context previous; /* previous context of the same name */
+    bool had_previous;
     Str hint; /* hint for the error; may be empty */
 } Login;
 
 /* --- Server ---------------------------------------------------------------------------------- */
 
 /* Without SERVER, `eden login` renews the current context. */
-static Str wanted_name(const Login *login)
+static Str requested_name(const Login *login)
 {
-    const char *given = invocation_text(login->invocation, "name"), *set = getenv("EDEN_CONTEXT");
-    if (given != NULL || login->invocation->arg_count > 0) {
-        return str_from_c(given == NULL ? "" : given);
+    const char *option = invocation_text(login->invocation, "name"),
+               *env_value = getenv("EDEN_CONTEXT");
+    if (option != NULL || login->invocation->arg_count > 0) {
+        return str_from_c(option == NULL ? "" : option);
     }
-    return set != NULL && set[0] != '\0' ? str_from_c(set) : login->contexts.current;
+    return env_value != NULL && env_value[0] != '\0' ? str_from_c(env_value)
+                                                     : login->contexts.current;
 }
 
 static bool find_context(Login *login, Error *err)
 {
-    Str name = wanted_name(login);
+    Str name = requested_name(login);
     const Context *old = contexts_find(&login->contexts, name);
     login->is_named = name.len > 0;
     login->context = old != NULL ? *old : (Context){ .name = name };
     if (name.len > 0 && !context_name_check(name, err)) {
         return false;
     }
-    login->kept = login->context;
+    login->existing = login->context;
     if (login->invocation->arg_count > 0) {
         Str text = str_from_c(login->invocation->args[0]);
         if (!context_server_parse(text, &login->server, err)) {
@@ -73,7 +75,7 @@ static bool find_context(Login *login, Error *err)
         }
         if (!is_known) {
             login->context = (Context){ .name = name, .servers = { server }, .server_count = 1 };
-            login->kept = (Context){ 0 };
+            login->existing = (Context){ 0 };
         }
         return true;
     }
@@ -86,21 +88,21 @@ static bool find_context(Login *login, Error *err)
 }
 
 /* Reports that no trusted server responded. */
-static bool far_fail(Login *login, Error *err)
+static bool fail_remote(Login *login, Error *err)
 {
-    Context asked = login->context;
+    Context context = login->context;
     err->kind = err->kind == ERROR_NOT_FOUND ? ERROR_UNAVAILABLE : err->kind;
-    asked.name = login->is_named ? asked.name : STR_EMPTY;
-    login->hint = far_hint(login->arena, &asked, true, err);
+    context.name = login->is_named ? context.name : STR_EMPTY;
+    login->hint = remote_hint(login->arena, &context, true, err);
     return error_wrap(err, "%" STR_FMT, STR_ARG(login->context.servers[0]));
 }
 
 /* --- CA -------------------------------------------------------------------------------------- */
 
 /* Without a pin the user has to compare it at the terminal. */
-static bool confirm(Login *login, const ServerCa *shown, Error *err)
+static bool confirm(Login *login, const ServerCa *presented, Error *err)
 {
-    char answer[ANSWER_MAX];
+    char response[REPLY_MAX];
     Str server = login->context.servers[0];
     Str question = arena_format(login->arena,
                                 "%" STR_FMT " claims to be a server of cluster '%" STR_FMT
@@ -108,28 +110,29 @@ static bool confirm(Login *login, const ServerCa *shown, Error *err)
                                 "  %s\n"
                                 "Compare it with the output of 'eden pki rotate --status' on the "
                                 "server. Is it the same? [y/N] ",
-                                STR_ARG(server), STR_ARG(shown->cluster), shown->pin);
-    if (!terminal_ask(arena_copy_c(login->arena, question), false, answer, sizeof answer, err)) {
+                                STR_ARG(server), STR_ARG(presented->cluster), presented->pin);
+    if (!terminal_ask(arena_copy_c(login->arena, question), false, response, sizeof response,
+                      err)) {
         return false;
     }
-    return strcmp(answer, "y") == 0 || strcmp(answer, "yes") == 0 ||
+    return strcmp(response, "y") == 0 || strcmp(response, "yes") == 0 ||
            error_set(err, ERROR_DENIED, "the pin was not confirmed");
 }
 
 static bool fetch_ca(Login *login, Str pin, Error *err)
 {
-    ServerCa shown;
+    ServerCa presented;
     if (pin.len == 0 && !terminal_is_there()) {
         return error_set(err, ERROR_INVALID,
                          "--ca-pin or --ca is required to verify the server; 'eden pki rotate "
                          "--status' and 'eden tokens create' on the server print the pin");
     }
-    if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &shown, err)) {
-        return far_fail(login, err);
+    if (!server_ca_fetch(login->arena, &login->server, pin, login->timeout_ms, &presented, err)) {
+        return fail_remote(login, err);
     }
-    login->context.ca = shown.pem;
-    login->cluster = shown.cluster;
-    return pin.len > 0 || confirm(login, &shown, err);
+    login->context.ca = presented.pem;
+    login->cluster = presented.cluster;
+    return pin.len > 0 || confirm(login, &presented, err);
 }
 
 static bool find_ca(Login *login, Error *err)
@@ -157,23 +160,23 @@ static bool find_ca(Login *login, Error *err)
 
 /* With --certificate, the stored token is used to request a certificate that replaces it. It is
  * sent only to the server it belongs to, verified by the same CA. */
-static bool take_kept_token(Login *login, Str *out)
+static bool reuse_token(Login *login, Str *out)
 {
-    const Context *kept = &login->kept;
-    ContextMaterial had;
+    const Context *existing = &login->existing;
+    ContextCredentials credentials;
     Error ignored;
-    if (!invocation_flag(login->invocation, "certificate") || kept->server_count == 0 ||
-        !context_material(login->arena, login->directory, kept, &had, &ignored)) {
+    if (!invocation_flag(login->invocation, "certificate") || existing->server_count == 0 ||
+        !context_credentials(login->arena, login->directory, existing, &credentials, &ignored)) {
         return false;
     }
-    bool same_ca = str_eq(login->context.ca, kept->ca) ||
-                   str_eq(str_trim(login->context.ca), str_trim(had.ca));
-    if (had.token.len == 0 || !same_ca) {
+    bool same_ca = str_eq(login->context.ca, existing->ca) ||
+                   str_eq(str_trim(login->context.ca), str_trim(credentials.ca));
+    if (credentials.token.len == 0 || !same_ca) {
         return false;
     }
-    *out = had.token;
+    *out = credentials.token;
     output_line(login->invocation->err, "using the token of context '%" STR_FMT "'",
-                STR_ARG(kept->name));
+                STR_ARG(existing->name));
     return true;
 }
 
@@ -181,8 +184,8 @@ static bool take_kept_token(Login *login, Str *out)
 static bool read_token(Login *login, Error *err)
 {
     const char *file = invocation_text(login->invocation, "token-file");
-    const char *set = getenv("EDEN_TOKEN");
-    char typed[ACCESS_TOKEN_TEXT + 80];
+    const char *env_value = getenv("EDEN_TOKEN");
+    char input[ACCESS_TOKEN_TEXT + 80];
     AUTO_CLEAR(AccessToken) token = { 0 };
     AUTO_CLEAR(Token) other = { 0 };
     Error ignored;
@@ -191,20 +194,20 @@ static bool read_token(Login *login, Error *err)
         if (!file_read_secret(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
             return false;
         }
-    } else if (set != NULL && set[0] != '\0') {
-        text = str_from_c(set);
-    } else if (take_kept_token(login, &text)) {
-        /* cannot prompt */
+    } else if (env_value != NULL && env_value[0] != '\0') {
+        text = str_from_c(env_value);
+    } else if (reuse_token(login, &text)) {
+        /* `text` is set */
     } else if (!terminal_is_there()) {
         return error_set(err, ERROR_INVALID,
                          "a token is required: use --token-file FILE, --token-file - for standard "
                          "input, or EDEN_TOKEN");
     } else {
-        if (!terminal_ask("Token: ", true, typed, sizeof typed, err)) {
+        if (!terminal_ask("Token: ", true, input, sizeof input, err)) {
             return false;
         }
-        text = arena_copy(login->arena, str_from_c(typed));
-        explicit_bzero(typed, sizeof typed);
+        text = arena_copy(login->arena, str_from_c(input));
+        explicit_bzero(input, sizeof input);
     }
     text = str_trim(text);
     if (!access_token_parse(text, &token, err)) {
@@ -221,16 +224,17 @@ static bool read_token(Login *login, Error *err)
 
 /* --- Verification ---------------------------------------------------------------------------- */
 
-static bool ask(Login *login, Str target, ClusterAnswer *answer, Error *err)
+static bool send_get(Login *login, Str target, ClusterResponse *response, Error *err)
 {
-    ClusterEnd end = { .context = login->context };
-    return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
-           (cluster_exchange_at(login->invocation, &end,
+    ClusterEndpoint endpoint = { .context = login->context };
+    return context_credentials(login->arena, login->directory, &login->context,
+                               &endpoint.credentials, err) &&
+           (cluster_exchange_at(login->invocation, &endpoint,
                                 &(ClusterRequest){ .method = "GET",
                                                    .target = target,
                                                    .timeout_ms = login->timeout_ms },
-                                NULL, answer, err) ||
-            far_fail(login, err));
+                                NULL, response, err) ||
+            fail_remote(login, err));
 }
 
 /* "admin, viewer" */
@@ -248,9 +252,9 @@ static Str roles_text(Arena *arena, Value session)
 }
 
 /* The program built the request, so a 4xx response is not a usage error. */
-static bool read_answer(Login *login, const ClusterAnswer *answer, Value *out, Error *err)
+static bool read_response(Login *login, const ClusterResponse *response, Value *out, Error *err)
 {
-    if (cluster_answer_read(login->arena, answer, out, err)) {
+    if (cluster_response_read(login->arena, response, out, err)) {
         return true;
     }
     err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
@@ -264,12 +268,13 @@ static bool read_answer(Login *login, const ClusterAnswer *answer, Value *out, E
 /* The name of the cluster is needed only if --name was not given. */
 static bool find_cluster(Login *login, Error *err)
 {
-    ClusterAnswer answer;
+    ClusterResponse response;
     Value health;
     if (login->cluster.len > 0) {
         return true;
     }
-    if (ask(login, STR("/v1/health"), &answer, err) && read_answer(login, &answer, &health, err)) {
+    if (send_get(login, STR("/v1/health"), &response, err) &&
+        read_response(login, &response, &health, err)) {
         login->cluster = value_get_text(health, "cluster");
         return true;
     }
@@ -280,17 +285,17 @@ static bool find_cluster(Login *login, Error *err)
     return error_wrap(err, "the server did not report the name of its cluster");
 }
 
-static bool check(Login *login, Error *err)
+static bool verify_token(Login *login, Error *err)
 {
-    ClusterAnswer answer;
-    if (!ask(login, STR("/v1/session"), &answer, err)) {
+    ClusterResponse response;
+    if (!send_get(login, STR("/v1/session"), &response, err)) {
         return false;
     }
-    if (!read_answer(login, &answer, &login->session, err)) {
+    if (!read_response(login, &response, &login->session, err)) {
         if (login->session.kind != VALUE_MAP) {
             return error_wrap(err, "cannot verify the token");
         }
-        if (answer.status == 401) {
+        if (response.status == 401) {
             login->hint = STR("create a token with 'eden tokens create --role ROLE' on a server; "
                               "'eden roles list' lists the roles");
         }
@@ -315,14 +320,14 @@ static Str certificate_body(Arena *arena, Value session, Str csr)
 
 /* Generates a key and requests a certificate with the roles of the session; the context stores it
  * instead of the token. The key never leaves this machine. */
-static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
+static bool get_certificate(Login *login, const ClusterEndpoint *endpoint, Error *err)
 {
     Arena *arena = login->arena;
     Context *context = &login->context;
     AUTO(P256Private) *key = NULL;
     AUTO_CLEAR(KeyText) text = { .len = 0 };
-    ClusterAnswer got;
-    Value made;
+    ClusterResponse response;
+    Value created;
     Str csr, user = value_get_text(login->session, "name");
     if (!user_name_check(user, err)) {
         return error_set(err, ERROR_OS,
@@ -337,20 +342,20 @@ static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
         return false;
     }
     if (!cluster_exchange_at(
-            login->invocation, end,
+            login->invocation, endpoint,
             &(ClusterRequest){ .method = "POST",
                                .target = STR("/v1/certificates"),
                                .body = certificate_body(arena, login->session, csr),
                                .timeout_ms = login->timeout_ms },
-            NULL, &got, err)) {
+            NULL, &response, err)) {
         return false;
     }
-    if (!cluster_answer_read(arena, &got, &made, err)) {
+    if (!cluster_response_read(arena, &response, &created, err)) {
         /* The program built the request, so a rejection is not a usage error. */
         err->kind = err->kind == ERROR_INVALID ? ERROR_OS : err->kind;
         return error_wrap(err, "the server issued no certificate");
     }
-    Value status = value_get_map(made, "status");
+    Value status = value_get_map(created, "status");
     Str certificate = value_get_text(status, "certificate");
     if (certificate.len == 0) {
         return error_set(err, ERROR_OS, "the server's response has no certificate");
@@ -363,16 +368,18 @@ static bool get_certificate(Login *login, const ClusterEnd *end, Error *err)
 }
 
 /* Switches to the certificate, after checking that the server accepts it. */
-static bool take_certificate(Login *login, Error *err)
+static bool switch_to_certificate(Login *login, Error *err)
 {
-    ClusterEnd end = { .context = login->context };
-    ClusterAnswer answer;
+    ClusterEndpoint endpoint = { .context = login->context };
+    ClusterResponse response;
     if (!invocation_flag(login->invocation, "certificate")) {
         return true;
     }
-    return context_material(login->arena, login->directory, &login->context, &end.has, err) &&
-           get_certificate(login, &end, err) && ask(login, STR("/v1/session"), &answer, err) &&
-           (read_answer(login, &answer, &login->session, err) ||
+    return context_credentials(login->arena, login->directory, &login->context,
+                               &endpoint.credentials, err) &&
+           get_certificate(login, &endpoint, err) &&
+           send_get(login, STR("/v1/session"), &response, err) &&
+           (read_response(login, &response, &login->session, err) ||
             error_wrap(err, login->session.kind == VALUE_MAP ? "the server rejected the certificate"
                                                              : "cannot verify the certificate"));
 }
@@ -383,9 +390,9 @@ static bool name_context(Login *login, Error *err)
     if (login->is_named) {
         return true;
     }
-    Error why;
+    Error ignored;
     login->context.name = arena_copy(login->arena, login->cluster);
-    if (!context_name_check(login->context.name, &why)) {
+    if (!context_name_check(login->context.name, &ignored)) {
         return error_set(err, ERROR_INVALID,
                          "--name is required: the cluster is named '%" STR_FMT "'",
                          STR_ARG(login->cluster));
@@ -402,7 +409,7 @@ static bool name_context(Login *login, Error *err)
 
 /* Reloads the file under the lock, since other processes may have changed it while the user was at
  * the prompt. */
-static bool keep(Login *login, Error *err)
+static bool save_context(Login *login, Error *err)
 {
     AUTO_CLEAR(FileLock) lock = { .descriptor = -1 };
     if (!contexts_lock(login->arena, login->directory, &lock, err) ||
@@ -411,8 +418,8 @@ static bool keep(Login *login, Error *err)
         return false;
     }
     const Context *old = contexts_find(&login->contexts, login->context.name);
-    login->had_one = old != NULL;
-    login->was = old != NULL ? *old : (Context){ 0 };
+    login->had_previous = old != NULL;
+    login->previous = old != NULL ? *old : (Context){ 0 };
     contexts_put(login->arena, &login->contexts, &login->context);
     login->contexts.current = login->context.name;
     return contexts_save(login->arena, login->directory, &login->contexts, err);
@@ -429,10 +436,11 @@ static bool log_in(Login *login, Error *err)
         return false;
     }
     if (!find_context(login, err) || !find_ca(login, err) || !read_token(login, err) ||
-        !check(login, err) || !name_context(login, err) || !take_certificate(login, err)) {
+        !verify_token(login, err) || !name_context(login, err) ||
+        !switch_to_certificate(login, err)) {
         return false;
     }
-    return keep(login, err);
+    return save_context(login, err);
 }
 
 static int fail(const Login *login, const Error *err)
@@ -452,10 +460,11 @@ static int login_run(Invocation *invocation)
                     .session = value_null() };
     Error err;
     if (log_in(&login, &err)) {
-        return login_print(invocation, &(LoginDone){ .now = &login.context,
-                                                     .was = login.had_one ? &login.was : NULL,
-                                                     .cluster = login.cluster,
-                                                     .directory = login.directory });
+        return login_print(invocation,
+                           &(LoginResult){ .context = &login.context,
+                                           .previous = login.had_previous ? &login.previous : NULL,
+                                           .cluster = login.cluster,
+                                           .directory = login.directory });
     }
     return err.kind == ERROR_INVALID ? usage_error(invocation, "%s", err.text) : fail(&login, &err);
 }
@@ -488,7 +497,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden login https://eden1:1338 --name prod --ca-pin sha256:9c1e...",
-      "prompts for the token without echo" },
+      "log in; prompts for the token without echoing it" },
     { "pass eden/prod | eden login eden1 --ca-pin sha256:9c1e... --token-file -",
       "read the token from another program" },
     { "eden login --certificate", "replace the token with a certificate" },

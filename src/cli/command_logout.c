@@ -6,22 +6,23 @@
 #include "cli/output.h"
 
 /* The default is the context that `eden login` would renew. */
-static Str wanted_name(const Invocation *invocation, const Contexts *contexts)
+static Str selected_name(const Invocation *invocation, const Contexts *contexts)
 {
-    const char *set = getenv("EDEN_CONTEXT");
-    return invocation->arg_count > 0       ? str_from_c(invocation->args[0])
-           : set != NULL && set[0] != '\0' ? str_from_c(set)
-                                           : contexts->current;
+    const char *env_context = getenv("EDEN_CONTEXT");
+    return invocation->arg_count > 0                       ? str_from_c(invocation->args[0])
+           : env_context != NULL && env_context[0] != '\0' ? str_from_c(env_context)
+                                                           : contexts->current;
 }
 
 /* Finds the context in the current file. Returns EXIT_OK, or reports the error. */
-static int find(const Invocation *invocation, Str directory, Contexts *contexts, Context **out)
+static int find_context(const Invocation *invocation, Str directory, Contexts *contexts,
+                        Context **out)
 {
     Error err;
     if (!contexts_load(invocation->arena, directory, contexts, &err)) {
         return cluster_fail(invocation, "E0815", &err);
     }
-    Str name = wanted_name(invocation, contexts);
+    Str name = selected_name(invocation, contexts);
     *out = contexts_find(contexts, name);
     if (*out != NULL) {
         return EXIT_OK;
@@ -30,10 +31,10 @@ static int find(const Invocation *invocation, Str directory, Contexts *contexts,
         return usage_error(invocation, "'" CONTEXT_LOCAL
                                        "' is the server on this machine, which needs no token");
     }
-    return name.len == 0 ? usage_error(invocation,
-                                       "there is no current context; 'eden context' lists contexts")
-                         : usage_error_near(invocation, contexts_near(contexts, name),
-                                            "context '%" STR_FMT "' not found", STR_ARG(name));
+    return name.len == 0
+               ? usage_error(invocation, "no current context; 'eden context' lists contexts")
+               : usage_error_suggest(invocation, contexts_suggest(contexts, name),
+                                     "context '%" STR_FMT "' not found", STR_ARG(name));
 }
 
 static int log_out(const Invocation *invocation, Context *out)
@@ -45,14 +46,14 @@ static int log_out(const Invocation *invocation, Context *out)
     Context *context;
     Error err;
     /* Must come before the lock, which creates the directory. */
-    int code = find(invocation, directory, &contexts, &context);
+    int code = find_context(invocation, directory, &contexts, &context);
     if (code != EXIT_OK) {
         return code;
     }
     if (!contexts_lock(arena, directory, &lock, &err)) {
         return cluster_fail(invocation, "E0815", &err);
     }
-    code = find(invocation, directory, &contexts, &context);
+    code = find_context(invocation, directory, &contexts, &context);
     if (code != EXIT_OK) {
         return code;
     }
@@ -66,28 +67,28 @@ static int log_out(const Invocation *invocation, Context *out)
 
 static int logout_run(Invocation *invocation)
 {
-    Context was = { 0 };
-    int code = log_out(invocation, &was);
+    Context previous = { 0 };
+    int code = log_out(invocation, &previous);
     if (code != EXIT_OK) {
         return code;
     }
     Arena *arena = invocation->arena;
-    Str id = credential_token_id(arena, &was), serial = credential_serial(arena, &was);
+    Str id = credential_token_id(arena, &previous), serial = credential_serial(arena, &previous);
     if (invocation_prints(invocation, "json")) {
         Map *map = map_new(arena, 4);
         map_set_str(arena, map, STR("format"), value_string(STR("eden.logout/1")));
-        map_set_str(arena, map, STR("context"), value_string(was.name));
+        map_set_str(arena, map, STR("context"), value_string(previous.name));
         map_set_str(arena, map, STR("token"), id.len > 0 ? value_string(id) : value_null());
         map_set_str(arena, map, STR("certificate"),
                     serial.len > 0 ? value_string(serial) : value_null());
         return output_json(invocation, value_map(map));
     }
-    bool had_certificate = was.certificate.len > 0;
+    bool had_certificate = previous.certificate.len > 0;
     stream_put_format(invocation->out, "removed from context '%" STR_FMT "': %s\n",
-                      STR_ARG(was.name), had_certificate ? "certificate" : "token");
-    Str left = credential_left(arena, &was);
-    if (left.len > 0) {
-        output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
+                      STR_ARG(previous.name), had_certificate ? "certificate" : "token");
+    Str notice = credential_left(arena, &previous);
+    if (notice.len > 0) {
+        output_line(invocation->err, "%" STR_FMT, STR_ARG(notice));
     }
     return EXIT_OK;
 }

@@ -10,33 +10,33 @@
 #include "run/site_files.h"
 #include "sys/file.h"
 
-typedef struct Work {
+typedef struct ModulesCommand {
     Invocation *invocation;
     Inputs inputs;
     const char *trust;
-} Work;
+} ModulesCommand;
 
-static void setup_init(Work *work, Invocation *invocation)
+static void command_init(ModulesCommand *command, Invocation *invocation)
 {
-    work->invocation = invocation;
-    work->trust = node_trust_path(invocation_text(invocation, "config-dir"));
-    inputs_init(&work->inputs, invocation->arena);
+    command->invocation = invocation;
+    command->trust = node_trust_path(invocation_text(invocation, "config-dir"));
+    inputs_init(&command->inputs, invocation->arena);
 }
 
-static void add_error(Work *work, const Error *err)
+static void add_error(ModulesCommand *command, const Error *err)
 {
-    problems_add(&work->inputs.problems, "", NULL, 0, 0, "%s", err->text);
+    problems_add(&command->inputs.problems, "", NULL, 0, 0, "%s", err->text);
 }
 
-static int fail(Work *work, const Error *err)
+static int fail(ModulesCommand *command, const Error *err)
 {
-    add_error(work, err);
-    return inputs_report(&work->inputs, work->invocation);
+    add_error(command, err);
+    return inputs_report(&command->inputs, command->invocation);
 }
 
-static void set(const Work *work, Map *map, const char *key, Value value)
+static void set(const ModulesCommand *command, Map *map, const char *key, Value value)
 {
-    map_set_str(work->invocation->arena, map, str_from_c(key), value);
+    map_set_str(command->invocation->arena, map, str_from_c(key), value);
 }
 
 static Value text_or_null(Str text)
@@ -52,10 +52,10 @@ static Str base_name(Str path)
 
 /* --- keygen ------------------------------------------------------------------------------------ */
 
-static bool make_keys(const Work *work, const char *path, const char *public_path, char *id,
-                      Error *err)
+static bool create_keys(const ModulesCommand *command, const char *path, const char *public_path,
+                        char *id, Error *err)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     Str name = base_name(str_from_c(path));
     Ed25519Private key;
     Ed25519Public public;
@@ -75,21 +75,21 @@ static bool make_keys(const Work *work, const char *path, const char *public_pat
 
 static int run_keygen(Invocation *invocation)
 {
-    Work work;
+    ModulesCommand command;
     const char *path = invocation->args[0];
     Str public_path = arena_format(invocation->arena, "%s.pub", path);
     char id[ED25519_ID + 1];
     Error err;
-    setup_init(&work, invocation);
-    if (!make_keys(&work, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
-        return fail(&work, &err);
+    command_init(&command, invocation);
+    if (!create_keys(&command, path, arena_copy_c(invocation->arena, public_path), id, &err)) {
+        return fail(&command, &err);
     }
     if (invocation_prints(invocation, "json")) {
         Map *map = map_new(invocation->arena, 4);
-        set(&work, map, "format", value_string(STR("eden.key/1")));
-        set(&work, map, "id", value_string(str_from_c(id)));
-        set(&work, map, "private", value_string(str_from_c(path)));
-        set(&work, map, "public", value_string(public_path));
+        set(&command, map, "format", value_string(STR("eden.key/1")));
+        set(&command, map, "id", value_string(str_from_c(id)));
+        set(&command, map, "private", value_string(str_from_c(path)));
+        set(&command, map, "public", value_string(public_path));
         return output_json(invocation, value_map(map));
     }
     stream_put_format(
@@ -97,7 +97,7 @@ static int run_keygen(Invocation *invocation)
         "key %s\n"
         "  %s is the private key, to sign modules with; keep it secret\n"
         "  %" STR_FMT
-        " is the public key; put it in /etc/eden/trusted-keys/ of nodes that trust it\n",
+        " is the public key; copy it to /etc/eden/trusted-keys/ on nodes that should trust it\n",
         id, path, STR_ARG(public_path));
     return EXIT_OK;
 }
@@ -106,46 +106,46 @@ static int run_keygen(Invocation *invocation)
 
 typedef VEC(Str) Paths;
 
-/* A site stands for all modules in it. */
-static bool add_paths(Work *work, const char *given, Paths *out, Error *err)
+/* Adds a module, or all modules of a site. */
+static bool add_paths(ModulesCommand *command, const char *path, Paths *out, Error *err)
 {
-    static const char *const all[] = { "", NULL };
-    Arena *arena = work->invocation->arena;
-    if (!file_is_directory(given)) {
-        VEC_PUSH(arena, out, str_from_c(given));
+    static const char *const everything[] = { "", NULL };
+    Arena *arena = command->invocation->arena;
+    if (!file_is_directory(path)) {
+        VEC_PUSH(arena, out, str_from_c(path));
         return true;
     }
-    const char *folder = arena_copy_c(arena, arena_format(arena, "%s/modules", given));
+    const char *directory = arena_copy_c(arena, arena_format(arena, "%s/modules", path));
     FileList files;
-    if (!file_is_directory(folder)) {
-        return error_set(err, ERROR_NOT_FOUND, "%s: the site has no modules/", given);
+    if (!file_is_directory(directory)) {
+        return error_set(err, ERROR_NOT_FOUND, "%s: the site has no modules/", path);
     }
-    if (!file_list(arena, folder, all, SITE_FILES_MAX, &files, err)) {
+    if (!file_list(arena, directory, everything, SITE_FILES_MAX, &files, err)) {
         return false;
     }
-    size_t lead = strlen(folder) - strlen("modules");
+    size_t prefix_len = strlen(directory) - strlen("modules");
     for (uint32_t i = 0; i < files.count; i++) {
-        if (extension_path_is(str_from_offset(files.paths[i], lead))) {
+        if (extension_path_is(str_from_offset(files.paths[i], prefix_len))) {
             VEC_PUSH(arena, out, files.paths[i]);
         }
     }
     return true;
 }
 
-static bool get_paths(Work *work, Paths *out, Error *err)
+static bool get_paths(ModulesCommand *command, Paths *out, Error *err)
 {
-    Invocation *invocation = work->invocation;
-    bool ok = invocation->arg_count > 0 || add_paths(work, ".", out, err);
+    Invocation *invocation = command->invocation;
+    bool ok = invocation->arg_count > 0 || add_paths(command, ".", out, err);
     for (uint32_t i = 0; ok && i < invocation->arg_count; i++) {
-        ok = add_paths(work, invocation->args[i], out, err);
+        ok = add_paths(command, invocation->args[i], out, err);
     }
     return ok;
 }
 
 /* Reads a module after checking its name. */
-static bool read_module(Work *work, Str path, Str *bytes, Error *err)
+static bool read_module(ModulesCommand *command, Str path, Str *bytes, Error *err)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     Str name = base_name(path);
     if (!extension_name_is(name)) {
         return error_set(err, ERROR_INVALID,
@@ -159,66 +159,67 @@ static bool read_module(Work *work, Str path, Str *bytes, Error *err)
     return file_read(arena, arena_copy_c(arena, path), SITE_FILE_MAX, bytes, err);
 }
 
-static const char *signature_path(const Work *work, Str path)
+static const char *signature_path(const ModulesCommand *command, Str path)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     return arena_copy_c(arena, arena_format(arena, "%" STR_FMT ".sig", STR_ARG(path)));
 }
 
 /* --- sign -------------------------------------------------------------------------------------- */
 
-static bool sign_one(Work *work, const Ed25519Private *key, Str path, Error *err)
+static bool sign_one(ModulesCommand *command, const Ed25519Private *key, Str path, Error *err)
 {
     Str bytes, signature;
-    return read_module(work, path, &bytes, err) &&
-           signature_make(work->invocation->arena, key, base_name(path), bytes, &signature, err) &&
-           file_write_atomic(signature_path(work, path), signature, err);
+    return read_module(command, path, &bytes, err) &&
+           signature_make(command->invocation->arena, key, base_name(path), bytes, &signature,
+                          err) &&
+           file_write_atomic(signature_path(command, path), signature, err);
 }
 
 static int run_sign(Invocation *invocation)
 {
-    Work work;
+    ModulesCommand command;
     const char *key_path = invocation_text(invocation, "key");
     Paths paths = { 0 };
     Ed25519Private key;
     Error err;
     Str text;
-    setup_init(&work, invocation);
+    command_init(&command, invocation);
     if (key_path == NULL) {
         return usage_error(invocation, "--key FILE is required");
     }
-    if (!get_paths(&work, &paths, &err) ||
+    if (!get_paths(&command, &paths, &err) ||
         !file_read(invocation->arena, key_path, KEY_FILE_MAX, &text, &err)) {
-        return fail(&work, &err);
+        return fail(&command, &err);
     }
     if (!private_key_parse(text, &key, &err)) {
         (void)error_wrap(&err, "%s", key_path);
-        return fail(&work, &err);
+        return fail(&command, &err);
     }
-    List *signed_ones = list_new(invocation->arena, paths.len);
+    List *signed_paths = list_new(invocation->arena, paths.len);
     for (uint32_t i = 0; i < paths.len; i++) {
-        if (!sign_one(&work, &key, paths.items[i], &err)) {
-            add_error(&work, &err);
+        if (!sign_one(&command, &key, paths.items[i], &err)) {
+            add_error(&command, &err);
             continue;
         }
-        list_push(invocation->arena, signed_ones, value_string(paths.items[i]));
+        list_push(invocation->arena, signed_paths, value_string(paths.items[i]));
         if (invocation_prints(invocation, "text")) {
             stream_put_format(invocation->out, "signed %" STR_FMT "\n", STR_ARG(paths.items[i]));
         }
     }
     ed25519_forget(&key);
-    if (invocation_prints(invocation, "json") && work.inputs.problems.errors == 0) {
+    if (invocation_prints(invocation, "json") && command.inputs.problems.errors == 0) {
         Map *map = map_new(invocation->arena, 2);
-        set(&work, map, "format", value_string(STR("eden.signed/1")));
-        set(&work, map, "signed", value_list(signed_ones));
+        set(&command, map, "format", value_string(STR("eden.signed/1")));
+        set(&command, map, "signed", value_list(signed_paths));
         return output_json(invocation, value_map(map));
     }
-    return inputs_report(&work.inputs, invocation);
+    return inputs_report(&command.inputs, invocation);
 }
 
 /* --- verify ------------------------------------------------------------------------------------ */
 
-/* A module, as `verify` and `list` print it. */
+/* A row of `verify` and `list`. */
 typedef struct Entry {
     Str path;
     Str name;
@@ -228,16 +229,16 @@ typedef struct Entry {
     const Module *module; /* NULL: not loaded */
 } Entry;
 
-static Entry verify_one(Work *work, const TrustedKeys *keys, Str path)
+static Entry verify_one(ModulesCommand *command, const TrustedKeys *keys, Str path)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     Entry entry = { .path = path, .name = base_name(path) };
     Str bytes, signature;
     Error err;
     const PublicKey *key;
-    if (!read_module(work, path, &bytes, &err)) {
+    if (!read_module(command, path, &bytes, &err)) {
         entry.reason = arena_copy(arena, str_from_c(err.text));
-    } else if (!file_read(arena, signature_path(work, path), KEY_FILE_MAX, &signature, &err)) {
+    } else if (!file_read(arena, signature_path(command, path), KEY_FILE_MAX, &signature, &err)) {
         entry.reason = err.kind == ERROR_NOT_FOUND ? STR("not signed")
                                                    : arena_copy(arena, str_from_c(err.text));
     } else if (!signature_verify(keys, entry.name, bytes, signature, &entry.signer, &key, &err)) {
@@ -248,57 +249,58 @@ static Entry verify_one(Work *work, const TrustedKeys *keys, Str path)
     return entry;
 }
 
-static Value entry_value(const Work *work, const Entry *entry)
+static Value entry_value(const ModulesCommand *command, const Entry *entry)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     Map *map = map_new(arena, 8);
-    set(work, map, "name", value_string(entry->name));
-    set(work, map, "path", value_string(entry->path));
-    set(work, map, "key", text_or_null(entry->signer));
-    set(work, map, "signed_by", text_or_null(entry->signer_name));
-    set(work, map, "usable", value_bool(entry->reason.len == 0));
-    set(work, map, "reason", text_or_null(entry->reason));
+    set(command, map, "name", value_string(entry->name));
+    set(command, map, "path", value_string(entry->path));
+    set(command, map, "key", text_or_null(entry->signer));
+    set(command, map, "signed_by", text_or_null(entry->signer_name));
+    set(command, map, "usable", value_bool(entry->reason.len == 0));
+    set(command, map, "reason", text_or_null(entry->reason));
     if (entry->module != NULL) {
         List *actions = list_new(arena, 4);
         for (const Action *action = entry->module->actions; action->name != NULL; action++) {
             list_push(arena, actions, value_string(str_from_c(action->name)));
         }
-        set(work, map, "help", text_or_null(str_from_c(entry->module->help)));
-        set(work, map, "actions", value_list(actions));
+        set(command, map, "help", text_or_null(str_from_c(entry->module->help)));
+        set(command, map, "actions", value_list(actions));
     }
     return value_map(map);
 }
 
-static Str signer_cell(const Work *work, const Entry *entry)
+static Str signer_cell(const ModulesCommand *command, const Entry *entry)
 {
     return entry->signer_name.len > 0 ? entry->signer_name
            : entry->signer.len > 0
-               ? arena_format(work->invocation->arena, "key %" STR_FMT, STR_ARG(entry->signer))
+               ? arena_format(command->invocation->arena, "key %" STR_FMT, STR_ARG(entry->signer))
                : STR("-");
 }
 
-static Str actions_cell(const Work *work, const Module *module)
+static Str actions_cell(const ModulesCommand *command, const Module *module)
 {
-    Buf names = buf_make_in(work->invocation->arena, BUF_UNLIMITED);
+    Buf names = buf_make_in(command->invocation->arena, BUF_UNLIMITED);
     for (const Action *action = module->actions; action->name != NULL; action++) {
         buf_put_format(&names, "%s%s", names.len == 0 ? "" : " ", action->name);
     }
     return names.len == 0 ? STR("-") : buf_str(&names);
 }
 
-static int print_entries(Work *work, const Entry *entries, uint32_t count, bool with_actions)
+static int print_entries(ModulesCommand *command, const Entry *entries, uint32_t count,
+                         bool with_actions)
 {
     static const char *const verified[] = { "MODULE", "SIGNED BY", "VERDICT", NULL };
     static const char *const listed[] = { "MODULE", "ACTIONS", "SIGNED BY", "VERDICT", NULL };
-    Invocation *invocation = work->invocation;
+    Invocation *invocation = command->invocation;
     if (invocation_prints(invocation, "json")) {
         List *list = list_new(invocation->arena, count);
         for (uint32_t i = 0; i < count; i++) {
-            list_push(invocation->arena, list, entry_value(work, &entries[i]));
+            list_push(invocation->arena, list, entry_value(command, &entries[i]));
         }
         Map *map = map_new(invocation->arena, 2);
-        set(work, map, "format", value_string(STR("eden.modules/1")));
-        set(work, map, "modules", value_list(list));
+        set(command, map, "format", value_string(STR("eden.modules/1")));
+        set(command, map, "modules", value_list(list));
         return output_json(invocation, value_map(map));
     }
     Table table;
@@ -306,9 +308,9 @@ static int print_entries(Work *work, const Entry *entries, uint32_t count, bool 
     for (uint32_t i = 0; i < count; i++) {
         table_add(&table, with_actions ? entries[i].name : entries[i].path);
         if (with_actions) {
-            table_add(&table, actions_cell(work, entries[i].module));
+            table_add(&table, actions_cell(command, entries[i].module));
         }
-        table_add(&table, signer_cell(work, &entries[i]));
+        table_add(&table, signer_cell(command, &entries[i]));
         table_add(&table, entries[i].reason.len == 0 ? STR("trusted") : entries[i].reason);
     }
     table_print(&table, invocation->out);
@@ -320,49 +322,50 @@ static int print_entries(Work *work, const Entry *entries, uint32_t count, bool 
 
 static int run_verify(Invocation *invocation)
 {
-    Work work;
+    ModulesCommand command;
     Arena *arena = invocation->arena;
     Paths paths = { 0 };
     TrustedKeys keys;
     Error err;
-    setup_init(&work, invocation);
-    if (!get_paths(&work, &paths, &err) || !trusted_keys_load(arena, work.trust, &keys, &err)) {
-        return fail(&work, &err);
+    command_init(&command, invocation);
+    if (!get_paths(&command, &paths, &err) ||
+        !trusted_keys_load(arena, command.trust, &keys, &err)) {
+        return fail(&command, &err);
     }
     VEC(Entry) entries = { 0 };
-    bool all = true;
+    bool all_trusted = true;
     for (uint32_t i = 0; i < paths.len; i++) {
-        VEC_PUSH(arena, &entries, verify_one(&work, &keys, paths.items[i]));
-        all = all && VEC_LAST(&entries).reason.len == 0;
+        VEC_PUSH(arena, &entries, verify_one(&command, &keys, paths.items[i]));
+        all_trusted = all_trusted && VEC_LAST(&entries).reason.len == 0;
     }
-    (void)print_entries(&work, entries.items, entries.len, false);
-    return all ? EXIT_OK : EXIT_DENIED;
+    (void)print_entries(&command, entries.items, entries.len, false);
+    return all_trusted ? EXIT_OK : EXIT_DENIED;
 }
 
 /* --- list and doc ------------------------------------------------------------------------------ */
 
-static bool load_site(Work *work, const char *path, Extensions *out, Error *err)
+static bool load_site(ModulesCommand *command, const char *path, Extensions *out, Error *err)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     SiteFiles *files;
     Str file;
     if (!site_files_open(arena, path, &files, &file, err)) {
         return false;
     }
     SiteReader reader = site_files_reader(files);
-    extensions_load(arena, &reader, work->trust, true, modules, out);
+    extensions_load(arena, &reader, command->trust, true, modules, out);
     return true;
 }
 
 static int run_list(Invocation *invocation)
 {
-    Work work;
+    ModulesCommand command;
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Error err;
-    setup_init(&work, invocation);
-    if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
+    command_init(&command, invocation);
+    if (!load_site(&command, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
-        return fail(&work, &err);
+        return fail(&command, &err);
     }
     VEC(Entry) entries = { 0 };
     for (uint32_t i = 0; i < extensions.count; i++) {
@@ -375,13 +378,14 @@ static int run_list(Invocation *invocation)
                         .module = extension->module };
         VEC_PUSH(invocation->arena, &entries, entry);
     }
-    return print_entries(&work, entries.items, entries.len, true);
+    return print_entries(&command, entries.items, entries.len, true);
 }
 
 /* `name` is a module or an action of one; empty: all. */
-static void add_subjects(Work *work, const Extension *extension, Str name, Subjects *out)
+static void add_subjects(ModulesCommand *command, const Extension *extension, Str name,
+                         Subjects *out)
 {
-    Arena *arena = work->invocation->arena;
+    Arena *arena = command->invocation->arena;
     const Module *module = extension->module;
     for (const Action *action = module->actions; action->name != NULL; action++) {
         Subject subject = { .kind = SUBJECT_ACTION,
@@ -409,37 +413,37 @@ static int print_subjects(const Invocation *invocation, const Subjects *subjects
 
 static int run_doc(Invocation *invocation)
 {
-    Work work;
+    ModulesCommand command;
     AUTO_CLEAR(Extensions) extensions = { 0 };
     Subjects subjects = { 0 };
     Error err;
-    setup_init(&work, invocation);
-    if (!load_site(&work, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
+    command_init(&command, invocation);
+    if (!load_site(&command, invocation->arg_count > 0 ? invocation->args[0] : ".", &extensions,
                    &err)) {
-        return fail(&work, &err);
+        return fail(&command, &err);
     }
     Str name = invocation->arg_count > 1 ? str_from_c(invocation->args[1]) : STR_EMPTY;
-    Str of = str_slice(name, 0, str_find(name, STR("."), 0));
-    bool known = name.len == 0;
+    Str module_name = str_slice(name, 0, str_find(name, STR("."), 0));
+    bool is_found = name.len == 0;
     for (uint32_t i = 0; i < extensions.count; i++) {
         const Extension *extension = extensions.items[i];
-        if (of.len > 0 && !str_eq_c(of, extension->name)) {
+        if (module_name.len > 0 && !str_eq_c(module_name, extension->name)) {
             continue;
         }
-        known = true;
+        is_found = true;
         if (extension->refused != NULL) {
-            problems_add_as(&work.inputs.problems, name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
-                            "E0324", NULL, 0, 0, "module '%s' cannot be used: %s", extension->name,
-                            extension->refused);
+            problems_add_as(&command.inputs.problems,
+                            name.len > 0 ? SEVERITY_ERROR : SEVERITY_WARNING, "E0324", NULL, 0, 0,
+                            "module '%s' cannot be used: %s", extension->name, extension->refused);
         }
-        add_subjects(&work, extension, name, &subjects);
+        add_subjects(&command, extension, name, &subjects);
     }
-    if (!known || (subjects.len == 0 && name.len > of.len)) {
+    if (!is_found || (subjects.len == 0 && name.len > module_name.len)) {
         error_set(&err, ERROR_NOT_FOUND, "the site has no module or action '%" STR_FMT "'",
                   STR_ARG(name));
-        return fail(&work, &err);
+        return fail(&command, &err);
     }
-    int code = inputs_report(&work.inputs, invocation);
+    int code = inputs_report(&command.inputs, invocation);
     return code == EXIT_OK ? print_subjects(invocation, &subjects) : code;
 }
 
@@ -467,7 +471,7 @@ static const Verb verbs[] = {
       .help = "Create a key to sign modules with.",
       .text = "Writes the private key to FILE and the public one to FILE.pub.",
       .examples = { { "eden modules keygen ~/.eden-key",
-                      "creates ~/.eden-key, and ~/.eden-key.pub for nodes to trust" } },
+                      "create ~/.eden-key, and ~/.eden-key.pub for nodes to trust" } },
       .run = run_keygen },
     { .name = "sign",
       .args = { { "PATH...", WORD_FILE } },
@@ -481,20 +485,21 @@ static const Verb verbs[] = {
       .help = "Check whether modules would run on this machine.",
       .text = "PATH is a module, or a site for all modules in it; default: the current\n"
               "directory. The exit code is 4 if a module would not run.",
-      .examples = { { "eden modules verify site", "check whether this machine would run them" } },
+      .examples = { { "eden modules verify site",
+                      "check whether this machine would run the modules" } },
       .run = run_verify },
     { .name = "list",
       .args = { { "[SITE]", WORD_FILE } },
       .help = "List the modules of a site and their actions.",
       .text = "Runs only modules that this machine trusts.",
-      .examples = { { "eden modules list site", "modules of a site and their actions" } },
+      .examples = { { "eden modules list site", "list the modules of a site and their actions" } },
       .run = run_list },
     { .name = "doc",
       .args = { { "[SITE]", WORD_FILE }, { "[NAME]" } },
       .help = "Show the documentation of the modules of a site.",
       .text = "NAME is a module or an action of one. Runs only modules that this machine\n"
               "trusts.",
-      .examples = { { "eden modules doc site motd", "the documentation of a module" } },
+      .examples = { { "eden modules doc site motd", "show the documentation of a module" } },
       .run = run_doc },
     { 0 },
 };

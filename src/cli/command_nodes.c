@@ -1,24 +1,24 @@
 /* eden nodes: the nodes of the cluster, and machines that request to join. */
 #include <stdlib.h>
 
-#include "cli/answers.h"
 #include "cli/kind_command.h"
 #include "cli/kind_watch.h"
 #include "cli/nodes_choice.h"
 #include "cli/nodes_print.h"
 #include "cli/nodes_ssh.h"
 #include "cli/output.h"
+#include "cli/responses.h"
 #include "net/address.h"
 
-static int call_node(Invocation *invocation, const char *method, Str name, const char *behind,
-                     Str body, Value *answer)
+static int call_node(Invocation *invocation, const char *method, Str name, const char *suffix,
+                     Str body, Value *response)
 {
     return cluster_call(invocation,
                         &(ClusterRequest){ .method = method,
                                            .target = cluster_target_with(
-                                               invocation->arena, "/v1/nodes/", name, behind),
+                                               invocation->arena, "/v1/nodes/", name, suffix),
                                            .body = body },
-                        answer);
+                        response);
 }
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static int call_node(Invocation *invocation, const char *method, Str name, const
 static int run_list(Invocation *invocation)
 {
     return kind_list_as(invocation, nodes_print_table,
-                        "there are no nodes; 'eden tokens create' lets a machine join");
+                        "no nodes found; 'eden tokens create' prints the command to join one");
 }
 
 static int run_show(Invocation *invocation)
@@ -85,10 +85,10 @@ static void print_labels(const Invocation *invocation, Str name, Value node)
                 STR_ARG(nodes_labels_text(invocation->arena, node)));
 }
 
-static int ask_each(Invocation *invocation, const NodesChoice *choice, EachRequest request)
+static int request_each(Invocation *invocation, const NodesChoice *choice, EachRequest request)
 {
-    request.before = "/v1/nodes/";
-    return answers_ask_each(invocation, &request, choice->names, choice->count);
+    request.prefix = "/v1/nodes/";
+    return responses_request_each(invocation, &request, choice->names, choice->count);
 }
 
 static int run_label(Invocation *invocation)
@@ -108,53 +108,53 @@ static int run_label(Invocation *invocation)
     nodes_choice_show(invocation, &choice, "labels");
     map_set_str(arena, metadata, STR("labels"), value_map(labels));
     map_set_str(arena, body, STR("metadata"), value_map(metadata));
-    return ask_each(invocation, &choice,
-                    (EachRequest){ .method = "PATCH",
-                                   .behind = "",
-                                   .body = cluster_body(arena, value_map(body)),
-                                   .print = print_labels });
+    return request_each(invocation, &choice,
+                        (EachRequest){ .method = "PATCH",
+                                       .suffix = "",
+                                       .body = cluster_body(arena, value_map(body)),
+                                       .print = print_labels });
 }
 
 /* "10.0.0.7" matches "10.0.0.7:4242", "fd00::7" matches "[fd00::7]:4242". */
-static bool is_address(Str shown, Str wanted)
+static bool is_same_host(Str listed, Str expected)
 {
     Address one, other;
     Error err;
-    return address_parse(shown, 1, &one, &err) && address_parse(wanted, 1, &other, &err) &&
+    return address_parse(listed, 1, &one, &err) && address_parse(expected, 1, &other, &err) &&
            address_same_host(&one, &other);
 }
 
 static int refuse_approval(Invocation *invocation, Value node, Error *err)
 {
-    ClusterRefusal refusal = { .asked = true, .target = STR("/v1/nodes"), .answer = node };
-    return cluster_tell_refusal(invocation, &refusal, err);
+    ClusterRefusal refusal = { .responded = true, .target = STR("/v1/nodes"), .response = node };
+    return cluster_report_refusal(invocation, &refusal, err);
 }
 
-/* Approval applies to a key. Without --key it is the only key that requests this name, from
- * --address if given; if there are several, the user has to choose. */
+/* Finds the key to approve: --key, or the only key that requests this name (from --address, if
+ * set). If there are several, the user has to choose one. */
 static int find_key(Invocation *invocation, Str name, Str *key)
 {
-    const char *given = invocation_text(invocation, "key");
+    const char *option = invocation_text(invocation, "key");
     const char *address = invocation_text(invocation, "address");
     Value node;
     Error err;
-    if (given != NULL) {
-        *key = str_from_c(given);
+    if (option != NULL) {
+        *key = str_from_c(option);
         return EXIT_OK;
     }
     int code = call_node(invocation, "GET", name, "", STR_EMPTY, &node);
     if (code != EXIT_OK) {
         return code;
     }
-    const List *asking = value_get_list(object_status(node), "asking");
+    const List *requests = value_get_list(object_status(node), "asking");
     Buf keys = buf_make_in(invocation->arena, BUF_UNLIMITED);
     uint32_t found = 0;
-    for (uint32_t i = 0; i < asking->len; i++) {
-        Str from = value_get_text(asking->items[i], "address");
-        if (address == NULL || is_address(from, str_from_c(address))) {
-            *key = value_get_text(asking->items[i], "key");
+    for (uint32_t i = 0; i < requests->len; i++) {
+        Str source = value_get_text(requests->items[i], "address");
+        if (address == NULL || is_same_host(source, str_from_c(address))) {
+            *key = value_get_text(requests->items[i], "key");
             buf_put_format(&keys, "%s%" STR_FMT " from %" STR_FMT, found++ > 0 ? ", " : "",
-                           STR_ARG(*key), STR_ARG(from));
+                           STR_ARG(*key), STR_ARG(source));
         }
     }
     if (found == 1) {
@@ -165,7 +165,7 @@ static int find_key(Invocation *invocation, Str name, Str *key)
                   "%u machines request to join as '%" STR_FMT "': %" STR_FMT
                   "; choose one with --key, as 'eden join' prints it on the machine",
                   found, STR_ARG(name), STR_ARG(buf_str(&keys)));
-    } else if (asking->len > 0) {
+    } else if (requests->len > 0) {
         error_set(&err, ERROR_CONFLICT, "no machine requests to join as '%" STR_FMT "' from %s",
                   STR_ARG(name), address);
     } else {
@@ -196,10 +196,10 @@ static int run_approve(Invocation *invocation)
     if (code != EXIT_OK || kind_print_value(invocation, node, &code)) {
         return code;
     }
-    const List *asking = value_get_list(object_status(node), "asking");
-    for (uint32_t i = 0; i < asking->len; i++) {
-        if (value_get_bool(asking->items[i], "approved")) {
-            key = value_get_text(asking->items[i], "key");
+    const List *requests = value_get_list(object_status(node), "asking");
+    for (uint32_t i = 0; i < requests->len; i++) {
+        if (value_get_bool(requests->items[i], "approved")) {
+            key = value_get_text(requests->items[i], "key");
         }
     }
     output_line(invocation->out,
@@ -216,10 +216,10 @@ static int run_reject(Invocation *invocation)
         return code;
     }
     nodes_choice_show(invocation, &choice, "rejects");
-    return ask_each(invocation, &choice,
-                    (EachRequest){ .method = "POST",
-                                   .behind = "/reject",
-                                   .done = "is rejected; it may request to join again" });
+    return request_each(invocation, &choice,
+                        (EachRequest){ .method = "POST",
+                                       .suffix = "/reject",
+                                       .done = "is rejected; it may request to join again" });
 }
 
 static int run_remove(Invocation *invocation)
@@ -229,18 +229,19 @@ static int run_remove(Invocation *invocation)
     if (code != EXIT_OK || !nodes_choice_confirm(invocation, &choice, "removes", &code)) {
         return code;
     }
-    return ask_each(invocation, &choice,
-                    (EachRequest){ .method = "DELETE",
-                                   .behind = "",
-                                   .done = "is removed; its certificates are no longer accepted" });
+    return request_each(
+        invocation, &choice,
+        (EachRequest){ .method = "DELETE",
+                       .suffix = "",
+                       .done = "is removed; its certificates are no longer accepted" });
 }
 
 /* --- Ping ------------------------------------------------------------------------------------ */
 
-static void print_ping(const Invocation *invocation, Str name, Value answer)
+static void print_ping(const Invocation *invocation, Str name, Value response)
 {
-    int64_t trip = value_get_int(answer, "round_trip_ms"),
-            ahead = value_get_int(answer, "clock_ahead_ms");
+    int64_t trip = value_get_int(response, "round_trip_ms"),
+            ahead = value_get_int(response, "clock_ahead_ms");
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
     buf_put_format(&line, "%" STR_FMT " responded after ", STR_ARG(name));
     if (trip == 0) {
@@ -248,7 +249,8 @@ static void print_ping(const Invocation *invocation, Str name, Value answer)
     } else {
         buf_put_format(&line, "%lld ms", (long long)trip);
     }
-    buf_put_format(&line, "; its clock is %" STR_FMT, STR_ARG(value_get_text(answer, "node_time")));
+    buf_put_format(&line, "; its clock is %" STR_FMT,
+                   STR_ARG(value_get_text(response, "node_time")));
     if (llabs(ahead) > 1000) {
         buf_put_format(&line, ", %.1f s %s", (double)llabs(ahead) / 1000,
                        ahead > 0 ? "ahead" : "behind");
@@ -262,14 +264,14 @@ static int run_ping(Invocation *invocation)
     int code = nodes_choose(invocation, invocation->args, invocation->arg_count, false, &choice);
     return code != EXIT_OK
                ? code
-               : ask_each(
+               : request_each(
                      invocation, &choice,
-                     (EachRequest){ .method = "POST", .behind = "/ping", .print = print_ping });
+                     (EachRequest){ .method = "POST", .suffix = "/ping", .print = print_ping });
 }
 
 static const Option list_options[] = { NODES_SELECTOR_OPTION, WATCH_OPTION, { 0 } };
-static const Option many_options[] = { NODES_SELECTOR_OPTION, { 0 } };
-static const Option leaving_options[] = { NODES_SELECTOR_OPTION, YES_OPTION, { 0 } };
+static const Option select_options[] = { NODES_SELECTOR_OPTION, { 0 } };
+static const Option remove_options[] = { NODES_SELECTOR_OPTION, YES_OPTION, { 0 } };
 
 static const Option approve_options[] = {
     { .name = "key",
@@ -278,7 +280,7 @@ static const Option approve_options[] = {
           "pin of the key to approve, or at least 16 digits of it; default: the only pending key" },
     { .name = "address",
       .argument = "ADDRESS",
-      .help = "approve the key requested from this address" },
+      .help = "approve the key of the machine with this address" },
     { .name = "ssh",
       .argument = "[USER@]HOST[:PORT]",
       .help = "log in to the machine over SSH first and compare keys" },
@@ -307,26 +309,26 @@ static const Verb verbs[] = {
               "is the time of its last contact. Machines that request to join are listed after\n"
               "the nodes.",
       .options = list_options,
-      .examples = { { "eden nodes", "all nodes and pending join requests" },
-                    { "eden nodes list -l role=web", "only nodes with this label" },
-                    { "eden nodes list -o wide", "also keys, versions and certificates" },
+      .examples = { { "eden nodes", "list all nodes and pending join requests" },
+                    { "eden nodes list -l role=web", "list only nodes with this label" },
+                    { "eden nodes list -o wide", "also show keys, versions and certificates" },
                     { "eden nodes -o jsonpath='{.items[*].status.address}'",
-                      "one field of each node" } },
+                      "print one field of each node" } },
       .run = run_list },
     { .name = "show",
       .args = { { "NODE", WORD_NODE } },
       .help = "Show a node.",
-      .examples = { { "eden nodes show web1", "everything about a node" } },
+      .examples = { { "eden nodes show web1", "show all details of a node" } },
       .run = run_show },
     { .name = "label",
       .args = { { "[NODE...]", WORD_NODE }, { "LABEL..." } },
       .help = "Set and remove labels of nodes.",
       .text = "LABEL is NAME=VALUE to set a label, or NAME- to remove it. Changes to one node\n"
               "are atomic.",
-      .options = many_options,
+      .options = select_options,
       .examples = { { "eden nodes label web1 role=web rack=7 old-", "set two labels, remove one" },
                     { "eden nodes label web1 web2 rack=8",
-                      "several nodes; '-l role=web' selects them by label" } },
+                      "label several nodes; '-l role=web' selects them by label" } },
       .run = run_label },
     { .name = "approve",
       .args = { { "NODE", WORD_NODE } },
@@ -350,7 +352,7 @@ static const Verb verbs[] = {
     { .name = "reject",
       .args = { { "[NODE...]", WORD_NODE } },
       .help = "Reject requests to join.",
-      .options = leaving_options,
+      .options = remove_options,
       .examples = { { "eden nodes reject db2", "reject a pending machine; it may try again" } },
       .run = run_reject },
     { .name = "remove",
@@ -358,7 +360,7 @@ static const Verb verbs[] = {
       .help = "Remove nodes from the cluster.",
       .text = "The facts of a removed node are deleted, and its certificates are no longer\n"
               "accepted. Its name can be used again.",
-      .options = leaving_options,
+      .options = remove_options,
       .examples = { { "eden nodes remove web2", "remove a node from the cluster" } },
       .run = run_remove },
     { .name = "ping",
@@ -367,8 +369,8 @@ static const Verb verbs[] = {
       .text = "The request goes through the node's session; the output is the round-trip time\n"
               "and the node's clock. For a silent node it is the time of its last contact, and\n"
               "the exit code is 3.",
-      .options = many_options,
-      .examples = { { "eden nodes ping web1", "check whether it responds, and its clock" } },
+      .options = select_options,
+      .examples = { { "eden nodes ping web1", "check whether a node responds, and its clock" } },
       .run = run_ping },
     { .name = "ssh-key",
       .help = "Print the line for authorized_keys that 'approve --ssh' requires.",

@@ -12,44 +12,45 @@ static Str boot_id(const Invocation *invocation)
 {
     FactWorld world;
     Error err;
-    Problems unheard;
-    problems_init(&unheard, invocation->arena);
+    Problems ignored;
+    problems_init(&ignored, invocation->arena);
     if (!fact_world_open("/", &world, &err)) {
         return STR_EMPTY;
     }
-    Value id = fact_collect(fact_find(STR("boot_id")), &world, invocation->arena, &unheard);
+    Value id = fact_collect(fact_find(STR("boot_id")), &world, invocation->arena, &ignored);
     fact_world_close(&world);
     return id.kind == VALUE_STRING ? value_str(id) : STR_EMPTY;
 }
 
-/* A missing directory means that nothing was ever applied. Returns false if it cannot be read. */
-static bool read_book(const Invocation *invocation, DebtBook *book, bool *running, Error *err)
+/* A missing directory means that nothing was ever applied: the book is empty. Returns false if the
+ * directory cannot be read. */
+static bool read_book(const Invocation *invocation, DebtBook *book, bool *is_running, Error *err)
 {
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     const char *path;
-    *running = false;
+    *is_running = false;
     if (!node_state_path(invocation->arena, invocation_text(invocation, "state-dir"),
                          invocation_text(invocation, "root"), &path, err)) {
         return false;
     }
-    Error why;
-    if (!directory_open(path, &state, &why)) {
+    Error open_error;
+    if (!directory_open(path, &state, &open_error)) {
         debt_book_init(book, invocation->arena);
-        *err = why;
-        return why.kind == ERROR_NOT_FOUND;
+        *err = open_error;
+        return open_error.kind == ERROR_NOT_FOUND;
     }
     if (!journal_read(&state, invocation->arena, book, err)) {
         return false;
     }
-    *running = run_lock_is_held(&state);
-    if (!*running) {
-        /* What an interrupted run left pending is owed now. */
+    *is_running = run_lock_is_held(&state);
+    if (!*is_running) {
+        /* Reactions that an interrupted run left pending are now owed. */
         debt_book_recover(book, boot_id(invocation));
     }
     return true;
 }
 
-static int print_json(const Invocation *invocation, const DebtBook *book, bool running)
+static int print_json(const Invocation *invocation, const DebtBook *book, bool is_running)
 {
     Arena *arena = invocation->arena;
     List *owed = list_new(arena, 0);
@@ -59,12 +60,12 @@ static int print_json(const Invocation *invocation, const DebtBook *book, bool r
     }
     Map *map = map_new(arena, 3);
     map_set_str(arena, map, STR("format"), value_string(STR("eden.owed/1")));
-    map_set_str(arena, map, STR("running"), value_bool(running));
+    map_set_str(arena, map, STR("running"), value_bool(is_running));
     map_set_str(arena, map, STR("owed"), value_list(owed));
     return output_json(invocation, value_map(map));
 }
 
-static int print_table(const Invocation *invocation, const DebtBook *book, bool running)
+static int print_table(const Invocation *invocation, const DebtBook *book, bool is_running)
 {
     static const char *const headings[] = { "STEP", "KIND", "CAUSE", "SINCE", "STATE", NULL };
     Arena *arena = invocation->arena;
@@ -79,7 +80,7 @@ static int print_table(const Invocation *invocation, const DebtBook *book, bool 
         table_add(&table, debt->state == DEBT_OWED ? STR("owed") : STR("in progress"));
     }
     table_print(&table, invocation->out);
-    if (running) {
+    if (is_running) {
         stream_put_format(invocation->err, "a run is in progress; this may change\n");
     } else if (table.cells.len == 0) {
         stream_put_format(invocation->err, "nothing is owed\n");
@@ -92,16 +93,16 @@ static int print_table(const Invocation *invocation, const DebtBook *book, bool 
 static int owed_run(Invocation *invocation)
 {
     DebtBook book;
-    bool running;
+    bool is_running;
     Error err;
-    if (!read_book(invocation, &book, &running, &err)) {
+    if (!read_book(invocation, &book, &is_running, &err)) {
         Inputs inputs;
         inputs_init(&inputs, invocation->arena);
         inputs_add_file_error(&inputs, &err);
         return inputs_report(&inputs, invocation);
     }
-    return invocation_prints(invocation, "json") ? print_json(invocation, &book, running)
-                                                 : print_table(invocation, &book, running);
+    return invocation_prints(invocation, "json") ? print_json(invocation, &book, is_running)
+                                                 : print_table(invocation, &book, is_running);
 }
 
 static const Option options[] = {
@@ -119,7 +120,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden owed -o json", "for scripts" },
+    { "eden owed -o json", "print JSON, for scripts" },
     { 0 },
 };
 

@@ -16,20 +16,21 @@
 
 enum {
     POLL_MS = 500,
-    SILENT_MS = 60 * 1000, /* how long the server may be unreachable while waiting for a rotation */
-    PIN_SHOWN = 7 + 12,    /* "sha256:" and enough digits to tell CAs apart */
+    UNREACHABLE_MS =
+        60 * 1000, /* how long the server may be unreachable while waiting for a rotation */
+    PIN_DISPLAY_LEN = 7 + 12, /* "sha256:" and enough digits to tell CAs apart */
 };
 
-static int ask_server(Invocation *invocation, const char *method, const char *target, Map *body,
-                      Value *answer)
+static int call_server(Invocation *invocation, const char *method, const char *target, Map *body,
+                       Value *response)
 {
     Arena *arena = invocation->arena;
     Str text = body == NULL ? STR_EMPTY : cluster_body(arena, value_map(body));
     ClusterRequest request = { .method = method, .target = str_from_c(target), .body = text };
-    return cluster_call(invocation, &request, answer);
+    return cluster_call(invocation, &request, response);
 }
 
-static Map *body_of(Arena *arena, const char *name, const char *value)
+static Map *make_body(Arena *arena, const char *name, const char *value)
 {
     Map *body = map_new(arena, 2);
     map_set_str(arena, body, str_from_c(name), value_string(str_from_c(value)));
@@ -38,10 +39,10 @@ static Map *body_of(Arena *arena, const char *name, const char *value)
 
 /* Prints a message for text output, otherwise the response. */
 PRINTF_LIKE(3, 4)
-static int tell_done(const Invocation *invocation, Value answer, const char *format, ...)
+static int print_done(const Invocation *invocation, Value response, const char *format, ...)
 {
     if (!invocation_prints(invocation, "table")) {
-        return output_answer(invocation, answer);
+        return output_response(invocation, response);
     }
     va_list args;
     va_start(args, format);
@@ -54,7 +55,7 @@ static int tell_done(const Invocation *invocation, Value answer, const char *for
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static Value part(Value map, const char *key)
+static Value member(Value map, const char *key)
 {
     const Value *found = map.kind == VALUE_MAP ? value_get(map, str_from_c(key)) : NULL;
     return found == NULL ? value_null() : *found;
@@ -63,14 +64,14 @@ static Value part(Value map, const char *key)
 static Str short_pin(Value map, const char *key)
 {
     Str pin = value_get_text(map, key);
-    return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_SHOWN);
+    return pin.len == 0 ? STR("-") : str_slice(pin, 0, PIN_DISPLAY_LEN);
 }
 
-/* For a valid CA, its role says more than its state. */
+/* For a valid CA, returns its role, which is more informative. */
 static Str state_of(Value certificate)
 {
     Str state = value_get_text(certificate, "state");
-    bool is_ca = part(certificate, "signs").kind == VALUE_BOOL;
+    bool is_ca = member(certificate, "signs").kind == VALUE_BOOL;
     return !is_ca || !str_eq_c(state, "good")     ? state
            : value_get_bool(certificate, "signs") ? STR("signs")
                                                   : STR("trusted");
@@ -86,16 +87,16 @@ static void add_row(Table *table, const char *kind, Str name, Value certificate)
     table_add(table, value_get_text(certificate, "expires"));
 }
 
-/* Prints nothing unless a rotation is in progress. `before` precedes the output. */
-static void print_rotation(const Invocation *invocation, Value pki, const char *before)
+/* Prints nothing unless a rotation is in progress. `prefix` precedes the output. */
+static void print_rotation(const Invocation *invocation, Value pki, const char *prefix)
 {
-    Value rotation = part(pki, "rotation");
+    Value rotation = member(pki, "rotation");
     const List *waits = value_get_list(rotation, "waits");
     Stream *out = invocation->out;
-    Str why = value_get_text(rotation, "error");
+    Str error = value_get_text(rotation, "error");
     Str state = value_get_text(rotation, "state"), since = value_get_text(rotation, "since");
-    if (why.len > 0) {
-        output_line(out, "%sThe CA cannot be rotated: %" STR_FMT, before, STR_ARG(why));
+    if (error.len > 0) {
+        output_line(out, "%sThe CA cannot be rotated: %" STR_FMT, prefix, STR_ARG(error));
         return;
     }
     if (str_eq_c(state, "steady")) {
@@ -105,7 +106,7 @@ static void print_rotation(const Invocation *invocation, Value pki, const char *
     output_line(out,
                 "%sThe CA is being rotated from %" STR_FMT " to %" STR_FMT ": phase '%" STR_FMT
                 "' since %" STR_FMT ".",
-                before, STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
+                prefix, STR_ARG(from), STR_ARG(to), STR_ARG(state), STR_ARG(since));
     for (uint32_t i = 0; i < waits->len; i++) {
         Str node = value_get_text(waits->items[i], "node");
         Str what = value_get_text(waits->items[i], "what");
@@ -128,8 +129,8 @@ static void print_table(const Invocation *invocation, Value pki)
     for (uint32_t i = 0; i < cas->len; i++) {
         add_row(&table, "ca", short_pin(cas->items[i], "key"), cas->items[i]);
     }
-    add_row(&table, "serving", STR("API"), part(pki, "serving"));
-    add_row(&table, "server", STR("port 1337"), part(pki, "server"));
+    add_row(&table, "serving", STR("API"), member(pki, "serving"));
+    add_row(&table, "server", STR("port 1337"), member(pki, "server"));
     for (uint32_t i = 0; i < nodes->len; i++) {
         add_row(&table, "node", value_get_text(nodes->items[i], "name"), nodes->items[i]);
     }
@@ -144,15 +145,15 @@ static void print_table(const Invocation *invocation, Value pki)
  * CA. */
 static Value user_row(Arena *arena, Value object)
 {
-    static const char *const taken[] = { "state", "expires", "made_by", "error", NULL };
+    static const char *const copied[] = { "state", "expires", "made_by", "error", NULL };
     Value spec = value_get_map(object, "spec"), status = value_get_map(object, "status");
     Map *row = map_new(arena, 6);
     map_set_str(arena, row, STR("name"), value_string(value_get_text(status, "owner")));
     map_set_str(arena, row, STR("serial"), value_string(object_name(object)));
-    map_set_str(arena, row, STR("roles"), part(spec, "roles"));
-    for (const char *const *name = taken; *name != NULL; name++) {
-        if (part(status, *name).kind != VALUE_NULL) {
-            map_set_str(arena, row, str_from_c(*name), part(status, *name));
+    map_set_str(arena, row, STR("roles"), member(spec, "roles"));
+    for (const char *const *name = copied; *name != NULL; name++) {
+        if (member(status, *name).kind != VALUE_NULL) {
+            map_set_str(arena, row, str_from_c(*name), member(status, *name));
         }
     }
     return value_map(row);
@@ -184,13 +185,13 @@ static int run_list(Invocation *invocation)
     if (invocation_flag(invocation, "watch")) {
         return kind_watch(invocation, kind_find(STR("Certificate")), NULL);
     }
-    int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
+    int code = call_server(invocation, "GET", "/v1/pki", NULL, &pki);
     code = code == EXIT_OK ? add_users(invocation, pki) : code;
     if (code != EXIT_OK) {
         return code;
     }
     if (!invocation_prints(invocation, "table")) {
-        return output_answer(invocation, pki);
+        return output_response(invocation, pki);
     }
     print_table(invocation, pki);
     return EXIT_OK;
@@ -202,7 +203,7 @@ static int run_issue(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     const char *csr = invocation_text(invocation, "csr"), *out = invocation_text(invocation, "out");
-    Value made;
+    Value issued;
     Str text;
     Error err;
     if (csr == NULL) {
@@ -211,27 +212,28 @@ static int run_issue(Invocation *invocation)
     if (!file_read(arena, csr, CSR_MAX, &text, &err)) {
         return daemon_command_fail(invocation, "E0841", &err);
     }
-    Map *body = body_of(arena, "name", invocation->args[0]);
+    Map *body = make_body(arena, "name", invocation->args[0]);
     map_set_str(arena, body, STR("csr"), value_string(text));
-    int code = ask_server(invocation, "POST", "/v1/pki/issue", body, &made);
+    int code = call_server(invocation, "POST", "/v1/pki/issue", body, &issued);
     if (code != EXIT_OK) {
         return code;
     }
-    Str certificate = value_get_text(made, "certificate"), bundle = value_get_text(made, "bundle");
+    Str certificate = value_get_text(issued, "certificate"),
+        bundle = value_get_text(issued, "bundle");
     if (out != NULL) {
         Str both =
             arena_format(arena, "%" STR_FMT "%" STR_FMT, STR_ARG(certificate), STR_ARG(bundle));
         if (!file_write_atomic(out, both, &err)) {
             return daemon_command_fail(invocation, "E0841", &err);
         }
-        Str serial = value_get_text(made, "serial"), expires = value_get_text(made, "expires");
-        return tell_done(invocation, made,
-                         "%s is a node; its certificate %" STR_FMT ", valid until %" STR_FMT
-                         ", and the CAs to trust are in %s",
-                         invocation->args[0], STR_ARG(serial), STR_ARG(expires), out);
+        Str serial = value_get_text(issued, "serial"), expires = value_get_text(issued, "expires");
+        return print_done(invocation, issued,
+                          "%s is a node; its certificate %" STR_FMT ", valid until %" STR_FMT
+                          ", and the CAs to trust are in %s",
+                          invocation->args[0], STR_ARG(serial), STR_ARG(expires), out);
     }
     if (!invocation_prints(invocation, "table")) {
-        return output_answer(invocation, made);
+        return output_response(invocation, issued);
     }
     stream_put(invocation->out, certificate);
     stream_put(invocation->out, bundle);
@@ -242,12 +244,12 @@ static int run_issue(Invocation *invocation)
 
 static int renew_at_server(Invocation *invocation, const char *which)
 {
-    Value answer;
-    Map *body = body_of(invocation->arena, "certificate", which);
-    int code = ask_server(invocation, "POST", "/v1/pki/renew", body, &answer);
+    Value response;
+    Map *body = make_body(invocation->arena, "certificate", which);
+    int code = call_server(invocation, "POST", "/v1/pki/renew", body, &response);
     return code != EXIT_OK
                ? code
-               : tell_done(invocation, answer, "the server has a new certificate (%s)", which);
+               : print_done(invocation, response, "the server has a new certificate (%s)", which);
 }
 
 static int renew_at_agent(Invocation *invocation)
@@ -255,15 +257,17 @@ static int renew_at_agent(Invocation *invocation)
     ClusterRequest request = { .method = "POST",
                                .target = STR("/v1/agent/renew"),
                                .socket = "agent.sock" };
-    Value answer;
-    bool asked;
+    Value response;
+    bool responded;
     Error err;
-    if (!cluster_ask(invocation, &request, &answer, &asked, &err)) {
-        ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = answer };
-        return asked ? cluster_tell_refusal(invocation, &refusal, &err)
-                     : daemon_command_fail(invocation, "E0840", &err);
+    if (!cluster_send(invocation, &request, &response, &responded, &err)) {
+        ClusterRefusal refusal = { .responded = responded,
+                                   .target = request.target,
+                                   .response = response };
+        return responded ? cluster_report_refusal(invocation, &refusal, &err)
+                         : daemon_command_fail(invocation, "E0840", &err);
     }
-    return tell_done(invocation, answer, "this machine has a new certificate");
+    return print_done(invocation, response, "this machine has a new certificate");
 }
 
 static int run_renew(Invocation *invocation)
@@ -288,30 +292,36 @@ static bool is_serial(Str text)
 }
 
 /* Tries certificates of nodes, then of users, so the caller need not know which it is. */
-static int revoke_serial_number(Invocation *invocation, const char *serial, Value *answer)
+static int revoke_serial_number(Invocation *invocation, const char *serial, Value *response)
 {
     Arena *arena = invocation->arena;
-    Str body = cluster_body(arena, value_map(body_of(arena, "serial", serial)));
-    ClusterRequest of_node = { .method = "POST", .target = STR("/v1/pki/revoke"), .body = body };
-    ClusterRequest of_user = { .method = "DELETE",
-                               .target =
-                                   cluster_target(arena, "/v1/certificates/", str_from_c(serial)) };
-    bool asked;
+    Str body = cluster_body(arena, value_map(make_body(arena, "serial", serial)));
+    ClusterRequest node_request = { .method = "POST",
+                                    .target = STR("/v1/pki/revoke"),
+                                    .body = body };
+    ClusterRequest user_request = {
+        .method = "DELETE", .target = cluster_target(arena, "/v1/certificates/", str_from_c(serial))
+    };
+    bool responded;
     Error err, other;
-    if (cluster_ask(invocation, &of_node, answer, &asked, &err)) {
+    if (cluster_send(invocation, &node_request, response, &responded, &err)) {
         return EXIT_OK;
     }
-    ClusterRefusal first = { .asked = asked, .target = of_node.target, .answer = *answer };
-    if (!asked || err.kind != ERROR_NOT_FOUND) {
-        return cluster_tell_refusal(invocation, &first, &err);
+    ClusterRefusal first = { .responded = responded,
+                             .target = node_request.target,
+                             .response = *response };
+    if (!responded || err.kind != ERROR_NOT_FOUND) {
+        return cluster_report_refusal(invocation, &first, &err);
     }
-    if (cluster_ask(invocation, &of_user, answer, &asked, &other)) {
+    if (cluster_send(invocation, &user_request, response, &responded, &other)) {
         return EXIT_OK;
     }
-    ClusterRefusal second = { .asked = asked, .target = of_user.target, .answer = *answer };
-    return asked && other.kind == ERROR_NOT_FOUND
-               ? cluster_tell_refusal(invocation, &first, &err)
-               : cluster_tell_refusal(invocation, &second, &other);
+    ClusterRefusal second = { .responded = responded,
+                              .target = user_request.target,
+                              .response = *response };
+    return responded && other.kind == ERROR_NOT_FOUND
+               ? cluster_report_refusal(invocation, &first, &err)
+               : cluster_report_refusal(invocation, &second, &other);
 }
 
 static int run_revoke(Invocation *invocation)
@@ -320,15 +330,15 @@ static int run_revoke(Invocation *invocation)
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         const char *what = invocation->args[i];
         bool serial = is_serial(str_from_c(what));
-        Value answer;
-        int code = serial ? revoke_serial_number(invocation, what, &answer)
-                          : ask_server(invocation, "POST", "/v1/pki/revoke",
-                                       body_of(invocation->arena, "node", what), &answer);
+        Value response;
+        int code = serial ? revoke_serial_number(invocation, what, &response)
+                          : call_server(invocation, "POST", "/v1/pki/revoke",
+                                        make_body(invocation->arena, "node", what), &response);
         if (code == EXIT_OK) {
-            code = tell_done(invocation, answer,
-                             serial ? "the certificate %s is revoked"
-                                    : "all certificates of %s are revoked",
-                             what);
+            code = print_done(invocation, response,
+                              serial ? "the certificate %s is revoked"
+                                     : "all certificates of %s are revoked",
+                              what);
         }
         worst = code == EXIT_OK ? worst : code;
     }
@@ -338,34 +348,36 @@ static int run_revoke(Invocation *invocation)
 /* --- rotate ---------------------------------------------------------------------------------- */
 
 /* Tolerates a restart of the server while waiting. */
-static int ask_patiently(Invocation *invocation, Value *pki)
+static int poll_pki(Invocation *invocation, Value *pki)
 {
     ClusterRequest request = { .method = "GET", .target = STR("/v1/pki") };
-    bool asked;
+    bool responded;
     Error err;
     for (int waited_ms = 0;; waited_ms += POLL_MS) {
-        if (cluster_ask(invocation, &request, pki, &asked, &err)) {
+        if (cluster_send(invocation, &request, pki, &responded, &err)) {
             return EXIT_OK;
         }
-        if (asked || waited_ms >= SILENT_MS) {
-            ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = *pki };
-            return cluster_tell_refusal(invocation, &refusal, &err);
+        if (responded || waited_ms >= UNREACHABLE_MS) {
+            ClusterRefusal refusal = { .responded = responded,
+                                       .target = request.target,
+                                       .response = *pki };
+            return cluster_report_refusal(invocation, &refusal, &err);
         }
         (void)clock_sleep_ms(POLL_MS, NULL);
     }
 }
 
 /* Prints what the rotation waits for whenever that changes. */
-static int wait_for_end(Invocation *invocation)
+static int wait_for_completion(Invocation *invocation)
 {
-    Str before = STR_EMPTY;
+    Str last = STR_EMPTY;
     Value pki;
     for (;;) {
-        int code = ask_patiently(invocation, &pki);
+        int code = poll_pki(invocation, &pki);
         if (code != EXIT_OK) {
             return code;
         }
-        Value rotation = part(pki, "rotation");
+        Value rotation = member(pki, "rotation");
         Str state = value_get_text(rotation, "state");
         const List *waits = value_get_list(rotation, "waits");
         if (str_eq_c(state, "steady")) {
@@ -378,10 +390,10 @@ static int wait_for_end(Invocation *invocation)
         Str now =
             arena_format(invocation->arena, "%" STR_FMT "%s%" STR_FMT "%" STR_FMT, STR_ARG(state),
                          first.len > 0 ? ", waiting for " : "", STR_ARG(first), STR_ARG(more));
-        if (!str_eq(now, before)) {
+        if (!str_eq(now, last)) {
             output_line(invocation->err, "%" STR_FMT, STR_ARG(now));
             (void)stream_flush(invocation->err);
-            before = now;
+            last = now;
         }
         (void)clock_sleep_ms(POLL_MS, NULL);
     }
@@ -390,17 +402,17 @@ static int wait_for_end(Invocation *invocation)
 static int print_state(Invocation *invocation)
 {
     Value pki;
-    int code = ask_server(invocation, "GET", "/v1/pki", NULL, &pki);
+    int code = call_server(invocation, "GET", "/v1/pki", NULL, &pki);
     if (code != EXIT_OK) {
         return code;
     }
-    Value rotation = part(pki, "rotation");
+    Value rotation = member(pki, "rotation");
     if (!invocation_prints(invocation, "table")) {
         Map *map = map_new(invocation->arena, 2);
         map_set_str(invocation->arena, map, STR("format"),
                     value_string(STR("eden.pki-rotation/1")));
         map_set_str(invocation->arena, map, STR("rotation"), rotation);
-        return output_answer(invocation, value_map(map));
+        return output_response(invocation, value_map(map));
     }
     if (str_eq_c(value_get_text(rotation, "state"), "steady")) {
         Str pin = value_get_text(rotation, "present");
@@ -413,12 +425,12 @@ static int print_state(Invocation *invocation)
 /* Sends an action for a rotation in progress. */
 static int change_rotation(Invocation *invocation, const char *action, const char *node)
 {
-    Map *body = body_of(invocation->arena, "action", action);
-    Value answer;
+    Map *body = make_body(invocation->arena, "action", action);
+    Value response;
     if (node != NULL) {
         map_set_str(invocation->arena, body, STR("node"), value_string(str_from_c(node)));
     }
-    return ask_server(invocation, "POST", "/v1/pki/rotate", body, &answer);
+    return call_server(invocation, "POST", "/v1/pki/rotate", body, &response);
 }
 
 static int run_rotate(Invocation *invocation)
@@ -434,7 +446,7 @@ static int run_rotate(Invocation *invocation)
                : without != NULL ? change_rotation(invocation, "without", without)
                                  : change_rotation(invocation, "begin", NULL);
     if (code == EXIT_OK && invocation_flag(invocation, "wait")) {
-        code = wait_for_end(invocation);
+        code = wait_for_completion(invocation);
     }
     return code == EXIT_OK ? print_state(invocation) : code;
 }
@@ -483,8 +495,8 @@ static const Verb verbs[] = {
       .text = "State 'due' means that the certificate should have been renewed by now.",
       .options = list_options,
       .examples = { { "eden pki",
-                      "all certificates, when they expire, and the progress of a rotation" },
-                    { "eden pki list --watch", "then print changes as they happen" } },
+                      "list all certificates, their expiry, and the progress of a rotation" },
+                    { "eden pki list --watch", "list certificates, then changes to them" } },
       .run = run_list },
     { .name = "issue",
       .args = { { "NAME" } },
@@ -519,7 +531,7 @@ static const Verb verbs[] = {
               "--abort returns to the old CA, unless it is already being dropped.",
       .options = rotate_options,
       .examples = { { "eden pki rotate", "replace the CA while all nodes stay connected" },
-                    { "eden pki rotate --status", "progress, and which nodes it waits for" } },
+                    { "eden pki rotate --status", "show progress, and which nodes it waits for" } },
       .run = run_rotate },
     { 0 },
 };

@@ -5,8 +5,8 @@
 #include "cli/plan_input.h"
 #include "cli/run_command.h"
 
-/* Prints a saved plan as it was printed when it was created. */
-static int show_saved(Invocation *invocation, Value plan)
+/* Prints a saved plan, with the output of the original 'eden plan'. */
+static int print_saved(Invocation *invocation, Value plan)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -14,15 +14,15 @@ static int show_saved(Invocation *invocation, Value plan)
         return output_value(&inputs, invocation, OUTPUT_LINE, plan);
     }
     const Value *path = value_get(plan, STR("path"));
-    const Value *shown = value_get(plan, STR("shown"));
+    const Value *output = value_get(plan, STR("shown"));
     int64_t seconds = value_get_int(plan, "at");
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put(&text, STR("saved plan of "));
     visible_put(&text, value_str(*path));
     buf_put_format(&text, ", created at %" STR_FMT "\n",
                    STR_ARG(utc_text(invocation->arena, seconds * 1000)));
-    if (shown != NULL && value_is_string(*shown)) {
-        buf_put(&text, value_str(*shown));
+    if (output != NULL && value_is_string(*output)) {
+        buf_put(&text, value_str(*output));
     }
     stream_put(invocation->out, buf_str(&text));
     return EXIT_OK;
@@ -35,13 +35,13 @@ static int plan_run(Invocation *invocation)
         return EXIT_USAGE;
     }
     Value plan;
-    bool saved;
+    bool is_saved;
     int code;
-    if (!plan_input_get(invocation, false, &config, &plan, &saved, &code)) {
+    if (!plan_input_get(invocation, false, &config, &plan, &is_saved, &code)) {
         return code;
     }
-    if (saved) {
-        return show_saved(invocation, plan);
+    if (is_saved) {
+        return print_saved(invocation, plan);
     }
     config.planning = true;
     RunOrder order = { .out = invocation_text(invocation, "out") };
@@ -59,9 +59,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden plan site/", "what would change on this node" },
+    { "eden plan site/", "show what would change on this node" },
     { "eden plan site/ --label role=web --root /srv/image",
-      "for a different role, in a different root directory" },
+      "plan for a different role, in a different root directory" },
     { "eden plan steps.yaml --detailed-exitcode -o json", "exit 2 if something would change" },
     { "eden plan site/ --out today.plan && eden apply today.plan",
       "apply exactly this plan, or nothing" },

@@ -9,17 +9,17 @@
 
 static bool read_value(Invocation *invocation, Str *out, int *code)
 {
-    const char *given = invocation->arg_count > 1 ? invocation->args[1] : "-";
+    const char *input = invocation->arg_count > 1 ? invocation->args[1] : "-";
     Error err;
-    if (strcmp(given, "-") != 0) {
-        *out = str_from_c(given);
+    if (strcmp(input, "-") != 0) {
+        *out = str_from_c(input);
         return true;
     }
     if (terminal_is_there()) {
         output_line(invocation->err, "type the value, then Ctrl-D on an empty line");
         (void)stream_flush(invocation->err);
     }
-    if (file_read(invocation->arena, given, STORE_VALUE_MAX, out, &err)) {
+    if (file_read(invocation->arena, input, STORE_VALUE_MAX, out, &err)) {
         return true;
     }
     Inputs inputs;
@@ -46,7 +46,7 @@ static int put_run(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
     Str key = str_from_c(invocation->args[0]), value;
-    Value answer;
+    Value response;
     int code = EXIT_USAGE;
     if (!key_value_may_change(invocation, key, false) || !read_value(invocation, &value, &code)) {
         return code;
@@ -55,10 +55,10 @@ static int put_run(Invocation *invocation)
                         &(ClusterRequest){ .method = "PUT",
                                            .target = cluster_target(arena, "/v1/store?key=", key),
                                            .body = make_body(arena, value) },
-                        &answer);
+                        &response);
     Str size = output_count(arena, (int64_t)value.len, "byte", "bytes");
     return code != EXIT_OK ? code
-                           : key_value_print_done(invocation, answer,
+                           : key_value_print_done(invocation, response,
                                                   arena_format(arena, "%" STR_FMT " has %" STR_FMT,
                                                                STR_ARG(key), STR_ARG(size)));
 }

@@ -5,12 +5,12 @@
 #include "lang/json.h"
 #include "sys/file.h"
 
-/* The directory to search for includes: --root, or the directory of the template. */
+/* The directory to search for includes: --templates, or the directory of the template. */
 static const char *template_root(const Invocation *invocation, const char *path)
 {
-    const char *given = invocation_text(invocation, "templates");
-    if (given != NULL) {
-        return given;
+    const char *option = invocation_text(invocation, "templates");
+    if (option != NULL) {
+        return option;
     }
     const char *slash = strrchr(path, '/');
     if (slash == NULL) {
@@ -70,16 +70,16 @@ static int render_file(const Invocation *invocation, TemplateSettings *settings)
     return inputs_report(&inputs, invocation); /* hints about the variables */
 }
 
-/* The user may have given a path relative to the site directory. */
-static void hint_at_template(SiteWorld *world, Str path)
+/* Adds a hint if the path is relative to the site directory. */
+static void add_template_hint(SiteWorld *world, Str path)
 {
     Invocation *invocation = world->invocation;
     Problems *problems = &world->inputs.problems;
     Problem *problem = problems->count > 0 ? &problems->items[problems->count - 1] : NULL;
     const char *site = invocation_text(invocation, "site");
-    Str folder = STR("templates/"), ignored;
-    Str name = str_starts(path, folder) ? str_from_offset(path, folder.len) : path;
-    Str below = arena_format(invocation->arena, "%s/%" STR_FMT, site, STR_ARG(path));
+    Str directory = STR("templates/"), ignored;
+    Str name = str_starts(path, directory) ? str_from_offset(path, directory.len) : path;
+    Str site_path = arena_format(invocation->arena, "%s/%" STR_FMT, site, STR_ARG(path));
     if (problem == NULL) {
         return;
     }
@@ -89,27 +89,27 @@ static void hint_at_template(SiteWorld *world, Str path)
                                      "templates of a site are named relative to templates/: write "
                                      "'%" STR_FMT "'",
                                      STR_ARG(name));
-    } else if (file_exists(arena_copy_c(invocation->arena, below))) {
-        problem->hint = arena_format(invocation->arena, "write '%" STR_FMT "'", STR_ARG(below));
+    } else if (file_exists(arena_copy_c(invocation->arena, site_path))) {
+        problem->hint = arena_format(invocation->arena, "write '%" STR_FMT "'", STR_ARG(site_path));
     }
 }
 
 /* Renders as a node of the site would. `path` is a template of the site, relative to templates/, or
  * the path of any file. */
-static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
+static bool render_template(SiteWorld *world, const char *path, Rendered *rendered)
 {
     const Invocation *invocation = world->invocation;
     Inputs *inputs = &world->inputs;
     Str name = str_from_c(path), ignored;
-    Str below =
+    Str site_path =
         arena_format(invocation->arena, "%s/templates/", invocation_text(invocation, "site"));
-    name = str_starts(name, below) ? str_from_offset(name, below.len) : name;
+    name = str_starts(name, site_path) ? str_from_offset(name, site_path.len) : name;
     if (site_files_load_template(world->files, name, invocation->arena, &ignored)) {
         return scope_render_alone(world->scope, name, NULL, rendered, &inputs->problems);
     }
     uint16_t id = inputs_read(inputs, path, SITE_FILE_MAX);
     if (id == SOURCE_NONE) {
-        hint_at_template(world, str_from_c(path));
+        add_template_hint(world, str_from_c(path));
         return false;
     }
     const Source *source = sources_get(&inputs->sources, id);
@@ -119,13 +119,13 @@ static bool render_alone(SiteWorld *world, const char *path, Rendered *rendered)
 
 static int render_for_node(Invocation *invocation, const char *site)
 {
-    static const char *const others[] = { "templates", "trim-blocks", "lstrip-blocks",
-                                          "chomp",     "batch",       "autoescape" };
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        if (invocation_flag(invocation, others[i])) {
+    static const char *const conflicting[] = { "templates", "trim-blocks", "lstrip-blocks",
+                                               "chomp",     "batch",       "autoescape" };
+    for (size_t i = 0; i < COUNT_OF(conflicting); i++) {
+        if (invocation_flag(invocation, conflicting[i])) {
             return usage_error(
                 invocation, "--%s cannot be used with --site, which defines how templates are read",
-                others[i]);
+                conflicting[i]);
         }
     }
     if (invocation->arg_count == 0) {
@@ -138,7 +138,7 @@ static int render_for_node(Invocation *invocation, const char *site)
     TemplateLimits limits = dynamic_template_settings().limits;
     AUTO_CLEAR(Rendered) rendered = rendered_make(&limits);
     if (site_world_open(&world, invocation, site) &&
-        render_alone(&world, invocation->args[0], &rendered)) {
+        render_template(&world, invocation->args[0], &rendered)) {
         print_rendered(invocation, &rendered);
     }
     int code = site_world_report(&world);
@@ -195,8 +195,8 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden render motd.j2 -v site.yaml", "use the variables of a file" },
-    { "eden render nginx.conf.j2 -v site.yaml -D port:=8080", "override one with a number" },
+    { "eden render motd.j2 -v site.yaml", "use the variables in a file" },
+    { "eden render nginx.conf.j2 -v site.yaml -D port:=8080", "set a variable to a number" },
     { "eden render --site site --node web1 --label role=web motd.j2",
       "render site/templates/motd.j2 for node web1" },
     { "echo '{\"template\": \"{{ a + 1 }}\", \"context\": {\"a\": 1}}' | eden render --batch",

@@ -80,9 +80,9 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden replay", "the last run on this node" },
-    { "eden replay 20260131T08 -o json", "the run whose id starts with this" },
-    { "eden replay ./record.json", "a record copied from another machine" },
+    { "eden replay", "replay the last run on this node" },
+    { "eden replay 20260131T08 -o json", "replay the run whose id starts with this" },
+    { "eden replay ./record.json", "replay a record copied from another machine" },
     { 0 },
 };
 

@@ -75,15 +75,15 @@ static int print_table(const Invocation *invocation, const Value *records, uint3
     for (uint32_t i = 0; i < count; i++) {
         const Value *site = value_get(records[i], STR("site"));
         const Value *interrupted = value_get(records[i], STR("interrupted"));
-        bool stopped = interrupted != NULL && value_is_true(*interrupted);
+        bool is_interrupted = interrupted != NULL && value_is_true(*interrupted);
         Str error = value_get_text(records[i], "error");
         table_add(&table, value_get_text(records[i], "run"));
         table_add(&table, value_get_text(records[i], "at"));
         table_add(&table, value_get_text(records[i], "node"));
         table_add(&table, site == NULL ? STR_EMPTY : value_get_text(*site, "path"));
-        table_add(&table, error.len > 0 ? STR("unreadable")
-                          : stopped     ? STR("interrupted")
-                                        : value_get_text(records[i], "result"));
+        table_add(&table, error.len > 0    ? STR("unreadable")
+                          : is_interrupted ? STR("interrupted")
+                                           : value_get_text(records[i], "result"));
         table_add(&table, error.len > 0 ? error : count_steps(arena, records[i]));
     }
     table_print(&table, invocation->out);
@@ -112,8 +112,8 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden runs", "recent runs on this node, oldest first" },
-    { "eden runs -o json", "for scripts" },
+    { "eden runs", "list recent runs on this node, oldest first" },
+    { "eden runs -o json", "print JSON, for scripts" },
     { 0 },
 };
 

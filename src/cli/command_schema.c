@@ -17,18 +17,18 @@ static const Kind *find_kind(Str name)
     return NULL;
 }
 
-static int unknown(const Invocation *invocation, Str name)
+static int report_unknown(const Invocation *invocation, Str name)
 {
     Suggest suggest = suggest_make(name);
-    Str near;
+    Str suggestion;
     suggest_offer(&suggest, STR("openapi"));
     for (size_t i = 0; kinds[i] != NULL; i++) {
         suggest_offer(&suggest, str_from_c(kinds[i]->name));
         suggest_offer(&suggest, str_from_c(kinds[i]->plural));
     }
-    if (suggest_found(&suggest, &near)) {
+    if (suggest_found(&suggest, &suggestion)) {
         return usage_error(invocation, "unknown kind '%" STR_FMT "'; did you mean '%" STR_FMT "'?",
-                           STR_ARG(name), STR_ARG(near));
+                           STR_ARG(name), STR_ARG(suggestion));
     }
     return usage_error(invocation, "unknown kind '%" STR_FMT "'; 'eden schema' lists all kinds",
                        STR_ARG(name));
@@ -58,11 +58,11 @@ static int schema_run(Invocation *invocation)
     } else if (kind != NULL) {
         openapi_print_kind(&json, kind);
     } else {
-        return unknown(invocation, name);
+        return report_unknown(invocation, name);
     }
     bool parsed = json_parse_text(invocation->arena, buf_str(&json), NULL, &value, &err);
     BUG_IF(!parsed);
-    return output_answer(invocation, value);
+    return output_response(invocation, value);
 }
 
 static const Option options[] = {
@@ -72,8 +72,8 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden schema", "list all kinds" },
-    { "eden schema openapi", "the entire API, as OpenAPI 3" },
-    { "eden schema Role -o yaml", "the fields of a role" },
+    { "eden schema openapi", "print the entire API, as OpenAPI 3" },
+    { "eden schema Role -o yaml", "print the fields of a role" },
     { 0 },
 };
 

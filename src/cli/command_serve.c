@@ -16,90 +16,90 @@ enum {
     GRACE_MS = 5000, /* for calls in progress at shutdown */
 };
 
-typedef struct Serving {
+typedef struct ServeProcess {
     Loop *loop;
     Daemon *daemon;
     Server *server;  /* NULL once closed */
     LoopTimer drain; /* delays closing the listeners */
     int64_t drain_ms;
-    bool closing;
+    bool is_closing;
     bool has_failed;
     Error failure;
-} Serving;
+} ServeProcess;
 
-static void closed(void *context)
+static void on_closed(void *context)
 {
-    Serving *serving = context;
-    serving->server = NULL;
-    loop_stop(serving->loop);
+    ServeProcess *process = context;
+    process->server = NULL;
+    loop_stop(process->loop);
 }
 
-static void close_server(Serving *serving, int64_t grace_ms)
+static void close_server(ServeProcess *process, int64_t grace_ms)
 {
-    if (!serving->closing) {
-        serving->closing = true;
-        loop_timer_stop(&serving->drain);
-        daemon_stopping(serving->daemon);
+    if (!process->is_closing) {
+        process->is_closing = true;
+        loop_timer_stop(&process->drain);
+        daemon_stopping(process->daemon);
         log_info("stopping");
-        server_close(serving->server, grace_ms, closed, serving);
+        server_close(process->server, grace_ms, on_closed, process);
     }
 }
 
-static void ready(void *context)
+static void on_ready(void *context)
 {
-    Serving *serving = context;
-    uint16_t rpc = server_rpc_port(serving->server), api = server_api_port(serving->server);
+    ServeProcess *process = context;
+    uint16_t rpc = server_rpc_port(process->server), api = server_api_port(process->server);
     log_info("listening", LOG_INT("rpc_port", rpc), LOG_INT("api_port", api));
-    daemon_status(serving->daemon, "listening on ports %u (nodes) and %u (API)", rpc, api);
-    daemon_ready(serving->daemon);
+    daemon_status(process->daemon, "listening on ports %u (nodes) and %u (API)", rpc, api);
+    daemon_ready(process->daemon);
 }
 
-static void failed(void *context, const Error *err)
+static void on_failed(void *context, const Error *err)
 {
-    Serving *serving = context;
+    ServeProcess *process = context;
     log_error("fatal error", LOG_C("why", err->text));
-    serving->has_failed = true;
-    serving->failure = *err;
-    close_server(serving, 0);
+    process->has_failed = true;
+    process->failure = *err;
+    close_server(process, 0);
 }
 
-static void drained(void *context)
+static void on_drained(void *context)
 {
     close_server(context, GRACE_MS);
 }
 
 /* A second request skips the wait. */
-static void asked_to_stop(void *context)
+static void on_stop(void *context)
 {
-    Serving *serving = context;
-    if (serving->drain_ms == 0 || loop_timer_started(&serving->drain)) {
-        drained(serving);
-    } else if (!serving->closing) {
-        log_info("shutting down", LOG_INT("after_ms", serving->drain_ms));
-        daemon_status(serving->daemon, "shutting down");
-        server_drain(serving->server);
-        loop_timer_start(&serving->drain, serving->drain_ms);
+    ServeProcess *process = context;
+    if (process->drain_ms == 0 || loop_timer_started(&process->drain)) {
+        on_drained(process);
+    } else if (!process->is_closing) {
+        log_info("shutting down", LOG_INT("after_ms", process->drain_ms));
+        daemon_status(process->daemon, "shutting down");
+        server_drain(process->server);
+        loop_timer_start(&process->drain, process->drain_ms);
     }
 }
 
-/* The socket's directory belongs to the owner of the server's state, which is the user to run as:
- * if started as root, drops to that user here. */
-static bool take_place(const Invocation *invocation, const char *run_dir, Error *err)
+/* Creates the directory of the socket. It belongs to the owner of the server's state, and that is
+ * also the user that a server started as root switches to here. */
+static bool prepare_directories(const Invocation *invocation, const char *run_dir, Error *err)
 {
-    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
     AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
     const char *state_dir = invocation_text(invocation, "state-dir");
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY, state_dir);
     uid_t user;
     gid_t group;
-    if (!directory_open(path.data, &own, err)) {
+    if (!directory_open(path.data, &state, err)) {
         return err->kind == ERROR_NOT_FOUND
                    ? error_set(err, ERROR_NOT_FOUND,
                                "no cluster in %s; create one with 'eden init'", state_dir)
                    : false;
     }
-    if (!directory_owner(&own, &user, &group, err)) {
+    if (!directory_owner(&state, &user, &group, err)) {
         return false;
     }
     if (privileges_are_root() &&
@@ -116,27 +116,28 @@ static bool take_place(const Invocation *invocation, const char *run_dir, Error 
     return directory_make(path.data, &sockets, err);
 }
 
-/* Leaves the reason for the parent process, such as the agent, which only sees the exit code. */
-static void note_failure(const Invocation *invocation, const Error *err)
+/* Writes the reason to a file for the parent process, such as the agent, which only sees the exit
+ * code. Without an error, removes the file. */
+static void save_failure(const Invocation *invocation, const Error *err)
 {
     AUTO_CLEAR(Directory) sockets = { .descriptor = -1 };
     Str path = arena_format(invocation->arena, "%s/" SERVER_DIRECTORY,
                             invocation_text(invocation, "run-dir"));
-    Error unheard;
-    if (directory_open(path.data, &sockets, &unheard)) {
-        (void)!(err == NULL ? directory_remove(&sockets, SERVER_FAILURE, &unheard)
+    Error ignored;
+    if (directory_open(path.data, &sockets, &ignored)) {
+        (void)!(err == NULL ? directory_remove(&sockets, SERVER_FAILURE, &ignored)
                             : directory_write(&sockets, SERVER_FAILURE, str_from_c(err->text),
-                                              false, &unheard));
+                                              false, &ignored));
     }
 }
 
 static int fail(Invocation *invocation, const Error *err)
 {
-    note_failure(invocation, err);
+    save_failure(invocation, err);
     return daemon_command_fail(invocation, "E0821", err);
 }
 
-/* `*parent` is 0 if there is none to follow. */
+/* Sets `*parent` to 0 without --with. */
 static bool read_parent(Invocation *invocation, pid_t *parent)
 {
     const char *text = invocation_text(invocation, "with");
@@ -166,36 +167,35 @@ static int serve_run(Invocation *invocation)
     }
     daemon_command_log(invocation);
     daemon_command_protect();
-    if (!take_place(invocation, run_dir, &err)) {
+    if (!prepare_directories(invocation, run_dir, &err)) {
         return daemon_command_fail(invocation, "E0821", &err);
     }
     privileges_forbid_dumps(); /* changing the user has reset this */
     if (parent != 0 && !privileges_end_with_parent(parent)) {
         return EXIT_OK; /* the parent process is gone */
     }
-    note_failure(invocation, NULL);
+    save_failure(invocation, NULL);
     AUTO(Loop) *loop = loop_new();
-    Serving serving = { .loop = loop, .drain_ms = drain_ms };
-    loop_timer_init(&serving.drain, loop, drained, &serving);
+    ServeProcess process = { .loop = loop, .drain_ms = drain_ms };
+    loop_timer_init(&process.drain, loop, on_drained, &process);
     ServerOptions options = {
         .loop = loop,
         .state_dir = invocation_text(invocation, "state-dir"),
         .socket = arena_format(arena, "%s/" SERVER_DIRECTORY "/" SERVER_SOCKET, run_dir).data,
-        .ready = ready,
-        .failed = failed,
-        .context = &serving,
+        .ready = on_ready,
+        .failed = on_failed,
+        .context = &process,
     };
     own_heap_keep();
-    if (!server_open(&options, &serving.server, &err)) {
+    if (!server_open(&options, &process.server, &err)) {
         return fail(invocation, &err);
     }
-    serving.daemon =
-        daemon_new(loop, &(DaemonEvents){ .stop = asked_to_stop, .context = &serving });
-    while (serving.server != NULL) {
+    process.daemon = daemon_new(loop, &(DaemonEvents){ .stop = on_stop, .context = &process });
+    while (process.server != NULL) {
         loop_run(loop);
     }
-    daemon_free(serving.daemon);
-    return serving.has_failed ? fail(invocation, &serving.failure) : EXIT_OK;
+    daemon_free(process.daemon);
+    return process.has_failed ? fail(invocation, &process.failure) : EXIT_OK;
 }
 
 static const Option options[] = {
@@ -204,7 +204,7 @@ static const Option options[] = {
     { .name = "with", .argument = "PID", .help = "shut down when this parent process exits" },
     { .name = "drain",
       .argument = "TIME",
-      .help = "when stopped, report it at /readyz for this long before closing" },
+      .help = "on shutdown, how long /readyz reports 'not ready' before listeners close" },
     LOG_OPTIONS,
     { 0 },
 };
@@ -229,7 +229,7 @@ const Command command_serve = {
         "\n"
         "If started as root, it switches to the user that owns its directory below --state-dir,\n"
         "without any capabilities. SIGTERM and Ctrl-C shut it down gracefully: calls in progress\n"
-        "finish, nodes are told to use another server, the store is closed.",
+        "finish, nodes are redirected to another server, and the store is closed.",
     .options = options,
     .examples = examples,
     .run = serve_run,

@@ -1,14 +1,14 @@
 /* eden tokens: tokens for joining and for the API. */
-#include "cli/answers.h"
 #include "cli/kind_command.h"
 #include "cli/output.h"
+#include "cli/responses.h"
 #include "cli/table.h"
 #include "lang/duration.h"
 
 /* --- create ---------------------------------------------------------------------------------- */
 
 /* With roles it is an API token, otherwise a join token. */
-static bool is_for_access(const Invocation *invocation)
+static bool is_api_token(const Invocation *invocation)
 {
     uint32_t count;
     invocation_texts(invocation, "role", &count);
@@ -21,8 +21,8 @@ static bool read_spec(const Invocation *invocation, Map *spec)
     const char *label = invocation_text(invocation, "label"),
                *uses = invocation_text(invocation, "uses"),
                *ttl = invocation_text(invocation, "ttl");
-    int64_t count, life_ms;
-    if (uses != NULL && is_for_access(invocation)) {
+    int64_t count, ttl_ms;
+    if (uses != NULL && is_api_token(invocation)) {
         usage_error(invocation, "--uses applies only to join tokens, which have no --role");
         return false;
     }
@@ -30,7 +30,7 @@ static bool read_spec(const Invocation *invocation, Map *spec)
         usage_error(invocation, "--uses must be a number, not '%s'", uses);
         return false;
     }
-    if (ttl != NULL && !duration_parse(str_from_c(ttl), &life_ms)) {
+    if (ttl != NULL && !duration_parse(str_from_c(ttl), &ttl_ms)) {
         usage_error(invocation,
                     "--ttl must be a duration from 1m to 366d, such as 90m or 7d, not '%s'", ttl);
         return false;
@@ -62,7 +62,7 @@ static void add_roles(const Invocation *invocation, Map *spec)
 
 /* The command for the machine that joins or the user who logs in. The token is in the environment:
  * other users of that machine can read command lines. */
-static Str next_line(Arena *arena, Value status, bool is_access)
+static Str next_command(Arena *arena, Value status, bool is_access)
 {
     const List *servers = value_get_list(status, "servers");
     Str pin = value_get_text(status, "ca_pin"), server = STR("SERVER");
@@ -78,10 +78,11 @@ static Str next_line(Arena *arena, Value status, bool is_access)
         STR_ARG(value_get_text(status, "secret")), STR_ARG(server), STR_ARG(pin));
 }
 
-static void explain(const Invocation *invocation, Value made, Str line, bool is_access)
+static void print_instructions(const Invocation *invocation, Value created, Str line,
+                               bool is_access)
 {
-    int64_t uses = value_get_int(value_get_map(made, "spec"), "uses");
-    Str expires = value_get_text(value_get_map(made, "status"), "expires");
+    int64_t uses = value_get_int(value_get_map(created, "spec"), "uses");
+    Str expires = value_get_text(value_get_map(created, "status"), "expires");
     if (is_access) {
         stream_put_format(invocation->err,
                           "  valid until %" STR_FMT "; not shown again; next: run %" STR_FMT
@@ -98,37 +99,37 @@ static void explain(const Invocation *invocation, Value made, Str line, bool is_
 static int run_create(Invocation *invocation)
 {
     Arena *arena = invocation->arena;
-    Map *spec = map_new(arena, 4), *wish = map_new(arena, 1);
-    bool is_access = is_for_access(invocation);
-    Value made;
+    Map *spec = map_new(arena, 4), *body = map_new(arena, 1);
+    bool is_access = is_api_token(invocation);
+    Value created;
     if (!read_spec(invocation, spec)) {
         return EXIT_USAGE;
     }
     if (is_access) {
         add_roles(invocation, spec);
     }
-    map_set_str(arena, wish, STR("spec"), value_map(spec));
+    map_set_str(arena, body, STR("spec"), value_map(spec));
     int code = cluster_call(invocation,
                             &(ClusterRequest){ .method = "POST",
                                                .target = STR("/v1/tokens"),
-                                               .body = cluster_body(arena, value_map(wish)) },
-                            &made);
+                                               .body = cluster_body(arena, value_map(body)) },
+                            &created);
     if (code != EXIT_OK) {
         return code;
     }
-    Value status = value_get_map(made, "status");
-    Str line = next_line(arena, status, is_access);
+    Value status = value_get_map(created, "status");
+    Str line = next_command(arena, status, is_access);
     if (output_wants_value(invocation)) {
         if (status.kind == VALUE_MAP) {
             map_set_str(arena, status.map, is_access ? STR("login") : STR("join"),
                         value_string(line));
         }
-        return output_answer(invocation, made);
+        return output_response(invocation, created);
     }
     stream_put(invocation->out, is_access ? value_get_text(status, "secret") : line);
     stream_put(invocation->out, STR("\n"));
     if (stream_is_terminal(invocation->err)) {
-        explain(invocation, made, line, is_access);
+        print_instructions(invocation, created, line, is_access);
     }
     return EXIT_OK;
 }
@@ -175,13 +176,14 @@ static void print_table(const Invocation *invocation, const Kind *kind, const Li
 static int run_list(Invocation *invocation)
 {
     return kind_list_as(invocation, print_table,
-                        "there are no tokens; create one with 'eden tokens create'");
+                        "no tokens found; create one with 'eden tokens create'");
 }
 
 /* --- revoke ---------------------------------------------------------------------------------- */
 
-/* The user may give the entire token; only the public part is sent. */
-static Str public_half(Str token)
+/* Returns the public part of a token. The user may pass the entire token; its secret part is never
+ * sent. */
+static Str token_id(Str token)
 {
     bool is_access = str_starts(token, STR("eden_"));
     Str id = is_access ? str_from_offset(token, 5) : token;
@@ -193,12 +195,12 @@ static int run_revoke(Invocation *invocation)
     uint32_t count = invocation->arg_count;
     Str *ids = ARENA_ARRAY(invocation->arena, Str, count);
     for (uint32_t i = 0; i < count; i++) {
-        ids[i] = public_half(str_from_c(invocation->args[i]));
+        ids[i] = token_id(str_from_c(invocation->args[i]));
     }
     EachRequest request = {
-        .method = "DELETE", .before = "/v1/tokens/", .behind = "", .done = "is revoked"
+        .method = "DELETE", .prefix = "/v1/tokens/", .suffix = "", .done = "is revoked"
     };
-    return answers_ask_each(invocation, &request, ids, count);
+    return responses_request_each(invocation, &request, ids, count);
 }
 
 static const Option create_options[] = {
@@ -238,17 +240,19 @@ static const Verb verbs[] = {
               "With --role, prints a token for the API instead. It allows what its roles allow\n"
               "('eden schema Role'), and can be used to log in ('eden login').",
       .options = create_options,
-      .examples = { { "eden tokens create", "a command for one machine to join within an hour" },
+      .examples = { { "eden tokens create",
+                      "print a command for one machine to join within an hour" },
                     { "eden tokens create --uses 20 --ttl 1d --label 'rack 7'",
-                      "for a rack of machines" },
+                      "create a token for a rack of machines" },
                     { "eden tokens create --role viewer --label ann",
-                      "a token for the API, valid for eight hours" } },
+                      "create a token for the API, valid for eight hours" } },
       .run = run_create },
     { .name = "revoke",
       .args = { { "TOKEN...", WORD_TOKEN } },
       .help = "Revoke tokens.",
       .text = "Machines that have joined with a token stay in the cluster.",
-      .examples = { { "eden tokens revoke 4l2ygazs", "no further machine can join with it" } },
+      .examples = { { "eden tokens revoke 4l2ygazs",
+                      "prevent further machines from joining with it" } },
       .run = run_revoke },
     { 0 },
 };

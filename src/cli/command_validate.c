@@ -11,7 +11,7 @@
 
 enum {
     FILES_MAX = 60000,
-    SKIPPED_SHOWN = 5
+    SKIPPED_MAX = 5
 };
 
 /* File type by suffix. Salt states are templates that render to YAML, so they are read as
@@ -35,15 +35,15 @@ static const struct FileKind *kind_of(Str path)
 }
 
 /* Files that were checked, and those that were skipped in directories. */
-typedef struct Checked {
+typedef struct Validation {
     Inputs inputs;
     const char *trust; /* see site_check.h */
     uint32_t count;
     /* number of these that the user named and that are neither templates nor steps */
     uint32_t data_count;
     uint32_t skipped_count;
-    Str skipped[SKIPPED_SHOWN];
-} Checked;
+    Str skipped[SKIPPED_MAX];
+} Validation;
 
 static void check_template(Inputs *inputs, const char *path)
 {
@@ -81,17 +81,17 @@ static const struct ForeignFile *foreign_file(Str path)
     return NULL;
 }
 
-static void tell_foreign_file(Inputs *inputs, const char *path, const struct ForeignFile *file)
+static void report_foreign_file(Inputs *inputs, const char *path, const struct ForeignFile *file)
 {
     Problem *problem =
-        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not a file of eden", file->what);
+        problems_add(&inputs->problems, "E0303", NULL, 0, 0, "%s, not an eden file", file->what);
     problem->file = str_from_c(path);
     problem->hint = str_from_c(file->instead);
 }
 
 /* A playbook that the user names explicitly gets a hint; in a directory it may be intended for
  * another tool. */
-static bool tell_foreign(Inputs *inputs, const List *documents)
+static bool report_foreign(Inputs *inputs, const List *documents)
 {
     Value document = documents->len > 0 ? documents->items[0] : value_missing();
     Str instead = foreign_document(document);
@@ -104,91 +104,91 @@ static bool tell_foreign(Inputs *inputs, const List *documents)
     return instead.len > 0;
 }
 
-static void check_file(Checked *checked, const char *path, bool named)
+static void check_file(Validation *validation, const char *path, bool is_named)
 {
     const struct FileKind *kind = kind_of(str_from_c(path));
     List *documents;
     SitePart part;
-    if (named && site_check_find(checked->inputs.arena, path, &part)) {
-        site_check_part(&checked->inputs, &part, checked->trust);
-    } else if (named && foreign_file(str_from_c(path)) != NULL) {
-        tell_foreign_file(&checked->inputs, path, foreign_file(str_from_c(path)));
+    if (is_named && site_check_find(validation->inputs.arena, path, &part)) {
+        site_check_part(&validation->inputs, &part, validation->trust);
+    } else if (is_named && foreign_file(str_from_c(path)) != NULL) {
+        report_foreign_file(&validation->inputs, path, foreign_file(str_from_c(path)));
         if (kind != NULL && kind->template) {
-            check_template(&checked->inputs, path);
+            check_template(&validation->inputs, path);
         }
     } else if (kind != NULL && kind->template) {
-        check_template(&checked->inputs, path);
+        check_template(&validation->inputs, path);
     } else if (site_check_is_steps(path)) {
-        site_check_steps(&checked->inputs, path, checked->trust);
+        site_check_steps(&validation->inputs, path, validation->trust);
     } else {
-        bool foreign = inputs_load_all(&checked->inputs, path, INPUT_CHECKED, &documents) &&
-                       named && tell_foreign(&checked->inputs, documents);
-        checked->data_count += named && !foreign;
+        bool is_foreign = inputs_load_all(&validation->inputs, path, INPUT_CHECKED, &documents) &&
+                          is_named && report_foreign(&validation->inputs, documents);
+        validation->data_count += is_named && !is_foreign;
     }
-    checked->count++;
+    validation->count++;
 }
 
-static Str path_below(const char *folder, Str path)
+static Str relative_path(const char *directory, Str path)
 {
-    size_t lead = strlen(folder);
-    while (lead < path.len && path.data[lead] == '/') {
-        lead++;
+    size_t prefix_len = strlen(directory);
+    while (prefix_len < path.len && path.data[prefix_len] == '/') {
+        prefix_len++;
     }
-    return str_from_offset(path, lead);
+    return str_from_offset(path, prefix_len);
 }
 
-static void check_path(Checked *checked, const char *path)
+static void check_path(Validation *validation, const char *path)
 {
     static const char *const all[] = { "", NULL };
     if (!file_is_directory(path)) {
-        check_file(checked, path, true);
+        check_file(validation, path, true);
         return;
     }
     FileList files;
     Error err;
-    if (!file_list(checked->inputs.arena, path, all, FILES_MAX, &files, &err)) {
-        inputs_add_file_error(&checked->inputs, &err);
+    if (!file_list(validation->inputs.arena, path, all, FILES_MAX, &files, &err)) {
+        inputs_add_file_error(&validation->inputs, &err);
         return;
     }
-    bool site = site_check_is_site(path);
-    if (site) {
-        site_check(&checked->inputs, path, checked->trust);
+    bool is_site = site_check_is_site(path);
+    if (is_site) {
+        site_check(&validation->inputs, path, validation->trust);
     }
     for (uint32_t i = 0; i < files.count; i++) {
-        if (site && site_check_covers(path_below(path, files.paths[i]))) {
-            checked->count++;
+        if (is_site && site_check_covers(relative_path(path, files.paths[i]))) {
+            validation->count++;
         } else if (kind_of(files.paths[i]) != NULL) {
-            check_file(checked, files.paths[i].data, false);
-        } else if (site && !site_check_expects(path_below(path, files.paths[i]))) {
-            continue; /* files for nodes, a README and the like: not ours to check */
-        } else if (checked->skipped_count++ < SKIPPED_SHOWN) {
-            checked->skipped[checked->skipped_count - 1] = files.paths[i];
+            check_file(validation, files.paths[i].data, false);
+        } else if (is_site && !site_check_expects(relative_path(path, files.paths[i]))) {
+            continue; /* for example a README, or a file that is copied to nodes */
+        } else if (validation->skipped_count++ < SKIPPED_MAX) {
+            validation->skipped[validation->skipped_count - 1] = files.paths[i];
         }
     }
 }
 
-static void tell_skipped(const Checked *checked, const Invocation *invocation)
+static void print_skipped(const Validation *validation, const Invocation *invocation)
 {
-    if (checked->skipped_count == 0 || !invocation_prints(invocation, "text")) {
+    if (validation->skipped_count == 0 || !invocation_prints(invocation, "text")) {
         return;
     }
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format(&text, "skipped %u %s that are neither YAML, JSON nor templates by name:",
-                   checked->skipped_count, checked->skipped_count == 1 ? "file" : "files");
-    for (uint32_t i = 0; i < checked->skipped_count && i < SKIPPED_SHOWN; i++) {
+                   validation->skipped_count, validation->skipped_count == 1 ? "file" : "files");
+    for (uint32_t i = 0; i < validation->skipped_count && i < SKIPPED_MAX; i++) {
         buf_put_c(&text, i == 0 ? " " : ", ");
-        visible_put(&text, checked->skipped[i]);
+        visible_put(&text, validation->skipped[i]);
     }
-    buf_put_c(&text, checked->skipped_count > SKIPPED_SHOWN ? ", ...\n" : "\n");
+    buf_put_c(&text, validation->skipped_count > SKIPPED_MAX ? ", ...\n" : "\n");
     stream_put(invocation->err, buf_str(&text));
 }
 
-static int report_json(Checked *checked, const Invocation *invocation)
+static int report_json(Validation *validation, const Invocation *invocation)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    Problems *problems = &checked->inputs.problems;
+    Problems *problems = &validation->inputs.problems;
     problems_sort(problems);
-    hide_secrets(problems, &checked->inputs.sources);
+    hide_secrets(problems, &validation->inputs.sources);
     problems_print_json(problems, &text);
     stream_put(invocation->out, buf_str(&text));
     return problems->errors > 0 ? EXIT_FAILED : EXIT_OK;
@@ -196,25 +196,26 @@ static int report_json(Checked *checked, const Invocation *invocation)
 
 static int validate_run(Invocation *invocation)
 {
-    Checked checked = { .trust = node_trust_path(invocation_text(invocation, "config-dir")) };
-    inputs_init(&checked.inputs, invocation->arena);
+    Validation validation = { .trust = node_trust_path(invocation_text(invocation, "config-dir")) };
+    inputs_init(&validation.inputs, invocation->arena);
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
-        check_path(&checked, invocation->args[i]);
+        check_path(&validation, invocation->args[i]);
     }
-    int code = invocation_prints(invocation, "json") ? report_json(&checked, invocation)
-                                                     : inputs_report(&checked.inputs, invocation);
-    tell_skipped(&checked, invocation);
-    if (code == EXIT_OK && checked.count == 0) {
+    int code = invocation_prints(invocation, "json")
+                   ? report_json(&validation, invocation)
+                   : inputs_report(&validation.inputs, invocation);
+    print_skipped(&validation, invocation);
+    if (code == EXIT_OK && validation.count == 0) {
         stream_put_format(invocation->err,
                           "eden validate: no YAML, JSON or template files found\n");
         return EXIT_NOT_MATCHED;
     }
     if (code == EXIT_OK && invocation_prints(invocation, "text")) {
-        stream_put_format(invocation->out, "%u %s ok", checked.count,
-                          checked.count == 1 ? "file" : "files");
-        if (checked.data_count > 0) {
+        stream_put_format(invocation->out, "%u %s ok", validation.count,
+                          validation.count == 1 ? "file" : "files");
+        if (validation.data_count > 0) {
             stream_put_format(invocation->out, " (%u as data: without 'steps')",
-                              checked.data_count);
+                              validation.data_count);
         }
         stream_put_format(invocation->out, "\n");
     }
@@ -231,8 +232,8 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden validate site/", "every YAML, JSON and template file in a directory" },
-    { "eden validate jobs/base.yaml -o json", "problems as JSON" },
+    { "eden validate site/", "check every YAML, JSON and template file in a directory" },
+    { "eden validate jobs/base.yaml -o json", "print problems as JSON" },
     { 0 },
 };
 

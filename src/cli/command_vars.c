@@ -7,16 +7,16 @@
 
 /* --- Printing --------------------------------------------------------------------------------- */
 
-static bool hides(const SiteWorld *world, Value value)
+static bool is_hidden(const SiteWorld *world, Value value)
 {
     return value_holds_secret(value) && !invocation_flag(world->invocation, "show-secrets");
 }
 
 /* Replaces secrets with "(secret)". */
-static Value shown(const SiteWorld *world, Value value)
+static Value redact(const SiteWorld *world, Value value)
 {
     Arena *arena = world->invocation->arena;
-    if (!hides(world, value)) {
+    if (!is_hidden(world, value)) {
         return value;
     }
     if (value_is_secret(value)) {
@@ -25,26 +25,26 @@ static Value shown(const SiteWorld *world, Value value)
     if (value.kind == VALUE_MAP) {
         Map *map = map_new(arena, value.map->len);
         for (uint32_t i = 0; i < value.map->len; i++) {
-            map_append(arena, map, shown(world, value.map->entries[i].key),
-                       shown(world, value.map->entries[i].value));
+            map_append(arena, map, redact(world, value.map->entries[i].key),
+                       redact(world, value.map->entries[i].value));
         }
         return value_map(map);
     }
     List *list = list_new(arena, value.list->len);
     for (uint32_t i = 0; i < value.list->len; i++) {
-        list_push(arena, list, shown(world, value.list->items[i]));
+        list_push(arena, list, redact(world, value.list->items[i]));
     }
     return value_list(list);
 }
 
 /* On one line, truncated if long. */
-static Str brief(const SiteWorld *world, Value value)
+static Str summary(const SiteWorld *world, Value value)
 {
     enum {
         BRIEF_MAX = 60
     };
     Arena *arena = world->invocation->arena;
-    value = shown(world, value);
+    value = redact(world, value);
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     Error err;
     if (value_is_string(value)) {
@@ -67,7 +67,7 @@ static Str brief(const SiteWorld *world, Value value)
                : str_slice(all, 0, end);
 }
 
-static Str place_text(const SiteWorld *world, Value at)
+static Str location_text(const SiteWorld *world, Value at)
 {
     const Source *source = sources_get(&world->inputs.sources, at.source);
     if (source == NULL) {
@@ -85,19 +85,19 @@ static void set(SiteWorld *world, Map *map, const char *key, Value value)
     map_set_str(world->invocation->arena, map, str_from_c(key), value);
 }
 
-static void set_place(SiteWorld *world, Map *map, Value at)
+static void set_location(SiteWorld *world, Map *map, Value at)
 {
     const Source *source = sources_get(&world->inputs.sources, at.source);
-    LineColumn place = source == NULL ? (LineColumn){ 0 } : source_location(source, at.start);
+    LineColumn location = source == NULL ? (LineColumn){ 0 } : source_location(source, at.start);
     set(world, map, "file", source == NULL ? value_null() : value_string(source->name));
-    set(world, map, "line", source == NULL ? value_null() : value_int(place.line));
-    set(world, map, "column", source == NULL ? value_null() : value_int(place.column));
+    set(world, map, "line", source == NULL ? value_null() : value_int(location.line));
+    set(world, map, "column", source == NULL ? value_null() : value_int(location.column));
 }
 
 static int print_value(SiteWorld *world, Value value)
 {
     Invocation *invocation = world->invocation;
-    value = shown(world, value);
+    value = redact(world, value);
     if (!invocation_prints(invocation, "text")) {
         return output_value(&world->inputs, invocation, OUTPUT_LINES, value);
     }
@@ -142,7 +142,7 @@ static bool has_name(const SiteWorld *world, Str name)
 }
 
 /* If this node does not have the variable, adds a note about nodes that do. */
-static void note_others(SiteWorld *world, Str key)
+static void add_other_nodes_hint(SiteWorld *world, Str key)
 {
     Problems *problems = &world->inputs.problems;
     const SiteEntries *entries = site_variables(world->site);
@@ -179,37 +179,37 @@ static int vars_get(SiteWorld *world, Str key)
 {
     Value value;
     if (!variables_get(scope_variables(world->scope), key, &value)) {
-        note_others(world, key);
+        add_other_nodes_hint(world, key);
         return site_world_report(world);
     }
     return print_value(world, value);
 }
 
 /* Location of the key in a layer; the value may be several lines below it. */
-static Str saying_place(const SiteWorld *world, const VariableSaying *saying)
+static Str definition_location(const SiteWorld *world, const VariableSaying *definition)
 {
-    bool has_key = sources_get(&world->inputs.sources, saying->key.source) != NULL;
-    return place_text(world, has_key ? saying->key : saying->value);
+    bool has_key = sources_get(&world->inputs.sources, definition->key.source) != NULL;
+    return location_text(world, has_key ? definition->key : definition->value);
 }
 
 /* All locations that contribute to the value: one, or several if maps were merged. */
-static Str winning_places(SiteWorld *world, Str name)
+static Str winning_locations(SiteWorld *world, Str name)
 {
     Arena *arena = world->invocation->arena;
-    VariableSaying *sayings;
+    VariableSaying *definitions;
     uint32_t count;
     Str path = arena_format(arena, "['%" STR_FMT "']", STR_ARG(name));
-    if (!variables_why(scope_variables(world->scope), path, &sayings, &count)) {
+    if (!variables_why(scope_variables(world->scope), path, &definitions, &count)) {
         return STR("-");
     }
-    Buf places = buf_make_in(arena, BUF_UNLIMITED);
+    Buf locations = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < count; i++) {
-        if (sayings[i].wins) {
-            buf_put(&places, places.len == 0 ? STR_EMPTY : STR(", "));
-            buf_put(&places, saying_place(world, &sayings[i]));
+        if (definitions[i].wins) {
+            buf_put(&locations, locations.len == 0 ? STR_EMPTY : STR(", "));
+            buf_put(&locations, definition_location(world, &definitions[i]));
         }
     }
-    return places.len == 0 ? STR("-") : buf_str(&places);
+    return locations.len == 0 ? STR("-") : buf_str(&locations);
 }
 
 static int vars_list(SiteWorld *world, Str key)
@@ -226,61 +226,61 @@ static int vars_list(SiteWorld *world, Str key)
     for (uint32_t i = 0; i < all.map->len; i++) {
         Str name = value_str(all.map->entries[i].key);
         table_add(&table, name);
-        table_add(&table, brief(world, all.map->entries[i].value));
-        table_add(&table, winning_places(world, name));
+        table_add(&table, summary(world, all.map->entries[i].value));
+        table_add(&table, winning_locations(world, name));
     }
     table_print(&table, invocation->out);
     return site_world_report(world);
 }
 
-static const char *saying_word(const VariableSaying *saying)
+static const char *definition_effect(const VariableSaying *definition)
 {
-    return !saying->wins                     ? "overridden"
-           : saying->shadows                 ? "overrides"
-           : saying->value.kind == VALUE_MAP ? "merged"
-                                             : "wins";
+    return !definition->wins                     ? "overridden"
+           : definition->shadows                 ? "overrides"
+           : definition->value.kind == VALUE_MAP ? "merged"
+                                                 : "wins";
 }
 
-static void print_why(SiteWorld *world, Str key, const VariableSaying *sayings, uint32_t count,
+static void print_why(SiteWorld *world, Str key, const VariableSaying *definitions, uint32_t count,
                       const Value *value)
 {
     static const char *const headings[] = { "FROM", "VALUE", "", "SELECTED BY", NULL };
     Invocation *invocation = world->invocation;
     if (value != NULL) {
         Str line = arena_format(invocation->arena, "%" STR_FMT " = %" STR_FMT "\n\n", STR_ARG(key),
-                                STR_ARG(brief(world, *value)));
+                                STR_ARG(summary(world, *value)));
         stream_put(invocation->out, line);
     }
     Table table;
     table_init(&table, invocation->arena, headings);
     for (uint32_t i = 0; i < count; i++) {
-        table_add(&table, saying_place(world, &sayings[i]));
-        table_add(&table, brief(world, sayings[i].value));
-        table_add(&table, str_from_c(saying_word(&sayings[i])));
-        table_add(&table, sayings[i].layer->kind == LAYER_SITE
-                              ? place_text(world, sayings[i].layer->named_at)
+        table_add(&table, definition_location(world, &definitions[i]));
+        table_add(&table, summary(world, definitions[i].value));
+        table_add(&table, str_from_c(definition_effect(&definitions[i])));
+        table_add(&table, definitions[i].layer->kind == LAYER_SITE
+                              ? location_text(world, definitions[i].layer->named_at)
                               : STR("-"));
     }
     table_print(&table, invocation->out);
 }
 
-static Value why_value(SiteWorld *world, Str key, const VariableSaying *sayings, uint32_t count,
+static Value why_value(SiteWorld *world, Str key, const VariableSaying *definitions, uint32_t count,
                        const Value *value)
 {
     Arena *arena = world->invocation->arena;
     List *layers = list_new(arena, count);
     for (uint32_t i = 0; i < count; i++) {
-        const VariableSaying *saying = &sayings[i];
+        const VariableSaying *definition = &definitions[i];
         Map *map = map_new(arena, 8);
-        set(world, map, "kind", value_string(str_from_c(layer_kind_name(saying->layer->kind))));
-        set_place(world, map, saying->value);
-        set(world, map, "value", shown(world, saying->value));
-        set(world, map, "wins", value_bool(saying->wins));
-        set(world, map, "hides", value_bool(saying->shadows));
+        set(world, map, "kind", value_string(str_from_c(layer_kind_name(definition->layer->kind))));
+        set_location(world, map, definition->value);
+        set(world, map, "value", redact(world, definition->value));
+        set(world, map, "wins", value_bool(definition->wins));
+        set(world, map, "hides", value_bool(definition->shadows));
         Value from = value_null();
-        if (saying->layer->kind == LAYER_SITE) {
+        if (definition->layer->kind == LAYER_SITE) {
             Map *named = map_new(arena, 3);
-            set_place(world, named, saying->layer->named_at);
+            set_location(world, named, definition->layer->named_at);
             from = value_map(named);
         }
         set(world, map, "from", from);
@@ -289,7 +289,7 @@ static Value why_value(SiteWorld *world, Str key, const VariableSaying *sayings,
     Map *why = map_new(arena, 4);
     set(world, why, "format", value_string(STR("eden.vars/1")));
     set(world, why, "key", value_string(key));
-    set(world, why, "value", value == NULL ? value_null() : shown(world, *value));
+    set(world, why, "value", value == NULL ? value_null() : redact(world, *value));
     set(world, why, "layers", value_list(layers));
     return value_map(why);
 }
@@ -298,19 +298,19 @@ static Value why_value(SiteWorld *world, Str key, const VariableSaying *sayings,
 static int vars_why(SiteWorld *world, Str key)
 {
     Variables *variables = scope_variables(world->scope);
-    VariableSaying *sayings;
+    VariableSaying *definitions;
     uint32_t count;
-    if (!variables_why(variables, key, &sayings, &count)) {
-        note_others(world, key);
+    if (!variables_why(variables, key, &definitions, &count)) {
+        add_other_nodes_hint(world, key);
         return site_world_report(world);
     }
     Value value;
-    const Value *known = variables_get(variables, key, &value) ? &value : NULL;
+    const Value *found = variables_get(variables, key, &value) ? &value : NULL;
     if (invocation_prints(world->invocation, "text")) {
-        print_why(world, key, sayings, count, known);
-    } else if (known != NULL) {
+        print_why(world, key, definitions, count, found);
+    } else if (found != NULL) {
         return output_value(&world->inputs, world->invocation, OUTPUT_LINES,
-                            why_value(world, key, sayings, count, known));
+                            why_value(world, key, definitions, count, found));
     }
     return site_world_report(world);
 }
@@ -357,18 +357,18 @@ static const Verb verbs[] = {
     { .name = "get",
       .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
       .help = "Print the value of a variable.",
-      .examples = { { "eden vars get network.mtu site", "one rendered value" } },
+      .examples = { { "eden vars get network.mtu site", "print one rendered value" } },
       .run = run_get },
     { .name = "list",
       .args = { { "[SITE]", WORD_DIRECTORY } },
       .help = "List all variables and the file that defines each.",
-      .examples = { { "eden vars list site", "all variables of this node" } },
+      .examples = { { "eden vars list site", "list all variables of this node" } },
       .run = run_list },
     { .name = "why",
       .args = { { "KEY" }, { "[SITE]", WORD_DIRECTORY } },
       .help = "Show the value of a variable in every layer and which one wins.",
       .examples = { { "eden vars why network.mtu site --label role=web",
-                      "its value in every layer" } },
+                      "show its value in every layer" } },
       .run = run_why },
     { 0 },
 };

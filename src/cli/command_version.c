@@ -16,7 +16,7 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden version -o json", "for scripts" },
+    { "eden version -o json", "print JSON, for scripts" },
     { 0 },
 };
 

@@ -8,37 +8,37 @@
 #include "lang/json.h"
 
 enum {
-    LINE_LONGEST = 64 << 20,    /* in bytes: two values with every byte escaped */
-    SILENCE_MS = 3 * 60 * 1000, /* an idle server sends a keepalive every minute */
+    LINE_MAX_BYTES = 64 << 20,       /* in bytes: two values with every byte escaped */
+    IDLE_TIMEOUT_MS = 3 * 60 * 1000, /* an idle server sends a keepalive every minute */
 };
 
-typedef struct Watching {
+typedef struct Watch {
     Invocation *invocation;
     WatchPosition position;
     Str store; /* id of the store, once connected */
     Buf line;
     Reconnect reconnect;
-    bool stood; /* was connected at least once */
-    bool over;  /* nothing more to print */
-    int code;   /* exit code if `over` */
+    bool was_connected; /* was connected at least once */
+    bool is_done;       /* nothing more to print */
+    int code;           /* exit code if `is_done` */
     bool json, previous;
-} Watching;
+} Watch;
 
 /* --- Events ---------------------------------------------------------------------------------- */
 
-static int tell_end(Watching *watching, const char *why, const char *hint)
+static int report_end(Watch *watch, const char *reason, const char *hint)
 {
     Inputs inputs;
-    inputs_init(&inputs, watching->invocation->arena);
-    Problem *problem = problems_add(&inputs.problems, "E0870", NULL, 0, 0, "%s", why);
+    inputs_init(&inputs, watch->invocation->arena);
+    Problem *problem = problems_add(&inputs.problems, "E0870", NULL, 0, 0, "%s", reason);
     problem->hint = str_from_c(hint);
-    return inputs_report(&inputs, watching->invocation);
+    return inputs_report(&inputs, watch->invocation);
 }
 
-static void finish(Watching *watching, const char *why, const char *hint)
+static void finish(Watch *watch, const char *reason, const char *hint)
 {
-    watching->over = true;
-    watching->code = tell_end(watching, why, hint);
+    watch->is_done = true;
+    watch->code = report_end(watch, reason, hint);
 }
 
 /* Returns the string, or decoded bytes with the unprintable ones escaped. */
@@ -51,10 +51,10 @@ static Str bytes_of(Arena *arena, Value map, const char *name)
     return value_get_text(map, name);
 }
 
-static void print_event(Watching *watching, Arena *arena, Value event, Str line)
+static void print_event(Watch *watch, Arena *arena, Value event, Str line)
 {
-    Stream *out = watching->invocation->out;
-    if (watching->json) {
+    Stream *out = watch->invocation->out;
+    if (watch->json) {
         output_json_text(out, line);
         stream_put(out, STR("\n"));
         return;
@@ -77,70 +77,70 @@ static void print_event(Watching *watching, Arena *arena, Value event, Str line)
     stream_put(out, buf_str(&text));
 }
 
-static void start(Watching *watching, Value event)
+static void start(Watch *watch, Value event)
 {
     Str store = value_get_text(event, "store");
-    if (watching->stood && !str_eq(store, watching->store)) {
-        finish(watching, "the store was replaced: a backup was restored in the meantime",
+    if (watch->was_connected && !str_eq(store, watch->store)) {
+        finish(watch, "the store was replaced: a backup was restored in the meantime",
                "read the keys again, then watch from that revision");
         return;
     }
-    if (!watching->stood) {
-        watching->store = arena_copy(watching->invocation->arena, store);
+    if (!watch->was_connected) {
+        watch->store = arena_copy(watch->invocation->arena, store);
     }
-    watch_position_start(&watching->position, value_get_int(event, "revision"));
-    watching->stood = true;
-    reconnect_done(&watching->reconnect);
+    watch_position_start(&watch->position, value_get_int(event, "revision"));
+    watch->was_connected = true;
+    reconnect_done(&watch->reconnect);
 }
 
-static void handle(Watching *watching, Arena *arena, Str line)
+static void handle(Watch *watch, Arena *arena, Str line)
 {
     Value event;
     Error err;
     if (!json_parse_text(arena, line, NULL, &event, &err)) {
-        finish(watching, "the server sent something that is not an event",
-               "does it run the same version?");
+        finish(watch, "the server sent an invalid event",
+               "check that the server runs the same version of eden");
         return;
     }
     Str kind = value_get_text(event, "event");
     int64_t revision = value_get_int(event, "revision");
     if (str_eq_c(kind, "start")) {
-        start(watching, event);
+        start(watch, event);
     } else if (str_eq_c(kind, "progress")) {
-        watch_position_progress(&watching->position, revision);
+        watch_position_progress(&watch->position, revision);
     } else if (str_eq_c(kind, "put") || str_eq_c(kind, "delete")) {
-        if (watch_position_take(&watching->position, revision)) {
-            print_event(watching, arena, event, line);
+        if (watch_position_take(&watch->position, revision)) {
+            print_event(watch, arena, event, line);
         }
     } else if (str_eq_c(kind, "resync")) {
-        if (watching->json) {
-            print_event(watching, arena, event, line);
+        if (watch->json) {
+            print_event(watch, arena, event, line);
         }
-        int64_t from = watching->position.from, compacted = value_get_int(event, "compacted");
-        Str why = arena_format(
+        int64_t from = watch->position.from, compacted = value_get_int(event, "compacted");
+        Str reason = arena_format(
             arena,
             from > compacted + 1
                 ? "revision %lld does not exist yet, or is from another store; this one is at %lld"
                 : "changes since revision %lld are no longer available (compacted up to %lld)",
             (long long)from, (long long)compacted);
-        finish(watching, why.data, "read the keys again, then watch from that revision");
+        finish(watch, reason.data, "read the keys again, then watch from that revision");
     } else if (str_eq_c(kind, "error")) {
-        Str why = arena_format(arena, "the server cannot continue: %" STR_FMT,
-                               STR_ARG(value_get_text(event, "message")));
-        finish(watching, why.data, "run 'eden doctor' on the server");
+        Str reason = arena_format(arena, "the server cannot continue: %" STR_FMT,
+                                  STR_ARG(value_get_text(event, "message")));
+        finish(watch, reason.data, "run 'eden doctor' on the server");
     }
 }
 
-/* Splits a piece into lines; the first may have started in an earlier piece. */
-static bool take(void *context, Str bytes)
+/* Splits a chunk into lines; the first may have started in an earlier chunk. */
+static bool on_chunk(void *context, Str bytes)
 {
-    Watching *watching = context;
-    while (bytes.len > 0 && !watching->over) {
+    Watch *watch = context;
+    while (bytes.len > 0 && !watch->is_done) {
         size_t end = str_find(bytes, STR("\n"), 0);
-        buf_put(&watching->line, str_slice(bytes, 0, end));
-        if (watching->line.overflow) {
-            finish(watching, "the server sent a line that is too long",
-                   "does it run the same version?");
+        buf_put(&watch->line, str_slice(bytes, 0, end));
+        if (watch->line.overflow) {
+            finish(watch, "the server sent a line that is too long",
+                   "check that the server runs the same version of eden");
             break;
         }
         if (end == STR_NOT_FOUND) {
@@ -148,59 +148,60 @@ static bool take(void *context, Str bytes)
         }
         AUTO_CLEAR(Arena) arena;
         arena_init(&arena, ARENA_UNLIMITED);
-        handle(watching, &arena, buf_str(&watching->line));
-        buf_reset(&watching->line);
+        handle(watch, &arena, buf_str(&watch->line));
+        buf_reset(&watch->line);
         bytes = str_from_offset(bytes, end + 1);
     }
-    if (!stream_flush(watching->invocation->out)) {
-        watching->over = true;
-        watching->code = EXIT_FAILED;
+    if (!stream_flush(watch->invocation->out)) {
+        watch->is_done = true;
+        watch->code = EXIT_FAILED;
     }
-    return !watching->over;
+    return !watch->is_done;
 }
 
 /* --- Requests -------------------------------------------------------------------------------- */
 
-static Str target(const Watching *watching, Arena *arena)
+static Str target(const Watch *watch, Arena *arena)
 {
-    const Invocation *invocation = watching->invocation;
-    Buf behind = buf_make_in(arena, BUF_UNLIMITED);
-    if (watching->position.from > 0) {
-        buf_put_format(&behind, "&from=%lld", (long long)watching->position.from);
+    const Invocation *invocation = watch->invocation;
+    Buf parameters = buf_make_in(arena, BUF_UNLIMITED);
+    if (watch->position.from > 0) {
+        buf_put_format(&parameters, "&from=%lld", (long long)watch->position.from);
     }
-    buf_put_c(&behind, watching->previous ? "&previous=true" : "");
+    buf_put_c(&parameters, watch->previous ? "&previous=true" : "");
     return cluster_target_with(
         arena, invocation_flag(invocation, "prefix") ? "/v1/watch?prefix=" : "/v1/watch?key=",
-        str_from_c(invocation->args[0]), buf_c(&behind));
+        str_from_c(invocation->args[0]), buf_c(&parameters));
 }
 
-static int follow(Watching *watching)
+static int follow(Watch *watch)
 {
-    Invocation *invocation = watching->invocation, asking = *invocation;
-    Reconnect *reconnect = &watching->reconnect;
-    ClusterPieces pieces = { take, watching, SILENCE_MS };
+    Invocation *invocation = watch->invocation, request_invocation = *invocation;
+    Reconnect *reconnect = &watch->reconnect;
+    ClusterStreamHandler handler = { on_chunk, watch, IDLE_TIMEOUT_MS };
     for (;;) {
-        AUTO_CLEAR(Arena) round;
-        arena_init(&round, ARENA_UNLIMITED);
-        asking.arena = &round;
+        AUTO_CLEAR(Arena) arena;
+        arena_init(&arena, ARENA_UNLIMITED);
+        request_invocation.arena = &arena;
         Error err = { 0 };
-        ClusterRequest request = { .method = "GET", .target = target(watching, &round) };
-        ClusterRefusal refusal = { .answer = value_null() };
-        buf_reset(&watching->line);
+        ClusterRequest request = { .method = "GET", .target = target(watch, &arena) };
+        ClusterRefusal refusal = { .response = value_null() };
+        buf_reset(&watch->line);
         bool ok = reconnect_check(reconnect, &err) &&
-                  cluster_stream_at(&asking, &reconnect->end, &request, &pieces, &refusal, &err);
-        if (watching->over) {
-            return watching->code;
+                  cluster_stream_at(&request_invocation, &reconnect->endpoint, &request, &handler,
+                                    &refusal, &err);
+        if (watch->is_done) {
+            return watch->code;
         }
-        if (ok && !watching->stood) {
-            return tell_end(watching, "the server closed the watch", "");
+        if (ok && !watch->was_connected) {
+            return report_end(watch, "the server closed the watch", "");
         }
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watching->stood || !reconnect_helps(reconnect, &err, refusal.asked)) {
-            refusal.asked = refusal.asked || err.kind == ERROR_CONFLICT;
-            return cluster_tell_refusal_at(invocation, &reconnect->end, &refusal, &err);
+        if (!watch->was_connected || !reconnect_helps(reconnect, &err, refusal.responded)) {
+            refusal.responded = refusal.responded || err.kind == ERROR_CONFLICT;
+            return cluster_report_refusal_at(invocation, &reconnect->endpoint, &refusal, &err);
         }
         reconnect_wait(reconnect, &err);
     }
@@ -208,24 +209,24 @@ static int follow(Watching *watching)
 
 static int watch_run(Invocation *invocation)
 {
-    Watching watching = { .invocation = invocation,
-                          .line = buf_make(LINE_LONGEST),
-                          .json = invocation_prints(invocation, "json"),
-                          .previous = invocation_flag(invocation, "previous") };
+    Watch watch = { .invocation = invocation,
+                    .line = buf_make(LINE_MAX_BYTES),
+                    .json = invocation_prints(invocation, "json"),
+                    .previous = invocation_flag(invocation, "previous") };
     const char *from = invocation_text(invocation, "from");
     Error err;
     if (invocation->args[0][0] == '\0') {
         return usage_error(invocation, "KEY must not be empty");
     }
     if (from != NULL &&
-        (!str_to_i64(str_from_c(from), &watching.position.from) || watching.position.from < 1)) {
+        (!str_to_i64(str_from_c(from), &watch.position.from) || watch.position.from < 1)) {
         return usage_error(invocation, "--from must be a revision, 1 or greater");
     }
-    if (!reconnect_init(&watching.reconnect, invocation, "the watch", &err)) {
-        return cluster_tell(invocation, &err, false);
+    if (!reconnect_init(&watch.reconnect, invocation, "the watch", &err)) {
+        return cluster_report_error(invocation, &err, false);
     }
-    int code = follow(&watching);
-    buf_clear(&watching.line);
+    int code = follow(&watch);
+    buf_clear(&watch.line);
     return code;
 }
 
@@ -242,7 +243,8 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden watch /eden/nodes/ --prefix", "watch nodes being added, changed and removed" },
-    { "eden watch /eden/nodes/ --prefix --from 1 -o json", "all changes still available, as JSON" },
+    { "eden watch /eden/nodes/ --prefix --from 1 -o json",
+      "print all changes still available, as JSON" },
     { 0 },
 };
 

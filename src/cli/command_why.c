@@ -12,7 +12,7 @@ static bool has_text(const Value *v, Str text)
 
 /* Matches a step of this name in another job, an instance of forEach, or a step that manages this
  * resource. */
-static bool is_meant(const Step *step, Value recorded, Str name)
+static bool is_match(const Step *step, Value recorded, Str name)
 {
     if (str_eq(step->name, name) || (str_starts(step->name, name) && step->name.len > name.len &&
                                      step->name.data[name.len] == '[')) {
@@ -25,46 +25,46 @@ static bool is_meant(const Step *step, Value recorded, Str name)
            (param != NULL && has_text(value_get(*param, STR("value")), name));
 }
 
-static int tell_missing(Invocation *invocation, const Recorded *recorded, const Graph *graph,
-                        Str name)
+static int report_missing(Invocation *invocation, const Recorded *recorded, const Graph *graph,
+                          Str name)
 {
     enum {
-        SHOWN_MAX = 200
+        MATCHES_MAX = 200
     };
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     Suggest suggest = suggest_make(name);
-    Buf several = buf_make_in(invocation->arena, BUF_UNLIMITED);
+    Buf matches = buf_make_in(invocation->arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         const Step *step = graph_step(graph, i);
         suggest_offer(&suggest, step->name);
-        if (several.len < SHOWN_MAX && is_meant(step, recorded->steps[i].value, name)) {
-            buf_put_format(&several, "%s'%" STR_FMT "'", several.len == 0 ? "" : ", ",
+        if (matches.len < MATCHES_MAX && is_match(step, recorded->steps[i].value, name)) {
+            buf_put_format(&matches, "%s'%" STR_FMT "'", matches.len == 0 ? "" : ", ",
                            STR_ARG(step->id));
         }
     }
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         suggest_offer(&suggest, graph_step(graph, i)->id);
     }
-    Str near;
-    if (several.len > 0) {
+    Str suggestion;
+    if (matches.len > 0) {
         Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
                                         "'%" STR_FMT "' matches more than one step", STR_ARG(name));
         problem->hint =
-            arena_format(invocation->arena, "use %" STR_FMT, STR_ARG(buf_str(&several)));
+            arena_format(invocation->arena, "use %" STR_FMT, STR_ARG(buf_str(&matches)));
     } else {
         Problem *problem = problems_add(&inputs.problems, "E0722", NULL, 0, 0,
                                         "the run has no step '%" STR_FMT "'", STR_ARG(name));
-        if (suggest_found(&suggest, &near)) {
-            problem->hint =
-                arena_format(invocation->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near));
+        if (suggest_found(&suggest, &suggestion)) {
+            problem->hint = arena_format(invocation->arena, "did you mean '%" STR_FMT "'?",
+                                         STR_ARG(suggestion));
         }
     }
     (void)inputs_report(&inputs, invocation);
     return EXIT_NOT_MATCHED;
 }
 
-static int tell_of_run(Invocation *invocation, const Recorded *recorded)
+static int print_run(Invocation *invocation, const Recorded *recorded)
 {
     Value why = why_run_value(recorded, invocation->arena);
     if (invocation_prints(invocation, "json")) {
@@ -84,13 +84,13 @@ static int why_run(Invocation *invocation)
         return code;
     }
     if (invocation->arg_count == 0) {
-        return tell_of_run(invocation, &recorded);
+        return print_run(invocation, &recorded);
     }
     const Graph *graph = recorded.recording.graph;
     Str name = str_from_c(invocation->args[0]);
     uint32_t step;
     if (!graph_find(graph, name, &step)) {
-        return tell_missing(invocation, &recorded, graph, name);
+        return report_missing(invocation, &recorded, graph, name);
     }
     Value why = why_value(&recorded, step, invocation->arena);
     if (invocation_prints(invocation, "json")) {
@@ -115,10 +115,10 @@ static const Option options[] = {
 };
 
 static const Example examples[] = {
-    { "eden why", "what went wrong in the last run, with root causes" },
-    { "eden why greet", "what happened to a step in the last run, and why" },
-    { "eden why 'greet#greet' --run 20260131T08", "by id, in an earlier run" },
-    { "eden why greet -o json", "for scripts" },
+    { "eden why", "show what went wrong in the last run, with root causes" },
+    { "eden why greet", "show what happened to a step in the last run, and why" },
+    { "eden why 'greet#greet' --run 20260131T08", "select a step by id, in an earlier run" },
+    { "eden why greet -o json", "print JSON, for scripts" },
     { 0 },
 };
 

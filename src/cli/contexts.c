@@ -342,15 +342,15 @@ Context *contexts_find(const Contexts *contexts, Str name)
     return NULL;
 }
 
-Str contexts_near(const Contexts *contexts, Str name)
+Str contexts_suggest(const Contexts *contexts, Str name)
 {
     Suggest suggest = suggest_make(name);
-    Str near = STR_EMPTY;
+    Str suggestion = STR_EMPTY;
     for (uint32_t i = 0; i < contexts->count; i++) {
         suggest_offer(&suggest, contexts->items[i].name);
     }
     suggest_offer(&suggest, STR(CONTEXT_LOCAL));
-    return suggest_found(&suggest, &near) ? near : STR_EMPTY;
+    return suggest_found(&suggest, &suggestion) ? suggestion : STR_EMPTY;
 }
 
 void contexts_put(Arena *arena, Contexts *contexts, const Context *context)
@@ -400,10 +400,10 @@ static bool take_pem(Arena *arena, Str directory, Str given, Str *out, Error *er
     return given.len == 0 || is_pem(given) || read_named(arena, directory, given, out, err);
 }
 
-bool context_material(Arena *arena, Str directory, const Context *context, ContextMaterial *out,
-                      Error *err)
+bool context_credentials(Arena *arena, Str directory, const Context *context,
+                         ContextCredentials *out, Error *err)
 {
-    *out = (ContextMaterial){ .token = context->token };
+    *out = (ContextCredentials){ .token = context->token };
     if (context->token_file.len > 0) {
         if (!read_named(arena, directory, context->token_file, &out->token, err)) {
             return error_wrap(err, "token_file");

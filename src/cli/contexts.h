@@ -66,7 +66,7 @@ void contexts_print(const Contexts *contexts, Buf *out);
 
 Context *contexts_find(const Contexts *contexts, Str name); /* NULL if not found */
 /* Returns a similar name, for "did you mean"; may be empty. */
-Str contexts_near(const Contexts *contexts, Str name);
+Str contexts_suggest(const Contexts *contexts, Str name);
 /* Replaces the context of the same name, or appends it. */
 void contexts_put(Arena *arena, Contexts *contexts, const Context *context);
 /* If it was the current context, there is none afterwards. */
@@ -80,13 +80,13 @@ MUST_CHECK bool context_server_parse(Str text, Address *out, Error *err);
 Str context_server_text(Arena *arena, const Address *server);
 
 /* The credentials of a context, with files read. */
-typedef struct ContextMaterial {
+typedef struct ContextCredentials {
     Str ca;               /* PEM */
     Str certificate, key; /* PEM, or empty */
     Str token;            /* "eden_ID_SECRET", or empty */
-} ContextMaterial;
+} ContextCredentials;
 /* Relative paths are relative to `directory`. */
-MUST_CHECK bool context_material(Arena *arena, Str directory, const Context *context,
-                                 ContextMaterial *out, Error *err);
+MUST_CHECK bool context_credentials(Arena *arena, Str directory, const Context *context,
+                                    ContextCredentials *out, Error *err);
 /* Returns the roles as a list; null if unknown. */
 Value context_roles(Arena *arena, const Context *context);

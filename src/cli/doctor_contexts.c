@@ -23,27 +23,28 @@ static int64_t ca_until(Arena *arena, Str pem, Error *err)
     return until;
 }
 
-static void ask(const Invocation *invocation, const ClusterEnd *end, Str target, DoctorAnswer *out)
+static void ask(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
+                DoctorResponse *out)
 {
-    ClusterAnswer got;
-    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    ClusterResponse got;
+    *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (cluster_exchange_at(
-            invocation, end,
+            invocation, endpoint,
             &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
             &got, &out->err)) {
         out->err = (Error){ 0 };
-        (void)!cluster_answer_read(invocation->arena, &got, &out->json, &out->err);
+        (void)!cluster_response_read(invocation->arena, &got, &out->json, &out->err);
     }
 }
 
 /* For responses that are not JSON, such as metrics. */
-static void ask_text(const Invocation *invocation, const ClusterEnd *end, Str target,
-                     DoctorAnswer *out)
+static void ask_text(const Invocation *invocation, const ClusterEndpoint *endpoint, Str target,
+                     DoctorResponse *out)
 {
-    ClusterAnswer got;
-    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    ClusterResponse got;
+    *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (!cluster_exchange_at(
-            invocation, end,
+            invocation, endpoint,
             &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = ASK_MS }, NULL,
             &got, &out->err)) {
         return;
@@ -52,40 +53,42 @@ static void ask_text(const Invocation *invocation, const ClusterEnd *end, Str ta
     if (got.status < 300) {
         out->json = value_string(got.body);
     } else {
-        (void)!cluster_answer_read(invocation->arena, &got, &out->json, &out->err);
+        (void)!cluster_response_read(invocation->arena, &got, &out->json, &out->err);
     }
 }
 
 static void look_at(const Invocation *invocation, Str directory, const Context *context,
                     DoctorContext *out)
 {
-    ClusterEnd end = { .context = *context };
-    DoctorAnswer health;
+    ClusterEndpoint endpoint = { .context = *context };
+    DoctorResponse health;
     out->name = context->name;
     out->server = context->servers[0];
     if (!utc_parse(context->expires, &out->expires_ms)) {
         out->expires_ms = 0;
     }
-    if (!context_material(invocation->arena, directory, context, &end.has, &out->err)) {
+    if (!context_credentials(invocation->arena, directory, context, &endpoint.credentials,
+                             &out->err)) {
         return;
     }
-    out->ca_until_ms = ca_until(invocation->arena, end.has.ca, &out->err);
+    out->ca_until_ms = ca_until(invocation->arena, endpoint.credentials.ca, &out->err);
     if (!out->is_used || out->err.kind != ERROR_NONE) {
         return;
     }
-    ask(invocation, &end, STR("/v1/health"), &health);
+    ask(invocation, &endpoint, STR("/v1/health"), &health);
     out->own_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
-    ask(invocation, &end, STR("/v1/session"), &out->session);
+    ask(invocation, &endpoint, STR("/v1/session"), &out->session);
 }
 
 /* Combines all pages into one response. */
-static void ask_nodes(const Invocation *invocation, const ClusterEnd *end, DoctorAnswer *out)
+static void ask_nodes(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                      DoctorResponse *out)
 {
     Arena *arena = invocation->arena;
     List *nodes = list_new(arena, 0);
-    ask(invocation, end, STR("/v1/nodes"), out);
-    DoctorAnswer page = *out;
+    ask(invocation, endpoint, STR("/v1/nodes"), out);
+    DoctorResponse page = *out;
     for (uint32_t i = 0; i < PAGES_MAX && page.err.kind == ERROR_NONE; i++) {
         const List *some = object_items(page.json);
         for (uint32_t k = 0; k < some->len; k++) {
@@ -95,31 +98,32 @@ static void ask_nodes(const Invocation *invocation, const ClusterEnd *end, Docto
         if (next.len == 0) {
             break;
         }
-        ask(invocation, end, cluster_target(arena, "/v1/nodes?continue=", next), &page);
+        ask(invocation, endpoint, cluster_target(arena, "/v1/nodes?continue=", next), &page);
     }
     if (out->err.kind == ERROR_NONE) {
         map_set_str(arena, out->json.map, STR("items"), value_list(nodes));
     }
 }
 
-static void look_at_cluster(const Invocation *invocation, const ClusterEnd *end,
+static void look_at_cluster(const Invocation *invocation, const ClusterEndpoint *endpoint,
                             const DoctorContext *context, DoctorView *out)
 {
     bool is_meant = !out->is_server || invocation_flag(invocation, "context");
-    if (!context->session.asked || !is_meant) {
+    if (!context->session.was_queried || !is_meant) {
         return;
     }
     out->asks_elsewhere = true;
     if (context->session.err.kind == ERROR_NONE) {
-        ask_nodes(invocation, end, &out->nodes);
-        ask(invocation, end, STR("/v1/tokens"), &out->tokens);
-        ask(invocation, end, STR("/v1/pki"), &out->pki);
-        ask(invocation, end, STR("/v1/audit-entries?limit=1"), &out->audit);
-        ask_text(invocation, end, STR("/metrics"), &out->metrics);
+        ask_nodes(invocation, endpoint, &out->nodes);
+        ask(invocation, endpoint, STR("/v1/tokens"), &out->tokens);
+        ask(invocation, endpoint, STR("/v1/pki"), &out->pki);
+        ask(invocation, endpoint, STR("/v1/audit-entries?limit=1"), &out->audit);
+        ask_text(invocation, endpoint, STR("/metrics"), &out->metrics);
     }
 }
 
-void doctor_look_contexts(const Invocation *invocation, const ClusterEnd *end, DoctorView *out)
+void doctor_inspect_contexts(const Invocation *invocation, const ClusterEndpoint *endpoint,
+                             DoctorView *out)
 {
     Str directory = contexts_directory(invocation->arena);
     Contexts contexts;
@@ -130,10 +134,11 @@ void doctor_look_contexts(const Invocation *invocation, const ClusterEnd *end, D
     out->contexts_err = (Error){ 0 };
     for (uint32_t i = 0; i < contexts.count && i < DOCTOR_CONTEXTS_MAX; i++) {
         DoctorContext *context = &out->contexts[out->context_count++];
-        context->is_used = !end->is_local && str_eq(contexts.items[i].name, end->context.name);
+        context->is_used =
+            !endpoint->is_local && str_eq(contexts.items[i].name, endpoint->context.name);
         look_at(invocation, directory, &contexts.items[i], context);
         if (context->is_used) {
-            look_at_cluster(invocation, end, context, out);
+            look_at_cluster(invocation, endpoint, context, out);
         }
     }
 }

@@ -1,5 +1,5 @@
-/* What `eden doctor` has collected: plain values, filled in by doctor_look and judged by
- * doctor_judge. */
+/* What `eden doctor` has collected: plain values, filled in by doctor_inspect and judged by
+ * doctor_evaluate. */
 #pragma once
 
 #include "lang/value.h"
@@ -39,17 +39,17 @@ typedef struct DoctorPort {
 typedef struct DoctorServer {
     Str node;
     DoctorPort rpc, api;
-    bool answered; /* its API responded over TLS, verified with this node's CAs */
-    Error err;     /* otherwise the reason */
+    bool responded; /* its API responded over TLS, verified with this node's CAs */
+    Error err;      /* otherwise the reason */
     int64_t time_ms, own_ms;
 } DoctorServer;
 
 /* Response of a daemon. */
-typedef struct DoctorAnswer {
-    bool asked;
+typedef struct DoctorResponse {
+    bool was_queried;
     Error err;
     Value json; /* valid if `err` is ERROR_NONE */
-} DoctorAnswer;
+} DoctorResponse;
 
 /* A cluster that this user is logged in to. */
 typedef struct DoctorContext {
@@ -58,7 +58,7 @@ typedef struct DoctorContext {
     Error err;               /* of its credentials */
     int64_t ca_until_ms;     /* 0: unknown */
     int64_t expires_ms;      /* of its token; 0: unknown */
-    DoctorAnswer session;    /* if used: this user's session on its server */
+    DoctorResponse session;  /* if used: this user's session on its server */
     int64_t time_ms, own_ms; /* the server's clock and ours at that time; 0: unknown */
 } DoctorContext;
 
@@ -78,7 +78,7 @@ typedef struct DoctorView {
     NodeState node;
     DoctorCertificate own;
     Error bundle_err;
-    DoctorAnswer agent;
+    DoctorResponse agent;
     DoctorServer servers[DOCTOR_SERVERS_MAX];
     uint32_t server_count;
 
@@ -101,6 +101,6 @@ typedef struct DoctorView {
     /* why a running server cannot write; empty if it can or does not report it */
     Str store_why;
     Str failure; /* error left by a server that has exited; may be empty */
-    DoctorAnswer health, session, nodes, tokens, pki, audit;
-    DoctorAnswer metrics; /* `json` is the text of /metrics */
+    DoctorResponse health, session, nodes, tokens, pki, audit;
+    DoctorResponse metrics; /* `json` is the text of /metrics */
 } DoctorView;

@@ -55,7 +55,7 @@ bool invocation_wants_json(const Invocation *invocation)
 }
 
 /* The last -o wins, as in the real parser. */
-bool words_ask_for_json(int argc, char **argv)
+bool args_request_json(int argc, char **argv)
 {
     bool json = false;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -91,13 +91,14 @@ static void tell_json(const Invocation *invocation, const UsageFault *faults, ui
     AUTO_CLEAR(Buf) out = buf_make(BUF_UNLIMITED);
     problems_init(&problems, invocation->arena);
     for (uint32_t i = 0; i < count; i++) {
-        Str near = faults[i].near;
+        Str suggestion = faults[i].suggestion;
         Problem *problem =
             problems_add(&problems, "E0801", NULL, 0, 0, "%" STR_FMT, STR_ARG(faults[i].text));
-        problem->hint = near.len > 0 ? arena_format(invocation->arena,
-                                                    "did you mean '%" STR_FMT "'?", STR_ARG(near))
-                                     : arena_format(invocation->arena, "see: eden help%" STR_FMT,
-                                                    STR_ARG(spelled(invocation)));
+        problem->hint = suggestion.len > 0
+                            ? arena_format(invocation->arena, "did you mean '%" STR_FMT "'?",
+                                           STR_ARG(suggestion))
+                            : arena_format(invocation->arena, "see: eden help%" STR_FMT,
+                                           STR_ARG(spelled(invocation)));
     }
     problems_print_json(&problems, &out);
     stream_put(invocation->out, buf_str(&out));
@@ -113,8 +114,8 @@ int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_
     for (uint32_t i = 0; i < count; i++) {
         AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED), shown = buf_make(BUF_UNLIMITED);
         buf_put(&text, faults[i].text);
-        if (faults[i].near.len > 0) {
-            buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(faults[i].near));
+        if (faults[i].suggestion.len > 0) {
+            buf_put_format(&text, "; did you mean '%" STR_FMT "'?", STR_ARG(faults[i].suggestion));
         }
         visible_put(&shown, buf_str(&text));
         stream_put_format(invocation->err, "eden%" STR_FMT ": ", STR_ARG(name));
@@ -126,11 +127,11 @@ int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_
 }
 
 PRINTF_LIKE(3, 0)
-static int tell(const Invocation *invocation, Str near, const char *format, va_list args)
+static int tell(const Invocation *invocation, Str suggestion, const char *format, va_list args)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
     buf_put_format_v(&text, format, args);
-    return usage_errors(invocation, &(UsageFault){ buf_str(&text), near }, 1);
+    return usage_errors(invocation, &(UsageFault){ buf_str(&text), suggestion }, 1);
 }
 
 int usage_error(const Invocation *invocation, const char *format, ...)
@@ -142,11 +143,11 @@ int usage_error(const Invocation *invocation, const char *format, ...)
     return code;
 }
 
-int usage_error_near(const Invocation *invocation, Str near, const char *format, ...)
+int usage_error_suggest(const Invocation *invocation, Str suggestion, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int code = tell(invocation, near, format, args);
+    int code = tell(invocation, suggestion, format, args);
     va_end(args);
     return code;
 }
@@ -165,10 +166,10 @@ static Str verbs_named(Arena *arena, const char *name)
 
 int usage_error_command(const Invocation *invocation, const char *name)
 {
-    Str near = command_guess(invocation->arena, str_from_c(name));
-    Str several = near.len > 0 ? STR_EMPTY : verbs_named(invocation->arena, name);
-    return usage_error_near(invocation, near, "unknown command '%s'%s%" STR_FMT, name,
-                            several.len > 0 ? "; there is " : "", STR_ARG(several));
+    Str suggestion = command_guess(invocation->arena, str_from_c(name));
+    Str several = suggestion.len > 0 ? STR_EMPTY : verbs_named(invocation->arena, name);
+    return usage_error_suggest(invocation, suggestion, "unknown command '%s'%s%" STR_FMT, name,
+                               several.len > 0 ? "; there is " : "", STR_ARG(several));
 }
 
 /* "jsonpath=EXPR" matches everything that starts with "jsonpath=". */
@@ -179,8 +180,8 @@ static bool fits_choice(Str choice, Str value)
                                    : str_starts(value, str_slice(choice, 0, equals + 1));
 }
 
-/* Whether `value` is one of "a|b|c"; if not, sets `near` to the most similar one. */
-static bool is_choice(const char *choices, const char *value, Str *near)
+/* Whether `value` is one of "a|b|c"; if not, sets `suggestion` to the most similar one. */
+static bool is_choice(const char *choices, const char *value, Str *suggestion)
 {
     Suggest suggest = suggest_make(str_from_c(value));
     Str rest = str_from_c(choices), part;
@@ -190,8 +191,8 @@ static bool is_choice(const char *choices, const char *value, Str *near)
         }
         suggest_offer(&suggest, part);
     }
-    *near = STR_EMPTY;
-    (void)suggest_found(&suggest, near);
+    *suggestion = STR_EMPTY;
+    (void)suggest_found(&suggest, suggestion);
     return false;
 }
 
@@ -238,17 +239,17 @@ static bool unknown_option(const Invocation *invocation, Str name)
         return false;
     }
     Suggest suggest = suggest_make(name);
-    Str near = STR_EMPTY;
+    Str suggestion = STR_EMPTY;
     for (OptionCursor at = { 0 }; option_next(invocation->command, NULL, &at);) {
         suggest_offer(&suggest, str_from_c(at.option->name));
         if (is_also(at.option, name)) {
-            near = str_from_c(at.option->name);
+            suggestion = str_from_c(at.option->name);
         }
     }
-    if (near.len > 0 || suggest_found(&suggest, &near)) {
-        near = arena_format(invocation->arena, "--%" STR_FMT, STR_ARG(near));
+    if (suggestion.len > 0 || suggest_found(&suggest, &suggestion)) {
+        suggestion = arena_format(invocation->arena, "--%" STR_FMT, STR_ARG(suggestion));
     }
-    usage_error_near(invocation, near, "unknown option '--%" STR_FMT "'", STR_ARG(name));
+    usage_error_suggest(invocation, suggestion, "unknown option '--%" STR_FMT "'", STR_ARG(name));
     return false;
 }
 
@@ -310,10 +311,11 @@ static bool unknown_letter(const Invocation *invocation, char letter, const char
 {
     const Command *command = invocation->command;
     bool takes_args = command->verbs != NULL || command->args[0].usage != NULL;
-    Str near = long_form(invocation, letter);
-    usage_error_near(
-        invocation, near, "unknown option '-%c' in '%s'%s", letter, word,
-        near.len == 0 && takes_args ? "; put '--' before an argument that starts with '-'" : "");
+    Str suggestion = long_form(invocation, letter);
+    usage_error_suggest(invocation, suggestion, "unknown option '-%c' in '%s'%s", letter, word,
+                        suggestion.len == 0 && takes_args
+                            ? "; put '--' before an argument that starts with '-'"
+                            : "");
     return false;
 }
 
@@ -393,11 +395,11 @@ static bool take_verb(Invocation *invocation)
     const char *word = *invocation->args;
     invocation->verb = verb_find(command, str_from_c(word));
     if (invocation->verb == NULL) {
-        Str near = verb_guess(command, str_from_c(word));
-        near = near.len == 0
-                   ? near
-                   : arena_format(arena, "eden %s %" STR_FMT, command->name, STR_ARG(near));
-        usage_error_near(invocation, near, "takes %s, not '%s'", buf_c(&names), word);
+        Str suggestion = verb_guess(command, str_from_c(word));
+        suggestion = suggestion.len == 0 ? suggestion
+                                         : arena_format(arena, "eden %s %" STR_FMT, command->name,
+                                                        STR_ARG(suggestion));
+        usage_error_suggest(invocation, suggestion, "takes %s, not '%s'", buf_c(&names), word);
         return false;
     }
     invocation->args++;
@@ -420,7 +422,7 @@ static void refuse_option(const Invocation *invocation, const char *name)
 static bool check_given(Invocation *invocation)
 {
     uint32_t count = invocation->given_count;
-    Str near;
+    Str suggestion;
     for (invocation->given_count = 0; invocation->given_count < count; invocation->given_count++) {
         Given *given = &invocation->given[invocation->given_count];
         const char *name = given->option->name, *value = given->value;
@@ -429,9 +431,10 @@ static bool check_given(Invocation *invocation)
             refuse_option(invocation, name);
             return false;
         }
-        if (value != NULL && option->choices != NULL && !is_choice(option->choices, value, &near)) {
-            usage_error_near(invocation, near, "--%s takes %s, not '%s'", name, option->choices,
-                             value);
+        if (value != NULL && option->choices != NULL &&
+            !is_choice(option->choices, value, &suggestion)) {
+            usage_error_suggest(invocation, suggestion, "--%s takes %s, not '%s'", name,
+                                option->choices, value);
             return false;
         }
         if (contradicts(invocation, option, value)) {
@@ -449,7 +452,7 @@ static bool check_args(const Invocation *invocation)
     const Argument *args =
         invocation->verb != NULL ? invocation->verb->args : invocation->command->args;
     uint32_t count = invocation->arg_count;
-    Str near;
+    Str suggestion;
     if (count > arguments_max(args)) {
         return too_many(invocation, invocation->args[arguments_max(args)]);
     }
@@ -462,8 +465,9 @@ static bool check_args(const Invocation *invocation)
     }
     for (uint32_t i = 0; i < count; i++) {
         const char *choices = arguments_at(args, i)->choices;
-        if (choices != NULL && !is_choice(choices, invocation->args[i], &near)) {
-            usage_error_near(invocation, near, "takes %s, not '%s'", choices, invocation->args[i]);
+        if (choices != NULL && !is_choice(choices, invocation->args[i], &suggestion)) {
+            usage_error_suggest(invocation, suggestion, "takes %s, not '%s'", choices,
+                                invocation->args[i]);
             return false;
         }
     }

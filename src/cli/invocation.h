@@ -19,15 +19,15 @@ struct Invocation {
     uint32_t arg_count;
     Given *given; /* in order of the command line */
     uint32_t given_count;
-    bool color_out;   /* color on `out` */
-    bool color_err;   /* color on `err` */
-    bool moving_err;  /* `err` is a terminal on which a line can be overwritten */
-    bool *told_stale; /* set once the user was warned about stale data; NULL: never warn */
-    bool json;        /* -o json was given, even if the command line is otherwise invalid */
+    bool color_out;     /* color on `out` */
+    bool color_err;     /* color on `err` */
+    bool moving_err;    /* `err` is a terminal on which a line can be overwritten */
+    bool *stale_warned; /* set once the user was warned about stale data; NULL: never warn */
+    bool json;          /* -o json was given, even if the command line is otherwise invalid */
 };
 
 /* Whether `-o json` is among the words after the command, even if they are otherwise invalid. */
-bool words_ask_for_json(int argc, char **argv);
+bool args_request_json(int argc, char **argv);
 /* Whether a word is an option: not "-", which is standard input, and not "-1". */
 bool word_is_option(const char *word);
 /* Sets `verb`, `args` and `given` from the words after the command. Returns false after printing a
@@ -49,13 +49,13 @@ bool invocation_wants_json(const Invocation *invocation);
 /* Prints a usage error, on one line whatever the arguments contain, and which help to read; with -o
  * json, prints a problem on standard output. Returns EXIT_USAGE. */
 PRINTF_LIKE(2, 3) int usage_error(const Invocation *invocation, const char *format, ...);
-/* Also prints "; did you mean 'NEAR'?" unless `near` is empty. */
+/* Also prints "; did you mean 'NEAR'?" unless `suggestion` is empty. */
 PRINTF_LIKE(3, 4)
-int usage_error_near(const Invocation *invocation, Str near, const char *format, ...);
+int usage_error_suggest(const Invocation *invocation, Str suggestion, const char *format, ...);
 /* The same for several errors, each on its own line. */
 typedef struct UsageFault {
     Str text;
-    Str near; /* may be empty */
+    Str suggestion; /* may be empty */
 } UsageFault;
 int usage_errors(const Invocation *invocation, const UsageFault *faults, uint32_t count);
 /* Prints "unknown command 'X'", with the most similar one. */

@@ -30,12 +30,12 @@ bool key_value_may_change(const Invocation *invocation, Str key, bool is_prefix)
     return false;
 }
 
-int key_value_print_done(const Invocation *invocation, Value answer, Str text)
+int key_value_print_done(const Invocation *invocation, Value response, Str text)
 {
     if (invocation_wants_json(invocation)) {
-        return output_json(invocation, answer);
+        return output_json(invocation, response);
     }
     output_line(invocation->out, "%" STR_FMT "; the store is at revision %lld", STR_ARG(text),
-                (long long)value_get_int(answer, "revision"));
+                (long long)value_get_int(response, "revision"));
     return EXIT_OK;
 }

@@ -4,7 +4,7 @@
 #include "cli/cluster_client.h"
 
 enum {
-    KEYS_ANSWER_MAX = 128 << 20 /* in bytes: values of 16 MB with every byte escaped */
+    KEYS_RESPONSE_MAX = 128 << 20 /* in bytes: values of 16 MB with every byte escaped */
 };
 
 /* Reads a key or value from a response, as a string or in base64. Returns false if there is
@@ -22,4 +22,4 @@ MUST_CHECK bool key_value_may_change(const Invocation *invocation, Str key, bool
 
 /* Prints `revision N` and the result of a change, in the format that -o selects. Returns
  * EXIT_OK. */
-int key_value_print_done(const Invocation *invocation, Value answer, Str text);
+int key_value_print_done(const Invocation *invocation, Value response, Str text);

@@ -1,10 +1,10 @@
 #include "cli/kind_command.h"
 
 #include "api/object_draft.h"
-#include "cli/answers.h"
 #include "cli/kind_watch.h"
 #include "cli/output.h"
 #include "cli/refusal.h"
+#include "cli/responses.h"
 #include "cli/selector_input.h"
 #include "lang/json.h"
 
@@ -145,13 +145,13 @@ typedef enum Sending {
 } Sending;
 
 /* Returns false if the server is unreachable, after reporting it; the caller must stop. */
-static bool send_one(Answers *answers, const Kind *kind, Sending sending, const Sources *sources,
-                     Value object)
+static bool send_one(Responses *responses, const Kind *kind, Sending sending,
+                     const Sources *sources, Value object)
 {
-    Invocation *invocation = answers->invocation;
+    Invocation *invocation = responses->invocation;
     Str name = object_name(object);
     Value made;
-    bool asked;
+    bool responded;
     Error err;
     ClusterRequest request = { .method = "POST",
                                .target = arena_format(invocation->arena, "/v1/%s", kind->plural),
@@ -160,30 +160,31 @@ static bool send_one(Answers *answers, const Kind *kind, Sending sending, const 
         request.method = "PUT";
         request.target = target_of(invocation->arena, kind, name);
     }
-    if (cluster_ask(invocation, &request, &made, &asked, &err)) {
-        if (!answers_take(answers, object_name(made), made)) {
+    if (cluster_send(invocation, &request, &made, &responded, &err)) {
+        if (!responses_add(responses, object_name(made), made)) {
             output_line(invocation->out, "%" STR_FMT " is %s", STR_ARG(object_name(made)),
                         sending == SENDING_NEW ? "made" : "applied");
         }
         return true;
     }
-    if (!asked && answers->items->len + answers->problems->len == 0) {
-        answers->worst = exit_code_worse(answers->worst, cluster_tell(invocation, &err, asked));
-        answers->is_document = false;
+    if (!responded && responses->items->len + responses->problems->len == 0) {
+        responses->worst =
+            exit_code_worse(responses->worst, cluster_report_error(invocation, &err, responded));
+        responses->is_document = false;
         return false;
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
     int code = error_kind_exit_code(err.kind);
-    if (asked) {
+    if (responded) {
         RefusedRequest refused = { str_from_c(kind->plural), sources, object };
         refusal_add(&inputs.problems, &refused, made, &err);
     } else {
-        ClusterRefusal nobody = { .answer = value_null() };
+        ClusterRefusal nobody = { .response = value_null() };
         code = cluster_add_refusal(invocation, &nobody, &err, &inputs.problems);
     }
-    answers_refuse(answers, name, &inputs, code);
-    return asked;
+    responses_add_problems(responses, name, &inputs, code);
+    return responded;
 }
 
 static int send_all(Invocation *invocation, Sending sending)
@@ -208,14 +209,14 @@ static int send_all(Invocation *invocation, Sending sending)
     if (documents->len == 0) {
         return no_document(invocation);
     }
-    Answers answers;
-    answers_init(&answers, invocation, documents->len);
+    Responses responses;
+    responses_init(&responses, invocation, documents->len);
     for (uint32_t i = 0; i < documents->len; i++) {
-        if (!send_one(&answers, kind, sending, &inputs.sources, documents->items[i])) {
+        if (!send_one(&responses, kind, sending, &inputs.sources, documents->items[i])) {
             break;
         }
     }
-    return answers_end(&answers);
+    return responses_end(&responses);
 }
 
 int kind_run_create(Invocation *invocation)
@@ -268,7 +269,7 @@ int kind_set(Invocation *invocation, Str name)
     Arena *arena = invocation->arena;
     Map *spec = map_new(arena, 4), *body = map_new(arena, 1);
     Value object;
-    bool asked;
+    bool responded;
     Error err;
     for (uint32_t i = 0; i < invocation->arg_count; i++) {
         if (!read_field(invocation, str_from_c(invocation->args[i]), spec)) {
@@ -279,14 +280,16 @@ int kind_set(Invocation *invocation, Str name)
     ClusterRequest request = { .method = "PATCH",
                                .target = target_of(arena, kind_of(invocation), name),
                                .body = cluster_body(arena, value_map(body)) };
-    bool ok = cluster_ask(invocation, &request, &object, &asked, &err);
-    if (!ok && asked && err.kind == ERROR_NOT_FOUND) {
+    bool ok = cluster_send(invocation, &request, &object, &responded, &err);
+    if (!ok && responded && err.kind == ERROR_NOT_FOUND) {
         request.method = "PUT";
-        ok = cluster_ask(invocation, &request, &object, &asked, &err);
+        ok = cluster_send(invocation, &request, &object, &responded, &err);
     }
     if (!ok) {
-        ClusterRefusal refusal = { .asked = asked, .target = request.target, .answer = object };
-        return cluster_tell_refusal(invocation, &refusal, &err);
+        ClusterRefusal refusal = { .responded = responded,
+                                   .target = request.target,
+                                   .response = object };
+        return cluster_report_refusal(invocation, &refusal, &err);
     }
     int code;
     if (!kind_print_value(invocation, object, &code)) {
@@ -305,9 +308,9 @@ int kind_run_delete(Invocation *invocation)
         names[i] = str_from_c(invocation->args[i]);
     }
     EachRequest request = { .method = "DELETE",
-                            .before =
+                            .prefix =
                                 arena_format(arena, "/v1/%s/", kind_of(invocation)->plural).data,
-                            .behind = "",
+                            .suffix = "",
                             .done = "is deleted" };
-    return answers_ask_each(invocation, &request, names, count);
+    return responses_request_each(invocation, &request, names, count);
 }

@@ -6,7 +6,7 @@
 #include "lang/json.h"
 
 enum {
-    ANSWER_MAX = 64 << 20
+    RESPONSE_MAX = 64 << 20
 };
 
 Str object_name(Value object)
@@ -44,24 +44,24 @@ int kind_fetch(Invocation *invocation, const Kind *kind, const char *selector, V
 {
     Arena *arena = invocation->arena;
     List *items = list_new(arena, 0);
-    Value first = value_null(), answer, metadata;
+    Value first = value_null(), response, metadata;
     Str next = STR_EMPTY;
     do {
         int code =
             cluster_call(invocation,
                          &(ClusterRequest){ .method = "GET",
                                             .target = page_target(arena, kind, selector, next),
-                                            .answer_max = ANSWER_MAX },
-                         &answer);
+                                            .response_max = RESPONSE_MAX },
+                         &response);
         if (code != EXIT_OK) {
             return code;
         }
-        first = first.kind == VALUE_MAP ? first : answer;
-        const List *more = object_items(answer);
+        first = first.kind == VALUE_MAP ? first : response;
+        const List *more = object_items(response);
         for (uint32_t i = 0; i < more->len; i++) {
             list_push(arena, items, more->items[i]);
         }
-        next = value_get_text(value_get_map(answer, "metadata"), "continue");
+        next = value_get_text(value_get_map(response, "metadata"), "continue");
     } while (next.len > 0);
     metadata = value_get_map(first, "metadata");
     if (metadata.kind == VALUE_MAP) {
@@ -84,7 +84,7 @@ bool kind_print_value(const Invocation *invocation, Value value, int *code)
 {
     *code = EXIT_OK;
     if (output_wants_value(invocation)) {
-        *code = output_answer(invocation, value);
+        *code = output_response(invocation, value);
         return true;
     }
     if (!invocation_prints(invocation, "name")) {

@@ -155,30 +155,32 @@ static void begin_round(KindWatch *watch)
 static int follow(KindWatch *watch, const char *selector)
 {
     Invocation *invocation = watch->invocation, asking = *invocation;
-    const ClusterEnd *end = &watch->reconnect.end;
-    ClusterPieces pieces = { .piece = take, .context = watch, .idle_timeout_ms = SILENCE_MS };
+    const ClusterEndpoint *endpoint = &watch->reconnect.endpoint;
+    ClusterStreamHandler handler = { .on_chunk = take,
+                                     .context = watch,
+                                     .idle_timeout_ms = SILENCE_MS };
     ClusterRequest request = { .method = "GET", .target = target(watch, selector) };
     asking.arena = &watch->round;
     for (;;) {
         Error err = { 0 };
-        ClusterRefusal refusal = { .answer = value_null() };
+        ClusterRefusal refusal = { .response = value_null() };
         begin_round(watch);
         bool ok = reconnect_check(&watch->reconnect, &err) &&
-                  cluster_stream_at(&asking, end, &request, &pieces, &refusal, &err);
+                  cluster_stream_at(&asking, endpoint, &request, &handler, &refusal, &err);
         if (ok && !watch->is_over && !watch->stood) {
             (void)bad_line(watch);
         }
         if (watch->is_over) {
             return watch->err.kind == ERROR_NONE
                        ? EXIT_FAILED
-                       : cluster_tell_at(invocation, end, &watch->err, true);
+                       : cluster_report_error_at(invocation, endpoint, &watch->err, true);
         }
         if (ok) {
             err = (Error){ 0 };
         }
-        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, refusal.asked)) {
-            refusal.asked = refusal.asked || err.kind == ERROR_CONFLICT;
-            return cluster_tell_refusal_at(invocation, end, &refusal, &err);
+        if (!watch->stood || !reconnect_helps(&watch->reconnect, &err, refusal.responded)) {
+            refusal.responded = refusal.responded || err.kind == ERROR_CONFLICT;
+            return cluster_report_refusal_at(invocation, endpoint, &refusal, &err);
         }
         reconnect_wait(&watch->reconnect, &err);
     }
@@ -192,7 +194,7 @@ int kind_watch(Invocation *invocation, const Kind *kind, const char *selector)
     }
     Error err;
     if (!reconnect_init(&watch.reconnect, invocation, "the watch", &err)) {
-        return cluster_tell(invocation, &err, false);
+        return cluster_report_error(invocation, &err, false);
     }
     arena_init(&watch.round, ARENA_UNLIMITED);
     int code = follow(&watch, selector);

@@ -83,12 +83,12 @@ static void take_list(const List *list, const char *key, Buf *out)
     }
 }
 
-void live_names_take(Value answer, Buf *out)
+void live_names_take(Value response, Buf *out)
 {
-    take_list(value_get_list(answer, "items"), "name", out);
-    take_list(value_get_list(answer, "nodes"), "name", out);
-    take_list(value_get_list(answer, "waiting"), "name", out);
-    take_list(value_get_list(answer, "tokens"), "id", out);
+    take_list(value_get_list(response, "items"), "name", out);
+    take_list(value_get_list(response, "nodes"), "name", out);
+    take_list(value_get_list(response, "waiting"), "name", out);
+    take_list(value_get_list(response, "tokens"), "id", out);
 }
 
 /* --- Cache files ----------------------------------------------------------------------------- */
@@ -107,16 +107,16 @@ static bool open_cache(Arena *arena, Directory *out)
 static bool cache_name(const Invocation *invocation, WordKind word, Str *out)
 {
     Arena *arena = invocation->arena;
-    ClusterEnd end;
+    ClusterEndpoint endpoint;
     Error err;
     char digits[SHA256_HEX + 1];
-    if (!cluster_end_choose(invocation, &end, &err)) {
+    if (!cluster_endpoint_select(invocation, &endpoint, &err)) {
         return false;
     }
-    Str whose = end.is_local
-                    ? file_absolute(arena, end.socket.host)
-                    : arena_format(arena, "%" STR_FMT " %" STR_FMT, STR_ARG(end.context.name),
-                                   STR_ARG(end.context.servers[0]));
+    Str whose = endpoint.is_local
+                    ? file_absolute(arena, endpoint.socket.host)
+                    : arena_format(arena, "%" STR_FMT " %" STR_FMT, STR_ARG(endpoint.context.name),
+                                   STR_ARG(endpoint.context.servers[0]));
     sha256_hex(whose, digits);
     *out = arena_format(arena, "names-%s-%.*s", word_kind_name(word), KEY_DIGITS, digits);
     return true;
@@ -138,19 +138,19 @@ static bool ask(const Invocation *invocation, WordKind word, Buf *out)
     int64_t until_us = clock_monotonic_us() + (int64_t)LIVE_NAMES_ASK_MS * 1000;
     for (uint32_t i = 0; i < PAGES_MAX; i++) {
         int64_t left_ms = (until_us - clock_monotonic_us()) / 1000;
-        Value answer;
+        Value response;
         bool was_asked;
         Error err;
         if (left_ms <= 0 ||
-            !cluster_ask(
+            !cluster_send(
                 invocation,
                 &(ClusterRequest){ .method = "GET", .target = target, .timeout_ms = left_ms },
-                &answer, &was_asked, &err)) {
+                &response, &was_asked, &err)) {
             return false;
         }
-        live_names_take(answer, out);
-        Value metadata = value_get_map(answer, "metadata");
-        Str next = value_get_text(metadata.kind == VALUE_MAP ? metadata : answer, "continue");
+        live_names_take(response, out);
+        Value metadata = value_get_map(response, "metadata");
+        Str next = value_get_text(metadata.kind == VALUE_MAP ? metadata : response, "continue");
         if (next.len == 0) {
             return true;
         }

@@ -28,4 +28,4 @@ MUST_CHECK bool live_names_read(Str text, int64_t *made_ms, Str *names);
 bool live_names_is_plain(Str name);
 /* Extracts the safe names from a response: objects of a kind, nodes and pending machines,
  * tokens. */
-void live_names_take(Value answer, Buf *out);
+void live_names_take(Value response, Buf *out);

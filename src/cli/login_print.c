@@ -7,12 +7,12 @@
 static Str pin(const Invocation *invocation, Str directory, const Context *context)
 {
     Arena *arena = invocation->arena;
-    ContextMaterial has;
+    ContextCredentials has;
     Certificate *items;
     uint32_t count;
     Error err;
     char text[PIN_TEXT + 1];
-    if (!context_material(arena, directory, context, &has, &err) ||
+    if (!context_credentials(arena, directory, context, &has, &err) ||
         !certificates_from_pem(arena, has.ca, &items, &count, &err)) {
         return STR_EMPTY;
     }
@@ -51,12 +51,12 @@ static bool has_same_credential(Arena *arena, const Context *was, const Context 
            str_eq(credential_serial(arena, was), credential_serial(arena, now));
 }
 
-static void print_replaced(const Invocation *invocation, const LoginDone *done)
+static void print_replaced(const Invocation *invocation, const LoginResult *result)
 {
-    Side was = side_of(invocation, done->directory, done->was),
-         now = side_of(invocation, done->directory, done->now);
+    Side was = side_of(invocation, result->directory, result->previous),
+         now = side_of(invocation, result->directory, result->context);
     output_line(invocation->out,
-                "replaces the previous context '%" STR_FMT "':", STR_ARG(done->was->name));
+                "replaces the previous context '%" STR_FMT "':", STR_ARG(result->previous->name));
     bool changed = print_change(invocation, "server", was.server, now.server);
     changed = print_change(invocation, "CA", was.ca, now.ca) || changed;
     changed = print_change(invocation, "user", was.user, now.user) || changed;
@@ -64,8 +64,9 @@ static void print_replaced(const Invocation *invocation, const LoginDone *done)
     if (!changed) {
         output_line(invocation->out, "  the same server, CA, user and roles");
     }
-    Str left = credential_left(invocation->arena, done->was);
-    if (left.len > 0 && !has_same_credential(invocation->arena, done->was, done->now)) {
+    Str left = credential_left(invocation->arena, result->previous);
+    if (left.len > 0 &&
+        !has_same_credential(invocation->arena, result->previous, result->context)) {
         output_line(invocation->err, "%" STR_FMT, STR_ARG(left));
     }
 }
@@ -77,36 +78,36 @@ static Value text_or_null(Str text)
     return text.len > 0 ? value_string(text) : value_null();
 }
 
-static Value as_value(const Invocation *invocation, const LoginDone *done)
+static Value as_value(const Invocation *invocation, const LoginResult *result)
 {
     Arena *arena = invocation->arena;
     Map *map = map_new(arena, 8);
     map_set_str(arena, map, STR("format"), value_string(STR("eden.login/1")));
-    map_set_str(arena, map, STR("context"), value_string(done->now->name));
-    map_set_str(arena, map, STR("server"), value_string(done->now->servers[0]));
-    map_set_str(arena, map, STR("cluster"), value_string(done->cluster));
-    map_set_str(arena, map, STR("name"), text_or_null(done->now->user));
-    map_set_str(arena, map, STR("roles"), context_roles(arena, done->now));
-    map_set_str(arena, map, STR("expires"), text_or_null(done->now->expires));
-    if (done->was == NULL) {
+    map_set_str(arena, map, STR("context"), value_string(result->context->name));
+    map_set_str(arena, map, STR("server"), value_string(result->context->servers[0]));
+    map_set_str(arena, map, STR("cluster"), value_string(result->cluster));
+    map_set_str(arena, map, STR("name"), text_or_null(result->context->user));
+    map_set_str(arena, map, STR("roles"), context_roles(arena, result->context));
+    map_set_str(arena, map, STR("expires"), text_or_null(result->context->expires));
+    if (result->previous == NULL) {
         map_set_str(arena, map, STR("replaced"), value_null());
         return value_map(map);
     }
-    Side was = side_of(invocation, done->directory, done->was);
+    Side was = side_of(invocation, result->directory, result->previous);
     Map *replaced = map_new(arena, 4);
     map_set_str(arena, replaced, STR("server"), value_string(was.server));
     map_set_str(arena, replaced, STR("ca_pin"), text_or_null(was.ca));
     map_set_str(arena, replaced, STR("name"), text_or_null(was.user));
-    map_set_str(arena, replaced, STR("roles"), context_roles(arena, done->was));
+    map_set_str(arena, replaced, STR("roles"), context_roles(arena, result->previous));
     map_set_str(arena, map, STR("replaced"), value_map(replaced));
     return value_map(map);
 }
 
-int login_print(const Invocation *invocation, const LoginDone *done)
+int login_print(const Invocation *invocation, const LoginResult *result)
 {
-    const Context *now = done->now;
+    const Context *now = result->context;
     if (invocation_prints(invocation, "json")) {
-        return output_json(invocation, as_value(invocation, done));
+        return output_json(invocation, as_value(invocation, result));
     }
     Buf line = buf_make_in(invocation->arena, BUF_UNLIMITED);
     if (now->user.len > 0) {
@@ -121,8 +122,8 @@ int login_print(const Invocation *invocation, const LoginDone *done)
     output_line(invocation->out, "logged in to %" STR_FMT "%" STR_FMT, STR_ARG(now->servers[0]),
                 STR_ARG(buf_str(&line)));
     output_line(invocation->out, "switched to context '%" STR_FMT "'", STR_ARG(now->name));
-    if (done->was != NULL) {
-        print_replaced(invocation, done);
+    if (result->previous != NULL) {
+        print_replaced(invocation, result);
     }
     return EXIT_OK;
 }

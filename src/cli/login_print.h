@@ -4,12 +4,12 @@
 #include "cli/contexts.h"
 #include "cli/invocation.h"
 
-typedef struct LoginDone {
-    const Context *now;
-    const Context *was; /* NULL: the name is new */
+typedef struct LoginResult {
+    const Context *context;
+    const Context *previous; /* NULL: the name is new */
     Str cluster;
     Str directory; /* directory that relative paths in contexts refer to */
-} LoginDone;
+} LoginResult;
 
 /* Returns the exit code. */
-int login_print(const Invocation *invocation, const LoginDone *done);
+int login_print(const Invocation *invocation, const LoginResult *result);

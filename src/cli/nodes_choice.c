@@ -118,7 +118,7 @@ void nodes_choice_show(const Invocation *invocation, const NodesChoice *choice, 
 bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choice, const char *does,
                           int *code)
 {
-    char answer[16];
+    char response[16];
     Error err;
     nodes_choice_show(invocation, choice, does);
     *code = EXIT_OK;
@@ -130,8 +130,8 @@ bool nodes_choice_confirm(const Invocation *invocation, const NodesChoice *choic
                             "nodes were selected by a pattern or selector: confirm with --yes");
         return false;
     }
-    if (terminal_ask("Continue? [y/N] ", false, answer, sizeof answer, &err) &&
-        (answer[0] == 'y' || answer[0] == 'Y')) {
+    if (terminal_ask("Continue? [y/N] ", false, response, sizeof response, &err) &&
+        (response[0] == 'y' || response[0] == 'Y')) {
         return true;
     }
     output_line(invocation->err, "nothing was done");

@@ -98,7 +98,7 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
     const char *given = invocation_text(invocation, "ssh");
     Map *ssh = map_new(arena, 2), *body = map_new(arena, 1);
     SshTarget target;
-    Value answer;
+    Value response;
     Error err;
     if (invocation_flag(invocation, "key")) {
         return usage_error(invocation, "--key and --ssh are mutually exclusive");
@@ -117,32 +117,32 @@ int nodes_ssh_approve(Invocation *invocation, Str name)
                            .target = cluster_target_with(arena, "/v1/nodes/", name, "/approve"),
                            .body = cluster_body(arena, value_map(body)),
                            .timeout_ms = ANSWER_MS },
-        &answer);
+        &response);
     if (code != EXIT_OK || output_wants_value(invocation)) {
-        return code != EXIT_OK ? code : output_answer(invocation, answer);
+        return code != EXIT_OK ? code : output_response(invocation, response);
     }
     if (invocation_flag(invocation, "accept-new-host-key")) {
         output_line(invocation->err, "accepted the host key of %s without verification: %" STR_FMT,
-                    target.address.host, STR_ARG(value_get_text(answer, "fingerprint")));
-        output_line(invocation->err, "  %" STR_FMT, STR_ARG(value_get_text(answer, "host_key")));
+                    target.address.host, STR_ARG(value_get_text(response, "fingerprint")));
+        output_line(invocation->err, "  %" STR_FMT, STR_ARG(value_get_text(response, "host_key")));
     }
     output_line(invocation->out,
                 "%" STR_FMT " is approved with key %" STR_FMT
                 ", verified over SSH; it joins when it retries",
-                STR_ARG(name), STR_ARG(value_get_text(answer, "key")));
+                STR_ARG(name), STR_ARG(value_get_text(response, "key")));
     return EXIT_OK;
 }
 
 int nodes_ssh_key(Invocation *invocation)
 {
-    Value answer;
+    Value response;
     int code = cluster_call(
-        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/ssh-key") }, &answer);
+        invocation, &(ClusterRequest){ .method = "GET", .target = STR("/v1/ssh-key") }, &response);
     if (code != EXIT_OK || output_wants_value(invocation)) {
-        return code != EXIT_OK ? code : output_answer(invocation, answer);
+        return code != EXIT_OK ? code : output_response(invocation, response);
     }
     bool by_sudo = invocation_flag(invocation, "sudo");
     output_line(invocation->out, "%" STR_FMT,
-                STR_ARG(value_get_text(answer, by_sudo ? "sudo_line" : "line")));
+                STR_ARG(value_get_text(response, by_sudo ? "sudo_line" : "line")));
     return EXIT_OK;
 }

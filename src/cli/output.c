@@ -97,7 +97,7 @@ int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layo
     return output(inputs, invocation, layout == OUTPUT_LINE ? &json_line : &json_lines, &one);
 }
 
-int output_answer(const Invocation *invocation, Value value)
+int output_response(const Invocation *invocation, Value value)
 {
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);

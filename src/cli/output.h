@@ -13,7 +13,7 @@ typedef enum OutputLayout {
  * exit code. */
 int output_value(Inputs *inputs, const Invocation *invocation, OutputLayout layout, Value value);
 /* The same for a value from the program or server, with one line per value. */
-int output_answer(const Invocation *invocation, Value value);
+int output_response(const Invocation *invocation, Value value);
 /* The same as YAML, whatever `-o` says. */
 int output_yaml(const Invocation *invocation, Value value);
 /* Checks `-o` before anything is done; reports an error and returns false if it is invalid. */

@@ -15,18 +15,18 @@ enum {
 static bool ask_cluster(const Reconnect *reconnect, Arena *arena, Str *out, Error *err)
 {
     Invocation asking = *reconnect->invocation;
-    ClusterAnswer answer;
+    ClusterResponse response;
     Value health;
     Error ignored;
     asking.arena = arena;
-    if (!cluster_exchange_at(&asking, &reconnect->end,
+    if (!cluster_exchange_at(&asking, &reconnect->endpoint,
                              &(ClusterRequest){ .method = "GET",
                                                 .target = STR("/v1/health"),
                                                 .timeout_ms = HEALTH_MS },
-                             NULL, &answer, err)) {
+                             NULL, &response, err)) {
         return false;
     }
-    *out = cluster_answer_read(arena, &answer, &health, &ignored)
+    *out = cluster_response_read(arena, &response, &health, &ignored)
                ? value_get_text(health, "cluster")
                : STR_EMPTY;
     return true;
@@ -36,26 +36,27 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
 {
     Error ignored;
     *reconnect = (Reconnect){ .invocation = invocation, .what = what };
-    if (!cluster_end_choose(invocation, &reconnect->end, err)) {
+    if (!cluster_endpoint_select(invocation, &reconnect->endpoint, err)) {
         return false;
     }
-    if (reconnect->end.is_local &&
+    if (reconnect->endpoint.is_local &&
         !ask_cluster(reconnect, invocation->arena, &reconnect->cluster, &ignored)) {
         reconnect->cluster = STR_EMPTY; /* the caller reports it */
     }
     return true;
 }
 
-bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)
+bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool responded)
 {
     switch (err->kind) {
     case ERROR_NONE:
     case ERROR_UNAVAILABLE:
     case ERROR_TIMEOUT:
     case ERROR_LIMIT: return true; /* the server's limit of watches; others will end */
-    case ERROR_DENIED: return !asked && reconnect->end.is_local && reconnect->failures < DENIED_MAX;
+    case ERROR_DENIED:
+        return !responded && reconnect->endpoint.is_local && reconnect->failures < DENIED_MAX;
     case ERROR_NOT_FOUND:
-    case ERROR_OS: return !asked;
+    case ERROR_OS: return !responded;
     default: return false;
     }
 }
@@ -73,7 +74,7 @@ void reconnect_wait(Reconnect *reconnect, const Error *err)
         output_line(invocation->err, "the server closed %s; retrying", reconnect->what);
     } else if (is_new) {
         output_line(invocation->err, "%s was interrupted: %s: %s; retrying", reconnect->what,
-                    cluster_end_text(invocation->arena, &reconnect->end).data, err->text);
+                    cluster_endpoint_text(invocation->arena, &reconnect->endpoint).data, err->text);
     }
     stream_flush(invocation->err);
     reconnect->told = *err;
@@ -87,7 +88,7 @@ bool reconnect_check(Reconnect *reconnect, Error *err)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str now;
-    if (!reconnect->is_away || !reconnect->end.is_local || reconnect->cluster.len == 0) {
+    if (!reconnect->is_away || !reconnect->endpoint.is_local || reconnect->cluster.len == 0) {
         return true;
     }
     if (!ask_cluster(reconnect, &arena, &now, err)) {

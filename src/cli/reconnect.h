@@ -8,7 +8,7 @@
 typedef struct Reconnect {
     Invocation *invocation;
     const char *what; /* what to name in messages: "the watch" */
-    ClusterEnd end;
+    ClusterEndpoint endpoint;
     Str cluster; /* cluster of the server behind a socket; with TLS the CA identifies it */
     bool is_away;
     int64_t since_us;
@@ -16,11 +16,11 @@ typedef struct Reconnect {
     Error told;
 } Reconnect;
 
-/* Fails like cluster_end_choose(). */
+/* Fails like cluster_endpoint_select(). */
 MUST_CHECK bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *what,
                                Error *err);
 /* Whether a retry can help: not if the server is not trusted or denies the request. */
-bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked);
+bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool responded);
 /* Reports the error, unless it was the last one reported, and waits before the next attempt.
  * ERROR_NONE: the server closed the connection. */
 void reconnect_wait(Reconnect *reconnect, const Error *err);

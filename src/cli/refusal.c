@@ -169,11 +169,12 @@ void refusal_add_fields(Problems *problems, const RefusedRequest *request,
     }
 }
 
-void refusal_add(Problems *problems, const RefusedRequest *request, Value answer, const Error *err)
+void refusal_add(Problems *problems, const RefusedRequest *request, Value response,
+                 const Error *err)
 {
-    Str code = value_get_text(answer, "code");
+    Str code = value_get_text(response, "code");
     const RefusalRow *row = refusal_row(code);
-    const List *fields = value_get_list(answer, "problems");
+    const List *fields = value_get_list(response, "problems");
     row = row->code == NULL ? refusal_row_of_kind(err->kind) : row;
     for (uint32_t i = 0; i < fields->len; i++) {
         int64_t column = value_get_int(fields->items[i], "column");

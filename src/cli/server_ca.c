@@ -15,17 +15,17 @@ enum {
 typedef struct Asking {
     Loop *loop;
     Arena *arena;
-    bool answered;
+    bool responded;
     Str body;
     Error err;
 } Asking;
 
-static void done(void *context, const HttpResponse *answer, const Error *err)
+static void done(void *context, const HttpResponse *response, const Error *err)
 {
     Asking *asking = context;
-    asking->answered = answer != NULL;
-    if (answer != NULL) {
-        asking->body = arena_copy(asking->arena, answer->body);
+    asking->responded = response != NULL;
+    if (response != NULL) {
+        asking->body = arena_copy(asking->arena, response->body);
     } else {
         asking->err = *err;
     }
@@ -79,10 +79,10 @@ bool server_ca_fetch(Arena *arena, const Address *server, Str pin, int64_t timeo
                                                        .context = &asking });
     loop_run(loop);
     http_call_free(call);
-    if (!asking.answered) {
+    if (!asking.responded) {
         *err = asking.err;
     }
-    bool taken = asking.answered && take_ca(arena, tls, &asking, out, err);
+    bool taken = asking.responded && take_ca(arena, tls, &asking, out, err);
     if (!taken && err->kind == ERROR_INVALID) {
         err->kind = ERROR_UNAVAILABLE; /* a malformed response is not a usage error */
     }

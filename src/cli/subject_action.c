@@ -31,7 +31,7 @@ static bool reacts(const Action *action)
 {
     return action->react != NULL;
 }
-static bool answers(const Action *action)
+static bool responses(const Action *action)
 {
     return action->query != NULL;
 }
@@ -42,7 +42,7 @@ static bool repeats(const Action *action)
 
 static const Trait traits[] = {
     { reacts, "reacts", "Reacts to changes of what it watches or listens to." },
-    { answers, "answers", "Can be used as a macro." },
+    { responses, "answers", "Can be used as a macro." },
     { repeats, "repeats", "Runs every time, unless a condition or requisite prevents it." },
 };
 

@@ -123,9 +123,9 @@ static Str nearest_template(Arena *arena, const TemplateLoader *loader, Str name
     for (uint32_t i = 0; i < files.count; i++) {
         suggest_offer(&suggest, str_from_offset(files.paths[i], lead));
     }
-    Str near;
-    return suggest_found(&suggest, &near)
-               ? arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
+    Str suggestion;
+    return suggest_found(&suggest, &suggestion)
+               ? arena_format(arena, "did you mean '%" STR_FMT "'?", STR_ARG(suggestion))
                : STR_EMPTY;
 }
 

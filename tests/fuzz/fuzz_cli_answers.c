@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *what, Error *err)
 {
     *reconnect = (Reconnect){ .invocation = invocation, .what = what };
-    return cluster_end_choose(invocation, &reconnect->end, err);
+    return cluster_endpoint_select(invocation, &reconnect->endpoint, err);
 }
 
 bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)

@@ -120,7 +120,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int call(Fixture *f, const char *method, const char *target, Str body, Value *answer)
+static int call(Fixture *f, const char *method, const char *target, Str body, Value *response)
 {
     buf_reset(&f->out.buf);
     buf_reset(&f->err.buf);
@@ -129,23 +129,23 @@ static int call(Fixture *f, const char *method, const char *target, Str body, Va
                                            .target = str_from_c(target),
                                            .body = body,
                                            .timeout_ms = strcmp(target, "/0") == 0 ? 1 : 0 },
-                        answer);
+                        response);
 }
 
 static void an_answer_is_a_value(void **state)
 {
     Fixture *f = *state;
-    Value answer;
-    assert_int_equal(call(f, "GET", "/200?a=b", STR_EMPTY, &answer), EXIT_OK);
-    assert_str(value_get_text(answer, "method"), "GET");
-    assert_str(value_get_text(answer, "query"), "a=b");
+    Value response;
+    assert_int_equal(call(f, "GET", "/200?a=b", STR_EMPTY, &response), EXIT_OK);
+    assert_str(value_get_text(response, "method"), "GET");
+    assert_str(value_get_text(response, "query"), "a=b");
     assert_str(buf_str(&f->err.buf), "");
 }
 
 static void a_body_arrives(void **state)
 {
     Fixture *f = *state;
-    Value answer;
+    Value response;
     Map *map = map_new(&f->arena, 3);
     List *list = list_new(&f->arena, 1);
     list_push(&f->arena, list, value_int(7));
@@ -153,13 +153,13 @@ static void a_body_arrives(void **state)
     map_set_str(&f->arena, map, STR("yes"), value_bool(true));
     map_set_str(&f->arena, map, STR("list"), value_list(list));
     Str body = cluster_body(&f->arena, value_map(map));
-    assert_int_equal(call(f, "POST", "/201", body, &answer), EXIT_OK);
-    assert_str(value_get_text(answer, "text"), "x \"y\"");
-    assert_true(value_get_bool(answer, "yes"));
-    assert_int_equal(value_get_list(answer, "list")->items[0].integer, 7);
-    assert_str(value_get_text(answer, "list"), "");
-    assert_int_equal(value_get_int(answer, "text"), 0);
-    assert_int_equal(value_get_list(answer, "nothing")->len, 0);
+    assert_int_equal(call(f, "POST", "/201", body, &response), EXIT_OK);
+    assert_str(value_get_text(response, "text"), "x \"y\"");
+    assert_true(value_get_bool(response, "yes"));
+    assert_int_equal(value_get_list(response, "list")->items[0].integer, 7);
+    assert_str(value_get_text(response, "list"), "");
+    assert_int_equal(value_get_int(response, "text"), 0);
+    assert_int_equal(value_get_list(response, "nothing")->len, 0);
     assert_false(value_get_bool(value_null(), "yes"));
 }
 
@@ -177,16 +177,16 @@ static void a_rejection_has_the_exit_code_of_its_kind(void **state)
         { "/504", EXIT_TIMED_OUT, "E0860" },
     };
     Fixture *f = *state;
-    Value answer;
+    Value response;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
+        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &response), rows[i].code);
         Str text = buf_str(&f->err.buf);
         Str start = arena_format(&f->arena, "error[%s]: no, ", rows[i].problem);
         assert_true(str_starts(text, start));
         assert_true(str_find(text, str_from_c(rows[i].target + 1), 0) != STR_NOT_FOUND);
         assert_str(buf_str(&f->out.buf), "");
     }
-    assert_int_equal(call(f, "GET", "/599", STR_EMPTY, &answer), EXIT_FAILED);
+    assert_int_equal(call(f, "GET", "/599", STR_EMPTY, &response), EXIT_FAILED);
     assert_true(str_find(buf_str(&f->err.buf), STR("status 599"), 0) != STR_NOT_FOUND);
 }
 
@@ -203,10 +203,10 @@ static void responses_of_a_proxy_are_reported_as_such(void **state)
         { "/503?proxy", EXIT_NOT_MATCHED, "E0859" }, { "/504?proxy", EXIT_TIMED_OUT, "E0860" },
     };
     Fixture *f = *state;
-    Value answer;
+    Value response;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &answer), rows[i].code);
-        assert_int_equal(answer.kind, VALUE_NULL);
+        assert_int_equal(call(f, "GET", rows[i].target, STR_EMPTY, &response), rows[i].code);
+        assert_int_equal(response.kind, VALUE_NULL);
         Str start = arena_format(&f->arena,
                                  "error[%s]: the response is not from an eden server but from "
                                  "something in between, with status %.3s: <b>no\\x1b[2J</b>\n",
@@ -219,10 +219,10 @@ static void responses_of_a_proxy_are_reported_as_such(void **state)
 static void an_invalid_response_is_a_failure(void **state)
 {
     Fixture *f = *state;
-    Value answer;
+    Value response;
     static const char *const targets[] = { "/298", "/299" };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
-        assert_int_equal(call(f, "GET", targets[i], STR_EMPTY, &answer), EXIT_FAILED);
+        assert_int_equal(call(f, "GET", targets[i], STR_EMPTY, &response), EXIT_FAILED);
         assert_true(str_starts(buf_str(&f->err.buf),
                                STR("error[E0812]: the server's response is not a JSON object")));
     }
@@ -232,17 +232,17 @@ static void an_invalid_response_is_a_failure(void **state)
 static void a_truncated_response_counts_as_no_server(void **state)
 {
     Fixture *f = *state;
-    Value answer;
-    assert_int_equal(call(f, "GET", "/297", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    Value response;
+    assert_int_equal(call(f, "GET", "/297", STR_EMPTY, &response), EXIT_NOT_MATCHED);
     assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0810]: ")));
 }
 
 static void errors_are_printed_as_json_on_request(void **state)
 {
     Fixture *f = *state;
-    Value answer;
+    Value response;
     f->invocation.json = true;
-    assert_int_equal(call(f, "GET", "/409", STR_EMPTY, &answer), EXIT_CONFLICT);
+    assert_int_equal(call(f, "GET", "/409", STR_EMPTY, &response), EXIT_CONFLICT);
     assert_str(buf_str(&f->err.buf), "");
     assert_true(str_starts(buf_str(&f->out.buf), STR("{\"format\":\"eden.problems/1\"")));
 }
@@ -250,8 +250,8 @@ static void errors_are_printed_as_json_on_request(void **state)
 static void a_silent_server_times_out(void **state)
 {
     Fixture *f = *state;
-    Value answer;
-    assert_int_equal(call(f, "GET", "/0", STR_EMPTY, &answer), EXIT_TIMED_OUT);
+    Value response;
+    assert_int_equal(call(f, "GET", "/0", STR_EMPTY, &response), EXIT_TIMED_OUT);
     assert_true(str_starts(buf_str(&f->err.buf), STR("error[E0813]: the server did not respond")));
     assert_true(str_find(buf_str(&f->err.buf), STR("'--timeout 2m' waits longer"), 0) !=
                 STR_NOT_FOUND);
@@ -260,9 +260,9 @@ static void a_silent_server_times_out(void **state)
 static void a_missing_server_is_reported_with_the_known_servers(void **state)
 {
     Fixture *f = *state;
-    Value answer;
+    Value response;
     f->given[0].value = scratch_place(f->scratch, "nowhere");
-    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &response), EXIT_NOT_MATCHED);
     Str told = buf_str(&f->err.buf);
     assert_true(str_starts(told, STR("error[E0810]: no server is running on this machine")));
     assert_true(str_find(told, STR("'eden serve' to start one"), 0) != STR_NOT_FOUND);
@@ -272,7 +272,7 @@ static void a_missing_server_is_reported_with_the_known_servers(void **state)
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     node_state_print(&node, &text);
     scratch_put(f->scratch, "state/agent/node.json", buf_c(&text));
-    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &answer), EXIT_NOT_MATCHED);
+    assert_int_equal(call(f, "GET", "/200", STR_EMPTY, &response), EXIT_NOT_MATCHED);
     assert_true(str_find(buf_str(&f->err.buf),
                          STR("run the command on a server: eden1.example.org, 10.0.0.7"),
                          0) != STR_NOT_FOUND);

@@ -117,7 +117,7 @@ static void one_is_added_replaced_and_removed(void **state)
     assert_int_equal(contexts.count, 7);
     assert_null(contexts_find(&contexts, STR("c4")));
     assert_non_null(contexts_find(&contexts, STR("c8")));
-    assert_str(contexts_near(&contexts, STR("loacl")), "local");
+    assert_str(contexts_suggest(&contexts, STR("loacl")), "local");
 }
 
 static void only_the_owner_can_read_the_file(void **state)
@@ -203,22 +203,22 @@ static void referenced_files_are_read(void **state)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     Str folder = str_from_c(scratch->path);
-    ContextMaterial has;
+    ContextCredentials has;
     Error err;
     scratch_put(scratch, "token", " eden_x \n");
     scratch_put(scratch, "ca.pem", "-----BEGIN CERTIFICATE-----\n");
     Context context = { .name = STR("a"), .ca = STR("ca.pem"), .token_file = STR("token") };
-    assert_true(context_material(&arena, folder, &context, &has, &err));
+    assert_true(context_credentials(&arena, folder, &context, &has, &err));
     assert_str(has.token, "eden_x");
     assert_str(has.ca, "-----BEGIN CERTIFICATE-----\n");
     scratch_put(scratch, "token", "two\nlines");
-    assert_false(context_material(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, folder, &context, &has, &err));
     context.token_file = STR("gone");
-    assert_false(context_material(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, folder, &context, &has, &err));
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     context.token_file = STR_EMPTY;
     context.ca = STR_EMPTY;
-    assert_false(context_material(&arena, folder, &context, &has, &err));
+    assert_false(context_credentials(&arena, folder, &context, &has, &err));
 }
 
 /* As `eden login` does when it has the token. */

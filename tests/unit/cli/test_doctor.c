@@ -1,5 +1,5 @@
 /* What `eden doctor` makes of what it has seen. */
-#include "cli/doctor_judge.h"
+#include "cli/doctor_evaluate.h"
 
 #include <stdlib.h>
 
@@ -24,11 +24,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void say_json(Arena *arena, DoctorAnswer *answer, const char *text)
+static void say_json(Arena *arena, DoctorResponse *response, const char *text)
 {
     Error err;
-    *answer = (DoctorAnswer){ .asked = true };
-    assert_true(json_parse_text(arena, str_from_c(text), NULL, &answer->json, &err));
+    *response = (DoctorResponse){ .was_queried = true };
+    assert_true(json_parse_text(arena, str_from_c(text), NULL, &response->json, &err));
 }
 
 /* As /metrics of a server has them. */
@@ -43,7 +43,7 @@ static void say_metrics(DoctorView *view, int leases, int refused, int limited)
              "eden_store_leases_of_another_metric 99999\n"
              "eden_store_leases %d\n",
              refused, limited, leases);
-    view->metrics = (DoctorAnswer){ .asked = true, .json = value_string(str_from_c(text)) };
+    view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
 }
 
 static void make_good(DoctorCertificate *seen, const char *node)
@@ -97,7 +97,7 @@ static DoctorView *make_view(Arena *arena)
     view->servers[0] = (DoctorServer){ .node = STR("s1"),
                                        .rpc.address = STR("10.0.0.1:1337"),
                                        .api.address = STR("10.0.0.1:1338"),
-                                       .answered = true,
+                                       .responded = true,
                                        .time_ms = NOW_MS,
                                        .own_ms = NOW_MS + 12 };
     say_json(arena, &view->agent,
@@ -120,7 +120,7 @@ static DoctorView *make_view(Arena *arena)
 static void expect(Arena *arena, const DoctorView *view, DoctorCheckId id, DoctorState state,
                    const char *word)
 {
-    DoctorResult result = doctor_checks[id].judge(arena, view);
+    DoctorResult result = doctor_checks[id].evaluate(arena, view);
     if (result.state != state || str_find(result.text, str_from_c(word), 0) == STR_NOT_FOUND) {
         fail_msg("%s is %s: %.*s", doctor_checks[id].name, doctor_state_name(result.state),
                  (int)result.text.len, result.text.data);
@@ -129,7 +129,7 @@ static void expect(Arena *arena, const DoctorView *view, DoctorCheckId id, Docto
 
 static const char *fix_of(Arena *arena, const DoctorView *view, DoctorCheckId id)
 {
-    DoctorResult result = doctor_checks[id].judge(arena, view);
+    DoctorResult result = doctor_checks[id].evaluate(arena, view);
     return result.fix != NULL ? result.fix : doctor_checks[id].fix;
 }
 
@@ -146,7 +146,7 @@ static void a_healthy_machine_has_no_findings(void **state)
     }
 }
 
-/* Nothing known at all: no judge fails, each says something. */
+/* Nothing known at all: no evaluate fails, each says something. */
 static void an_empty_machine_has_one_finding(void **state)
 {
     DoctorView *view = ARENA_NEW(*state, DoctorView);
@@ -191,10 +191,10 @@ static void missing_permissions_do_not_fail_checks(void **state)
     for (size_t i = 0; i < COUNT_OF(errors); i++) {
         fail_with(errors[i], ERROR_DENIED);
     }
-    view->nodes.asked = view->tokens.asked = view->pki.asked = false;
+    view->nodes.was_queried = view->tokens.was_queried = view->pki.was_queried = false;
     view->server_count = 0;
     for (uint32_t i = 0; i < CHECK_COUNT; i++) {
-        DoctorResult result = doctor_checks[i].judge(*state, view);
+        DoctorResult result = doctor_checks[i].evaluate(*state, view);
         if (result.state == DOCTOR_FAILED) {
             fail_msg("%s: %.*s", doctor_checks[i].name, (int)result.text.len, result.text.data);
         }
@@ -250,7 +250,7 @@ static void clocks_are_both_shown(void **state)
            "2027-01-15T08:00:00Z");
     view->servers[0].own_ms = NOW_MS + 3600 * 1000;
     expect(*state, view, CHECK_CLOCK, DOCTOR_FAILED, "here it is 2027-01-15T09:00:00Z");
-    view->servers[0].answered = false;
+    view->servers[0].responded = false;
     view->context_count = 0;
     expect(*state, view, CHECK_CLOCK, DOCTOR_SKIPPED, "");
 }
@@ -266,7 +266,7 @@ static void unreachable_servers_are_reported(void **state)
     view->server_count = 2;
     expect(*state, view, CHECK_REACH, DOCTOR_WARNING, "10.0.0.1:1337");
     view = make_view(*state);
-    view->servers[0].answered = false;
+    view->servers[0].responded = false;
     fail_with(&view->servers[0].err, ERROR_DENIED);
     expect(*state, view, CHECK_REACH, DOCTOR_FAILED, "10.0.0.1:1338: it is broken");
     expect(*state, view, CHECK_NAMES, DOCTOR_OK, "");
@@ -293,7 +293,7 @@ static void sessions_are_reported_with_their_reason(void **state)
     fail_with(&view->agent.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_AGENT, DOCTOR_FAILED, "broken");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
-    /* Answers of any shape. */
+    /* Responses of any shape. */
     say_json(*state, &view->agent, "[1]");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
 }
@@ -410,7 +410,7 @@ static void a_log_that_grows_is_to_be_archived(void **state)
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "300000 entries");
     say_json(*state, &view->audit, "{\"last\":1900001,\"archived\":{\"last\":900000}}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING, "1000001 entries");
-    assert_string_equal(doctor_checks[CHECK_AUDIT].judge(*state, view).fix,
+    assert_string_equal(doctor_checks[CHECK_AUDIT].evaluate(*state, view).fix,
                         "'eden audit archive --to audit-900001.ndjson'");
     say_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "1000000 entries");
@@ -421,10 +421,10 @@ static void a_log_that_grows_is_to_be_archived(void **state)
 static void a_client_machine_gets_no_server_findings(void **state)
 {
     DoctorView *view = make_view(*state);
-    DoctorAnswer nodes = view->nodes, health = view->health;
+    DoctorResponse nodes = view->nodes, health = view->health;
     memset(&view->node, 0, sizeof view->node);
     view->is_node = view->is_server = false;
-    view->agent = view->health = view->session = (DoctorAnswer){ 0 };
+    view->agent = view->health = view->session = (DoctorResponse){ 0 };
     fail_with(&view->state.err, ERROR_NOT_FOUND);
     view->state_size = 0;
     expect(*state, view, CHECK_MEMBER, DOCTOR_WARNING, "does not belong to a cluster");
@@ -490,7 +490,7 @@ static void a_server_with_another_version_is_reported(void **state)
     DoctorView *view = make_view(*state);
     say_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 0.0.1");
-    view->session.asked = false; /* then the one elsewhere */
+    view->session.was_queried = false; /* then the one elsewhere */
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_OK, EDEN_VERSION);
     say_json(*state, &view->contexts[0].session, "{\"version\":\"9.9\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 9.9");

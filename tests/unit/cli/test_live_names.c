@@ -41,15 +41,15 @@ static void names_are_read_from_every_kind_of_list(void **state)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     AUTO_CLEAR(Buf) names = buf_make(BUF_UNLIMITED);
-    Value answer;
+    Value response;
     Error err;
     assert_true(json_parse_text(
         &arena,
         STR("{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{\"name\":\"$(b)\"}},7],"
             "\"nodes\":[{\"name\":\"c\"},{}],\"waiting\":[{\"name\":\"d\"}],"
             "\"tokens\":[{\"id\":\"e\"}]}"),
-        NULL, &answer, &err));
-    live_names_take(answer, &names);
+        NULL, &response, &err));
+    live_names_take(response, &names);
     assert_str(buf_str(&names), "a\nc\nd\ne\n");
     buf_reset(&names);
     live_names_take(value_null(), &names);

@@ -14,10 +14,10 @@ static const char file[] = "metadata: {name: web}\n"
 
 static void tell(Loaded *loaded, const char *json, ErrorKind kind, const char *plural)
 {
-    Value answer = value_null();
+    Value response = value_null();
     Error err;
     if (json != NULL) {
-        assert_true(json_parse_text(&loaded->arena, str_from_c(json), NULL, &answer, &err));
+        assert_true(json_parse_text(&loaded->arena, str_from_c(json), NULL, &response, &err));
     }
     error_set(&err, kind, "no");
     RefusedRequest request = { .plural = str_from_c(plural) };
@@ -25,7 +25,7 @@ static void tell(Loaded *loaded, const char *json, ErrorKind kind, const char *p
         request.sources = &loaded->sources;
         request.document = loaded->documents->items[0];
     }
-    refusal_add(&loaded->problems, &request, answer, &err);
+    refusal_add(&loaded->problems, &request, response, &err);
 }
 
 /* Whatever the API can say is told with a code that can be explained, and the exit code of its row. */

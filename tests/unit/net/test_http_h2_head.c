@@ -43,7 +43,7 @@ static int read_fields(Http1Reader *reader, const Field *fields, uint32_t count)
     return ok ? 0 : reader->refusal;
 }
 
-static int judge(const Field *fields, uint32_t count)
+static int evaluate(const Field *fields, uint32_t count)
 {
     Http1Reader reader;
     int status = read_fields(&reader, fields, count);
@@ -51,7 +51,8 @@ static int judge(const Field *fields, uint32_t count)
     return status;
 }
 
-#define JUDGE(...) judge((Field[]){ __VA_ARGS__ }, sizeof((Field[]){ __VA_ARGS__ }) / sizeof(Field))
+#define JUDGE(...) \
+    evaluate((Field[]){ __VA_ARGS__ }, sizeof((Field[]){ __VA_ARGS__ }) / sizeof(Field))
 
 static void assert_field(const Http1Head *head, const char *name, const char *value)
 {
@@ -97,7 +98,7 @@ static void the_first_four_are_there_once(void **state)
     assert_int_equal(JUDGE(FIRST, { ":protocol", "x" }), 400);
     assert_int_equal(JUDGE(FIRST, { ":status", "200" }), 400);
     assert_int_equal(JUDGE(METHOD, SCHEME, PATH, { "x", "y" }, AUTHORITY), 400);
-    assert_int_equal(judge(NULL, 0), 400);
+    assert_int_equal(evaluate(NULL, 0), 400);
 }
 
 static void pseudo_headers_are_validated(void **state)
@@ -156,8 +157,8 @@ static void the_number_of_fields_is_limited(void **state)
         fields[i] = (Field){ "x", "y" };
     }
     /* The authority is one of them. */
-    assert_int_equal(judge(fields, FIELDS_MAX - 1), 0);
-    assert_int_equal(judge(fields, FIELDS_MAX), 431);
+    assert_int_equal(evaluate(fields, FIELDS_MAX - 1), 0);
+    assert_int_equal(evaluate(fields, FIELDS_MAX), 431);
     static char large[HTTP1_HEAD_MAX + 1];
     memset(large, 'x', HTTP1_HEAD_MAX);
     assert_int_equal(JUDGE(FIRST, { "x", large }), 431);

@@ -1,13 +1,13 @@
-#include "cli/doctor_judge.h"
+#include "cli/doctor_evaluate.h"
 
-#include "cli/doctor_judges.h"
+#include "cli/doctor_evaluators.h"
 
 DEFINE_ENUM_NAMES(DoctorState, doctor_state, [DOCTOR_OK] = "ok", [DOCTOR_WARNING] = "warning",
                   [DOCTOR_FAILED] = "failed", [DOCTOR_SKIPPED] = "skipped")
 
 const DoctorCheck doctor_checks[CHECK_COUNT] = {
-#define CHECK(constant, name, what, fix, docs, judge) \
-    [CHECK_##constant] = { name, what, fix, docs, judge },
+#define CHECK(constant, name, what, fix, docs, evaluate) \
+    [CHECK_##constant] = { name, what, fix, docs, evaluate },
 #include "cli/doctor_checks.def"
 #undef CHECK
 };

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/doctor_judges.h"
+#include "cli/doctor_evaluators.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
 #include "pki/ca.h"
@@ -24,7 +24,7 @@ static DoctorResult skip(Arena *arena)
     return doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
-DoctorResult judge_ca(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_ca(Arena *arena, const DoctorView *view)
 {
     if (!view->is_server) {
         return skip(arena);
@@ -48,7 +48,7 @@ DoctorResult judge_ca(Arena *arena, const DoctorView *view)
                       "valid until %" STR_FMT, STR_ARG(until));
 }
 
-DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_server_certificates(Arena *arena, const DoctorView *view)
 {
     static const char made_anew[] =
         "delete the file if it exists; the server creates a new one when it starts";
@@ -84,21 +84,21 @@ DoctorResult judge_server_certificates(Arena *arena, const DoctorView *view)
 /* It takes connections and says nothing: it hangs, or has too much to do. */
 static bool hangs(const DoctorView *view)
 {
-    return view->health.asked && view->health.err.kind == ERROR_TIMEOUT;
+    return view->health.was_queried && view->health.err.kind == ERROR_TIMEOUT;
 }
 
 static bool runs(const DoctorView *view)
 {
-    return view->health.asked && view->health.err.kind == ERROR_NONE;
+    return view->health.was_queried && view->health.err.kind == ERROR_NONE;
 }
 
-DoctorResult judge_server(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_server(Arena *arena, const DoctorView *view)
 {
-    const Value *kept = view->agent.asked && view->agent.err.kind == ERROR_NONE
+    const Value *kept = view->agent.was_queried && view->agent.err.kind == ERROR_NONE
                             ? value_get(view->agent.json, STR("server"))
                             : NULL;
     Str why = kept != NULL && kept->kind == VALUE_MAP ? value_get_text(*kept, "why") : STR_EMPTY;
-    if (!view->is_server && !view->health.asked) {
+    if (!view->is_server && !view->health.was_queried) {
         return skip(arena);
     }
     if (!view->is_server && view->health.err.kind == ERROR_NOT_FOUND) {
@@ -128,7 +128,7 @@ DoctorResult judge_server(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, "responds");
 }
 
-DoctorResult judge_ports(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_ports(Arena *arena, const DoctorView *view)
 {
     const DoctorPort *ports[] = { &view->rpc, &view->api, &view->health_port };
     size_t count = COUNT_OF(ports) - (view->health_port.address.len == 0);
@@ -187,7 +187,7 @@ DoctorResult judge_ports(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, runs(view) ? "listening on all of them" : "all are free");
 }
 
-static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
+static DoctorResult evaluate_room(Arena *arena, int64_t size, int64_t left)
 {
     if (size == 0) {
         return doctor_say(arena, DOCTOR_SKIPPED, "unknown size");
@@ -199,23 +199,23 @@ static DoctorResult judge_room(Arena *arena, int64_t size, int64_t left)
                       size >> 20);
 }
 
-DoctorResult judge_disk(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_disk(Arena *arena, const DoctorView *view)
 {
-    return view->is_server ? judge_room(arena, view->disk_size, view->disk_free) : skip(arena);
+    return view->is_server ? evaluate_room(arena, view->disk_size, view->disk_free) : skip(arena);
 }
 
-DoctorResult judge_state_disk(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_state_disk(Arena *arena, const DoctorView *view)
 {
-    return judge_room(arena, view->state_size, view->state_free);
+    return evaluate_room(arena, view->state_size, view->state_free);
 }
 
-DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_server_version(Arena *arena, const DoctorView *view)
 {
-    const DoctorAnswer *session = &view->session;
-    for (uint32_t i = 0; i < view->context_count && !session->asked; i++) {
+    const DoctorResponse *session = &view->session;
+    for (uint32_t i = 0; i < view->context_count && !session->was_queried; i++) {
         session = &view->contexts[i].session;
     }
-    if (!session->asked || session->err.kind != ERROR_NONE) {
+    if (!session->was_queried || session->err.kind != ERROR_NONE) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its version");
     }
     Str version = value_get_text(session->json, "version");
@@ -225,7 +225,7 @@ DoctorResult judge_server_version(Arena *arena, const DoctorView *view)
                             STR_ARG(version), EDEN_VERSION);
 }
 
-DoctorResult judge_store(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_store(Arena *arena, const DoctorView *view)
 {
     if (!view->is_server && !runs(view)) {
         return skip(arena);
@@ -261,7 +261,7 @@ DoctorResult judge_store(Arena *arena, const DoctorView *view)
         "directory for the server's user; it retries every 10 seconds; see its log for details");
 }
 
-DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_revocations(Arena *arena, const DoctorView *view)
 {
     if (!view->is_server && !runs(view)) {
         return skip(arena);
@@ -277,17 +277,18 @@ DoctorResult judge_revocations(Arena *arena, const DoctorView *view)
 /* --- Cluster --------------------------------------------------------------------------------- */
 
 /* Returns a skipped result, or one with an empty text if the check can proceed. */
-static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorAnswer *answer)
+static DoctorResult need(Arena *arena, const DoctorView *view, const DoctorResponse *response)
 {
     if (!view->is_server && !view->asks_elsewhere) {
         return skip(arena);
     }
-    if (!answer->asked) {
+    if (!response->was_queried) {
         return doctor_say(arena, DOCTOR_SKIPPED, "the server is unreachable");
     }
-    if (answer->err.kind != ERROR_NONE) {
-        return doctor_say(arena, answer->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED,
-                          "%s", answer->err.text);
+    if (response->err.kind != ERROR_NONE) {
+        return doctor_say(arena,
+                          response->err.kind == ERROR_DENIED ? DOCTOR_SKIPPED : DOCTOR_FAILED, "%s",
+                          response->err.text);
     }
     return (DoctorResult){ 0 };
 }
@@ -318,7 +319,7 @@ static DoctorResult conclude(Arena *arena, const Named *named, DoctorState state
                       STR_ARG(buf_str(&named->text)), named->count > NAMES_SHOWN ? ", ..." : "");
 }
 
-DoctorResult judge_silent(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_silent(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
     Named silent = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -347,7 +348,7 @@ static bool is_approved(const List *asking)
     return false;
 }
 
-DoctorResult judge_waiting(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_waiting(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
     Named waiting = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -381,7 +382,7 @@ static int64_t metric(Arena *arena, const DoctorView *view, const char *name)
 
 /* Counted since the server started. A few rejections are normal (an expired token); limits are
  * reached only if requests are sent in bulk or many machines boot at once. */
-DoctorResult judge_joins(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_joins(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->metrics);
     if (result.text.len > 0) {
@@ -398,7 +399,7 @@ DoctorResult judge_joins(Arena *arena, const DoctorView *view)
 }
 
 /* Leases reserved for sessions do not count as free. */
-DoctorResult judge_leases(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_leases(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->metrics);
     if (result.text.len > 0) {
@@ -416,7 +417,7 @@ DoctorResult judge_leases(Arena *arena, const DoctorView *view)
 }
 
 /* In the last 24 hours. */
-DoctorResult judge_budgets(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
     Named limited = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -436,7 +437,7 @@ DoctorResult judge_budgets(Arena *arena, const DoctorView *view)
                     "all nodes stay within their budget");
 }
 
-DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_certificates(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->pki);
     Named wrong = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -455,7 +456,7 @@ DoctorResult judge_certificates(Arena *arena, const DoctorView *view)
     return conclude(arena, &wrong, state, "not valid", "all are valid");
 }
 
-DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_rotation(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->pki);
     Named waits = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -486,7 +487,7 @@ DoctorResult judge_rotation(Arena *arena, const DoctorView *view)
                       STR_ARG(buf_str(&waits.text)));
 }
 
-DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_tokens(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->tokens);
     Named old = { .text = buf_make_in(arena, BUF_UNLIMITED) };
@@ -506,7 +507,7 @@ DoctorResult judge_tokens(Arena *arena, const DoctorView *view)
     return conclude(arena, &old, DOCTOR_WARNING, "no longer usable", "none");
 }
 
-DoctorResult judge_audit(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->audit);
     if (result.text.len > 0) {
@@ -524,7 +525,7 @@ DoctorResult judge_audit(Arena *arena, const DoctorView *view)
             .data);
 }
 
-DoctorResult judge_versions(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_versions(Arena *arena, const DoctorView *view)
 {
     DoctorResult result = need(arena, view, &view->nodes);
     Named other = { .text = buf_make_in(arena, BUF_UNLIMITED) };

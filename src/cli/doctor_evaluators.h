@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/utc.h"
-#include "cli/doctor_judge.h"
+#include "cli/doctor_evaluate.h"
 
 #define DOCTOR_RENEWAL_LATE_MS ((int64_t)24 * 3600 * 1000) /* grace period after the renewal time */
 
-#define CHECK(constant, name, what, fix, docs, judge) DoctorJudge judge;
+#define CHECK(constant, name, what, fix, docs, evaluate) DoctorJudge evaluate;
 #include "cli/doctor_checks.def"
 #undef CHECK
 

@@ -5,4 +5,4 @@
 
 /* Chooses a hint by the error of the connection. `is_login`: the command is 'eden login', and the
  * context's name may be empty. Empty if there is no useful hint. */
-Str far_hint(Arena *arena, const Context *context, bool is_login, const Error *err);
+Str remote_hint(Arena *arena, const Context *context, bool is_login, const Error *err);

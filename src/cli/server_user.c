@@ -1,9 +1,9 @@
-#include "cli/founding_user.h"
+#include "cli/server_user.h"
 
 #include "sys/name_service.h"
 #include "sys/privilege.h"
 
-bool founding_user_find(Arena *arena, const char *name, ClusterSpec *founding, Error *err)
+bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *err)
 {
     Str line, fields[4];
     uint64_t user, group;
@@ -24,8 +24,8 @@ bool founding_user_find(Arena *arena, const char *name, ClusterSpec *founding, E
         !str_to_u64(fields[3], &group) || user >= UINT32_MAX || group >= UINT32_MAX) {
         return error_set(err, ERROR_INVALID, "cannot read the entry of user '%s'", name);
     }
-    founding->has_user = user != 0;
-    founding->user = (uid_t)user;
-    founding->group = (gid_t)group;
+    spec->has_user = user != 0;
+    spec->user = (uid_t)user;
+    spec->group = (gid_t)group;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Judges what doctor_look() has collected. Pure. */
+/* Judges what doctor_inspect() has collected. Pure. */
 #pragma once
 
 #include "base/enum_names.h"
@@ -22,11 +22,11 @@ typedef DoctorResult DoctorJudge(Arena *arena, const DoctorView *view);
 
 typedef struct DoctorCheck {
     const char *name, *what, *fix, *docs;
-    DoctorJudge *judge;
+    DoctorJudge *evaluate;
 } DoctorCheck;
 
 typedef enum DoctorCheckId {
-#define CHECK(constant, name, what, fix, docs, judge) CHECK_##constant,
+#define CHECK(constant, name, what, fix, docs, evaluate) CHECK_##constant,
 #include "cli/doctor_checks.def"
 #undef CHECK
     CHECK_COUNT

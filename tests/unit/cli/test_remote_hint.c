@@ -1,5 +1,5 @@
 /* What somebody can do about a server that cannot be asked. */
-#include "cli/far_hint.h"
+#include "cli/remote_hint.h"
 
 #include "net/resolve.h"
 #include "net/tls.h"
@@ -17,7 +17,7 @@ static void says(ErrorKind kind, const char *text, const char *server, const cha
                         .servers = { str_from_c(is_login ? server : "https://b:4444"),
                                      STR("https://c:4444"), STR("https://d:5555") },
                         .server_count = is_login ? 1 : 3 };
-    Str got = far_hint(&arena, &context, is_login, &err);
+    Str got = remote_hint(&arena, &context, is_login, &err);
     if (hint[0] == '\0' ? got.len > 0 : str_find(got, str_from_c(hint), 0) == STR_NOT_FOUND) {
         fail_msg("'%s' gives '%" STR_FMT "', not '%s'", text, STR_ARG(got), hint);
     }

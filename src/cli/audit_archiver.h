@@ -16,4 +16,4 @@ typedef struct AuditAnchor {
 } AuditAnchor;
 
 /* Reads the anchor from a response of /v1/audit-entries. Fails with ERROR_INVALID. */
-MUST_CHECK bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err);
+MUST_CHECK bool audit_anchor_read(Value response, AuditAnchor *out, Error *err);

@@ -1,4 +1,4 @@
-#include "cli/far_hint.h"
+#include "cli/remote_hint.h"
 
 #include <string.h>
 
@@ -84,7 +84,7 @@ static Str silence_hint(Arena *arena, const Context *context, bool is_login, con
                      STR_ARG(ports));
 }
 
-Str far_hint(Arena *arena, const Context *context, bool is_login, const Error *err)
+Str remote_hint(Arena *arena, const Context *context, bool is_login, const Error *err)
 {
     switch (err->kind) {
     case ERROR_DENIED:

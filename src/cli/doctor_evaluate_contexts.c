@@ -1,6 +1,6 @@
 /* Judges of contexts. */
 #include "cli/cluster_client.h"
-#include "cli/doctor_judges.h"
+#include "cli/doctor_evaluators.h"
 #include "pki/ca.h"
 
 #define CA_SOON_MS ((int64_t)30 * PKI_DAY_MS)
@@ -10,7 +10,7 @@ static DoctorResult skip_none(Arena *arena)
     return doctor_say(arena, DOCTOR_SKIPPED, "you are not logged in to any cluster");
 }
 
-DoctorResult judge_contexts(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_contexts(Arena *arena, const DoctorView *view)
 {
     const DoctorContext *used = NULL;
     if (view->contexts_err.kind != ERROR_NONE) {
@@ -33,7 +33,8 @@ DoctorResult judge_contexts(Arena *arena, const DoctorView *view)
 }
 
 /* Reports contexts whose CA or token has expired or will soon. */
-static DoctorResult judge_times(Arena *arena, const DoctorView *view, bool of_ca, int64_t soon_ms)
+static DoctorResult evaluate_times(Arena *arena, const DoctorView *view, bool of_ca,
+                                   int64_t soon_ms)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     DoctorState state = DOCTOR_WARNING;
@@ -56,21 +57,21 @@ static DoctorResult judge_times(Arena *arena, const DoctorView *view, bool of_ca
     return known > 0 ? doctor_say(arena, DOCTOR_OK, "%u good", known) : skip_none(arena);
 }
 
-DoctorResult judge_context_cas(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_context_cas(Arena *arena, const DoctorView *view)
 {
-    return judge_times(arena, view, true, CA_SOON_MS);
+    return evaluate_times(arena, view, true, CA_SOON_MS);
 }
 
-DoctorResult judge_context_tokens(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_context_tokens(Arena *arena, const DoctorView *view)
 {
-    return judge_times(arena, view, false, 0);
+    return evaluate_times(arena, view, false, 0);
 }
 
-DoctorResult judge_context_server(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_context_server(Arena *arena, const DoctorView *view)
 {
     for (uint32_t i = 0; i < view->context_count; i++) {
         const DoctorContext *context = &view->contexts[i];
-        if (!context->is_used || !context->session.asked) {
+        if (!context->is_used || !context->session.was_queried) {
             continue;
         }
         if (context->session.err.kind != ERROR_NONE) {

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "cli/cluster_client.h"
-#include "cli/doctor_judges.h"
+#include "cli/doctor_evaluators.h"
 #include "cli/output.h"
 
 enum {
@@ -26,7 +26,7 @@ static bool is_hidden(const DoctorView *view, const Error *err)
     return !view->is_root && err->kind == ERROR_DENIED;
 }
 
-DoctorResult judge_state(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_state(Arena *arena, const DoctorView *view)
 {
     const DoctorPlace *state = &view->state;
     if (state->err.kind == ERROR_NOT_FOUND && view->asks_elsewhere) {
@@ -45,7 +45,7 @@ DoctorResult judge_state(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, "mode %04o", state->mode);
 }
 
-DoctorResult judge_member(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_member(Arena *arena, const DoctorView *view)
 {
     if (view->is_server && view->settings_err.kind == ERROR_NONE) {
         return doctor_say(arena, DOCTOR_OK, "server '%s' of cluster '%s'", view->settings.node,
@@ -65,8 +65,8 @@ DoctorResult judge_member(Arena *arena, const DoctorView *view)
                : doctor_say(arena, DOCTOR_WARNING, "this machine does not belong to a cluster");
 }
 
-static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const DoctorPlace *place,
-                                    const Error *content)
+static DoctorResult evaluate_directory(Arena *arena, const DoctorView *view,
+                                       const DoctorPlace *place, const Error *content)
 {
     if (is_hidden(view, &place->err)) {
         return skip_no_root(arena);
@@ -91,24 +91,24 @@ static DoctorResult judge_directory(Arena *arena, const DoctorView *view, const 
 static const char by_server[] =
     "'systemctl restart eden': the agent recreates it from the server's files";
 
-DoctorResult judge_agent_files(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_agent_files(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node) {
         return skip_no_node(arena);
     }
-    DoctorResult result = judge_directory(arena, view, &view->agent_directory, &view->node_err);
+    DoctorResult result = evaluate_directory(arena, view, &view->agent_directory, &view->node_err);
     return view->is_server && view->node_err.kind == ERROR_NOT_FOUND ? doctor_fix(result, by_server)
                                                                      : result;
 }
 
-DoctorResult judge_server_files(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_server_files(Arena *arena, const DoctorView *view)
 {
     return view->is_server
-               ? judge_directory(arena, view, &view->server_directory, &view->settings_err)
+               ? evaluate_directory(arena, view, &view->server_directory, &view->settings_err)
                : doctor_say(arena, DOCTOR_SKIPPED, "this machine is not a server");
 }
 
-DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_agent_key(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node) {
         return skip_no_node(arena);
@@ -135,7 +135,7 @@ DoctorResult judge_agent_key(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, "serial number %s", view->own.certificate.serial);
 }
 
-DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_agent_certificate(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
         return doctor_say(arena, DOCTOR_SKIPPED, "nothing to check");
@@ -153,7 +153,7 @@ DoctorResult judge_agent_certificate(Arena *arena, const DoctorView *view)
     return result;
 }
 
-DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_agent_trust(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node || view->own.err.kind != ERROR_NONE) {
         return doctor_say(arena, DOCTOR_SKIPPED, "there is no certificate to check");
@@ -172,7 +172,7 @@ DoctorResult judge_agent_trust(Arena *arena, const DoctorView *view)
     return doctor_say(arena, DOCTOR_OK, "the certificate was issued by a trusted CA");
 }
 
-DoctorResult judge_agent(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_agent(Arena *arena, const DoctorView *view)
 {
     if (!view->is_node) {
         return skip_no_node(arena);
@@ -195,14 +195,14 @@ DoctorResult judge_agent(Arena *arena, const DoctorView *view)
 
 static bool agent_says(const DoctorView *view, const char *name, Value *out)
 {
-    const Value *value = view->agent.asked && view->agent.err.kind == ERROR_NONE
+    const Value *value = view->agent.was_queried && view->agent.err.kind == ERROR_NONE
                              ? value_get(view->agent.json, str_from_c(name))
                              : NULL;
     *out = value != NULL ? *value : value_null();
     return out->kind == VALUE_MAP;
 }
 
-DoctorResult judge_session(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_session(Arena *arena, const DoctorView *view)
 {
     Value session;
     if (!agent_says(view, "session", &session)) {
@@ -226,7 +226,7 @@ DoctorResult judge_session(Arena *arena, const DoctorView *view)
     return view->is_server ? doctor_fix(result, "see 'server': it runs on this machine") : result;
 }
 
-DoctorResult judge_spool(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_spool(Arena *arena, const DoctorView *view)
 {
     Value spool;
     if (!agent_says(view, "spool", &spool)) {
@@ -255,7 +255,7 @@ DoctorResult judge_spool(Arena *arena, const DoctorView *view)
 
 /* --- Servers, from here ---------------------------------------------------------------------- */
 
-DoctorResult judge_names(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_names(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     if (view->server_count == 0) {
@@ -280,7 +280,7 @@ static void put_unreached(Buf *out, const DoctorServer *server)
                            STR_ARG(ports[i]->address), ports[i]->err.text);
         }
     }
-    if (server->api.err.kind == ERROR_NONE && !server->answered) {
+    if (server->api.err.kind == ERROR_NONE && !server->responded) {
         buf_put_format(out, "%s%" STR_FMT ": %s", out->len > 0 ? "; " : "",
                        STR_ARG(server->api.address), server->err.text);
     }
@@ -290,10 +290,10 @@ static void put_unreached(Buf *out, const DoctorServer *server)
 static bool is_silent(const DoctorServer *server)
 {
     return server->rpc.err.kind == ERROR_NONE && server->api.err.kind == ERROR_NONE &&
-           !server->answered && server->err.kind == ERROR_TIMEOUT;
+           !server->responded && server->err.kind == ERROR_TIMEOUT;
 }
 
-DoctorResult judge_reach(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_reach(Arena *arena, const DoctorView *view)
 {
     Buf wrong = buf_make_in(arena, BUF_UNLIMITED);
     uint32_t reached = 0, silent = 0;
@@ -333,7 +333,7 @@ static void consider_contexts(const DoctorView *view, DoctorServer *worst, int64
     }
 }
 
-DoctorResult judge_clock(Arena *arena, const DoctorView *view)
+DoctorResult evaluate_clock(Arena *arena, const DoctorView *view)
 {
     const DoctorServer *worst = NULL;
     DoctorServer far = { 0 };
@@ -342,14 +342,14 @@ DoctorResult judge_clock(Arena *arena, const DoctorView *view)
         const DoctorServer *server = &view->servers[i];
         int64_t ahead = server->own_ms - server->time_ms;
         int64_t apart = ahead < 0 ? -ahead : ahead;
-        if (server->answered && apart > most) {
+        if (server->responded && apart > most) {
             most = apart;
             worst = server;
         }
     }
-    int64_t near = most;
+    int64_t suggestion = most;
     consider_contexts(view, &far, &most);
-    worst = most > near ? &far : worst;
+    worst = most > suggestion ? &far : worst;
     if (worst == NULL) {
         return doctor_say(arena, DOCTOR_SKIPPED, "no server has reported its time");
     }

@@ -1,4 +1,4 @@
-#include "cli/audit_archiving.h"
+#include "cli/audit_archiver.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,33 +16,33 @@
 enum {
     PAGE = 200,               /* entries per request */
     DROP_MS = 30 * 60 * 1000, /* timeout for the server to drop the entries */
-    TELL_US = 2000000,        /* interval of progress messages */
+    PROGRESS_US = 2000000,    /* interval of progress messages */
 };
 
-typedef struct Archiving {
+typedef struct Archiver {
     Invocation *invocation;
     const char *path;
-    bool is_there;     /* the file existed before this command */
+    bool file_existed; /* before this command */
     int64_t before_ms; /* INT64_MAX: not given */
     int64_t age_ms;    /* -1: not given */
-    int64_t keep;
+    int64_t keep;      /* number of newest entries to keep */
     AuditAnchor anchor;
     AuditArchive archive; /* what was written so far; empty while `last` < `first` */
     AuditDropLimits limits;
     uint64_t next; /* sequence number of the next entry; 0: nothing read yet */
-    bool is_over;  /* all entries that qualify are written */
+    bool is_done;  /* all eligible entries are written */
     FileDraft *draft;
-    int64_t told_us; /* time of the last progress message */
-    bool has_told;
-} Archiving;
+    int64_t progress_us; /* when progress was last printed */
+    bool printed_progress;
+} Archiver;
 
-bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err)
+bool audit_anchor_read(Value response, AuditAnchor *out, Error *err)
 {
-    Value archived = value_get_map(answer, "archived");
-    bool is_there = archived.kind == VALUE_MAP;
-    int64_t last = is_there ? value_get_int(archived, "last") : 0;
-    Str hash = is_there ? value_get_text(archived, "hash") : STR(AUDIT_GENESIS);
-    Str cluster = value_get_text(answer, "cluster");
+    Value archived = value_get_map(response, "archived");
+    bool has_archive = archived.kind == VALUE_MAP;
+    int64_t last = has_archive ? value_get_int(archived, "last") : 0;
+    Str hash = has_archive ? value_get_text(archived, "hash") : STR(AUDIT_GENESIS);
+    Str cluster = value_get_text(response, "cluster");
     *out = (AuditAnchor){ .sequence = (uint64_t)last };
     if (cluster.len == 0 || cluster.len > CLUSTER_NAME_MAX || last < 0 ||
         hash.len != AUDIT_HASH_TEXT) {
@@ -56,149 +56,150 @@ bool audit_anchor_read(Value answer, AuditAnchor *out, Error *err)
 /* --- Options --------------------------------------------------------------------------------- */
 
 /* Accepts "2026-01-31", "2026-01-31T08:15:30Z" and ages such as "90d". */
-static bool read_before(Archiving *archiving, const char *text)
+static bool read_before(Archiver *archiver, const char *text)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
-    archiving->before_ms = INT64_MAX;
-    archiving->age_ms = -1;
+    archiver->before_ms = INT64_MAX;
+    archiver->age_ms = -1;
     if (text == NULL) {
         return true;
     }
     Str day = arena_format(&arena, "%sT00:00:00Z", text);
-    return utc_parse(str_from_c(text), &archiving->before_ms) ||
-           utc_parse(day, &archiving->before_ms) ||
-           duration_parse(str_from_c(text), &archiving->age_ms);
+    return utc_parse(str_from_c(text), &archiver->before_ms) ||
+           utc_parse(day, &archiver->before_ms) ||
+           duration_parse(str_from_c(text), &archiver->age_ms);
 }
 
-static int fail(const Archiving *archiving, const Error *err)
+static int fail(const Archiver *archiver, const Error *err)
 {
-    return daemon_command_fail(archiving->invocation, "E0874", err);
+    return daemon_command_fail(archiver->invocation, "E0874", err);
 }
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-static void start(Archiving *archiving, Value page)
+static void start(Archiver *archiver, Value page)
 {
-    AuditArchive *archive = &archiving->archive;
-    const AuditAnchor *anchor = &archiving->anchor;
-    Value may_go = value_get_map(page, "may_go");
-    int64_t kept_from = value_get_int(page, "last") - archiving->keep;
-    AuditDropLimits *limits = &archiving->limits;
+    AuditArchive *archive = &archiver->archive;
+    const AuditAnchor *anchor = &archiver->anchor;
+    Value droppable = value_get_map(page, "may_go");
+    int64_t last_droppable = value_get_int(page, "last") - archiver->keep;
+    AuditDropLimits *limits = &archiver->limits;
     memcpy(archive->cluster, anchor->cluster, sizeof archive->cluster);
     archive->first = anchor->sequence + 1;
     archive->last = anchor->sequence;
     memcpy(archive->previous, anchor->hash, sizeof archive->previous);
-    archiving->next = archive->first;
+    archiver->next = archive->first;
     /* Ages are relative to the server's clock, which wrote the timestamps. */
-    int64_t before_ms = archiving->age_ms < 0 ? archiving->before_ms
-                                              : value_get_int(page, "time_ms") - archiving->age_ms;
-    *limits = (AuditDropLimits){ (uint64_t)value_get_int(may_go, "last"),
-                                 value_get_int(may_go, "before_ms") };
+    int64_t before_ms = archiver->age_ms < 0 ? archiver->before_ms
+                                             : value_get_int(page, "time_ms") - archiver->age_ms;
+    *limits = (AuditDropLimits){ (uint64_t)value_get_int(droppable, "last"),
+                                 value_get_int(droppable, "before_ms") };
     limits->before_ms = before_ms < limits->before_ms ? before_ms : limits->before_ms;
-    if (kept_from < (int64_t)limits->last) {
-        limits->last = kept_from < 0 ? 0 : (uint64_t)kept_from;
+    if (last_droppable < (int64_t)limits->last) {
+        limits->last = last_droppable < 0 ? 0 : (uint64_t)last_droppable;
     }
 }
 
-static bool put_entry(Archiving *archiving, Str text, const AuditEntry *entry, Error *err)
+static bool write_entry(Archiver *archiver, Str text, const AuditEntry *entry, Error *err)
 {
-    AuditArchive *archive = &archiving->archive;
-    if (archiving->draft == NULL) {
-        AUTO_CLEAR(Buf) room = buf_make(BUF_UNLIMITED);
-        audit_archive_print(archive, &room);
-        if (!file_draft_open(archiving->path, 0600, true, &archiving->draft, err) ||
-            !file_draft_put(archiving->draft, buf_str(&room), err)) {
+    AuditArchive *archive = &archiver->archive;
+    if (archiver->draft == NULL) {
+        AUTO_CLEAR(Buf) header = buf_make(BUF_UNLIMITED);
+        audit_archive_print(archive, &header);
+        if (!file_draft_open(archiver->path, 0600, true, &archiver->draft, err) ||
+            !file_draft_put(archiver->draft, buf_str(&header), err)) {
             return false;
         }
     }
     archive->last = entry->sequence;
     snprintf(archive->hash, sizeof archive->hash, "%" STR_FMT, STR_ARG(entry->hash));
-    return file_draft_put(archiving->draft, text, err) &&
-           file_draft_put(archiving->draft, STR("\n"), err);
+    return file_draft_put(archiver->draft, text, err) &&
+           file_draft_put(archiver->draft, STR("\n"), err);
 }
 
-static bool put_page(Archiving *archiving, Arena *arena, Value page, Error *err)
+static bool write_page(Archiver *archiver, Arena *arena, Value page, Error *err)
 {
     const List *entries = value_get_list(page, "entries");
     for (uint32_t i = 0; i < entries->len; i++) {
         AuditEntry entry;
         Str text = value_is_string(entries->items[i]) ? value_str(entries->items[i]) : STR_EMPTY;
         if (!audit_entry_read(arena, text, &entry, err)) {
-            return error_wrap(err, "number %" PRIu64, archiving->next);
+            return error_wrap(err, "entry %" PRIu64, archiver->next);
         }
-        if (entry.sequence != archiving->next) {
+        if (entry.sequence != archiver->next) {
             return error_set(err, ERROR_CONFLICT,
                              "entry %" PRIu64 " is missing from the log or unreadable, or "
                              "another process is archiving the log",
-                             archiving->next);
+                             archiver->next);
         }
-        if (!audit_drop_is_allowed(&archiving->limits, &entry)) {
-            archiving->is_over = true;
+        if (!audit_drop_is_allowed(&archiver->limits, &entry)) {
+            archiver->is_done = true;
             return true;
         }
-        if (!put_entry(archiving, text, &entry, err)) {
+        if (!write_entry(archiver, text, &entry, err)) {
             return false;
         }
-        archiving->next++;
+        archiver->next++;
     }
-    archiving->is_over = value_get_int(page, "next") == 0;
+    archiver->is_done = value_get_int(page, "next") == 0;
     return true;
 }
 
 /* Pages are processed one at a time to bound memory. */
-static int ask_page(Archiving *archiving)
+static int fetch_page(Archiver *archiver)
 {
     AUTO_CLEAR(Arena) arena;
-    Invocation round = *archiving->invocation;
+    Invocation page_invocation = *archiver->invocation;
     Value page;
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    round.arena = &arena;
-    Str target = archiving->next == 0
+    page_invocation.arena = &arena;
+    Str target = archiver->next == 0
                      ? arena_format(&arena, "/v1/audit-entries?limit=%d", PAGE)
                      : arena_format(&arena, "/v1/audit-entries?limit=%d&from=%" PRIu64, PAGE,
-                                    archiving->next);
-    int code = cluster_call(&round, &(ClusterRequest){ .method = "GET", .target = target }, &page);
+                                    archiver->next);
+    int code = cluster_call(&page_invocation,
+                            &(ClusterRequest){ .method = "GET", .target = target }, &page);
     if (code != EXIT_OK) {
         return code;
     }
-    if (archiving->next == 0) {
-        if (!audit_anchor_read(page, &archiving->anchor, &err)) {
-            return fail(archiving, &err);
+    if (archiver->next == 0) {
+        if (!audit_anchor_read(page, &archiver->anchor, &err)) {
+            return fail(archiver, &err);
         }
-        start(archiving, page);
-        archiving->is_over = archiving->is_there;
-        if (archiving->is_over) {
+        start(archiver, page);
+        archiver->is_done = archiver->file_existed;
+        if (archiver->is_done) {
             return EXIT_OK;
         }
     }
-    return put_page(archiving, &arena, page, &err) ? EXIT_OK : fail(archiving, &err);
+    return write_page(archiver, &arena, page, &err) ? EXIT_OK : fail(archiver, &err);
 }
 
 /* Rewrites the header with the final state, then reads the file back to verify it. */
-static bool keep(Archiving *archiving, Error *err)
+static bool finish_file(Archiver *archiver, Error *err)
 {
     AUTO_CLEAR(Buf) line = buf_make(BUF_UNLIMITED);
     AUTO_CLEAR(AuditArchiveReader) reader;
     audit_archive_reader_init(&reader);
-    audit_archive_print(&archiving->archive, &line);
-    if (!file_draft_put_first(archiving->draft, buf_str(&line), err) ||
-        !file_draft_keep(archiving->draft, err)) {
+    audit_archive_print(&archiver->archive, &line);
+    if (!file_draft_put_first(archiver->draft, buf_str(&line), err) ||
+        !file_draft_keep(archiver->draft, err)) {
         return false;
     }
-    return audit_file_check(archiving->path, &reader, err);
+    return audit_file_check(archiver->path, &reader, err);
 }
 
 /* Continues an archive whose entries have not all been dropped from the log yet. */
-static bool take_up(Archiving *archiving, Error *err)
+static bool resume_file(Archiver *archiver, Error *err)
 {
-    const AuditAnchor *anchor = &archiving->anchor;
+    const AuditAnchor *anchor = &archiver->anchor;
     AUTO_CLEAR(AuditArchiveReader) reader;
     const AuditArchive *archive = &reader.archive;
     audit_archive_reader_init(&reader);
     audit_archive_reader_mark(&reader, anchor->sequence, anchor->hash);
-    if (!audit_file_check(archiving->path, &reader, err)) {
+    if (!audit_file_check(archiver->path, &reader, err)) {
         error_wrap(err, "the file exists and cannot be continued");
         err->kind = ERROR_CONFLICT;
         return false;
@@ -208,25 +209,25 @@ static bool take_up(Archiving *archiving, Error *err)
         return error_set(err, ERROR_CONFLICT,
                          "%s already exists: it has entries %" PRIu64 " to %" PRIu64
                          " of cluster '%s', but the log of '%s' starts after %" PRIu64,
-                         archiving->path, archive->first, archive->last, archive->cluster,
+                         archiver->path, archive->first, archive->last, archive->cluster,
                          anchor->cluster, anchor->sequence);
     }
-    archiving->archive = *archive;
-    output_line(archiving->invocation->err,
+    archiver->archive = *archive;
+    output_line(archiver->invocation->err,
                 "%s already exists and is complete: dropping its entries from the log",
-                archiving->path);
+                archiver->path);
     return true;
 }
 
 /* --- Dropping -------------------------------------------------------------------------------- */
 
-static int drop(const Archiving *archiving)
+static int drop(const Archiver *archiver)
 {
-    Invocation *invocation = archiving->invocation;
-    const AuditArchive *archive = &archiving->archive;
+    Invocation *invocation = archiver->invocation;
+    const AuditArchive *archive = &archiver->archive;
     Arena *arena = invocation->arena;
     Map *body = map_new(arena, 1);
-    Value answer;
+    Value response;
     map_set_str(arena, body, STR("hash"), value_string(str_from_c(archive->hash)));
     int code =
         cluster_call(invocation,
@@ -235,20 +236,20 @@ static int drop(const Archiving *archiving)
                                             arena, "/v1/audit/%" PRIu64 "/archive", archive->last),
                                         .body = cluster_body(arena, value_map(body)),
                                         .timeout_ms = DROP_MS },
-                     &answer);
+                     &response);
     if (code != EXIT_OK) {
         output_line(
             invocation->err,
             "%s is complete; run the same command again to drop the remaining entries from the log",
-            archiving->path);
+            archiver->path);
     }
     return code;
 }
 
-static int tell(const Archiving *archiving)
+static int print_result(const Archiver *archiver)
 {
-    Invocation *invocation = archiving->invocation;
-    const AuditArchive *archive = &archiving->archive;
+    Invocation *invocation = archiver->invocation;
+    const AuditArchive *archive = &archiver->archive;
     Arena *arena = invocation->arena;
     bool is_none = archive->last < archive->first;
     if (output_wants_value(invocation)) {
@@ -257,12 +258,12 @@ static int tell(const Archiving *archiving)
         map_set_str(arena, map, STR("entries"),
                     value_int((int64_t)(archive->last - archive->first + 1)));
         if (!is_none) {
-            map_set_str(arena, map, STR("file"), value_string(str_from_c(archiving->path)));
+            map_set_str(arena, map, STR("file"), value_string(str_from_c(archiver->path)));
             map_set_str(arena, map, STR("first"), value_int((int64_t)archive->first));
             map_set_str(arena, map, STR("last"), value_int((int64_t)archive->last));
             map_set_str(arena, map, STR("hash"), value_string(str_from_c(archive->hash)));
         }
-        return output_answer(invocation, value_map(map));
+        return output_response(invocation, value_map(map));
     }
     if (is_none) {
         output_line(invocation->out,
@@ -274,66 +275,66 @@ static int tell(const Archiving *archiving)
     output_line(invocation->out,
                 "moved entries %" PRIu64 " to %" PRIu64 " to %s; "
                 "the hash of the last one is %s",
-                archive->first, archive->last, archiving->path, archive->hash);
+                archive->first, archive->last, archiver->path, archive->hash);
     return EXIT_OK;
 }
 
 /* Prints progress for a long log. */
-static void tell_way(Archiving *archiving)
+static void print_progress(Archiver *archiver)
 {
-    const AuditArchive *archive = &archiving->archive;
+    const AuditArchive *archive = &archiver->archive;
     int64_t now_us = clock_monotonic_us();
-    if (now_us - archiving->told_us >= TELL_US) {
-        archiving->told_us = now_us;
-        archiving->has_told = true;
-        output_line(archiving->invocation->err, "%" PRIu64 " entries written, up to %" PRIu64,
+    if (now_us - archiver->progress_us >= PROGRESS_US) {
+        archiver->progress_us = now_us;
+        archiver->printed_progress = true;
+        output_line(archiver->invocation->err, "%" PRIu64 " entries written, up to %" PRIu64,
                     archive->last - archive->first + 1, archive->last);
     }
 }
 
-static int archive(Archiving *archiving)
+static int archive(Archiver *archiver)
 {
     Error err;
-    archiving->told_us = clock_monotonic_us();
-    while (!archiving->is_over) {
-        int code = ask_page(archiving);
+    archiver->progress_us = clock_monotonic_us();
+    while (!archiver->is_done) {
+        int code = fetch_page(archiver);
         if (code != EXIT_OK) {
             return code;
         }
-        tell_way(archiving);
+        print_progress(archiver);
     }
-    if (archiving->draft == NULL && !archiving->is_there) {
-        return tell(archiving);
+    if (archiver->draft == NULL && !archiver->file_existed) {
+        return print_result(archiver);
     }
-    if (!(archiving->is_there ? take_up(archiving, &err) : keep(archiving, &err))) {
-        return fail(archiving, &err);
+    if (!(archiver->file_existed ? resume_file(archiver, &err) : finish_file(archiver, &err))) {
+        return fail(archiver, &err);
     }
-    if (archiving->has_told) {
-        output_line(archiving->invocation->err, "%s is complete: dropping its entries from the log",
-                    archiving->path);
+    if (archiver->printed_progress) {
+        output_line(archiver->invocation->err, "%s is complete: dropping its entries from the log",
+                    archiver->path);
     }
-    int code = drop(archiving);
-    return code == EXIT_OK ? tell(archiving) : code;
+    int code = drop(archiver);
+    return code == EXIT_OK ? print_result(archiver) : code;
 }
 
 int audit_archive_run(Invocation *invocation)
 {
     const char *keep_text = invocation_text(invocation, "keep");
-    Archiving archiving = { .invocation = invocation, .path = invocation_text(invocation, "to") };
-    if (archiving.path == NULL) {
+    Archiver archiver = { .invocation = invocation, .path = invocation_text(invocation, "to") };
+    if (archiver.path == NULL) {
         return usage_error(invocation, "--to FILE is required");
     }
-    if (!read_before(&archiving, invocation_text(invocation, "before"))) {
+    if (!read_before(&archiver, invocation_text(invocation, "before"))) {
         return usage_error(invocation,
                            "--before must be a date (2026-01-31), a time (2026-01-31T08:15:30Z) or "
                            "an age (90d), not '%s'",
                            invocation_text(invocation, "before"));
     }
-    if (!str_to_i64(str_from_c(keep_text), &archiving.keep) || archiving.keep < 0) {
+    if (!str_to_i64(str_from_c(keep_text), &archiver.keep) || archiver.keep < 0) {
         return usage_error(invocation, "--keep must be a number of entries, not '%s'", keep_text);
     }
-    archiving.is_there = file_exists(archiving.path);
-    int code = archive(&archiving);
-    file_draft_close(archiving.draft);
+    archiver.file_existed = file_exists(archiver.path);
+    int code = archive(&archiver);
+    file_draft_close(archiver.draft);
     return code;
 }

@@ -4,10 +4,10 @@
 
 #include "cli/doctor_view.h"
 
-typedef struct DoctorPlaces {
+typedef struct DoctorPaths {
     const char *state_dir, *run_dir;
-    bool is_run_dir_given; /* selects its server even if this machine is not one */
-} DoctorPlaces;
+    bool has_run_dir; /* selects its server even if this machine is not one */
+} DoctorPaths;
 
 /* Results are allocated in `arena`. Failures are part of them. */
-void doctor_look(Arena *arena, const DoctorPlaces *places, DoctorView *out);
+void doctor_inspect(Arena *arena, const DoctorPaths *paths, DoctorView *out);

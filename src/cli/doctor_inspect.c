@@ -1,4 +1,4 @@
-#include "cli/doctor_look.h"
+#include "cli/doctor_inspect.h"
 
 #include "agent/agent.h"
 #include "cli/kind_print.h"
@@ -24,7 +24,7 @@ enum {
 
 typedef struct Look {
     Arena *arena;
-    const DoctorPlaces *places;
+    const DoctorPaths *paths;
     DoctorView *view;
     CertificateSet bundle; /* CAs that this node trusts */
     Str bundle_text;
@@ -90,7 +90,7 @@ static void look_at_node(Look *look)
 {
     DoctorView *view = look->view;
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" AGENT_DIRECTORY, look->places->state_dir);
+    Str path = arena_format(look->arena, "%s/" AGENT_DIRECTORY, look->paths->state_dir);
     Error err = { 0 };
     look_at_place(path.data, &view->agent_directory);
     if (!directory_open(path.data, &agent, &err)) {
@@ -123,7 +123,7 @@ static void look_at_server(Look *look)
 {
     DoctorView *view = look->view;
     AUTO_CLEAR(Directory) server = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->places->state_dir);
+    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->paths->state_dir);
     Error err = { 0 };
     look_at_place(path.data, &view->server_directory);
     if (!directory_open(path.data, &server, &err)) {
@@ -155,40 +155,40 @@ static void look_at_server(Look *look)
 typedef struct Waiting {
     Loop *loop;
     Arena *arena;
-    DoctorAnswer *answer;
+    DoctorResponse *response;
     bool is_text;
 } Waiting;
 
-static void done(void *context, const HttpResponse *answer, const Error *err)
+static void done(void *context, const HttpResponse *response, const Error *err)
 {
     Waiting *waiting = context;
-    DoctorAnswer *out = waiting->answer;
-    if (answer == NULL) {
+    DoctorResponse *out = waiting->response;
+    if (response == NULL) {
         out->err = *err;
-    } else if (waiting->is_text && answer->head->status < 300) {
-        out->json = value_string(arena_copy(waiting->arena, answer->body));
-    } else if (!json_parse_text(waiting->arena, arena_copy(waiting->arena, answer->body), NULL,
+    } else if (waiting->is_text && response->head->status < 300) {
+        out->json = value_string(arena_copy(waiting->arena, response->body));
+    } else if (!json_parse_text(waiting->arena, arena_copy(waiting->arena, response->body), NULL,
                                 &out->json, &out->err)) {
         error_wrap(&out->err, "the response is not JSON");
-    } else if (answer->head->status >= 300 && answer->head->status != 503) {
+    } else if (response->head->status >= 300 && response->head->status != 503) {
         Str message = value_get_text(out->json, "detail");
-        ErrorKind kind = answer->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE;
+        ErrorKind kind = response->head->status == 403 ? ERROR_DENIED : ERROR_UNAVAILABLE;
         if (message.len > 0) {
             error_set(&out->err, kind, "%" STR_FMT, STR_ARG(message));
         } else {
-            error_set(&out->err, kind, "responded with status %d", answer->head->status);
+            error_set(&out->err, kind, "responded with status %d", response->head->status);
         }
     }
     loop_stop(waiting->loop);
 }
 
 /* A health check with status 503 is a valid response too. */
-static void ask(Arena *arena, const Address *address, Str bundle, Str target, DoctorAnswer *out)
+static void ask(Arena *arena, const Address *address, Str bundle, Str target, DoctorResponse *out)
 {
     AUTO(Loop) *loop = loop_new();
     AUTO(TlsContext) *tls = NULL;
     Waiting waiting = { loop, arena, out, str_eq(target, STR("/metrics")) };
-    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (bundle.len > 0 &&
         !tls_context_new(loop, &(TlsOptions){ .role = TLS_CLIENT, .protocol = "http/1.1" },
                          &(TlsMaterial){ .ca = bundle }, &tls, &out->err)) {
@@ -209,11 +209,11 @@ static void ask(Arena *arena, const Address *address, Str bundle, Str target, Do
     http_call_free(call);
 }
 
-static void ask_local(Look *look, const char *socket, Str target, DoctorAnswer *out)
+static void ask_local(Look *look, const char *socket, Str target, DoctorResponse *out)
 {
     Address address;
-    Str path = arena_format(look->arena, "%s/%s", look->places->run_dir, socket);
-    *out = (DoctorAnswer){ .asked = true, .json = value_null() };
+    Str path = arena_format(look->arena, "%s/%s", look->paths->run_dir, socket);
+    *out = (DoctorResponse){ .was_queried = true, .json = value_null() };
     if (address_unix(path, &address, &out->err)) {
         ask(look->arena, &address, STR_EMPTY, target, out);
     }
@@ -223,7 +223,7 @@ static void ask_local(Look *look, const char *socket, Str target, DoctorAnswer *
 static void look_at_failure(Look *look)
 {
     AUTO_CLEAR(Directory) run = { .descriptor = -1 };
-    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->places->run_dir);
+    Str path = arena_format(look->arena, "%s/" SERVER_DIRECTORY, look->paths->run_dir);
     Error err;
     if (!directory_open(path.data, &run, &err) ||
         !directory_read(&run, look->arena, SERVER_FAILURE, sizeof err.text, &look->view->failure,
@@ -233,11 +233,11 @@ static void look_at_failure(Look *look)
 }
 
 /* Combines all pages into one response. */
-static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
+static void ask_nodes(Look *look, const char *socket, DoctorResponse *out)
 {
     Arena *arena = look->arena;
     List *nodes = list_new(arena, 0);
-    DoctorAnswer page;
+    DoctorResponse page;
     Str target = STR("/v1/nodes");
     ask_local(look, socket, target, out);
     page = *out;
@@ -260,7 +260,7 @@ static void ask_nodes(Look *look, const char *socket, DoctorAnswer *out)
 /* Details that the public health check does not reveal. */
 static void ask_why(Look *look, const char *socket)
 {
-    DoctorAnswer ready;
+    DoctorResponse ready;
     ask_local(look, socket, STR("/readyz"), &ready);
     const List *problems = ready.err.kind == ERROR_NONE ? value_get_list(ready.json, "problems")
                                                         : list_new(look->arena, 0);
@@ -281,12 +281,12 @@ static void ask_daemons(Look *look)
     if (view->is_node) {
         ask_local(look, AGENT_SOCKET, STR("/v1/agent"), &view->agent);
     }
-    if (!view->is_server && !look->places->is_run_dir_given) {
+    if (!view->is_server && !look->paths->has_run_dir) {
         return;
     }
-    Str path = arena_format(look->arena, "%s/%s", look->places->run_dir, socket);
+    Str path = arena_format(look->arena, "%s/%s", look->paths->run_dir, socket);
     if (!view->is_server && !file_exists(path.data)) {
-        view->health.asked = !view->is_node; /* the run directory belongs to it */
+        view->health.was_queried = !view->is_node; /* the run directory belongs to it */
         error_set(&view->health.err, ERROR_NOT_FOUND, "%" STR_FMT " not found", STR_ARG(path));
         return;
     }
@@ -305,11 +305,11 @@ static void ask_daemons(Look *look)
     look_at_failure(look);
     if (view->is_server && view->server_directory.err.kind == ERROR_NONE) {
         Str store = arena_format(look->arena, "%s/" SERVER_DIRECTORY "/" SERVER_STORE,
-                                 look->places->state_dir);
+                                 look->paths->state_dir);
         view->store_looked =
             store_check(store.data, &view->store_err) || view->store_err.kind != ERROR_CONFLICT;
         if (!store_exists(store.data)) {
-            store_identity_lost(look->places->state_dir, &view->store_err);
+            store_identity_lost(look->paths->state_dir, &view->store_err);
         }
     }
 }
@@ -336,7 +336,7 @@ static void look_at_port(Look *look, Str text, uint16_t port, bool own, DoctorPo
 
 static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer *out)
 {
-    DoctorAnswer health = { 0 };
+    DoctorResponse health = { 0 };
     Address address;
     *out = (DoctorServer){ .node = str_from_c(known->node) };
     look_at_port(look, known->rpc, PORT_RPC, false, &out->rpc);
@@ -354,8 +354,8 @@ static void look_at_far_server(Look *look, const NodeServer *known, DoctorServer
     out->own_ms = clock_now_ms();
     out->time_ms = value_get_int(health.json, "time_ms");
     out->err = health.err;
-    out->answered = health.err.kind == ERROR_NONE && out->time_ms > 0;
-    if (health.err.kind == ERROR_NONE && !out->answered) {
+    out->responded = health.err.kind == ERROR_NONE && out->time_ms > 0;
+    if (health.err.kind == ERROR_NONE && !out->responded) {
         error_set(&out->err, ERROR_INVALID, "does not report its time: is it a different version?");
     }
 }
@@ -378,12 +378,12 @@ static void look_around(Look *look)
     }
 }
 
-void doctor_look(Arena *arena, const DoctorPlaces *places, DoctorView *out)
+void doctor_inspect(Arena *arena, const DoctorPaths *paths, DoctorView *out)
 {
-    Look look = { .arena = arena, .places = places, .view = out };
+    Look look = { .arena = arena, .paths = paths, .view = out };
     *out = (DoctorView){ .now_ms = clock_now_ms(), .is_root = privileges_are_root() };
-    look_at_place(places->state_dir, &out->state);
-    look_at_disk(places->state_dir, out);
+    look_at_place(paths->state_dir, &out->state);
+    look_at_disk(paths->state_dir, out);
     look_at_node(&look);
     look_at_server(&look);
     ask_daemons(&look);

@@ -1,10 +1,10 @@
-/* The user that a server will run as, for commands that set one up. */
+/* The user that the server will run as, for commands that set up a server. */
 #pragma once
 
 #include "cli/command.h"
 #include "server/create_cluster.h"
 
-#define FOUNDING_USER_OPTION                                    \
+#define SERVER_USER_OPTION                                      \
     {                                                           \
         .name = "user", .argument = "NAME", .fallback = "eden", \
         .help = "user to run the server as, if started by root" \
@@ -12,5 +12,4 @@
 
 /* Looked up only if run by root; otherwise the server runs as the current user. Fails with
  * ERROR_NOT_FOUND and a hint. */
-MUST_CHECK bool founding_user_find(Arena *arena, const char *name, ClusterSpec *founding,
-                                   Error *err);
+MUST_CHECK bool server_user_find(Arena *arena, const char *name, ClusterSpec *spec, Error *err);
