@@ -41,7 +41,7 @@ static bool read_body(Arena *arena, Str body, const RecordField *fields, Body *o
                                   .size = sizeof(Body),
                                   .text_max = ROUTE_VALUE_MAX,
                                   .values_max = VALUES_MAX };
-    return record_read(&format, arena, body, RECORD_OUTSIDE, out, err);
+    return record_read(&format, arena, body, RECORD_EXTERNAL, out, err);
 }
 
 Str body_subject(Arena *arena, Str body)

@@ -65,7 +65,7 @@ uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[
     const struct {
         const char *part;
         const RecordField *fields;
-        bool is_late;
+        bool after_status;
     } parts[] = {
         { "spec", kind->spec, false },
         { "status", kind->status, false },
@@ -76,7 +76,7 @@ uint32_t kind_columns(Arena *arena, const Kind *kind, bool wide, KindColumn out[
         for (const RecordField *field = parts[i].fields; field != NULL && field->name != NULL;
              field++) {
             const RecordColumn *column = &field->column;
-            if (column->title != NULL && column->is_late == parts[i].is_late) {
+            if (column->title != NULL && column->after_status == parts[i].after_status) {
                 Str path = arena_format(arena, "%s.%s", parts[i].part, field->name);
                 add_column((KindColumn){ column->title, path.data, column->is_wide, column->none },
                            wide, out, &count);

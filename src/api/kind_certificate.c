@@ -421,7 +421,7 @@ static const RecordField spec[] = {
       .is_required = true,
       .min = 1,
       .max = ROLE_NAME_MAX,
-      .column = { "ROLES", .is_late = true },
+      .column = { "ROLES", .after_status = true },
       .help = "roles of the user; only roles that its creator has" },
     { .name = "csr", .max = 16 << 10, .help = "the certificate request, in PEM; not stored" },
     { .name = "life",

@@ -225,7 +225,7 @@ static const RecordField spec[] = {
       .shape = RECORD_LIST,
       .is_required = true,
       .fields = rule,
-      .column = { "RULES", .is_late = true },
+      .column = { "RULES", .after_status = true },
       .help = "what is allowed; everything else is denied" },
     { 0 },
 };

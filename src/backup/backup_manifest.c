@@ -87,7 +87,7 @@ static const RecordField manifest_fields[] = {
     { "revision", RECORD_INT, RECORD_INT_AT(ManifestRecord, manifest.revision), .is_required = true,
       .max = INT64_MAX, .help = "revision of the store" },
     { "parts", RECORD_OBJECT,
-      RECORD_STRUCTS_AT(ManifestRecord, parts, part_count, PartRow, part_fields),
+      RECORD_STRUCT_ARRAY_AT(ManifestRecord, parts, part_count, PartRow, part_fields),
       .is_required = true, .help = "its parts" },
     { 0 },
 };
@@ -234,7 +234,7 @@ bool backup_manifest_read(Arena *arena, Str text, uint32_t format, BackupManifes
 {
     ManifestRecord record;
     RecordFormat wanted = format_of(format);
-    if (!record_read(&wanted, arena, text, RECORD_OUTSIDE, &record, err)) {
+    if (!record_read(&wanted, arena, text, RECORD_EXTERNAL, &record, err)) {
         return false;
     }
     *out = record.manifest;

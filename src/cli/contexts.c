@@ -143,7 +143,7 @@ static bool read_context(Arena *arena, Str name, Value map, Context *out, Error 
 {
     ContextEntry entry;
     if (!context_name_check(name, err) ||
-        !record_from_value(&entry_format, arena, map, RECORD_OUTSIDE, &entry, err)) {
+        !record_from_value(&entry_format, arena, map, RECORD_EXTERNAL, &entry, err)) {
         return false;
     }
     *out = entry.context;
@@ -230,7 +230,7 @@ static const RecordFormat file_format = {
 bool contexts_read(Arena *arena, Str text, Contexts *out, Error *err)
 {
     ContextsFile file;
-    if (!record_read(&file_format, arena, text, RECORD_OUTSIDE, &file, err)) {
+    if (!record_read(&file_format, arena, text, RECORD_EXTERNAL, &file, err)) {
         return false;
     }
     *out = file.contexts;

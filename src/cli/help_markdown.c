@@ -123,7 +123,7 @@ static void put_native(const Subject *subject, Buf *out)
     }
     put_block("jinja", native->example, out);
     buf_put_c(out, "shows\n\n");
-    put_block("", native->shows, out);
+    put_block("", native->output, out);
 }
 
 void help_markdown_subject(const Subject *subject, Buf *out)

@@ -228,7 +228,7 @@ void help_write_subject(const Subject *subject, Buf *out)
     buf_put_format(out, "\n\n    %s\n\nexample:\n", native->help);
     help_write_indented(str_from_c(native->example), "    ", out);
     buf_put_c(out, "shows:\n");
-    help_write_indented(str_from_c(native->shows), "    ", out);
+    help_write_indented(str_from_c(native->output), "    ", out);
     if ((native->flags & NATIVE_JINJA) == 0 && subject->kind != SUBJECT_METHOD) {
         buf_put_c(out, "\nNot part of Jinja2.\n");
     }

@@ -135,12 +135,12 @@ static void add_field(Problems *problems, const RefusedRequest *request, const R
                       const FieldProblem *field)
 {
     Str text = field->text, advice = cut_advice(&text);
-    JsonMatch place = { .whole = false };
+    JsonMatch place = { .is_found = false };
     const Source *source = NULL;
     uint32_t start = 0, length = 0;
     if (request->sources != NULL) {
         place = json_pointer_find(request->document, field->pointer);
-        bool by_name = (field->is_name || !place.whole || is_group(place.value)) &&
+        bool by_name = (field->is_name || !place.is_found || is_group(place.value)) &&
                        place.name.kind != VALUE_NULL;
         Value at = by_name ? place.name : place.value;
         source = sources_get(request->sources, at.source);
@@ -151,7 +151,7 @@ static void add_field(Problems *problems, const RefusedRequest *request, const R
         }
     }
     /* Prefixes the JSON pointer if there is no location, or if the problem is a missing field. */
-    bool tells = source != NULL && place.whole;
+    bool tells = source != NULL && place.is_found;
     Problem *problem =
         problems_add(problems, row->problem, source, start, length, "%" STR_FMT "%s%" STR_FMT,
                      STR_ARG(tells ? STR_EMPTY : field->pointer),
@@ -196,7 +196,7 @@ void refusal_add(Problems *problems, const RefusedRequest *request, Value respon
         JsonMatch name = json_pointer_find(request->document, STR("/metadata/name"));
         source = sources_get(request->sources, name.value.source);
         start = name.value.start;
-        length = name.whole ? name.value.span : 0;
+        length = name.is_found ? name.value.span : 0;
     }
     Problem *problem = problems_add(problems, row->problem, source, start, length, "%s", err->text);
     problem->hint = hint_of(problems->arena, row, request);

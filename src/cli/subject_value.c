@@ -200,7 +200,7 @@ static void describe_native(Arena *arena, Map *map, const Subject *subject)
         value_bool(subject->kind == SUBJECT_METHOD || (native->flags & NATIVE_JINJA) != 0));
     set_text(arena, map, "help", native->help);
     set_text(arena, map, "example", native->example);
-    set_text(arena, map, "shows", native->shows);
+    set_text(arena, map, "shows", native->output);
 }
 
 Value subject_value(Arena *arena, const Subject *subject)

@@ -26,7 +26,7 @@ typedef struct JsonLimits {
 
 typedef struct JsonOptions {
     JsonLimits limits;
-    bool duplicates;       /* the last of several equal keys wins, instead of being an error */
+    bool allow_duplicates; /* the last of several equal keys wins, instead of being an error */
     bool wide_integers;    /* integers beyond 64 bits become floats, instead of being an error */
     bool python_constants; /* NaN, Infinity and -Infinity are numbers */
 } JsonOptions;

@@ -1,6 +1,6 @@
 /* Error messages of the JSON parser. The parser only reports what it expected and where; the
- * functions here look at the text at that location to recognize common mistakes, such as single
- * quotes, comments, trailing commas and Python constants, and add a hint how to fix them. */
+ * functions here inspect the text at that location to recognize common mistakes, such as single
+ * quotes, comments, trailing commas and Python constants, and add a hint on how to fix them. */
 #include "lang/json_reader.h"
 
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static const Mistake common_mistakes[] = {
     { "#", "JSON has no comments", "remove the comment" },
 };
 
-static const Mistake value_confusions[] = {
+static const Mistake value_mistakes[] = {
     { "NaN", "JSON has no NaN", "write null or a string" },
     { "nan", "JSON has no NaN", "write null or a string" },
     { "Infinity", "JSON has no Infinity", "write null or a string" },
@@ -161,7 +161,7 @@ static bool begins_value(char c)
 
 static const char *hint_for(JsonExpected expected, char found)
 {
-    bool goes_on = expected == JSON_LIST_NEXT || expected == JSON_MAP_NEXT;
+    bool in_container = expected == JSON_LIST_NEXT || expected == JSON_MAP_NEXT;
     if (expected == JSON_COLON && found == '=') {
         return "write ':' instead of '='";
     }
@@ -174,7 +174,7 @@ static const char *hint_for(JsonExpected expected, char found)
     if (expected == JSON_MAP_NEXT && found == ']') {
         return "an object ends with '}'";
     }
-    return goes_on && begins_value(found) ? "missing comma before this" : "";
+    return in_container && begins_value(found) ? "missing comma before this" : "";
 }
 
 /* "'x'" if printable, otherwise "byte 0x07". */
@@ -232,13 +232,13 @@ const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expecte
     }
     bool value = expected == JSON_VALUE || expected == JSON_NEXT_VALUE;
     bool item = value || expected == JSON_FIRST_KEY || expected == JSON_NEXT_KEY;
-    const Mistake *confusion = find_mistake(common_mistakes, COUNT_OF(common_mistakes), rest);
-    if (confusion == NULL && value) {
-        confusion = find_mistake(value_confusions, COUNT_OF(value_confusions), rest);
+    const Mistake *mistake = find_mistake(common_mistakes, COUNT_OF(common_mistakes), rest);
+    if (mistake == NULL && value) {
+        mistake = find_mistake(value_mistakes, COUNT_OF(value_mistakes), rest);
     }
-    if (confusion != NULL && (item || found == '#' || found == '/')) {
-        return json_fault(faults, "E0150", at, word_at(rest).len, confusion->hint, "%s",
-                          confusion->message);
+    if (mistake != NULL && (item || found == '#' || found == '/')) {
+        return json_fault(faults, "E0150", at, word_at(rest).len, mistake->hint, "%s",
+                          mistake->message);
     }
     if (item ? fault_at_word(faults, expected, rest) : fault_at_adjacent_word(faults, at, rest)) {
         return NULL;

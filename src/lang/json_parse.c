@@ -1,9 +1,9 @@
-/* A single pass without recursion. Values are built on a stack; an open container is a frame on it,
- * below its items. When it closes, its items move to the arena in one block of exact size, and the
- * frame becomes the finished value.
+/* Parses JSON in a single pass, without recursion. Values are built on a stack; an open container
+ * is a frame on it, below its items. When it closes, its items move to the arena in one block of
+ * exact size, and the frame becomes the finished value.
  *
- * The bottom of the stack is a sentinel frame, so that there always is one. The frame of an open
- * container stores the distance to its parent frame in `span`. */
+ * The bottom of the stack is a sentinel frame, so that there is always a current frame. The frame
+ * of an open container stores the distance to its parent frame in `span`. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,11 +15,11 @@
 #include "lang/json_reader.h"
 
 enum {
-    FIRST_STACK = 128,        /* values that fit without heap allocation */
+    INITIAL_STACK = 128,      /* values that fit without heap allocation */
     LARGE_BLOCK = 256 * 1024, /* blocks of this size are checked against the budget first */
-    /* Maps up to this size have no index until something is added to them: a linear search costs no
-     * more than hashing, and building the index costs as much as parsing. */
-    PLAIN_MAP = 16,
+    /* Maps up to this size are not indexed until an entry is added: a linear search costs no more
+     * than hashing, and building the index costs as much as parsing. */
+    UNINDEXED_MAP_MAX = 16,
     LIST_HEADER = (sizeof(List) + 15) & ~15u, /* items and entries follow in the same block */
     MAP_HEADER = (sizeof(Map) + 15) & ~15u,
 };
@@ -99,18 +99,18 @@ static bool close_list(JsonReader *reader, Value *frame, uint32_t count)
     return true;
 }
 
-/* For small maps, the equivalent of map_index() for large ones: the index of the first entry whose
- * key occurred before, or `len`. A bitmap of hashes rules out most keys. */
+/* Returns the index of the first entry whose key occurred before, or `len` if there is none, as
+ * map_index() does for large maps. A bitmap of hashes rules out most keys. */
 static uint32_t find_duplicate(const Map *map)
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < map->len; i++) {
         const Value *key = &map->entries[i].key;
-        unsigned mark = 0;
+        unsigned hash = 0;
         if (key->len > 0) {
-            mark = (unsigned char)key->text[0] * 5u + (unsigned char)key->text[key->len - 1];
+            hash = (unsigned char)key->text[0] * 5u + (unsigned char)key->text[key->len - 1];
         }
-        uint64_t bit = (uint64_t)1 << ((mark + key->len) & 63);
+        uint64_t bit = (uint64_t)1 << ((hash + key->len) & 63);
         for (uint32_t j = 0; (seen & bit) != 0 && j < i; j++) {
             const Value *earlier = &map->entries[j].key;
             if (earlier->len == key->len && memcmp(earlier->text, key->text, key->len) == 0) {
@@ -139,9 +139,9 @@ static void report_duplicate(JsonReader *reader, const Map *map, uint32_t positi
     while (!value_key_equal(map->entries[first].key, key)) {
         first++;
     }
-    LineColumn place = source_location(reader->faults.source, map->entries[first].key.start);
+    LineColumn location = source_location(reader->faults.source, map->entries[first].key.start);
     char hint[64];
-    snprintf(hint, sizeof hint, "first at line %u, column %u", place.line, place.column);
+    snprintf(hint, sizeof hint, "first at line %u, column %u", location.line, location.column);
     Str spelling = json_fault_brief(str_from(reader->text + key.start + 1, key.span - 2));
     json_fault(&reader->faults, "E0154", reader->text + key.start, key.span, hint,
                "duplicate key '%" STR_FMT "'", STR_ARG(spelling));
@@ -161,9 +161,10 @@ static bool close_map(JsonReader *reader, Value *frame, uint32_t count)
     }
     map->entries = (MapEntry *)(void *)((char *)map + MAP_HEADER);
     memcpy(map->entries, frame + 1, count * sizeof(MapEntry));
-    uint32_t duplicate = count <= PLAIN_MAP ? find_duplicate(map) : map_index(reader->arena, map);
+    uint32_t duplicate =
+        count <= UNINDEXED_MAP_MAX ? find_duplicate(map) : map_index(reader->arena, map);
     if (UNLIKELY(duplicate < count)) {
-        if (reader->options->duplicates) {
+        if (reader->options->allow_duplicates) {
             merge_duplicates(reader, map);
         } else {
             report_duplicate(reader, map, duplicate);
@@ -290,7 +291,7 @@ static const char *read_value(JsonReader *reader, const char *p)
 {
     do {
         p = skip_space(p, reader->end);
-        /* A superfluous comma is only possible after a comma of a list. */
+        /* Only in a list can the previous token be a comma. */
         bool next = reader->frame->kind == VALUE_LIST && reader->top > reader->frame + 1;
         JsonExpected expected = next ? JSON_NEXT_VALUE : JSON_VALUE;
         if (UNLIKELY(p == reader->end)) {
@@ -305,9 +306,9 @@ static const char *read_value(JsonReader *reader, const char *p)
             p = json_read_string(reader, p, reader->top);
             reader->top++;
         } else if (*p == '{' || *p == '[') {
-            const Value *place = reader->top;
+            const Value *slot = reader->top;
             p = open_container(reader, p);
-            if (reader->frame == place) {
+            if (reader->frame == slot) {
                 continue;
             }
         } else {
@@ -328,8 +329,8 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
     if (options == NULL) {
         options = &json_options_default;
     }
-    Value first_stack[FIRST_STACK];
-    first_stack[0] = value_null();
+    Value initial_stack[INITIAL_STACK];
+    initial_stack[0] = value_null();
     const char *text = source->text.len == 0 ? "" : source->text.data;
     JsonReader reader = {
         .arena = arena,
@@ -337,10 +338,10 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
         .end = text + source->text.len,
         .options = options,
         .faults = { source, problems },
-        .stack = first_stack,
-        .limit = first_stack + FIRST_STACK,
-        .top = first_stack + 1,
-        .frame = first_stack,
+        .stack = initial_stack,
+        .limit = initial_stack + INITIAL_STACK,
+        .top = initial_stack + 1,
+        .frame = initial_stack,
         .source = id,
     };
     *out = value_null();
@@ -363,8 +364,8 @@ static bool parse_at(Arena *arena, const Source *source, uint16_t id, size_t *of
     return complete;
 }
 
-static bool parse_whole(Arena *arena, const Source *source, uint16_t id, const JsonOptions *options,
-                        Value *out, Problems *problems)
+static bool parse_document(Arena *arena, const Source *source, uint16_t id,
+                           const JsonOptions *options, Value *out, Problems *problems)
 {
     size_t at = str_starts(source->text, STR("\xef\xbb\xbf")) ? 3 : 0;
     if (!parse_at(arena, source, id, &at, options, out, problems)) {
@@ -383,7 +384,7 @@ static bool parse_whole(Arena *arena, const Source *source, uint16_t id, const J
 bool json_parse(Arena *arena, const Sources *sources, uint16_t source, const JsonOptions *options,
                 Value *out, Problems *problems)
 {
-    return parse_whole(arena, sources_get(sources, source), source, options, out, problems);
+    return parse_document(arena, sources_get(sources, source), source, options, out, problems);
 }
 
 bool json_parse_next(Arena *arena, const Sources *sources, uint16_t source, size_t *offset,
@@ -403,11 +404,11 @@ size_t json_skip_space(Str text, size_t offset)
 bool json_parse_text(Arena *arena, Str text, const JsonOptions *options, Value *out, Error *err)
 {
     Source source = { .name = STR_EMPTY, .text = text, .first_line = 1 };
-    AUTO_CLEAR(Arena) notes;
-    arena_init(&notes, ARENA_UNLIMITED);
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
     Problems problems;
-    problems_init(&problems, &notes);
-    if (parse_whole(arena, &source, SOURCE_NONE, options, out, &problems)) {
+    problems_init(&problems, &scratch);
+    if (parse_document(arena, &source, SOURCE_NONE, options, out, &problems)) {
         return true;
     }
     const Problem *problem = &problems.items[0];

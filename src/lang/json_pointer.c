@@ -1,13 +1,14 @@
 #include "lang/json_pointer.h"
 
-/* Whether a segment of a pointer denotes this name: "~1" is "/", "~0" is "~". */
-static bool part_is(Str part, Str name)
+/* Whether the segment, in which "~1" means "/" and "~0" means "~", equals the name. */
+static bool segment_matches(Str segment, Str name)
 {
     size_t n = 0;
-    for (size_t i = 0; i < part.len; i++, n++) {
-        char c = part.data[i];
-        if (c == '~' && i + 1 < part.len && (part.data[i + 1] == '0' || part.data[i + 1] == '1')) {
-            c = part.data[++i] == '0' ? '~' : '/';
+    for (size_t i = 0; i < segment.len; i++, n++) {
+        char c = segment.data[i];
+        if (c == '~' && i + 1 < segment.len &&
+            (segment.data[i + 1] == '0' || segment.data[i + 1] == '1')) {
+            c = segment.data[++i] == '0' ? '~' : '/';
         }
         if (n >= name.len || name.data[n] != c) {
             return false;
@@ -16,24 +17,24 @@ static bool part_is(Str part, Str name)
     return n == name.len;
 }
 
-static bool step(JsonMatch *place, Str part)
+static bool follow_segment(JsonMatch *match, Str segment)
 {
-    if (place->value.kind == VALUE_LIST) {
+    if (match->value.kind == VALUE_LIST) {
         int64_t index;
-        const List *list = place->value.list;
-        bool is_index = str_to_i64(part, &index) && index >= 0 && index < (int64_t)list->len;
+        const List *list = match->value.list;
+        bool is_index = str_to_i64(segment, &index) && index >= 0 && index < (int64_t)list->len;
         if (is_index) {
-            place->value = list->items[index];
-            place->name = value_null();
+            match->value = list->items[index];
+            match->name = value_null();
         }
         return is_index;
     }
-    const Map *map = place->value.kind == VALUE_MAP ? place->value.map : NULL;
+    const Map *map = match->value.kind == VALUE_MAP ? match->value.map : NULL;
     for (uint32_t i = 0; map != NULL && i < map->len; i++) {
         const MapEntry *entry = &map->entries[i];
-        if (value_is_string(entry->key) && part_is(part, value_str(entry->key))) {
-            place->name = entry->key;
-            place->value = entry->value;
+        if (value_is_string(entry->key) && segment_matches(segment, value_str(entry->key))) {
+            match->name = entry->key;
+            match->value = entry->value;
             return true;
         }
     }
@@ -42,22 +43,22 @@ static bool step(JsonMatch *place, Str part)
 
 JsonMatch json_pointer_find(Value document, Str pointer)
 {
-    JsonMatch place = { .whole = true, .value = document, .name = value_null() };
-    Str rest = pointer.len > 0 ? str_from_offset(pointer, 1) : pointer, part;
+    JsonMatch match = { .is_found = true, .value = document, .name = value_null() };
+    Str rest = pointer.len > 0 ? str_from_offset(pointer, 1) : pointer, segment;
     if (pointer.len == 0) {
-        return place;
+        return match;
     }
-    place.whole = pointer.data[0] == '/';
-    bool more = place.whole;
-    while (more) {
+    match.is_found = pointer.data[0] == '/';
+    bool has_more = match.is_found;
+    while (has_more) {
         size_t end = str_find(rest, STR("/"), 0);
-        part = str_slice(rest, 0, end);
-        more = end != STR_NOT_FOUND;
-        if (!step(&place, part)) {
-            place.whole = false;
-            return place;
+        segment = str_slice(rest, 0, end);
+        has_more = end != STR_NOT_FOUND;
+        if (!follow_segment(&match, segment)) {
+            match.is_found = false;
+            return match;
         }
-        rest = more ? str_from_offset(rest, end + 1) : STR_EMPTY;
+        rest = has_more ? str_from_offset(rest, end + 1) : STR_EMPTY;
     }
-    return place;
+    return match;
 }

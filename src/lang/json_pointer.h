@@ -4,10 +4,10 @@
 #include "lang/value.h"
 
 typedef struct JsonMatch {
-    bool whole;  /* false: the document ends before the pointer does */
-    Value value; /* deepest existing value */
-    Value name;  /* its key in the parent map; null for an item of a list or the entire document */
+    bool is_found; /* false: no value has this path */
+    Value value;   /* deepest existing value */
+    Value name; /* its key in the parent map; null for an item of a list or the entire document */
 } JsonMatch;
 
-/* Any string is accepted: a pointer that leads nowhere is not found. */
+/* An invalid pointer is not found. */
 JsonMatch json_pointer_find(Value document, Str pointer);

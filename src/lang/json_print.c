@@ -20,8 +20,8 @@ typedef struct Printer {
     Buf *out;
     const JsonStyle *style;
     Error *err;
-    Str between_items; /* "," or ", " */
-    Str behind_key;    /* ":" or ": " */
+    Str item_separator; /* "," or ", " */
+    Str key_separator;  /* ":" or ": " */
 } Printer;
 
 /* --- Strings ----------------------------------------------------------------------------- */
@@ -226,7 +226,7 @@ static bool put_list(Printer *printer, const List *list, unsigned depth)
     buf_put_char(printer->out, '[');
     for (uint32_t i = 0; i < list->len; i++) {
         if (i > 0) {
-            buf_put(printer->out, printer->between_items);
+            buf_put(printer->out, printer->item_separator);
         }
         start_line(printer, depth + 1);
         if (!put_value(printer, list->items[i], depth + 1)) {
@@ -240,8 +240,8 @@ static bool put_list(Printer *printer, const List *list, unsigned depth)
     return true;
 }
 
-/* Whether no other key of the map has the same text as the one printed for `key`. Keys of other
- * types also differ as text, so only a string can collide. */
+/* Fails if another key of the map has the text that was printed for `key`. Keys of two types other
+ * than string never have the same text, so only a string can collide. */
 static bool check_distinct(const Printer *printer, const Map *map, Value key, size_t start)
 {
     if (key.kind == VALUE_STRING || !printer->style->distinct) {
@@ -259,7 +259,7 @@ static bool put_entries(Printer *printer, const Map *map, const MapEntry *entrie
 {
     for (uint32_t i = 0; i < map->len; i++) {
         if (i > 0) {
-            buf_put(printer->out, printer->between_items);
+            buf_put(printer->out, printer->item_separator);
         }
         start_line(printer, depth + 1);
         size_t start = printer->out->len;
@@ -267,7 +267,7 @@ static bool put_entries(Printer *printer, const Map *map, const MapEntry *entrie
             !check_distinct(printer, map, entries[i].key, start)) {
             return false;
         }
-        buf_put(printer->out, printer->behind_key);
+        buf_put(printer->out, printer->key_separator);
         if (!put_value(printer, entries[i].value, depth + 1)) {
             return false;
         }
@@ -338,8 +338,8 @@ bool json_print(Buf *out, Value v, const JsonStyle *style, Error *err)
         .out = out,
         .style = style,
         .err = err,
-        .between_items = spaced ? STR(", ") : STR(","),
-        .behind_key = spaced || style->lines ? STR(": ") : STR(":"),
+        .item_separator = spaced ? STR(", ") : STR(","),
+        .key_separator = spaced || style->lines ? STR(": ") : STR(":"),
     };
     if (!put_value(&printer, v, 0)) {
         return false;

@@ -1,7 +1,7 @@
 /* Internals of the JSON parser: containers in json_parse.c, scalars in json_scalar.c, messages in
- * json_fault.c. Not included elsewhere.
+ * json_fault.c. Private to these files.
  *
- * Parsing functions return the position after what they parsed, or NULL after reporting a fault. */
+ * Parsing functions return the position after the parsed text, or NULL after reporting a fault. */
 #pragma once
 
 #include "base/problems.h"
@@ -54,14 +54,15 @@ static inline uint32_t json_reader_offset(const JsonReader *reader, const char *
 
 /* Parses the string whose opening quote is at `start`. */
 const char *json_read_string(JsonReader *reader, const char *start, Value *out);
-/* Parses any other scalar. `expected` and `open` (see below) are for the message if there is
- * none. */
+/* Parses any other scalar. `expected` and `open` (see below) are used in the message if there is no
+ * scalar. */
 const char *json_read_scalar(JsonReader *reader, const char *start, JsonExpected expected,
                              const char *open, Value *out);
 
-/* --- Faults: off the fast path; they return NULL so that a parsing function can return them. */
+/* --- Faults: off the fast path. These return NULL, so a parsing function can return their result. */
 
-/* The code E0150 to E0158, the invalid bytes, a message and a hint ("" if none). */
+/* Reports a problem: its code (E0150 to E0158), the invalid bytes, a message and a hint ("" if
+ * none). */
 PRINTF_LIKE(6, 7)
 const char *json_fault(const JsonFaults *faults, const char *code, const char *at, size_t length,
                        const char *hint, const char *format, ...);
@@ -69,12 +70,12 @@ const char *json_fault(const JsonFaults *faults, const char *code, const char *a
 /* The string, shortened for a message. */
 Str json_fault_brief(Str s);
 
-/* `at` is not what was expected. `open` is the bracket of the innermost container, or NULL at the
- * top. */
+/* Reports that the text at `at` is not what was expected. `open` is the bracket of the innermost
+ * container, or NULL at the top. */
 const char *json_fault_unexpected(const JsonFaults *faults, JsonExpected expected, const char *at,
                                   const char *open);
-/* A string that started at `start` cannot continue at `at`: a control character, or the end of
- * input. */
+/* Reports that the string starting at `start` cannot continue at `at`: a control character, or the
+ * end of input. */
 const char *json_fault_in_string(const JsonFaults *faults, const char *start, const char *at);
-/* A number that started at `start` cannot continue at `at`. */
+/* Reports that the number starting at `start` cannot continue at `at`. */
 const char *json_fault_in_number(const JsonFaults *faults, const char *start, const char *at);

@@ -142,8 +142,8 @@ static const char *parse_escaped(JsonReader *reader, const char *start, const ch
     if (close == NULL) {
         return NULL;
     }
-    size_t room = (size_t)(close - start);
-    char *text = arena_try_alloc(reader->arena, room);
+    size_t capacity = (size_t)(close - start);
+    char *text = arena_try_alloc(reader->arena, capacity);
     if (text == NULL) {
         return json_fault(&reader->faults, "E0156", start, 1, "",
                           "the JSON text needs too much memory");
@@ -176,7 +176,7 @@ static const char *parse_escaped(JsonReader *reader, const char *start, const ch
         unsigned wide = 0;
         p = scan_string(p, close, &wide);
     }
-    arena_shrink(reader->arena, text, room, (size_t)(to - text));
+    arena_shrink(reader->arena, text, capacity, (size_t)(to - text));
     out->text = text;
     out->len = (uint32_t)(to - text);
     return close + 1;
@@ -229,7 +229,7 @@ static inline const char *parse_digits(const char *p, const char *end, uint64_t 
             EACH_BYTE(0x33)) {
             break;
         }
-        /* Combines digits to pairs, pairs to fours, and fours to eight, in one word. */
+        /* Combines digits into pairs, pairs into fours, and fours into eight, all in one word. */
         word = (word & EACH_BYTE(0x0f)) * (10 * 256 + 1) >> 8;
         word = (word & 0x00ff00ff00ff00ffu) * (100 * 65536 + 1) >> 16;
         word = (word & 0x0000ffff0000ffffu) * (10000 * ((uint64_t)1 << 32) + 1) >> 32;
@@ -276,7 +276,7 @@ static const char *parse_float(JsonReader *reader, const char *start, const char
     }
     if (p < end && (*p == 'e' || *p == 'E')) {
         p++;
-        bool down = p < end && *p == '-';
+        bool is_negative_exponent = p < end && *p == '-';
         p += p < end && (*p == '-' || *p == '+');
         const char *first = p;
         int64_t shift = 0;
@@ -286,7 +286,7 @@ static const char *parse_float(JsonReader *reader, const char *start, const char
         if (p == first) {
             return json_fault_in_number(&reader->faults, start, p);
         }
-        exponent += down ? -shift : shift;
+        exponent += is_negative_exponent ? -shift : shift;
     }
     double number;
     if (LIKELY(digits <= 19)) {
@@ -314,7 +314,8 @@ static const char *parse_wide_integer(JsonReader *reader, const char *start, con
     return ++reader->failures < JSON_FAILURES_MAX ? p : NULL;
 }
 
-/* Parses NaN, Infinity or -Infinity at `p`; returns NULL without a fault if there is none. */
+/* Parses NaN, Infinity or -Infinity at `p`; returns NULL without reporting a fault if there is
+ * none. */
 static const char *parse_constant(const JsonReader *reader, const char *p, Value *out)
 {
     static const struct {

@@ -1,7 +1,7 @@
-/* States are the nodes of the trie of needles, numbered in order of creation; 0 is the root. Edges
- * are in a single hash table keyed by state and byte: an array of 256 per state would take a
- * kilobyte for every byte of a secret. Only the root, where partial bytes of a text lead, has such an
- * array. */
+/* An Aho-Corasick automaton. States are the nodes of the trie of needles, numbered in order of
+ * creation; 0 is the root. Edges are in a single hash table keyed by state and byte: an array of
+ * 256 per state would take a kilobyte for every byte of a secret. Only the root, where most bytes
+ * of a text lead, has such an array. */
 #include "lang/matcher.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 
 typedef struct Edge {
-    uint32_t from; /* the root's edges are elsewhere, so 0 marks a free slot */
+    uint32_t from; /* 0 marks a free slot: the root's edges are in `root` */
     uint32_t to;
     unsigned char byte;
 } Edge;
@@ -34,7 +34,7 @@ struct Matcher {
 typedef struct Origins {
     uint32_t *parent;
     unsigned char *byte;
-    uint32_t *whole; /* length of the shortest needle with this prefix */
+    uint32_t *shortest; /* length of the shortest needle with this prefix */
 } Origins;
 
 static Edge *edge_slot(const Matcher *matcher, uint32_t from, unsigned char byte)
@@ -78,8 +78,9 @@ static void needle_add(Matcher *matcher, Origins *origins, Str needle)
         unsigned char byte = (unsigned char)needle.data[i];
         uint32_t next = edge_find(matcher, state, byte);
         state = next != 0 ? next : state_add(matcher, origins, state, byte);
-        uint32_t whole = origins->whole[state];
-        origins->whole[state] = whole != 0 && whole < needle.len ? whole : (uint32_t)needle.len;
+        uint32_t shortest = origins->shortest[state];
+        origins->shortest[state] =
+            shortest != 0 && shortest < needle.len ? shortest : (uint32_t)needle.len;
     }
     matcher->match[state] = (uint32_t)needle.len;
     if (needle.len > matcher->longest) {
@@ -117,7 +118,7 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
             fallback = matcher_step(matcher, matcher->fallback[parent], origins->byte[state]);
         }
         matcher->fallback[state] = fallback;
-        bool is_half = 2 * (size_t)matcher->depth[state] >= origins->whole[state];
+        bool is_half = 2 * (size_t)matcher->depth[state] >= origins->shortest[state];
         matcher->partial[state] = is_half ? matcher->depth[state] : matcher->partial[fallback];
         if (matcher->match[state] == 0) {
             matcher->match[state] = matcher->match[fallback];
@@ -128,30 +129,30 @@ static void link_fallbacks(Matcher *matcher, const Origins *origins, const uint3
 Matcher *matcher_new(const Str *needles, size_t count)
 {
     Matcher *matcher = memory_new(sizeof *matcher);
-    size_t partial = 1; /* number of states */
+    size_t max_states = 1;
     for (size_t i = 0; i < count; i++) {
-        partial += needles[i].len;
+        max_states += needles[i].len;
     }
-    BUG_IF(partial > INT32_MAX);
+    BUG_IF(max_states > INT32_MAX);
     size_t slots = 16;
-    while (slots < partial + partial / 2) {
+    while (slots < max_states + max_states / 2) {
         slots *= 2;
     }
     arena_init(&matcher->arena, ARENA_UNLIMITED);
     matcher->edges = arena_alloc_zero(&matcher->arena, slots * sizeof *matcher->edges);
     matcher->edge_mask = (uint32_t)(slots - 1);
-    matcher->fallback = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
-    matcher->match = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
-    matcher->depth = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
-    matcher->partial = arena_alloc_zero(&matcher->arena, partial * sizeof(uint32_t));
+    matcher->fallback = arena_alloc_zero(&matcher->arena, max_states * sizeof(uint32_t));
+    matcher->match = arena_alloc_zero(&matcher->arena, max_states * sizeof(uint32_t));
+    matcher->depth = arena_alloc_zero(&matcher->arena, max_states * sizeof(uint32_t));
+    matcher->partial = arena_alloc_zero(&matcher->arena, max_states * sizeof(uint32_t));
     matcher->count = 1;
 
     AUTO_CLEAR(Arena) scratch;
     arena_init(&scratch, ARENA_UNLIMITED);
     Origins origins = {
-        .parent = arena_alloc_zero(&scratch, partial * sizeof(uint32_t)),
-        .byte = arena_alloc_zero(&scratch, partial),
-        .whole = arena_alloc_zero(&scratch, partial * sizeof(uint32_t)),
+        .parent = arena_alloc_zero(&scratch, max_states * sizeof(uint32_t)),
+        .byte = arena_alloc_zero(&scratch, max_states),
+        .shortest = arena_alloc_zero(&scratch, max_states * sizeof(uint32_t)),
     };
     for (size_t i = 0; i < count; i++) {
         if (needles[i].len > 0) {

@@ -13,8 +13,7 @@
 
 typedef struct Matcher Matcher;
 
-/* Needles are copied; empty ones are ignored. The caller ensures that they have less than 2^31
- * bytes in total. */
+/* Needles are copied; empty ones are ignored. Their total size must be less than 2^31 bytes. */
 Matcher *matcher_new(const Str *needles, size_t count);
 void matcher_free(Matcher *matcher); /* NULL is allowed */
 DEFINE_AUTO(Matcher, matcher_free)
@@ -25,8 +24,8 @@ enum {
 
 /* The state after one more byte. Amortized constant time over a stream. */
 uint32_t matcher_step(const Matcher *matcher, uint32_t state, unsigned char byte);
-/* For each byte, the state that follows MATCHER_START, mostly MATCHER_START itself. Callers can
- * skip those bytes without a call. */
+/* For each byte, the state that follows MATCHER_START. For most bytes that is MATCHER_START itself,
+ * and callers can skip them without calling matcher_step(). */
 const uint32_t *matcher_first(const Matcher *matcher);
 /* Length of the longest needle that ends with the last byte; 0 if there is none. */
 size_t matcher_match(const Matcher *matcher, uint32_t state);

@@ -42,8 +42,8 @@ void number_put_float_spec(Buf *out, double x, FloatSpec spec);
 /* --- Parsing ----------------------------------------------------------------------------- */
 
 /* Parses an optional sign and digits of the base (2 to 36); nothing else is allowed in the string.
- * On failure `*overflow` (may be NULL) tells whether it was a well-formed integer that exceeds 64
- * bits. */
+ * On failure `*overflow` (may be NULL) is set if the string is a well-formed integer that exceeds
+ * 64 bits. */
 bool number_parse_int(Str s, int base, int64_t *out, bool *overflow);
 /* Accepts what Python's int(text, base) accepts: digits and surrounding whitespace of all scripts,
  * single underscores between digits, and a prefix 0x, 0o or 0b that matches the base; base 0
@@ -69,9 +69,9 @@ typedef enum RoundMethod {
     ROUND_FLOOR,
 } RoundMethod;
 
-/* Rounds to `digits` decimal places; negative digits round to tens, hundreds ... Returns false if
- * the result is not a finite double (where Python raises OverflowError or ValueError); ROUND_COMMON
- * passes infinities and nan through. */
+/* Rounds to `digits` decimal places; negative `digits` round to tens, hundreds and so on. Returns
+ * false if the result is not a finite double (where Python raises OverflowError or ValueError);
+ * ROUND_COMMON passes infinities and nan through. */
 bool number_round(double x, int64_t digits, RoundMethod method, double *out);
 /* Python's round(int, digits): half to even. Returns false if the result does not fit. */
 bool number_round_int(int64_t value, int64_t digits, int64_t *out);

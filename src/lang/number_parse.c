@@ -1,7 +1,7 @@
-/* Decimal text to double by Lemire's method ("Number Parsing at a Gigabyte per Second", 2021;
- * Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2022): one or two 64x64 bit products
- * suffice to round any 64-bit mantissa correctly. Only texts of more than 19 significant digits
- * whose tail decides the rounding reach strtod(). */
+/* Parses numbers. Decimal text is converted to a double by Lemire's method ("Number Parsing at a
+ * Gigabyte per Second", 2021; Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2022):
+ * one or two 64x64 bit products suffice to round any 64-bit mantissa correctly. Only texts of more
+ * than 19 significant digits whose tail decides the rounding reach strtod(). */
 #include "lang/number.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 enum {
     MANTISSA_DIGITS = 19, /* any 19 digits fit in 64 bits */
     /* A double's exact value and every midpoint between two doubles have at most 767 significant
-     * digits; of further ones it only matters whether they are all zero. */
-    DIGITS_THAT_MATTER = 800,
+     * digits; of any further digits it only matters whether they are all zero. */
+    SIGNIFICANT_DIGITS = 800,
     EXPONENT_CLAMP = 1 << 30,
 };
 
@@ -95,27 +95,27 @@ double number_from_decimal(uint64_t mantissa, int64_t exponent)
  * not matter. */
 static double parse_with_strtod(Str digits, int64_t exponent)
 {
-    char text[DIGITS_THAT_MATTER + 32];
+    char text[SIGNIFICANT_DIGITS + 32];
     size_t len = 0;
-    bool fraction = false, rest = false;
+    bool fraction = false, has_rest = false;
     for (size_t i = 0; i < digits.len; i++) {
         char c = digits.data[i];
         if (c == '.') {
             fraction = true;
             continue;
         }
-        bool keep = len < DIGITS_THAT_MATTER;
+        bool keep = len < SIGNIFICANT_DIGITS;
         if (keep && (len > 0 || c != '0')) {
             text[len++] = c;
         } else if (!keep) {
-            rest |= c != '0';
+            has_rest |= c != '0';
         }
         exponent += (keep ? 0 : 1) - (fraction ? 1 : 0);
     }
     if (len == 0) {
         return 0.0;
     }
-    if (rest) {
+    if (has_rest) {
         text[len++] = '1';
         exponent--;
     }
@@ -142,8 +142,8 @@ bool number_parse_float(Str s, double *out)
     const char *start = p;
     uint64_t mantissa = 0;
     int64_t exponent = 0;
-    size_t seen = 0, significant = 0;
-    bool fraction = false, cut = false;
+    size_t digit_count = 0, significant = 0;
+    bool fraction = false, is_truncated = false;
     for (; p < end; p++) {
         if (*p == '.' && !fraction) {
             fraction = true;
@@ -152,24 +152,24 @@ bool number_parse_float(Str s, double *out)
         if (!ascii_is_digit(*p)) {
             break;
         }
-        seen++;
+        digit_count++;
         if (significant < MANTISSA_DIGITS) {
             mantissa = mantissa * 10 + (uint64_t)(*p - '0');
             significant += mantissa != 0;
             exponent -= fraction;
         } else {
-            cut |= *p != '0';
+            is_truncated |= *p != '0';
             exponent += !fraction;
         }
     }
-    if (seen == 0) {
+    if (digit_count == 0) {
         return false;
     }
     Str digits = str_from(start, (size_t)(p - start));
-    int64_t written = 0;
+    int64_t explicit_exponent = 0;
     if (p < end && (*p == 'e' || *p == 'E')) {
         p++;
-        bool down = p < end && *p == '-';
+        bool is_negative_exponent = p < end && *p == '-';
         if (p < end && (*p == '-' || *p == '+')) {
             p++;
         }
@@ -178,19 +178,19 @@ bool number_parse_float(Str s, double *out)
         }
         for (; p < end && ascii_is_digit(*p); p++) {
             /* Texts shorter than 4 GiB cannot bring such an exponent back into range. */
-            if (written < (int64_t)1 << 40) {
-                written = written * 10 + (*p - '0');
+            if (explicit_exponent < (int64_t)1 << 40) {
+                explicit_exponent = explicit_exponent * 10 + (*p - '0');
             }
         }
-        written = down ? -written : written;
+        explicit_exponent = is_negative_exponent ? -explicit_exponent : explicit_exponent;
     }
     if (p != end) {
         return false;
     }
-    int64_t scale = clamp_exponent(exponent + written);
+    int64_t scale = clamp_exponent(exponent + explicit_exponent);
     double x = number_from_decimal(mantissa, scale);
-    if (cut && number_from_decimal(mantissa + 1, scale) != x) {
-        x = parse_with_strtod(digits, clamp_exponent(written));
+    if (is_truncated && number_from_decimal(mantissa + 1, scale) != x) {
+        x = parse_with_strtod(digits, clamp_exponent(explicit_exponent));
     }
     *out = negative ? -x : x;
     return true;
@@ -205,7 +205,7 @@ static int digit_value(char c)
     return ascii_is_alpha(c) ? ascii_lower(c) - 'a' + 10 : 36;
 }
 
-/* Digits only, with single underscores between them if `underscores`. */
+/* Parses digits; if `underscores`, single underscores between them are allowed. */
 static bool parse_digits(Str s, int base, bool negative, bool underscores, int64_t *out,
                          bool *overflow)
 {
@@ -237,7 +237,7 @@ static bool parse_digits(Str s, int base, bool negative, bool underscores, int64
     return true;
 }
 
-static Str cut_sign(Str s, bool *negative)
+static Str strip_sign(Str s, bool *negative)
 {
     *negative = s.len > 0 && s.data[0] == '-';
     return str_from_offset(s, s.len > 0 && (s.data[0] == '-' || s.data[0] == '+') ? 1 : 0);
@@ -249,7 +249,7 @@ bool number_parse_int(Str s, int base, int64_t *out, bool *overflow)
         *overflow = false;
     }
     bool negative;
-    Str digits = cut_sign(s, &negative);
+    Str digits = strip_sign(s, &negative);
     return parse_digits(digits, base, negative, false, out, overflow);
 }
 
@@ -283,7 +283,7 @@ bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow)
         *overflow = false;
     }
     bool negative;
-    Str digits = cut_sign(str_trim(s), &negative);
+    Str digits = strip_sign(str_trim(s), &negative);
     bool zero_first = digits.len > 1 && digits.data[0] == '0';
     char letter = zero_first ? ascii_lower(digits.data[1]) : '\0';
     int prefix = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 0;
@@ -311,7 +311,7 @@ bool number_parse_python_int(Str s, int base, int64_t *out, bool *overflow)
 static bool parse_named_float(Str s, double *out)
 {
     bool negative;
-    Str name = cut_sign(s, &negative);
+    Str name = strip_sign(s, &negative);
     double x;
     if (str_eq_ignore_case(name, STR("inf")) || str_eq_ignore_case(name, STR("infinity"))) {
         x = INFINITY;

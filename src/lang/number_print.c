@@ -1,6 +1,7 @@
-/* Shortest float text by Giulietti's Schubfach ("The Schubfach way to render doubles", 2020): three
- * 64x128 bit products yield the scaled value and the bounds of the interval that rounds to it, and
- * the interval contains at most one number with one digit less. */
+/* Formats numbers. The shortest text of a float is found by Giulietti's Schubfach algorithm ("The
+ * Schubfach way to render doubles", 2020): three 64x128 bit products yield the scaled value and the
+ * bounds of the interval that rounds to it, and the interval contains at most one number with one
+ * digit fewer. */
 #include "lang/number.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static Decimal shortest_decimal(uint64_t fraction, int biased)
     uint64_t c = normal ? fraction | (uint64_t)1 << 52 : fraction;
     int q = normal ? biased - 1075 : -1074;
     bool closer = fraction == 0 && biased > 1;
-    /* the bounds do not belong to an odd value: parsing rounds ties to even */
+    /* The bounds of an odd value are exclusive: parsing rounds ties to even. */
     uint64_t odd = c & 1;
 
     /* k = floor(log10 of the interval's width); shift = q + floor(log2(10^-k)) + 1. */
@@ -69,8 +70,8 @@ static Decimal shortest_decimal(uint64_t fraction, int biased)
  * exponent of at least two digits. */
 static char *put_decimal(char *out, Decimal decimal)
 {
-    char room[24];
-    char *end = room + sizeof room;
+    char buffer[24];
+    char *end = buffer + sizeof buffer;
     char *digits = decimal_before(end, decimal.digits);
     int exponent = decimal.exponent;
     while (end[-1] == '0') {
@@ -89,12 +90,12 @@ static char *put_decimal(char *out, Decimal decimal)
         }
         *out++ = 'e';
         *out++ = point > 0 ? '+' : '-';
-        int shown = point > 0 ? point - 1 : 1 - point;
-        if (shown >= 100) {
-            *out++ = (char)('0' + shown / 100);
-            shown %= 100;
+        int magnitude = point > 0 ? point - 1 : 1 - point;
+        if (magnitude >= 100) {
+            *out++ = (char)('0' + magnitude / 100);
+            magnitude %= 100;
         }
-        memcpy(out, decimal_pairs + (size_t)shown * 2, 2);
+        memcpy(out, decimal_pairs + (size_t)magnitude * 2, 2);
         return out + 2;
     }
     if (point <= 0) {
@@ -103,9 +104,9 @@ static char *put_decimal(char *out, Decimal decimal)
         memcpy(out, digits, (size_t)count);
         return out + count;
     }
-    int whole = count < point ? count : point;
-    memcpy(out, digits, (size_t)whole);
-    memset(out + whole, '0', (size_t)(point - whole));
+    int integer_digits = count < point ? count : point;
+    memcpy(out, digits, (size_t)integer_digits);
+    memset(out + integer_digits, '0', (size_t)(point - integer_digits));
     out += point;
     *out++ = '.';
     if (count > point) {
@@ -129,8 +130,8 @@ static char *put_short_decimal(char *out, double magnitude)
     if ((double)thousandths / 1000 != magnitude) {
         return NULL;
     }
-    char room[24];
-    char *end = room + sizeof room;
+    char buffer[24];
+    char *end = buffer + sizeof buffer;
     char *start = decimal_before(end, thousandths / 1000);
     memcpy(out, start, (size_t)(end - start));
     out += end - start;
@@ -171,8 +172,8 @@ size_t number_format_repr(double x, char out[NUMBER_TEXT_MAX])
 
 size_t number_format_int(int64_t value, char out[NUMBER_TEXT_MAX])
 {
-    char room[24];
-    char *end = room + sizeof room;
+    char buffer[24];
+    char *end = buffer + sizeof buffer;
     char *start = decimal_before(end, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     if (value < 0) {
         *--start = '-';
@@ -219,18 +220,18 @@ static void put_general_with_point(Buf *out, double x, FloatSpec spec)
     }
     Str tail = str_from_offset(s, e);
     Str number = str_slice(s, 0, e);
-    bool pointed = str_find(number, STR("."), 0) != STR_NOT_FOUND;
-    if (pointed && !spec.alternate) {
+    bool has_point = str_find(number, STR("."), 0) != STR_NOT_FOUND;
+    if (has_point && !spec.alternate) {
         while (str_ends(number, STR("0"))) {
             number.len--;
         }
         if (str_ends(number, STR("."))) {
             number.len--;
-            pointed = false;
+            has_point = false;
         }
     }
     buf_put(out, number);
-    if (!pointed) {
+    if (!has_point) {
         buf_put_c(out, plain ? ".0" : spec.alternate ? "." : "");
     }
     buf_put(out, tail);

@@ -3,27 +3,27 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Beyond these, no digit of a double changes, or none remains. */
+/* Beyond DIGITS_MAX, rounding does not change a double; below DIGITS_MIN, no digit remains. */
 enum {
     DIGITS_MAX = 323,
     DIGITS_MIN = -308
 };
 
-/* Rounds the decimal integer in `digits` half to even, replacing its last `cut` digits with zeros;
- * `rest` tells whether a fraction followed them. Rounding may carry into one more digit, so
- * digits[0] is a spare '0'. */
-static void round_digits(char *digits, size_t len, size_t cut, bool rest)
+/* Rounds the decimal integer in `digits` half to even, replacing its last `dropped` digits with
+ * zeros; `has_fraction` is set if a non-zero fraction followed them. Rounding may carry into one
+ * more digit, so digits[0] is a spare '0'. */
+static void round_digits(char *digits, size_t len, size_t dropped, bool has_fraction)
 {
-    size_t keep = len - cut;
-    bool above = rest;
-    for (size_t i = keep + 1; i < len; i++) {
-        above |= digits[i] != '0';
+    size_t kept = len - dropped;
+    bool has_tail = has_fraction;
+    for (size_t i = kept + 1; i < len; i++) {
+        has_tail |= digits[i] != '0';
     }
-    char next = digits[keep];
-    bool odd = (digits[keep - 1] - '0') % 2 != 0;
-    bool up = next > '5' || (next == '5' && (above || odd));
-    memset(digits + keep, '0', cut);
-    for (size_t i = keep; up && i-- > 0;) {
+    char next = digits[kept];
+    bool odd = (digits[kept - 1] - '0') % 2 != 0;
+    bool up = next > '5' || (next == '5' && (has_tail || odd));
+    memset(digits + kept, '0', dropped);
+    for (size_t i = kept; up && i-- > 0;) {
         up = digits[i] == '9';
         digits[i] = up ? '0' : (char)(digits[i] + 1);
     }
@@ -34,12 +34,12 @@ static double round_to_tens(double x, size_t places)
 {
     char digits[DIGITS_MAX];
     double magnitude = fabs(x);
-    double whole = trunc(magnitude);
+    double integral = trunc(magnitude);
     digits[0] = '0';
-    size_t len = 1 + (size_t)snprintf(digits + 1, sizeof digits - 1, "%.0f", whole);
+    size_t len = 1 + (size_t)snprintf(digits + 1, sizeof digits - 1, "%.0f", integral);
     double rounded = 0.0;
     if (places < len) {
-        round_digits(digits, len, places, whole != magnitude);
+        round_digits(digits, len, places, integral != magnitude);
         (void)number_parse_float(str_from(digits, len), &rounded);
     }
     return copysign(rounded, x);
@@ -105,8 +105,8 @@ bool number_round(double x, int64_t digits, RoundMethod method, double *out)
         /* In Python 10**digits is an exact integer, but a float if digits is negative. */
         double scale = digits >= 0 ? number_from_decimal(1, digits) : pow(10.0, (double)digits);
         double scaled = x * scale;
-        double whole = method == ROUND_CEIL ? ceil(scaled) : floor(scaled);
-        result = (whole + 0.0) / scale; /* Python's integers have no negative zero */
+        double integral = method == ROUND_CEIL ? ceil(scaled) : floor(scaled);
+        result = (integral + 0.0) / scale; /* Python's integers have no negative zero */
     }
     if (!isfinite(result)) {
         return false;
@@ -130,12 +130,12 @@ bool number_round_int(int64_t value, int64_t digits, int64_t *out)
         unit *= 10;
     }
     __int128 quotient = value / unit;
-    __int128 rest = value - quotient * unit;
-    if (rest < 0) {
+    __int128 remainder = value - quotient * unit;
+    if (remainder < 0) {
         quotient--;
-        rest += unit;
+        remainder += unit;
     }
-    if (2 * rest > unit || (2 * rest == unit && quotient % 2 != 0)) {
+    if (2 * remainder > unit || (2 * remainder == unit && quotient % 2 != 0)) {
         quotient++;
     }
     __int128 rounded = quotient * unit;

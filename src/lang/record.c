@@ -1,6 +1,6 @@
-/* Reads JSON objects into structs and prints them, driven by tables of fields. Checking comes first
- * and for the entire object (record_fields.c); only a valid object is converted, into a temporary
- * struct that is copied to the caller at the end, so that `out` is unchanged on failure. */
+/* Reads JSON objects into structs and prints them, driven by tables of fields. The entire object is
+ * checked first (record_fields.c); only a valid object is converted, into a temporary struct that
+ * is copied to `out` at the end, so that `out` is unchanged on failure. */
 #include "lang/record.h"
 
 #include <limits.h>
@@ -43,7 +43,7 @@ static bool copy_chars(Str text, char *out, size_t size, Error *err)
 
 static bool read_int(const RecordField *field, int64_t number, char *at, Error *err)
 {
-    bool is_signed = field->place == RECORD_AS_INT;
+    bool is_signed = field->storage == RECORD_AS_INT;
     int64_t min = !is_signed ? 0 : field->size == sizeof(int) ? INT_MIN : INT64_MIN;
     int64_t max = field->size == sizeof(int64_t)    ? INT64_MAX
                   : field->size == sizeof(uint16_t) ? UINT16_MAX
@@ -65,7 +65,7 @@ static bool read_int(const RecordField *field, int64_t number, char *at, Error *
 static bool read_one(Arena *arena, const RecordField *field, Value value, char *at, Error *err)
 {
     size_t number = 0;
-    switch (field->place) {
+    switch (field->storage) {
     case RECORD_AS_CHARS: return copy_chars(value_str(value), at, field->size, err);
     case RECORD_AS_STR: *(Str *)at = value_str(value); return true;
     case RECORD_AS_INT:
@@ -83,7 +83,7 @@ static bool read_one(Arena *arena, const RecordField *field, Value value, char *
         }
         return read_fields(arena, field->fields, value, at, err);
     case RECORD_AS_STRUCT: return read_fields(arena, field->fields, value, at, err);
-    default: BUG("a field without a place");
+    default: BUG("field without storage");
     }
 }
 
@@ -94,7 +94,7 @@ static bool read_array(Arena *arena, const RecordField *field, Value list, char 
                          field->capacity);
     }
     char *items = base + field->offset;
-    if (field->place == RECORD_AS_POINTER) {
+    if (field->storage == RECORD_AS_POINTER) {
         items = arena_alloc_array(arena, list.list->len, field->size);
         memset(items, 0, list.list->len * field->size);
         *(void **)(base + field->offset) = items;
@@ -110,11 +110,11 @@ static bool read_array(Arena *arena, const RecordField *field, Value list, char 
 
 static bool is_array(const RecordField *field)
 {
-    return field->shape == RECORD_LIST && field->place != RECORD_AS_VALUE &&
-           (field->place != RECORD_AS_CODED || field->capacity > 0);
+    return field->shape == RECORD_LIST && field->storage != RECORD_AS_VALUE &&
+           (field->storage != RECORD_AS_CODED || field->capacity > 0);
 }
 
-static void keep_unknown(Arena *arena, const RecordField *fields, Value map, Value *out)
+static void collect_unknown(Arena *arena, const RecordField *fields, Value map, Value *out)
 {
     Map *unknown = map_new(arena, 0);
     for (uint32_t i = 0; i < map.map->len; i++) {
@@ -131,15 +131,15 @@ static bool read_fields(Arena *arena, const RecordField *fields, Value map, char
 {
     for (const RecordField *field = fields; field->name != NULL; field++) {
         const Value *value = value_get(map, str_from_c(field->name));
-        bool ok = true, is_there = value != NULL && value->kind != VALUE_NULL;
-        if (field->place == RECORD_AS_UNKNOWN) {
-            keep_unknown(arena, fields, map, (Value *)(base + field->offset));
-        } else if (field->place == RECORD_AS_VALUE) {
+        bool ok = true, is_present = value != NULL && value->kind != VALUE_NULL;
+        if (field->storage == RECORD_AS_UNKNOWN) {
+            collect_unknown(arena, fields, map, (Value *)(base + field->offset));
+        } else if (field->storage == RECORD_AS_VALUE) {
             *(Value *)(base + field->offset) =
-                is_there ? *value : empty_value(arena, field->shape, field->type);
-        } else if (is_there && is_array(field)) {
+                is_present ? *value : empty_value(arena, field->shape, field->type);
+        } else if (is_present && is_array(field)) {
             ok = read_array(arena, field, *value, base, err);
-        } else if (is_there) {
+        } else if (is_present) {
             ok = read_one(arena, field, *value, base + field->offset, err);
         }
         if (!ok) {
@@ -149,9 +149,9 @@ static bool read_fields(Arena *arena, const RecordField *fields, Value map, char
     return true;
 }
 
-/* The line that a pointer leads to in the text the object was parsed from; 0 if it leads
- * nowhere. */
-static uint32_t line_of(Value object, Str text, Str pointer)
+/* The line of the field at a pointer, in the text that the object was parsed from; 0 if not
+ * found. */
+static uint32_t find_line(Value object, Str text, Str pointer)
 {
     Str rest = str_from_offset(pointer, 1), name;
     uint32_t start = 0, line = 1;
@@ -182,14 +182,14 @@ static bool fail_problem(const FieldProblem *problem, uint32_t line, Error *err)
 
 static bool check_format(const RecordFormat *format, Value object, Error *err)
 {
-    const Value *said = value_get(object, STR("format"));
+    const Value *format_value = value_get(object, STR("format"));
     if (format->format == NULL) {
         return true;
     }
-    if (said == NULL || !value_is_string(*said)) {
+    if (format_value == NULL || !value_is_string(*format_value)) {
         return error_set(err, ERROR_INVALID, "'format' is missing; expected '%s'", format->format);
     }
-    Str text = value_str(*said);
+    Str text = value_str(*format_value);
     if (str_eq_c(text, format->format)) {
         return true;
     }
@@ -210,13 +210,13 @@ static bool read_object(const RecordFormat *format, Arena *arena, Value object, 
         return error_wrap(err, "%s", format->what);
     }
     record_check(arena, format, object, origin, &problems);
-    bool ok =
-        check_format(format, object, err) &&
-        (problems.count == 0 ||
-         fail_problem(&problems.items[0],
-                      text.len == 0 ? 0 : line_of(object, text, problems.items[0].pointer), err)) &&
-        read_fields(arena, format->fields, object, record, err) &&
-        (format->check == NULL || format->check(record, err));
+    bool ok = check_format(format, object, err) &&
+              (problems.count == 0 ||
+               fail_problem(&problems.items[0],
+                            text.len == 0 ? 0 : find_line(object, text, problems.items[0].pointer),
+                            err)) &&
+              read_fields(arena, format->fields, object, record, err) &&
+              (format->check == NULL || format->check(record, err));
     if (!ok) {
         return error_wrap(err, "%s", format->what);
     }
@@ -242,7 +242,7 @@ bool record_read(const RecordFormat *format, Arena *arena, Str text, RecordOrigi
     if (!json_parse_text(arena, text, &options, &object, err)) {
         return error_wrap(err, "%s", format->what);
     }
-    bool has_lines = origin == RECORD_OUTSIDE && str_find(text, STR("\n"), 0) != STR_NOT_FOUND;
+    bool has_lines = origin == RECORD_EXTERNAL && str_find(text, STR("\n"), 0) != STR_NOT_FOUND;
     return read_object(format, arena, object, has_lines ? text : STR_EMPTY, origin, out, err);
 }
 
@@ -267,7 +267,8 @@ static int64_t int_at(const RecordField *field, const char *at)
     switch (field->size) {
     case sizeof(uint16_t): return *(const uint16_t *)at;
     case sizeof(uint32_t):
-        return field->place == RECORD_AS_INT ? *(const int *)at : (int64_t) * (const uint32_t *)at;
+        return field->storage == RECORD_AS_INT ? *(const int *)at
+                                               : (int64_t) * (const uint32_t *)at;
     default: return *(const int64_t *)at;
     }
 }
@@ -275,7 +276,7 @@ static int64_t int_at(const RecordField *field, const char *at)
 static void print_one(const RecordField *field, const char *at, Buf *out)
 {
     const char *name;
-    switch (field->place) {
+    switch (field->storage) {
     case RECORD_AS_CHARS: json_text_put(out, str_from_c(at)); break;
     case RECORD_AS_STR: json_text_put(out, *(const Str *)at); break;
     case RECORD_AS_INT:
@@ -297,7 +298,7 @@ static void print_one(const RecordField *field, const char *at, Buf *out)
         print_fields(field->fields, at, out);
         buf_put_char(out, '}');
         break;
-    default: BUG("a field without a place");
+    default: BUG("field without storage");
     }
 }
 
@@ -319,7 +320,7 @@ static bool is_empty(const RecordField *field, const char *base)
     if (is_array(field)) {
         return *(const uint32_t *)(base + field->count_offset) == 0;
     }
-    switch (field->place) {
+    switch (field->storage) {
     case RECORD_AS_CHARS: return at[0] == '\0';
     case RECORD_AS_STR: return ((const Str *)at)->len == 0;
     case RECORD_AS_INT:
@@ -342,7 +343,7 @@ static void print_array(const RecordField *field, const char *base, Buf *out)
 {
     uint32_t count = *(const uint32_t *)(base + field->count_offset);
     const char *items = base + field->offset;
-    if (field->place == RECORD_AS_POINTER) {
+    if (field->storage == RECORD_AS_POINTER) {
         items = *(const char *const *)items;
     }
     BUG_IF(count > field->capacity);
@@ -367,7 +368,7 @@ static void print_unknown(Value unknown, Buf *out)
 static void print_fields(const RecordField *fields, const char *base, Buf *out)
 {
     for (const RecordField *field = fields; field->name != NULL; field++) {
-        if (field->place == RECORD_AS_UNKNOWN) {
+        if (field->storage == RECORD_AS_UNKNOWN) {
             print_unknown(*(const Value *)(base + field->offset), out);
             continue;
         }

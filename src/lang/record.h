@@ -16,7 +16,7 @@
  * struct members checks and describes values: the kinds of the API are such tables.
  *
  * Records stored by eden or sent between its programs may come from a newer version: unknown fields
- * are kept in RECORD_UNKNOWN_AT and printed again. Input from outside is strict. Pure. */
+ * are preserved in RECORD_UNKNOWN_AT and printed again. In external input they are errors. Pure. */
 #pragma once
 
 #include <stddef.h>
@@ -44,9 +44,9 @@ typedef enum RecordShape {
     RECORD_MAP,  /* map from strings to the type */
 } RecordShape;
 
-/* The type of the struct member for a field: see the macros below. */
-typedef enum RecordMember {
-    RECORD_NOWHERE,
+/* How the struct member of a field is stored: see the macros below. */
+typedef enum RecordStorage {
+    RECORD_NO_STORAGE,
     RECORD_AS_CHARS, /* char[size], with a NUL */
     RECORD_AS_STR,   /* in the arena, or borrowed from the text */
     RECORD_AS_INT,   /* int64_t, int */
@@ -58,7 +58,7 @@ typedef enum RecordMember {
     RECORD_AS_STRUCT,  /* of `fields`; a list of them is an array in the struct */
     RECORD_AS_POINTER, /* a list of such structs in the arena; without `fields`, of Strs */
     RECORD_AS_UNKNOWN, /* Value: a map of the fields that the table does not have */
-} RecordMember;
+} RecordStorage;
 
 /* Converts between JSON and another representation in memory, such as a
  * fingerprint or an address. Type and shape of the value were already checked. */
@@ -73,14 +73,14 @@ typedef struct RecordColumn {
     const char *title; /* NULL: no column */
     const char *none;  /* shown if it is empty; NULL: "-" */
     bool is_wide;      /* only in wide tables */
-    bool is_late;      /* for the spec of an object: after the columns of its status */
+    bool after_status; /* of a field in the spec: comes after the columns of the status */
 } RecordColumn;
 
 typedef struct RecordField RecordField;
 struct RecordField {
     const char *name; /* NULL ends a list */
     RecordType type;
-    RecordMember place;
+    RecordStorage storage;
     size_t offset, size; /* offset in the struct; for a list, the size of one item */
     size_t count_offset; /* for a list in the struct: offset of the uint32_t with its length, and */
     uint32_t capacity;   /* the maximum number of items */
@@ -90,10 +90,10 @@ struct RecordField {
     bool (*check_text)(Str text, Error *err); /* in addition to the checks below; NULL: none */
 
     RecordShape shape;
-    bool is_required;    /* others are omitted if they are empty, zero or false */
+    bool is_required;    /* other fields are omitted if they are empty, zero or false */
     bool is_printed;     /* printed even if empty, though it may be missing */
     bool is_secret;      /* shown once, and never logged */
-    bool is_nullable;    /* in responses of the server: null if there is none */
+    bool is_nullable;    /* null in responses of the server if there is none */
     bool is_fixed;       /* cannot be changed later */
     bool is_plain;       /* of a string: no control characters */
     const char *choices; /* "join|access" */
@@ -103,9 +103,9 @@ struct RecordField {
     const char *help;
 };
 
-/* The place of a struct member, whose type must match. */
+/* The struct member that a field is stored in; its type must match. */
 #define RECORD_MEMBER(as, Struct, member, Type)     \
-    .place = (as),                                  \
+    .storage = (as),                                \
     .offset = _Generic(((Struct *)0)->member, Type  \
                        : offsetof(Struct, member)), \
     .size = sizeof(((Struct *)0)->member)
@@ -113,17 +113,17 @@ struct RecordField {
 #define RECORD_STR_AT(Struct, member)   RECORD_MEMBER(RECORD_AS_STR, Struct, member, Str)
 #define RECORD_BOOL_AT(Struct, member)  RECORD_MEMBER(RECORD_AS_BOOL, Struct, member, bool)
 #define RECORD_VALUE_AT(Struct, member) RECORD_MEMBER(RECORD_AS_VALUE, Struct, member, Value)
-#define RECORD_INT_AT(Struct, member)                \
-    .place = _Generic(((Struct *)0)->member, int64_t \
-                      : RECORD_AS_INT, int           \
-                      : RECORD_AS_INT, uint64_t      \
-                      : RECORD_AS_UINT, uint32_t     \
-                      : RECORD_AS_UINT, uint16_t     \
-                      : RECORD_AS_UINT),             \
+#define RECORD_INT_AT(Struct, member)                  \
+    .storage = _Generic(((Struct *)0)->member, int64_t \
+                        : RECORD_AS_INT, int           \
+                        : RECORD_AS_INT, uint64_t      \
+                        : RECORD_AS_UINT, uint32_t     \
+                        : RECORD_AS_UINT, uint16_t     \
+                        : RECORD_AS_UINT),             \
     .offset = offsetof(Struct, member), .size = sizeof(((Struct *)0)->member)
 /* `prefix` as in DEFINE_ENUM_NAMES. */
 #define RECORD_ENUM_AT(Struct, member, prefix)                      \
-    .place = RECORD_AS_ENUM, .offset = offsetof(Struct, member),    \
+    .storage = RECORD_AS_ENUM, .offset = offsetof(Struct, member),  \
     .size = sizeof(((Struct *)0)->member), .names = prefix##_names, \
     .name_count = COUNT_OF(prefix##_names)
 #define RECORD_CODED_AT(Struct, member, Type, how) \
@@ -131,16 +131,16 @@ struct RecordField {
 #define RECORD_STRUCT_AT(Struct, member, Type, table) \
     RECORD_MEMBER(RECORD_AS_STRUCT, Struct, member, Type), .fields = (table)
 /* An array in the struct, with its length next to it. */
-#define RECORD_STRUCTS_AT(Struct, member, count, Type, table)           \
-    .place = RECORD_AS_STRUCT, .shape = RECORD_LIST, .fields = (table), \
-    .offset = _Generic(((Struct *)0)->member, Type *                    \
-                       : offsetof(Struct, member)),                     \
-    .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member),  \
-    .count_offset = _Generic(((Struct *)0)->count, uint32_t             \
+#define RECORD_STRUCT_ARRAY_AT(Struct, member, count, Type, table)        \
+    .storage = RECORD_AS_STRUCT, .shape = RECORD_LIST, .fields = (table), \
+    .offset = _Generic(((Struct *)0)->member, Type *                      \
+                       : offsetof(Struct, member)),                       \
+    .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member),    \
+    .count_offset = _Generic(((Struct *)0)->count, uint32_t               \
                              : offsetof(Struct, count))
 /* The same, with items converted by a codec. */
-#define RECORD_CODEDS_AT(Struct, member, count, Type, how)             \
-    .place = RECORD_AS_CODED, .shape = RECORD_LIST, .codec = &(how),   \
+#define RECORD_CODED_ARRAY_AT(Struct, member, count, Type, how)        \
+    .storage = RECORD_AS_CODED, .shape = RECORD_LIST, .codec = &(how), \
     .offset = _Generic(((Struct *)0)->member, Type *                   \
                        : offsetof(Struct, member)),                    \
     .size = sizeof(Type), .capacity = COUNT_OF(((Struct *)0)->member), \
@@ -148,7 +148,7 @@ struct RecordField {
                              : offsetof(Struct, count))
 /* A pointer in the struct to an array in the arena, with at most `max` items. */
 #define RECORD_POINTER_AT(Struct, member, count, max, Type, table)               \
-    .place = RECORD_AS_POINTER, .shape = RECORD_LIST, .fields = (table),         \
+    .storage = RECORD_AS_POINTER, .shape = RECORD_LIST, .fields = (table),       \
     .offset = offsetof(Struct, member), .size = sizeof(Type), .capacity = (max), \
     .count_offset = _Generic(((Struct *)0)->count, uint32_t                      \
                              : offsetof(Struct, count))
@@ -166,13 +166,13 @@ typedef struct RecordFormat {
 } RecordFormat;
 
 typedef enum RecordOrigin {
-    RECORD_STORED,  /* by eden, possibly a newer version: unknown fields are kept */
-    RECORD_OUTSIDE, /* a request or a file written by people: unknown fields are errors */
+    RECORD_STORED,   /* by eden, possibly a newer version: unknown fields are preserved */
+    RECORD_EXTERNAL, /* a request, or a file written by a person: unknown fields are errors */
 } RecordOrigin;
 
-/* Strings, maps and lists are in the arena or borrowed from `text`; `out` is changed only
- * on success. Missing fields are zero, or an empty map or list. Fails with ERROR_INVALID
- * or ERROR_LIMIT; for a text from outside with several lines the error names the line. */
+/* Strings, maps and lists are in the arena or borrowed from `text`; `out` is changed only on
+ * success. Missing fields are zero, or an empty map or list. Fails with ERROR_INVALID or
+ * ERROR_LIMIT; for external input of several lines the error contains the line number. */
 MUST_CHECK bool record_read(const RecordFormat *format, Arena *arena, Str text, RecordOrigin origin,
                             void *out, Error *err);
 /* The same for a parsed JSON value. */
@@ -180,7 +180,7 @@ MUST_CHECK bool record_from_value(const RecordFormat *format, Arena *arena, Valu
                                   RecordOrigin origin, void *out, Error *err);
 /* Appends it as JSON on one line. */
 void record_print(const RecordFormat *format, const void *record, Buf *out);
-/* As a file for people: one field per line. */
+/* Appends it as a human-readable file: one field per line. */
 void record_print_file(const RecordFormat *format, const void *record, Buf *out);
 
 /* --- Values --------------------------------------------------------------------------------- */
@@ -203,11 +203,11 @@ typedef struct FieldProblems {
     FieldProblem scratch; /* returned for dropped ones */
 } FieldProblems;
 
-/* Returns the problem, so that the caller can add details. */
+/* Adds a problem and returns it, so that the caller can add details. */
 PRINTF_LIKE(4, 5)
 FieldProblem *field_problem(Arena *arena, FieldProblems *problems, Str pointer, const char *format,
                             ...);
-/* Whether there is a problem at or below that pointer. */
+/* Whether there is a problem at or below the pointer. */
 bool field_has_problem(const FieldProblems *problems, Str pointer);
 /* The pointer to the field `name` below a pointer (RFC 6901). */
 Str field_below(Arena *arena, Str pointer, Str name);
@@ -220,7 +220,8 @@ void fields_report_unknown(Arena *arena, const RecordField *fields, Str name, St
 void fields_check(Arena *arena, const RecordField *fields, Value map, Str pointer,
                   FieldProblems *problems);
 
-/* The same for a record, which may have a format; unknown fields are problems only from outside. */
+/* The same for a record, which may have a format; unknown fields are problems only in external
+ * input. */
 void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOrigin origin,
                   FieldProblems *problems);
 

@@ -75,14 +75,14 @@ static const char *choices_of(Arena *arena, const RecordField *field)
     return field->names == NULL ? field->choices : buf_str(&text).data;
 }
 
-static bool is_one(const RecordField *field, Str text)
+static bool is_allowed(const RecordField *field, Str text)
 {
     size_t value;
     return field->names == NULL ? is_choice(field->choices, text)
                                 : enum_names_find(field->names, field->name_count, text, &value);
 }
 
-static Str nearest_choice(Arena *arena, const char *choices, Str text)
+static Str suggest_choice(Arena *arena, const char *choices, Str text)
 {
     Suggest suggest = suggest_make(text);
     Str rest = str_from_c(choices), word;
@@ -141,10 +141,10 @@ static void check_text(const Check *check, const RecordField *field, Str text, c
         REPORT(check, path, "must not be empty");
     } else if ((int64_t)text.len < field->min) {
         REPORT(check, path, "shorter than the minimum of %lld bytes", (long long)field->min);
-    } else if (field->type == RECORD_CHOICE && !is_one(field, text)) {
+    } else if (field->type == RECORD_CHOICE && !is_allowed(field, text)) {
         const char *choices = choices_of(check->arena, field);
-        Str near = nearest_choice(check->arena, choices, text);
-        REPORT(check, path, "must be one of %s%" STR_FMT, choices, STR_ARG(near));
+        Str suggestion = suggest_choice(check->arena, choices, text);
+        REPORT(check, path, "must be one of %s%" STR_FMT, choices, STR_ARG(suggestion));
     } else if (field->is_plain && !utf8_is_plain(text)) {
         REPORT(check, path, "must not contain control characters");
     } else if (field->check_text != NULL && !field->check_text(text, &err)) {
@@ -155,15 +155,15 @@ static void check_text(const Check *check, const RecordField *field, Str text, c
 static const char *type_text(const RecordField *field)
 {
     static const char *const texts[] = {
-        [RECORD_TEXT] = "a text",
-        [RECORD_CHOICE] = "a text",
+        [RECORD_TEXT] = "a string",
+        [RECORD_CHOICE] = "a string",
         [RECORD_DURATION] = "a duration, such as '90m'",
         [RECORD_TIME] = "a time, such as '2026-01-31T08:15:30Z'",
         [RECORD_INT] = "an integer",
         [RECORD_BOOL] = "true or false",
         [RECORD_SELECTOR] = "a selector, such as 'role=web'",
         [RECORD_OBJECT] = "an object",
-        [RECORD_ANY] = "anything",
+        [RECORD_ANY] = "any value",
     };
     return texts[field->type];
 }
@@ -225,7 +225,7 @@ static void check_map(const Check *check, const RecordField *field, Value value,
 const RecordField *fields_find(const RecordField *fields, Str name)
 {
     for (; fields != NULL && fields->name != NULL; fields++) {
-        if (fields->place != RECORD_AS_UNKNOWN && str_eq_c(name, fields->name)) {
+        if (fields->storage != RECORD_AS_UNKNOWN && str_eq_c(name, fields->name)) {
             return fields;
         }
     }
@@ -236,13 +236,13 @@ void fields_report_unknown(Arena *arena, const RecordField *fields, Str name, St
                            FieldProblems *problems)
 {
     Suggest suggest = suggest_make(name);
-    Str near;
+    Str suggestion;
     for (; fields != NULL && fields->name != NULL; fields++) {
         suggest_offer(&suggest, str_from_c(fields->name));
     }
-    if (suggest_found(&suggest, &near)) {
+    if (suggest_found(&suggest, &suggestion)) {
         field_problem(arena, problems, pointer, "unknown field; did you mean '%" STR_FMT "'?",
-                      STR_ARG(near))
+                      STR_ARG(suggestion))
             ->is_name = true;
     } else {
         field_problem(arena, problems, pointer, "unknown field")->is_name = true;
@@ -299,7 +299,7 @@ void record_check(Arena *arena, const RecordFormat *format, Value map, RecordOri
                   FieldProblems *problems)
 {
     Check check = { .arena = arena,
-                    .is_strict = origin == RECORD_OUTSIDE,
+                    .is_strict = origin == RECORD_EXTERNAL,
                     .has_format = format->format != NULL,
                     .problems = problems };
     check_fields(&check, format->fields, map, &(Path){ NULL, STR_EMPTY });
@@ -406,7 +406,7 @@ void fields_schema(Buf *out, const RecordField *fields)
     }
     json_out_open(out, "properties", '{');
     for (const RecordField *field = fields; field->name != NULL; field++) {
-        if (field->place != RECORD_AS_UNKNOWN) {
+        if (field->storage != RECORD_AS_UNKNOWN) {
             json_out_open(out, field->name, '{');
             put_schema(out, field);
             json_out_close(out, '}');

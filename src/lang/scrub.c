@@ -1,6 +1,7 @@
-/* Secrets have an unlimited number of spellings (each byte may be escaped or not), so searching the
- * text for all of them is impossible. Instead the text is read once per kind of spelling with that
- * spelling decoded, and the secrets are searched in the decoded bytes (scrub_search.h). */
+/* Removes secrets from text. A secret has an unlimited number of spellings (each byte may be
+ * escaped or not), so searching the text for all of them is impossible. Instead each pass over the
+ * text decodes one kind of spelling and searches the decoded bytes for the secrets
+ * (scrub_search.h). */
 #include "lang/scrub.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "lang/unicode.h"
 
 enum {
-    /* Longer secrets are searched as a whole and line by line, not character by character. */
+    /* Longer secrets are found complete or by line, but not if split into characters. */
     LOOSE_LONGEST = 4096,
 };
 
@@ -60,12 +61,12 @@ static void push_cases(Arena *arena, Str secret, Texts *texts)
     }
 }
 
-static bool is_mark(char c)
+static bool is_punctuation(char c)
 {
     return (unsigned char)c < 0x80 && !ascii_is_alpha(c) && !ascii_is_digit(c);
 }
 
-/* The needles for the readings of scrub_loose.c. */
+/* Builds the matcher for the passes of scrub_loose.c. */
 static Matcher *loose_matcher(Arena *arena, const Texts *texts, Loose loose)
 {
     Texts needles = { 0 };
@@ -78,31 +79,33 @@ static Matcher *loose_matcher(Arena *arena, const Texts *texts, Loose loose)
     return matcher_new(needles.items, needles.len);
 }
 
-static void note_marks(Scrubber *scrubber, Str secret)
+static void update_properties(Scrubber *scrubber, Str secret)
 {
     static const char doubled[] = "'\"%$";
-    size_t before = 0, behind = 0;
-    while (before < secret.len && is_mark(secret.data[before])) {
-        before++;
+    size_t leading = 0, trailing = 0;
+    while (leading < secret.len && is_punctuation(secret.data[leading])) {
+        leading++;
     }
-    while (behind < secret.len && is_mark(secret.data[secret.len - 1 - behind])) {
-        behind++;
+    while (trailing < secret.len && is_punctuation(secret.data[secret.len - 1 - trailing])) {
+        trailing++;
     }
-    if (before < secret.len) {
-        scrubber->marks_before = before > scrubber->marks_before ? before : scrubber->marks_before;
-        scrubber->marks_behind = behind > scrubber->marks_behind ? behind : scrubber->marks_behind;
+    if (leading < secret.len) {
+        scrubber->leading_punctuation =
+            leading > scrubber->leading_punctuation ? leading : scrubber->leading_punctuation;
+        scrubber->trailing_punctuation =
+            trailing > scrubber->trailing_punctuation ? trailing : scrubber->trailing_punctuation;
     }
-    size_t gaps = 0, kept = 0;
+    size_t gaps = 0, visible = 0;
     for (size_t i = 0; i < secret.len; i++) {
         bool blank = (unsigned char)secret.data[i] <= ' ' || secret.data[i] == 0x7f;
         gaps += blank;
-        kept += !blank;
-        scrubber->with_space |= secret.data[i] == ' ';
-        scrubber->with_doubled |= memchr(doubled, secret.data[i], sizeof doubled - 1) != NULL;
+        visible += !blank;
+        scrubber->has_space |= secret.data[i] == ' ';
+        scrubber->has_doubled |= memchr(doubled, secret.data[i], sizeof doubled - 1) != NULL;
     }
-    scrubber->with_wide |= !utf8_is_ascii(secret);
-    if (kept < SCRUB_SURE && gaps > scrubber->gaps_of_short) {
-        scrubber->gaps_of_short = gaps;
+    scrubber->has_wide |= !utf8_is_ascii(secret);
+    if (visible < SCRUB_SURE && gaps > scrubber->short_gaps_max) {
+        scrubber->short_gaps_max = gaps;
     }
 }
 
@@ -119,7 +122,7 @@ bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err)
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&set->texts, &at)) != NULL;) {
         push_cases(&scratch, entry->key, &texts);
-        note_marks(scrubber, entry->key);
+        update_properties(scrubber, entry->key);
     }
     for (unsigned i = 0; i < 256; i++) {
         scrubber->fold[i] = (unsigned char)ascii_lower((char)i);
@@ -143,7 +146,7 @@ void scrubber_free(Scrubber *scrubber)
     }
 }
 
-/* A range may overlap earlier ones, and absorbs them. */
+/* Adds a range and merges it with earlier ones that it overlaps. */
 void search_add(Search *search, size_t start, size_t end)
 {
     Ranges *found = &search->found;
@@ -157,18 +160,19 @@ void search_add(Search *search, size_t start, size_t end)
 
 size_t search_capacity(const Search *search, const Matcher *matcher)
 {
-    size_t longest = matcher_longest(matcher), room = 16;
+    size_t longest = matcher_longest(matcher), capacity = 16;
     longest = longest < search->text.len ? longest : search->text.len;
-    while (room < longest) {
-        room *= 2;
+    while (capacity < longest) {
+        capacity *= 2;
     }
-    return room;
+    return capacity;
 }
 
 DecodedStream decoded_stream_make(Search *search)
 {
-    size_t room = search_capacity(search, search->matcher);
-    return (DecodedStream){ .starts = ARENA_ARRAY(&search->arena, size_t, room), .mask = room - 1 };
+    size_t capacity = search_capacity(search, search->matcher);
+    return (DecodedStream){ .starts = ARENA_ARRAY(&search->arena, size_t, capacity),
+                            .mask = capacity - 1 };
 }
 
 void decoded_stream_end(Search *search, const DecodedStream *stream)
@@ -188,16 +192,16 @@ static bool is_line_cut(Str text, size_t at)
     return c == '\n' || c == '\r' || str_starts(rest, STR("...")) || str_starts(rest, STR("…"));
 }
 
-/* Programs truncate lines to the width of the terminal: most of a secret, then the end of the line.
- * Returns its length. */
+/* Programs truncate lines to the width of the terminal. Adds a secret of which at least half
+ * precedes the end of a line; returns the length of that part. */
 static size_t add_cut_line(Search *search, uint32_t state, size_t at)
 {
-    size_t most = matcher_partial(search->matcher, state);
-    if (most < SCRUB_SURE || !is_line_cut(search->text, at)) {
+    size_t partial = matcher_partial(search->matcher, state);
+    if (partial < SCRUB_SURE || !is_line_cut(search->text, at)) {
         return 0;
     }
-    search_add(search, at - most, at);
-    return most;
+    search_add(search, at - partial, at);
+    return partial;
 }
 
 static void search_raw(Search *search)
@@ -278,13 +282,13 @@ static Search search_all(const Scrubber *scrubber, Str text, bool cut, bool nest
     search_loose(&search);
     search_numbers(&search);
     search_dumps(&search);
-    for (uint32_t i = 0; i < search.inside.len; i++) {
-        VEC_PUSH(&search.arena, &search.found, search.inside.items[i]);
+    for (uint32_t i = 0; i < search.nested_found.len; i++) {
+        VEC_PUSH(&search.arena, &search.found, search.nested_found.items[i]);
     }
     return search;
 }
 
-/* Ranges of one reading are ordered and do not touch. */
+/* Ranges of one pass are ordered and do not touch. */
 bool search_is_verbatim(const Search *search, Range range)
 {
     const Range *found = search->found.items;
@@ -292,18 +296,18 @@ bool search_is_verbatim(const Search *search, Range range)
     return first < search->raw_count && found[first].start <= range.start;
 }
 
-void search_inside(Search *search, Str decoded, size_t start, size_t end)
+void search_nested_text(Search *search, Str decoded, size_t start, size_t end)
 {
-    Search inside = search_all(search->scrubber, decoded, false, true);
+    Search nested = search_all(search->scrubber, decoded, false, true);
     bool found = false; /* verbatim occurrences were already found */
-    for (uint32_t i = inside.raw_count; i < inside.found.len && !found; i++) {
-        found = !search_is_verbatim(&inside, inside.found.items[i]);
+    for (uint32_t i = nested.raw_count; i < nested.found.len && !found; i++) {
+        found = !search_is_verbatim(&nested, nested.found.items[i]);
     }
     if (found) {
-        search->longest = inside.longest > search->longest ? inside.longest : search->longest;
-        VEC_PUSH(&search->arena, &search->inside, (Range){ start, end });
+        search->longest = nested.longest > search->longest ? nested.longest : search->longest;
+        VEC_PUSH(&search->arena, &search->nested_found, (Range){ start, end });
     }
-    arena_clear(&inside.arena);
+    arena_clear(&nested.arena);
 }
 
 static void apply(const Scrubber *scrubber, Str text, bool cut, Buf *out)
@@ -323,7 +327,7 @@ void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out)
     apply(scrubber, text, true, out);
 }
 
-ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *respelled,
+ScrubberMatch scrubber_find(const Scrubber *scrubber, Str text, SecretFound *on_respelled,
                             void *context)
 {
     Search search = search_all(scrubber, text, false, false);
@@ -335,10 +339,10 @@ ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *res
     for (uint32_t i = search.raw_count; i < found->len; i++) {
         Range range = found->items[i];
         if (range.end > done && !search_is_verbatim(&search, range)) {
-            respelled(context, str_slice(text, range.start, range.end));
+            on_respelled(context, str_slice(text, range.start, range.end));
             done = range.end;
         }
     }
     arena_clear(&search.arena);
-    return (ScrubberFound){ .as_is = search.longest_raw, .spelled = search.longest };
+    return (ScrubberMatch){ .verbatim = search.longest_raw, .any_spelling = search.longest };
 }

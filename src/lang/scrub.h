@@ -9,20 +9,18 @@
  * A secret is found verbatim, in upper and lower case and capitalized, and in the spellings that
  * programs produce:
  *   - escapes and quotes of any of its characters, as in URLs, JSON, Python, C, shells, HTML,
- *     mail, YAML,
- *     SQL and CSV (scrub_escapes.c);
- *   - base64, base32 and hexadecimal digits, alone or anywhere inside longer encoded data, and
- *     what is
- *     escaped or encoded inside (scrub_codes.c);
+ *     mail, YAML, SQL and CSV (scrub_escapes.c);
+ *   - base64, base32 and hexadecimal digits, alone or anywhere inside longer encoded data, which
+ *     may in turn contain escaped or encoded secrets (scrub_codes.c);
  *   - a number for each byte or character, and dumps (scrub_numbers.c);
  *   - broken into lines or single characters, or escaped several times (scrub_loose.c);
  *   - truncated at the end of a line, if at least 8 bytes and half of it remain.
  *
  * Each is replaced by SCRUB_MARK; secrets that touch or overlap become one mark.
  *
- * Secrets shorter than SCRUB_SHORTEST are not searched for: they would be found everywhere. Time
- * grows with the length of the text, regardless of the secrets; memory with the secrets and the
- * number of matches. docs/secrets.md documents for users what is found. */
+ * Secrets shorter than SCRUB_SHORTEST are ignored: they would match everywhere. Time is linear in
+ * the length of the text, regardless of the secrets; memory grows with the secrets and the number
+ * of matches. docs/secrets.md documents for users what is found. */
 #pragma once
 
 #include "base/buf.h"
@@ -45,7 +43,7 @@ typedef struct SecretSet {
 } SecretSet;
 
 void secret_set_init(SecretSet *set, Arena *arena);
-/* Short ones are ignored. */
+/* Secrets shorter than SCRUB_SHORTEST are ignored. */
 void secret_set_add(SecretSet *set, Str secret);
 /* Also adds it without surrounding whitespace, and each of its lines: programs print lines
  * separately and indent them. */
@@ -63,15 +61,15 @@ MUST_CHECK bool secrets_find(Value v, Arena *arena, SecretFound *found, void *co
 /* A copy in which every marked value is replaced by "(secret)"; parts without secrets are
  * shared. */
 Value secrets_hide(Arena *arena, Value v);
-/* A copy for display: the same, and every other string, key and number is passed through
- * `shown`. */
-typedef Str SecretsShown(void *context, Str text, Arena *arena);
-Value secrets_replace(Arena *arena, Value v, SecretsShown *shown, void *context);
+/* A copy for display: as secrets_hide(), and every other string, key and number is passed through
+ * `filter`. */
+typedef Str SecretsFilter(void *context, Str text, Arena *arena);
+Value secrets_replace(Arena *arena, Value v, SecretsFilter *filter, void *context);
 
 typedef struct Scrubber Scrubber;
 
-/* Immutable: threads may share it. Fails with ERROR_LIMIT if the secrets have more than
- * SCRUB_BYTES_MAX bytes; then no captured output may be shown. */
+/* A Scrubber is immutable: threads may share it. Fails with ERROR_LIMIT if the secrets have more
+ * than SCRUB_BYTES_MAX bytes; the caller must then not show captured output at all. */
 MUST_CHECK bool scrubber_new(const SecretSet *set, Scrubber **out, Error *err);
 void scrubber_free(Scrubber *scrubber); /* NULL is allowed */
 DEFINE_AUTO(Scrubber, scrubber_free)
@@ -82,10 +80,10 @@ void scrubber_apply(const Scrubber *scrubber, Str text, Buf *out);
  * SCRUB_SHORTEST bytes or more. */
 void scrubber_apply_cut(const Scrubber *scrubber, Str text, Buf *out);
 /* Lengths of the longest secret in `text`, verbatim and in any spelling; 0 if there is none. */
-typedef struct ScrubberFound {
-    size_t as_is;
-    size_t spelled;
-} ScrubberFound;
-/* Calls `respelled` with each part of `text` that is a secret in a different spelling. */
-ScrubberFound scrubber_find(const Scrubber *scrubber, Str text, SecretFound *respelled,
+typedef struct ScrubberMatch {
+    size_t verbatim;
+    size_t any_spelling;
+} ScrubberMatch;
+/* Calls `on_respelled` with each part of `text` that is a secret in a different spelling. */
+ScrubberMatch scrubber_find(const Scrubber *scrubber, Str text, SecretFound *on_respelled,
                             void *context);

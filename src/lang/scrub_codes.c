@@ -1,15 +1,15 @@
-/* Data that is encoded as a whole: base64, base32 and hexadecimal digits. Each character holds a
- * few bits. The start of the data is unknown, so its bits are cut into bytes at all offsets in
- * parallel. Secrets inside longer data need nothing more, because decoded data has no alignment.
+/* Finds secrets in encoded data: base64, base32 and hexadecimal digits. Each character holds a few
+ * bits. The start of the data is unknown, so its bits are cut into bytes at all offsets in
+ * parallel. This also finds secrets inside longer data, because decoded bytes may start anywhere.
  *
- * Decoded text may be escaped or encoded itself; it is searched as a separate text. */
+ * Decoded text may itself be escaped or encoded, so it is searched as a separate text. */
 #include "lang/scrub_search.h"
 
 /* The meaning of a character in an encoding: its value, or one of these. */
 enum {
     CODE_END = -1,  /* not part of the encoding */
     CODE_SKIP = -2, /* may occur between characters: line ends, indentation */
-    INSIDE_SHORTEST = 8,
+    NESTED_SHORTEST = 8,
     PHASES_MAX = 8,
 };
 
@@ -21,8 +21,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* What separates the pieces of a split string in lists and programs. */
-static bool is_mark(char c)
+/* Punctuation that may separate the pieces of a split string in lists and source code. */
+static bool is_separator(char c)
 {
     return c > ' ' && c < 0x7f && !ascii_is_alpha(c) && !ascii_is_digit(c) && c != '=';
 }
@@ -35,11 +35,11 @@ static int base64_value(char c)
     case '/':
     case '_': return 63;
     default:
-        return ascii_is_digit(c)           ? c - '0' + 52
-               : c >= 'a' && c <= 'z'      ? c - 'a' + 26
-               : c >= 'A' && c <= 'Z'      ? c - 'A'
-               : is_blank(c) || is_mark(c) ? CODE_SKIP
-                                           : CODE_END;
+        return ascii_is_digit(c)                ? c - '0' + 52
+               : c >= 'a' && c <= 'z'           ? c - 'a' + 26
+               : c >= 'A' && c <= 'Z'           ? c - 'A'
+               : is_blank(c) || is_separator(c) ? CODE_SKIP
+                                                : CODE_END;
     }
 }
 
@@ -59,12 +59,12 @@ static inline int next_base64(Str text, size_t *at)
     }
     if ((c == '+' || c == '-') && (*at == text.len || is_blank(next)) &&
         (*at == 1 || is_blank(text.data[*at - 2]))) {
-        return CODE_SKIP; /* a single one joins pieces, or precedes a line */
+        return CODE_SKIP; /* a single '+' or '-' joins pieces or starts a line of a diff */
     }
     return base64_value(c);
 }
 
-/* The same with a mark before each line, as in diffs. */
+/* The same with a '+' or '-' before each line, as in diffs. */
 static inline int next_base64_marked(Str text, size_t *at)
 {
     char c = text.data[*at];
@@ -103,7 +103,7 @@ static inline int next_hex(Str text, size_t *at)
         ++*at;
         return CODE_SKIP;
     }
-    return digit >= 0 ? digit : is_blank(c) || is_mark(c) ? CODE_SKIP : CODE_END;
+    return digit >= 0 ? digit : is_blank(c) || is_separator(c) ? CODE_SKIP : CODE_END;
 }
 
 /* Returns `end`, moved past the padding that follows. */
@@ -125,57 +125,57 @@ static size_t skip_padding(Str text, size_t end)
 typedef struct DecodedText {
     Buf text;
     size_t start, end;
-    unsigned wanted; /* remaining bytes of a UTF-8 character */
+    unsigned continuation_bytes; /* remaining bytes of a UTF-8 character */
 } DecodedText;
 
-static void decoded_text_end(Search *search, DecodedText *inside)
+static void decoded_text_end(Search *search, DecodedText *nested)
 {
-    Str text = buf_str(&inside->text);
-    if (text.len >= INSIDE_SHORTEST) {
-        search_inside(search, text, inside->start, inside->end);
+    Str text = buf_str(&nested->text);
+    if (text.len >= NESTED_SHORTEST) {
+        search_nested_text(search, text, nested->start, nested->end);
     }
-    buf_reset(&inside->text);
-    inside->wanted = 0;
+    buf_reset(&nested->text);
+    nested->continuation_bytes = 0;
 }
 
-static inline bool is_text(DecodedText *inside, unsigned char byte)
+static inline bool is_text(DecodedText *nested, unsigned char byte)
 {
     if (byte < 0x80) {
-        bool whole = inside->wanted == 0;
-        inside->wanted = 0;
-        return whole && (byte >= ' ' ? byte != 0x7f : is_blank((char)byte) || byte == '\0');
+        bool is_complete = nested->continuation_bytes == 0;
+        nested->continuation_bytes = 0;
+        return is_complete && (byte >= ' ' ? byte != 0x7f : is_blank((char)byte) || byte == '\0');
     }
     if (byte < 0xc0) {
-        return inside->wanted > 0 && inside->wanted-- > 0;
+        return nested->continuation_bytes > 0 && nested->continuation_bytes-- > 0;
     }
-    bool whole = inside->wanted == 0;
-    inside->wanted = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
-    return whole && byte < 0xf5;
+    bool is_complete = nested->continuation_bytes == 0;
+    nested->continuation_bytes = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    return is_complete && byte < 0xf5;
 }
 
-static inline void decoded_text_put(Search *search, DecodedText *inside, unsigned char byte,
+static inline void decoded_text_put(Search *search, DecodedText *nested, unsigned char byte,
                                     size_t start, size_t end)
 {
-    if (!is_text(inside, byte)) {
-        decoded_text_end(search, inside);
+    if (!is_text(nested, byte)) {
+        decoded_text_end(search, nested);
         return;
     }
-    if (inside->text.len == 0) {
-        inside->start = start;
+    if (nested->text.len == 0) {
+        nested->start = start;
     }
-    buf_put_char(&inside->text, (char)byte);
-    inside->end = end;
+    buf_put_char(&nested->text, (char)byte);
+    nested->end = end;
 }
 
 /* `bits` per character; bytes may start at every multiple of `step` bits. */
-static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, NextCode *next)
+static ALWAYS_INLINE void decode_bits(Search *search, size_t bits, size_t step, NextCode *next)
 {
     DecodedStream streams[PHASES_MAX];
-    DecodedText insides[PHASES_MAX];
+    DecodedText nested_texts[PHASES_MAX];
     size_t phases = 8 / step;
     for (size_t i = 0; i < phases; i++) {
         streams[i] = decoded_stream_make(search);
-        insides[i] = (DecodedText){ .text = buf_make_in(&search->arena, BUF_UNLIMITED) };
+        nested_texts[i] = (DecodedText){ .text = buf_make_in(&search->arena, BUF_UNLIMITED) };
     }
     uint32_t word = 0;        /* the latest bits */
     size_t count = 0;         /* characters since the last one that was not part of the encoding */
@@ -193,7 +193,7 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
                     decoded_stream_end(search, &streams[i]);
                 }
                 decoded_stream_reset(&streams[i]);
-                decoded_text_end(search, &insides[i]);
+                decoded_text_end(search, &nested_texts[i]);
             }
             count = 0;
             at += start == search->text.len;
@@ -215,7 +215,7 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
                              skip_padding(search->text, at));
             }
             if (!search->nested) {
-                decoded_text_put(search, &insides[i], byte, first, at);
+                decoded_text_put(search, &nested_texts[i], byte, first, at);
             }
         }
     }
@@ -223,11 +223,11 @@ static ALWAYS_INLINE void read_bits(Search *search, size_t bits, size_t step, Ne
 
 void search_encoded(Search *search)
 {
-    read_bits(search, 6, 2, next_base64);
+    decode_bits(search, 6, 2, next_base64);
     if (str_find(search->text, STR("\n+"), 0) != STR_NOT_FOUND ||
         str_find(search->text, STR("\n-"), 0) != STR_NOT_FOUND) {
-        read_bits(search, 6, 2, next_base64_marked);
+        decode_bits(search, 6, 2, next_base64_marked);
     }
-    read_bits(search, 5, 1, next_base32);
-    read_bits(search, 4, 4, next_hex);
+    decode_bits(search, 5, 1, next_base32);
+    decode_bits(search, 4, 4, next_hex);
 }

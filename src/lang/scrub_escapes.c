@@ -1,5 +1,5 @@
-/* Text in which some characters are escaped or quoted. Each kind of escape has a separate reading,
- * because an escape of one language is plain text in another. */
+/* Finds secrets in which some characters are escaped or quoted. Each kind of escape has a separate
+ * pass, because an escape of one language is plain text in another. */
 #include "lang/scrub_search.h"
 
 bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out)
@@ -19,7 +19,7 @@ bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out)
     return true;
 }
 
-static unsigned put_same(Str text, size_t *at, char out[UTF8_BYTES_MAX])
+static unsigned put_literal(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     out[0] = text.data[(*at)++];
     return 1;
@@ -32,7 +32,7 @@ static char char_at(Str text, size_t at)
 
 /* Parses hexadecimal or decimal digits at `*at` followed by the character `end`; `*at` is moved
  * past it. */
-static bool read_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
+static bool parse_code(Str text, size_t *at, bool hex, char end, uint32_t *code)
 {
     size_t start = *at, i = start;
     *code = 0;
@@ -57,7 +57,7 @@ static unsigned unescape_unicode(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
     if (!scrub_read_hex(text, *at + 2, 4, &code)) {
-        return put_same(text, at, out);
+        return put_literal(text, at, out);
     }
     *at += 6;
     uint32_t low;
@@ -86,7 +86,7 @@ static char escaped_letter(char letter)
     }
 }
 
-static bool read_octal(Str text, size_t at, char *out)
+static bool parse_octal(Str text, size_t at, char *out)
 {
     unsigned value = 0;
     for (size_t i = at; i < at + 3; i++) {
@@ -104,13 +104,13 @@ static bool read_octal(Str text, size_t at, char *out)
 static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     if (text.data[*at] != '\\' || *at + 1 >= text.len) {
-        return put_same(text, at, out);
+        return put_literal(text, at, out);
     }
     char letter = text.data[*at + 1];
     uint32_t code;
     size_t digits = *at + 3;
     if ((letter == 'u' || letter == 'x') && char_at(text, *at + 2) == '{' &&
-        read_code(text, &digits, true, '}', &code)) {
+        parse_code(text, &digits, true, '}', &code)) {
         *at = digits;
         return (unsigned)utf8_encode(code, out);
     }
@@ -122,17 +122,17 @@ static unsigned unescape_backslash(Str text, size_t *at, char out[UTF8_BYTES_MAX
         *at += 4;
         return 1;
     }
-    if (read_octal(text, *at + 1, &out[0])) {
+    if (parse_octal(text, *at + 1, &out[0])) {
         *at += 4;
         return 1;
     }
-    char meant = escaped_letter(letter);
-    if (meant == '\n' && letter == '\n') { /* line continuation */
+    char decoded = escaped_letter(letter);
+    if (decoded == '\n' && letter == '\n') { /* line continuation */
         *at += 2;
         return 0;
     }
-    out[0] = meant != '\0' ? meant : '\\';
-    *at += meant != '\0' ? 2 : 1;
+    out[0] = decoded != '\0' ? decoded : '\\';
+    *at += decoded != '\0' ? 2 : 1;
     return 1;
 }
 
@@ -168,7 +168,7 @@ static unsigned unescape_marked(Str text, size_t *at, char mark, char out[UTF8_B
 {
     uint32_t byte;
     if (text.data[*at] != mark || !scrub_read_hex(text, *at + 1, 2, &byte)) {
-        return put_same(text, at, out);
+        return put_literal(text, at, out);
     }
     out[0] = (char)byte;
     *at += 3;
@@ -235,7 +235,7 @@ static unsigned unescape_doubled(Str text, size_t *at, char out[UTF8_BYTES_MAX])
             return 1;
         }
     }
-    return put_same(text, at, out);
+    return put_literal(text, at, out);
 }
 
 /* --- Entities -------------------------------------------------------------------------------- */
@@ -269,8 +269,8 @@ static const char latin_names[][8] = {
     "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"
 };
 
-/* The character of a name; `*at` is after the `&` and is moved past the `;`. */
-static bool read_name(Str text, size_t *at, uint32_t *code)
+/* Looks up the entity name at `*at`, which is moved past the `;`. */
+static bool parse_name(Str text, size_t *at, uint32_t *code)
 {
     char name[8] = { 0 };
     size_t len = 0;
@@ -295,16 +295,16 @@ static bool read_name(Str text, size_t *at, uint32_t *code)
     return found != 0;
 }
 
-/* Decodes what is between `&` and `;`; `*at` is after the `&` and is moved past the `;`. */
-static bool read_entity(Str text, size_t *at, uint32_t *code)
+/* Decodes the entity whose `&` is before `*at`; moves `*at` past the `;`. */
+static bool parse_entity(Str text, size_t *at, uint32_t *code)
 {
     char letter = char_at(text, *at + 1);
     bool hex = letter == 'x' || letter == 'X';
     size_t digits = *at + 1 + hex;
     if (char_at(text, *at) != '#') {
-        return read_name(text, at, code);
+        return parse_name(text, at, code);
     }
-    if (!read_code(text, &digits, hex, ';', code)) {
+    if (!parse_code(text, &digits, hex, ';', code)) {
         return false;
     }
     *at = digits;
@@ -314,11 +314,11 @@ static bool read_entity(Str text, size_t *at, uint32_t *code)
 static unsigned unescape_entity(Str text, size_t *at, char out[UTF8_BYTES_MAX])
 {
     uint32_t code;
-    size_t behind = *at + 1;
-    if (text.data[*at] != '&' || !read_entity(text, &behind, &code)) {
-        return put_same(text, at, out);
+    size_t end = *at + 1;
+    if (text.data[*at] != '&' || !parse_entity(text, &end, &code)) {
+        return put_literal(text, at, out);
     }
-    *at = behind;
+    *at = end;
     return (unsigned)utf8_encode(code, out);
 }
 
@@ -352,9 +352,9 @@ static unsigned unescape_repeated(Str text, size_t *at, Unescape *backslash,
             return unescape_entity(text, at, out);
         }
         *at = inner;
-        return (unsigned)utf8_encode(read_entity(text, at, &code) ? code : '&', out);
+        return (unsigned)utf8_encode(parse_entity(text, at, &code) ? code : '&', out);
     case '=': return unescape_mail(text, at, out);
-    default: return put_same(text, at, out);
+    default: return put_literal(text, at, out);
     }
 }
 
@@ -368,10 +368,10 @@ unsigned unescape_any_wide(Str text, size_t *at, char out[UTF8_BYTES_MAX])
     return unescape_repeated(text, at, unescape_character, out);
 }
 
-/* --- EscapeKind --------------------------------------------------------------------------------- */
+/* --- Passes --------------------------------------------------------------------------------- */
 
-/* Whether the text may have been truncated within the escape at `at`, which was then read
- * literally. */
+/* Whether the text may have been truncated within the escape at `at`, so that it was decoded as
+ * literal text. */
 static bool is_cut_escape(const Search *search, size_t at)
 {
     enum {
@@ -382,19 +382,19 @@ static bool is_cut_escape(const Search *search, size_t at)
            (c == '\\' || c == '%' || c == '&' || c == '=');
 }
 
-/* One kind of escape; each starts with one of its marks. */
+/* One kind of escape, which starts with one of the characters `marks`. */
 typedef struct EscapeKind {
-    bool needed;
+    bool is_needed;
     const char *marks;
     Unescape *unescape;
 } EscapeKind;
 
-static void read_unescaped(Search *search, const EscapeKind *reading)
+static void search_unescaped(Search *search, const EscapeKind *kind)
 {
     DecodedStream stream = decoded_stream_make(search);
     Str text = search->text;
     bool is_mark[256] = { 0 };
-    for (const char *c = reading->marks; *c != '\0'; c++) {
+    for (const char *c = kind->marks; *c != '\0'; c++) {
         is_mark[(unsigned char)*c] = true;
     }
     search_begin(search);
@@ -403,7 +403,7 @@ static void read_unescaped(Search *search, const EscapeKind *reading)
         size_t start = at;
         unsigned count = 1;
         if (is_mark[(unsigned char)bytes[0]]) {
-            count = reading->unescape(text, &at, bytes);
+            count = kind->unescape(text, &at, bytes);
             if (at == start + 1 && is_cut_escape(search, start)) {
                 break;
             }
@@ -420,8 +420,8 @@ static bool has(Str text, char c)
     return memchr(text.data, c, text.len) != NULL;
 }
 
-/* The contents of a URL may have been escaped for another language before. */
-static void read_parts_of_urls(Search *search)
+/* The parts of a URL may have been escaped for another language before being percent-encoded. */
+static void search_url_parts(Search *search)
 {
     Str text = search->text;
     Buf part = buf_make_in(&search->arena, BUF_UNLIMITED);
@@ -435,7 +435,7 @@ static void read_parts_of_urls(Search *search)
         }
         Str decoded = buf_str(&part);
         if (decoded.len < at - start && (has(decoded, '\\') || has(decoded, '&'))) {
-            search_inside(search, decoded, start, at);
+            search_nested_text(search, decoded, start, at);
         }
     }
 }
@@ -451,23 +451,23 @@ static bool has_any(Str text, const char *marks)
 void search_escapes(Search *search)
 {
     const Scrubber *scrubber = search->scrubber;
-    const EscapeKind readings[] = {
+    const EscapeKind kinds[] = {
         { true, "\\", unescape_backslash },
-        { scrubber->with_wide, "\\", unescape_character },
+        { scrubber->has_wide, "\\", unescape_character },
         { true, "\\", unescape_digits },
         { true, "%", unescape_percent },
-        { scrubber->with_space, "+%", unescape_form },
+        { scrubber->has_space, "+%", unescape_form },
         { true, "=", unescape_mail },
         { true, "&", unescape_entity },
-        { scrubber->with_doubled, "'\"%$", unescape_doubled },
-        { scrubber->with_wide, "M^", unescape_meta },
+        { scrubber->has_doubled, "'\"%$", unescape_doubled },
+        { scrubber->has_wide, "M^", unescape_meta },
     };
-    for (size_t i = 0; i < COUNT_OF(readings); i++) {
-        if (readings[i].needed && has_any(search->text, readings[i].marks)) {
-            read_unescaped(search, &readings[i]);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (kinds[i].is_needed && has_any(search->text, kinds[i].marks)) {
+            search_unescaped(search, &kinds[i]);
         }
     }
     if (!search->nested && has(search->text, '%')) {
-        read_parts_of_urls(search);
+        search_url_parts(search);
     }
 }

@@ -1,7 +1,6 @@
-/* Secrets that were taken apart: broken into lines, set in columns, printed one character at a
- * time, as a list of characters, between quotes and pluses, or escaped for several languages at
- * once. Whitespace and, in a second reading, punctuation are dropped from the text and from the
- * secrets alike.
+/* Finds secrets that were split: broken into lines or columns, printed one character at a time, as
+ * a list of characters, concatenated from quoted pieces, or escaped for several languages at once.
+ * Whitespace and, in a second pass, punctuation are dropped from both the text and the secrets.
  *
  * A short secret could then be found anywhere ("root root" contains "troo"), so it must be broken
  * only at line ends, or between all of its characters. */
@@ -9,26 +8,27 @@
 
 #define ESCAPE_MARKS "\\%&=" /* of unescape_any() */
 
-/* A character that was kept, with the number of characters so far that follow something dropped. */
-typedef struct Kept {
+/* The position of a character that was not dropped, and how many characters so far directly follow
+ * the previous one (`joined`) or follow a gap without a line end (`spaced`). */
+typedef struct CharPosition {
     size_t start;
-    size_t joined; /* nothing */
-    size_t spaced; /* something, but no line end */
-} Kept;
+    size_t joined;
+    size_t spaced;
+} CharPosition;
 
 typedef struct LooseStream {
     const Matcher *matcher;
     Loose loose;
-    Kept *ring;
+    CharPosition *positions;
     size_t mask;
     size_t count;
     uint32_t state;
-    Kept now;
-    bool gap;  /* something was dropped since the last character */
-    bool line; /* a line end */
+    CharPosition current;
+    bool has_gap;      /* characters were dropped since the last one */
+    bool has_line_end; /* one of them was a line end */
 } LooseStream;
 
-static bool is_mark(char c)
+static bool is_punctuation(char c)
 {
     return (unsigned char)c < 0x80 && (unsigned char)c > ' ' && !ascii_is_alpha(c) &&
            !ascii_is_digit(c);
@@ -36,7 +36,7 @@ static bool is_mark(char c)
 
 static bool is_dropped(char c, Loose loose)
 {
-    return (unsigned char)c <= ' ' || c == 0x7f || (loose == LOOSE_MARKS && is_mark(c));
+    return (unsigned char)c <= ' ' || c == 0x7f || (loose == LOOSE_MARKS && is_punctuation(c));
 }
 
 Str scrub_loosened(Arena *arena, Str text, Loose loose)
@@ -54,51 +54,53 @@ Str scrub_loosened(Arena *arena, Str text, Loose loose)
 static LooseStream loose_make(Search *search, Loose loose)
 {
     const Matcher *matcher = search->scrubber->loose[loose];
-    size_t room = search_capacity(search, matcher);
+    size_t capacity = search_capacity(search, matcher);
     return (LooseStream){ .matcher = matcher,
                           .loose = loose,
-                          .ring = ARENA_ARRAY(&search->arena, Kept, room),
-                          .mask = room - 1 };
+                          .positions = ARENA_ARRAY(&search->arena, CharPosition, capacity),
+                          .mask = capacity - 1 };
 }
 
 /* Returns the number of characters of a secret that ends with this one. */
 static size_t loose_feed(LooseStream *stream, unsigned char byte, size_t start)
 {
-    stream->now.start = start;
-    stream->now.joined += !stream->gap;
-    stream->now.spaced += stream->gap && !stream->line;
-    stream->gap = stream->line = false;
+    stream->current.start = start;
+    stream->current.joined += !stream->has_gap;
+    stream->current.spaced += stream->has_gap && !stream->has_line_end;
+    stream->has_gap = stream->has_line_end = false;
     if (stream->state == MATCHER_START && matcher_first(stream->matcher)[byte] == MATCHER_START) {
         return 0;
     }
-    stream->ring[stream->count++ & stream->mask] = stream->now;
+    stream->positions[stream->count++ & stream->mask] = stream->current;
     stream->state = matcher_step(stream->matcher, stream->state, byte);
     return matcher_match(stream->matcher, stream->state);
 }
 
-/* Whether the last `len` characters, starting at `first`, are a secret that was taken apart. */
+/* Whether the last `len` characters, starting at `first`, are a secret that was split. */
 static bool is_split_secret(const Search *search, const LooseStream *stream, size_t len,
-                            const Kept *first)
+                            const CharPosition *first)
 {
-    size_t own = stream->loose == LOOSE_BLANKS ? search->scrubber->gaps_of_short : 0;
-    return len >= SCRUB_SURE || stream->now.spaced - first->spaced <= own ||
-           stream->now.joined == first->joined;
+    size_t allowed_gaps = stream->loose == LOOSE_BLANKS ? search->scrubber->short_gaps_max : 0;
+    return len >= SCRUB_SURE || stream->current.spaced - first->spaced <= allowed_gaps ||
+           stream->current.joined == first->joined;
 }
 
-/* Includes the punctuation at both ends of a secret, which was dropped with all other. */
-static void add_with_marks(Search *search, Loose loose, size_t len, Range range)
+/* Adds the range, extended by the punctuation at both ends of the secret, which was dropped. */
+static void add_with_punctuation(Search *search, Loose loose, size_t len, Range range)
 {
     const Scrubber *scrubber = search->scrubber;
     Str text = search->text;
     if (search_is_verbatim(search, range)) {
         return;
     }
-    size_t before = loose == LOOSE_MARKS ? scrubber->marks_before : 0;
-    size_t behind = loose == LOOSE_MARKS ? scrubber->marks_behind : 0;
-    for (; before > 0 && range.start > 0 && is_mark(text.data[range.start - 1]); before--) {
+    size_t leading = loose == LOOSE_MARKS ? scrubber->leading_punctuation : 0;
+    size_t trailing = loose == LOOSE_MARKS ? scrubber->trailing_punctuation : 0;
+    for (; leading > 0 && range.start > 0 && is_punctuation(text.data[range.start - 1]);
+         leading--) {
         range.start--;
     }
-    for (; behind > 0 && range.end < text.len && is_mark(text.data[range.end]); behind--) {
+    for (; trailing > 0 && range.end < text.len && is_punctuation(text.data[range.end]);
+         trailing--) {
         range.end++;
     }
     search_found(search, len, range.start, range.end);
@@ -116,17 +118,17 @@ static size_t skip_sequence(Str text, size_t at)
     return at < text.len ? at + 1 : at;
 }
 
-static void feed(Search *search, LooseStream *stream, char c, Range place)
+static void feed(Search *search, LooseStream *stream, char c, Range range)
 {
     unsigned char byte = search->scrubber->fold[(unsigned char)c];
-    size_t len = loose_feed(stream, byte, place.start);
-    const Kept *first = &stream->ring[(stream->count - len) & stream->mask];
+    size_t len = loose_feed(stream, byte, range.start);
+    const CharPosition *first = &stream->positions[(stream->count - len) & stream->mask];
     if (len > 0 && is_split_secret(search, stream, len, first)) {
-        add_with_marks(search, stream->loose, len, (Range){ first->start, place.end });
+        add_with_punctuation(search, stream->loose, len, (Range){ first->start, range.end });
     }
 }
 
-static void read_loose(Search *search, Loose loose, Unescape *unescape)
+static void search_split(Search *search, Loose loose, Unescape *unescape)
 {
     enum {
         KEPT,
@@ -150,31 +152,31 @@ static void read_loose(Search *search, Loose loose, Unescape *unescape)
     search_begin(search);
     for (size_t at = labels ? scrub_skip_label(text, 0, 1) : 0; at < text.len;) {
         char bytes[UTF8_BYTES_MAX] = { text.data[at] };
-        Range place = { at, at + 1 };
+        Range range = { at, at + 1 };
         switch (kinds[(unsigned char)bytes[0]]) {
-        case KEPT: feed(search, &stream, bytes[0], place); break;
-        case DROPPED: stream.gap = true; break;
+        case KEPT: feed(search, &stream, bytes[0], range); break;
+        case DROPPED: stream.has_gap = true; break;
         case LINE_END:
-            stream.gap = stream.line = true;
-            place.end = labels ? scrub_skip_label(text, at + 1, 1) : at + 1;
+            stream.has_gap = stream.has_line_end = true;
+            range.end = labels ? scrub_skip_label(text, at + 1, 1) : at + 1;
             break;
-        case SEQUENCE: place.end = skip_sequence(text, at); break;
+        case SEQUENCE: range.end = skip_sequence(text, at); break;
         default:
-            place.end = at;
-            unsigned count = unescape(text, &place.end, bytes);
+            range.end = at;
+            unsigned count = unescape(text, &range.end, bytes);
             for (unsigned i = 0; i < count; i++) {
                 if (is_dropped(bytes[i], loose)) {
-                    stream.gap = true;
+                    stream.has_gap = true;
                 } else {
-                    feed(search, &stream, bytes[i], place);
+                    feed(search, &stream, bytes[i], range);
                 }
             }
         }
-        at = place.end;
+        at = range.end;
     }
     size_t depth = matcher_depth(stream.matcher, stream.state);
     if (search->cut && depth >= SCRUB_SURE) {
-        search_add(search, stream.ring[(stream.count - depth) & stream.mask].start, text.len);
+        search_add(search, stream.positions[(stream.count - depth) & stream.mask].start, text.len);
     }
 }
 
@@ -186,15 +188,15 @@ void search_loose(Search *search)
         escaped = memchr(search->text.data, *c, search->text.len) != NULL;
     }
     if (matcher_longest(loose[LOOSE_BLANKS]) > 0) {
-        read_loose(search, LOOSE_BLANKS, NULL);
+        search_split(search, LOOSE_BLANKS, NULL);
     }
     if (matcher_longest(loose[LOOSE_MARKS]) > 0) {
-        read_loose(search, LOOSE_MARKS, NULL);
+        search_split(search, LOOSE_MARKS, NULL);
         if (escaped) {
-            read_loose(search, LOOSE_MARKS, unescape_any);
+            search_split(search, LOOSE_MARKS, unescape_any);
         }
-        if (escaped && search->scrubber->with_wide) {
-            read_loose(search, LOOSE_MARKS, unescape_any_wide);
+        if (escaped && search->scrubber->has_wide) {
+            search_split(search, LOOSE_MARKS, unescape_any_wide);
         }
     }
 }

@@ -1,5 +1,5 @@
-/* Secrets as numbers, one for each byte or character: lists in programming languages, text in which
- * every character is escaped, and the output of xxd, hexdump and od. */
+/* Finds secrets printed as numbers, one for each byte or character: lists in programming languages,
+ * text in which every character is escaped, and the output of xxd, hexdump and od. */
 #include "lang/scrub_search.h"
 
 enum {
@@ -61,7 +61,7 @@ static const struct {
     const char *prefixes; /* letters that may follow a 0 */
 } radixes[RADIXES] = { { 16, 1, 8, "xuh" }, { 10, 1, 7, "" }, { 8, 1, 7, "o" }, { 2, 8, 8, "b" } };
 
-static bool read_number(Str word, size_t radix, uint32_t *out)
+static bool parse_number(Str word, size_t radix, uint32_t *out)
 {
     size_t at = word.len > 2 && word.data[0] == '0' ? 1 : 0;
     char letter = ascii_lower(word.data[at]);
@@ -100,12 +100,12 @@ static void put_number(Search *search, NumberStreams *streams, size_t radix, Ran
 {
     Str text = str_slice(search->text, word.start, word.end);
     uint32_t value;
-    if (!read_number(text, radix, &value)) {
+    if (!parse_number(text, radix, &value)) {
         decoded_stream_reset(&streams->bytes[radix]);
         decoded_stream_reset(&streams->characters[radix]);
         return;
     }
-    if (search->scrubber->with_wide) {
+    if (search->scrubber->has_wide) {
         char bytes[UTF8_BYTES_MAX];
         Str character = str_from(bytes, utf8_encode(value, bytes));
         decoded_stream_put(search, &streams->characters[radix], character, word.start, word.end);
@@ -177,29 +177,29 @@ void search_numbers(Search *search)
 
 /* --- Dumps ----------------------------------------------------------------------------------- */
 
-/* The possible formats of the words of a row. A row with an offset is removed as a whole, because
- * it also shows its text next to the numbers. */
+/* The possible formats of the words of a row. A row with an offset is removed entirely, because it
+ * also shows the text next to the numbers. */
 typedef enum Dump {
     DUMP_BIG,    /* hexadecimal, any number of bytes */
     DUMP_LITTLE, /* the same, last byte first */
     DUMP_OCTAL,  /* two bytes, last byte first */
     DUMP_BITS,
-    DUMP_SHORTS,             /* decimal, two bytes */
-    DUMP_INTS,               /* four bytes */
-    DUMP_LONGS,              /* eight bytes */
-    DUMP_WORDS,              /* number of these */
-    DUMP_CELLS = DUMP_WORDS, /* one character each */
-    DUMPS
+    DUMP_SHORTS,                  /* decimal, two bytes */
+    DUMP_INTS,                    /* four bytes */
+    DUMP_LONGS,                   /* eight bytes */
+    DUMP_WORD_COUNT,              /* number of these */
+    DUMP_CELLS = DUMP_WORD_COUNT, /* one character each */
+    DUMP_COUNT
 } Dump;
 
 enum {
-    DUMPED_MAX = 32, /* bytes of a word */
+    WORD_BYTES_MAX = 32, /* bytes of a word */
 };
 
-static size_t read_dumped_hex(Str word, bool is_little, char bytes[DUMPED_MAX])
+static size_t parse_hex_word(Str word, bool is_little, char bytes[WORD_BYTES_MAX])
 {
     size_t count = word.len / 2;
-    if (word.len == 0 || word.len % 2 != 0 || count > DUMPED_MAX || !all_digits(word, 16)) {
+    if (word.len == 0 || word.len % 2 != 0 || count > WORD_BYTES_MAX || !all_digits(word, 16)) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
@@ -211,7 +211,7 @@ static size_t read_dumped_hex(Str word, bool is_little, char bytes[DUMPED_MAX])
 }
 
 /* Numbers of `size` bytes, last byte first. Trailing zeros pad the last number. */
-static size_t read_dumped_decimal(Str word, size_t size, char bytes[DUMPED_MAX])
+static size_t parse_decimal_word(Str word, size_t size, char bytes[WORD_BYTES_MAX])
 {
     enum {
         DIGITS_MAX = 20 /* of eight bytes */
@@ -231,18 +231,18 @@ static size_t read_dumped_decimal(Str word, size_t size, char bytes[DUMPED_MAX])
         bytes[i] = (char)(value >> 8 * i);
         count = bytes[i] != '\0' ? i + 1 : count;
     }
-    return count <= word.len ? count : 0; /* like all spellings, see search_capacity() */
+    return count <= word.len ? count : 0; /* search_capacity() relies on this */
 }
 
 /* Returns the number of bytes that the word denotes; 0 if it does not have this format. */
-static size_t read_dumped(Str word, Dump dump, char bytes[DUMPED_MAX])
+static size_t parse_word(Str word, Dump dump, char bytes[WORD_BYTES_MAX])
 {
     switch (dump) {
     case DUMP_BIG:
-    case DUMP_LITTLE: return read_dumped_hex(word, dump == DUMP_LITTLE, bytes);
-    case DUMP_SHORTS: return read_dumped_decimal(word, 2, bytes);
-    case DUMP_INTS: return read_dumped_decimal(word, 4, bytes);
-    case DUMP_LONGS: return read_dumped_decimal(word, 8, bytes);
+    case DUMP_LITTLE: return parse_hex_word(word, dump == DUMP_LITTLE, bytes);
+    case DUMP_SHORTS: return parse_decimal_word(word, 2, bytes);
+    case DUMP_INTS: return parse_decimal_word(word, 4, bytes);
+    case DUMP_LONGS: return parse_decimal_word(word, 8, bytes);
     default: break;
     }
     int radix = dump == DUMP_OCTAL ? 8 : 2;
@@ -258,18 +258,19 @@ static size_t read_dumped(Str word, Dump dump, char bytes[DUMPED_MAX])
     return dump == DUMP_OCTAL ? 2 : 1;
 }
 
-/* Returns whether there were any. */
-static bool read_words(Search *search, DecodedStream streams[DUMP_WORDS], Range row, size_t at)
+/* Feeds the words of a row, starting at `at`; returns whether there were any. */
+static bool search_words(Search *search, DecodedStream streams[DUMP_WORD_COUNT], Range row,
+                         size_t at)
 {
     Str text = search->text;
-    bool labeled = at > row.start;
-    bool framed = labeled && text.data[at - 1] == ':'; /* two spaces end the numbers */
+    bool is_labeled = at > row.start;
+    bool is_framed = is_labeled && text.data[at - 1] == ':'; /* two spaces end the numbers */
     for (bool first = true;; first = false) {
         size_t before = at;
         while (at < row.end && text.data[at] == ' ') {
             at++;
         }
-        if (at == row.end || (framed && !first && at - before > 1)) {
+        if (at == row.end || (is_framed && !first && at - before > 1)) {
             return !first;
         }
         size_t start = at;
@@ -277,13 +278,13 @@ static bool read_words(Search *search, DecodedStream streams[DUMP_WORDS], Range 
             at++;
         }
         bool any = false;
-        /* Those in text order are found as hexadecimal digits. */
-        for (Dump dump = labeled ? DUMP_BIG : DUMP_LITTLE; dump < DUMP_WORDS; dump++) {
-            char bytes[DUMPED_MAX];
-            size_t count = read_dumped(str_slice(text, start, at), dump, bytes);
+        /* Without a label, DUMP_BIG is found as hexadecimal digits (scrub_codes.c). */
+        for (Dump dump = is_labeled ? DUMP_BIG : DUMP_LITTLE; dump < DUMP_WORD_COUNT; dump++) {
+            char bytes[WORD_BYTES_MAX];
+            size_t count = parse_word(str_slice(text, start, at), dump, bytes);
             any |= count > 0;
             decoded_stream_put(search, &streams[dump], str_from(bytes, count),
-                               labeled ? row.start : start, labeled ? row.end : at);
+                               is_labeled ? row.start : start, is_labeled ? row.end : at);
         }
         if (!any) {
             return !first;
@@ -291,8 +292,8 @@ static bool read_words(Search *search, DecodedStream streams[DUMP_WORDS], Range 
     }
 }
 
-/* Four columns, the first of which is blank: "   a", "  \\n", "  sp", " 303". */
-static bool read_cell(Str cell, char *out)
+/* Parses a cell of four columns, the first of which is blank: "   a", "  \\n", "  sp", " 303". */
+static bool parse_cell(Str cell, char *out)
 {
     Str word = str_trim(cell);
     if (cell.data[0] != ' ' || !str_ends(cell, word)) {
@@ -313,11 +314,11 @@ static bool read_cell(Str cell, char *out)
     return all_digits(word, 8);
 }
 
-static void read_cells(Search *search, DecodedStream *stream, Range row, size_t at)
+static void search_cells(Search *search, DecodedStream *stream, Range row, size_t at)
 {
     for (; at + 4 <= row.end; at += 4) {
         char byte;
-        if (!read_cell(str_slice(search->text, at, at + 4), &byte)) {
+        if (!parse_cell(str_slice(search->text, at, at + 4), &byte)) {
             decoded_stream_reset(stream);
             return;
         }
@@ -325,27 +326,27 @@ static void read_cells(Search *search, DecodedStream *stream, Range row, size_t 
     }
 }
 
-static void reset_words(DecodedStream streams[DUMP_WORDS])
+static void reset_words(DecodedStream streams[DUMP_WORD_COUNT])
 {
-    for (size_t i = 0; i < DUMP_WORDS; i++) {
+    for (size_t i = 0; i < DUMP_WORD_COUNT; i++) {
         decoded_stream_reset(&streams[i]);
     }
 }
 
-/* Without offsets, as od can print them, the first word of a row may look like one. So each row is
- * read both ways. */
-static void read_bare_dumps(Search *search)
+/* Without offsets, which od can omit, the first word of a row may look like an offset. So each row
+ * is searched both ways. */
+static void search_unlabeled_dumps(Search *search)
 {
     Str text = search->text;
-    DecodedStream streams[DUMP_WORDS];
-    for (size_t i = 0; i < DUMP_WORDS; i++) {
+    DecodedStream streams[DUMP_WORD_COUNT];
+    for (size_t i = 0; i < DUMP_WORD_COUNT; i++) {
         streams[i] = decoded_stream_make(search);
     }
     search_begin(search);
     for (Range row = { 0 }; row.start < text.len; row.start = row.end + 1) {
         const char *line_end = memchr(text.data + row.start, '\n', text.len - row.start);
         row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
-        if (!read_words(search, streams, row, row.start)) {
+        if (!search_words(search, streams, row, row.start)) {
             reset_words(streams);
         }
     }
@@ -354,8 +355,8 @@ static void read_bare_dumps(Search *search)
 void search_dumps(Search *search)
 {
     Str text = search->text;
-    DecodedStream streams[DUMPS];
-    for (size_t i = 0; i < DUMPS; i++) {
+    DecodedStream streams[DUMP_COUNT];
+    for (size_t i = 0; i < DUMP_COUNT; i++) {
         streams[i] = decoded_stream_make(search);
     }
     search_begin(search);
@@ -363,19 +364,19 @@ void search_dumps(Search *search)
         const char *line_end = memchr(text.data + row.start, '\n', text.len - row.start);
         row.end = line_end != NULL ? (size_t)(line_end - text.data) : text.len;
         Str line = str_slice(text, 0, row.end);
-        size_t behind = scrub_skip_label(line, row.start, OFFSET_DIGITS);
-        bool labeled = behind > row.start;
-        bool cells = labeled || str_starts(str_from_offset(line, row.start), STR(" "));
-        if (labeled) {
-            (void)read_words(search, streams, row, behind);
+        size_t label_end = scrub_skip_label(line, row.start, OFFSET_DIGITS);
+        bool is_labeled = label_end > row.start;
+        bool has_cells = is_labeled || str_starts(str_from_offset(line, row.start), STR(" "));
+        if (is_labeled) {
+            (void)search_words(search, streams, row, label_end);
         } else {
             reset_words(streams);
         }
-        if (cells) {
-            read_cells(search, &streams[DUMP_CELLS], row, behind);
+        if (has_cells) {
+            search_cells(search, &streams[DUMP_CELLS], row, label_end);
         } else {
             decoded_stream_reset(&streams[DUMP_CELLS]);
         }
     }
-    read_bare_dumps(search);
+    search_unlabeled_dumps(search);
 }

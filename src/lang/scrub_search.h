@@ -1,8 +1,8 @@
-/* One search of a text for secrets, shared by the files scrub_*.c: each reads the text in several
- * ways and adds the ranges where a secret is. Private to them and scrub.c.
+/* State of one search of a text for secrets, shared by the files scrub_*.c. Private to them.
  *
- * A reading decodes one kind of spelling. The decoded bytes are fed to a matcher, and for each of
- * them its location in the text is recorded. */
+ * Each of these files makes one or more passes over the text. A pass decodes one kind of spelling,
+ * feeds the decoded bytes to a matcher, records their locations, and adds the ranges that contain a
+ * secret. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,11 +12,10 @@
 #include "lang/scrub.h"
 
 enum {
-    SCRUB_SURE = 8, /* characters of a secret that do not occur by chance */
+    SCRUB_SURE = 8, /* this many characters of a secret do not occur by chance */
 };
 
-/* Secrets without what is dropped on both sides: needles with fewer characters are not searched
- * for. */
+/* What a pass of scrub_loose.c drops from both the text and the secrets. */
 typedef enum Loose {
     LOOSE_BLANKS, /* without whitespace, line ends and control characters */
     LOOSE_MARKS,  /* also without punctuation */
@@ -26,12 +25,12 @@ typedef enum Loose {
 struct Scrubber {
     Matcher *matcher;            /* for the secrets, with ASCII in lower case */
     Matcher *loose[LOOSE_COUNT]; /* for the same, without whitespace and punctuation */
-    size_t marks_before;         /* maximum number of punctuation marks at the start of a secret */
-    size_t marks_behind;         /* and at the end */
-    size_t gaps_of_short;        /* maximum number of gaps between words in a short secret */
-    bool with_space;             /* a secret contains a space, which forms encode as `+` */
-    bool with_doubled;           /* a secret contains a mark that is doubled for quoting */
-    bool with_wide;              /* a secret contains non-ASCII characters */
+    size_t leading_punctuation;  /* maximum number of punctuation marks at the start of a secret */
+    size_t trailing_punctuation; /* and at the end */
+    size_t short_gaps_max;       /* maximum number of gaps between words in a short secret */
+    bool has_space;              /* a secret contains a space, which forms encode as `+` */
+    bool has_doubled;            /* a secret contains a mark that is doubled for quoting */
+    bool has_wide;               /* a secret contains non-ASCII characters */
     unsigned char fold[256];     /* to lower case */
 };
 
@@ -51,24 +50,24 @@ typedef struct Search {
     bool nested; /* the text was encoded inside another */
     Arena arena;
     Ranges found;
-    Ranges inside;  /* found by search_inside(), in any order */
-    size_t longest; /* length of the longest secret found */
+    Ranges nested_found; /* found by search_nested_text(), in any order */
+    size_t longest;      /* length of the longest secret found */
     size_t longest_raw;
-    uint32_t raw_count;  /* in `found`: number of verbatim ones, which come first */
+    uint32_t raw_count;  /* in `found`: number of verbatim matches, which come first */
     uint32_t pass_start; /* in `found`: start of the current reading */
 } Search;
 
 /* Number of entries in a ring for the longest secret that can be in the text, a power of two. No
- * spelling is shorter than what it spells. */
+ * spelling is shorter than the secret itself. */
 size_t search_capacity(const Search *search, const Matcher *matcher);
 
-/* Must be called before each reading. */
+/* Must be called before each pass. */
 static inline void search_begin(Search *search)
 {
     search->pass_start = search->found.len;
 }
 
-/* Within one reading, ends must ascend. */
+/* Adds a range to replace. Within one pass, ends must ascend. */
 void search_add(Search *search, size_t start, size_t end);
 
 /* The same for a secret of `len` bytes. */
@@ -78,13 +77,13 @@ static inline void search_found(Search *search, size_t len, size_t start, size_t
     search_add(search, start, end);
 }
 
-/* Whether it was found verbatim: then it is removed regardless of other readings. */
+/* Whether the range was found verbatim: it is then removed regardless of other passes. */
 bool search_is_verbatim(const Search *search, Range range);
 
-/* Searches decoded text: a secret in it removes all of it, `start` to `end` of the outer text. */
-void search_inside(Search *search, Str decoded, size_t start, size_t end);
+/* Searches decoded text. If it contains a secret, `start` to `end` of the outer text is removed. */
+void search_nested_text(Search *search, Str decoded, size_t start, size_t end);
 
-/* The readings. */
+/* The passes. */
 void search_escapes(Search *search); /* scrub_escapes.c */
 void search_loose(Search *search);   /* scrub_loose.c */
 void search_encoded(Search *search); /* scrub_codes.c */
@@ -106,12 +105,12 @@ bool scrub_read_hex(Str text, size_t at, unsigned digits, uint32_t *out);
  * is none. */
 size_t scrub_skip_label(Str text, size_t at, size_t digits_min);
 
-/* The text without what `loose` drops. */
+/* A copy of the text without the characters that `loose` drops. */
 Str scrub_loosened(Arena *arena, Str text, Loose loose);
 
-/* Decoded bytes on their way through the matcher. A ring holds the locations of the latest of them,
- * as many as the longest secret has. Bytes that cannot begin a secret, which are the majority, are
- * not recorded. */
+/* Feeds decoded bytes to the matcher. A ring holds the locations of the most recent bytes, as many
+ * as the longest secret has. Bytes that cannot begin a secret, which are the majority, are not
+ * recorded. */
 typedef struct DecodedStream {
     uint32_t state;
     size_t count;
@@ -126,8 +125,8 @@ static inline void decoded_stream_reset(DecodedStream *stream)
     stream->state = MATCHER_START;
 }
 
-/* Feeds one byte that is spelled at `start`. Returns the length of a secret that ends with it; its
- * start is decoded_stream_start(). */
+/* Feeds one byte whose spelling starts at `start`. Returns the length of a secret that ends with
+ * it; its start is decoded_stream_start(). */
 static inline size_t decoded_stream_feed(const Search *search, DecodedStream *stream,
                                          unsigned char byte, size_t start)
 {

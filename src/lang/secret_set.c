@@ -81,7 +81,7 @@ static bool search(Search *s, Value v, bool secret)
     }
     bool frozen = is_map ? v.map->frozen : v.list->frozen;
     if (!secret && frozen && !value_holds_secret(v)) {
-        return true; /* frozen and known to contain no secret */
+        return true; /* frozen, so the cached answer is valid */
     }
     uint32_t len = is_map ? v.map->len : v.list->len;
     if (s->depth == 0 || s->visits < len) {
@@ -89,9 +89,9 @@ static bool search(Search *s, Value v, bool secret)
     }
     s->depth--;
     s->visits -= len;
-    bool done = is_map ? search_entries(s, v.map, secret) : search_items(s, v.list, secret);
+    bool ok = is_map ? search_entries(s, v.map, secret) : search_items(s, v.list, secret);
     s->depth++;
-    return done;
+    return ok;
 }
 
 bool secrets_find(Value v, Arena *arena, SecretFound *found, void *context, Error *err)
@@ -147,14 +147,14 @@ Value secrets_hide(Arena *arena, Value v)
 
 typedef struct SecretReplacer {
     Arena *arena;
-    SecretsShown *shown;
+    SecretsFilter *filter;
     void *context;
 } SecretReplacer;
 
 /* A number that is a secret is shown as a string. */
 static Value replace_number(const SecretReplacer *r, Value v)
 {
-    Str text = number_text(r->arena, v), shown = r->shown(r->context, text, r->arena);
+    Str text = number_text(r->arena, v), shown = r->filter(r->context, text, r->arena);
     return str_eq(shown, text) ? v : value_string(shown);
 }
 
@@ -178,7 +178,8 @@ static bool is_split_secret(const SecretReplacer *r, const List *list)
             return false;
         }
     }
-    return list->len > 1 && !str_eq(r->shown(r->context, buf_str(&text), r->arena), buf_str(&text));
+    return list->len > 1 &&
+           !str_eq(r->filter(r->context, buf_str(&text), r->arena), buf_str(&text));
 }
 
 static bool is_same_scalar(Value a, Value b)
@@ -192,7 +193,7 @@ static Value replace(const SecretReplacer *r, Value v, unsigned depth)
         return value_string(STR(SCRUB_MARK));
     }
     if (value_is_string(v)) {
-        return value_string(r->shown(r->context, value_str(v), r->arena));
+        return value_string(r->filter(r->context, value_str(v), r->arena));
     }
     if (v.kind == VALUE_INT || v.kind == VALUE_FLOAT) {
         return replace_number(r, v);
@@ -217,7 +218,7 @@ static Value replace(const SecretReplacer *r, Value v, unsigned depth)
     return v;
 }
 
-Value secrets_replace(Arena *arena, Value v, SecretsShown *shown, void *context)
+Value secrets_replace(Arena *arena, Value v, SecretsFilter *filter, void *context)
 {
-    return replace(&(SecretReplacer){ arena, shown, context }, v, 0);
+    return replace(&(SecretReplacer){ arena, filter, context }, v, 0);
 }

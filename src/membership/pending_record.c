@@ -25,7 +25,7 @@ static const RecordField joining_fields[] = {
     { "name", RECORD_TEXT, RECORD_CHARS_AT(PendingRecord, name), .is_required = true,
       .check_text = node_name_check, .help = "requested name" },
     { "machines", RECORD_OBJECT,
-      RECORD_STRUCTS_AT(PendingRecord, machines, count, PendingMachine, machine_fields),
+      RECORD_STRUCT_ARRAY_AT(PendingRecord, machines, count, PendingMachine, machine_fields),
       .is_required = true, .help = "machines that request it" },
     { RECORD_UNKNOWN_AT(PendingRecord, unknown) },
     { 0 },

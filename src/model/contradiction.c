@@ -249,9 +249,9 @@ static Str part_name(const Reading *reading, Value value)
         List *keys = list_new(reading->arena, path.len + 1);
         bool has_dot = false; /* a dot in a key: as a string it would be two keys */
         for (uint32_t i = 0; i < path.len; i++) {
-            Str key = value_text(reading->arena, path.steps[i].key);
+            Str key = value_text(reading->arena, path.segments[i].key);
             has_dot = has_dot || str_find(key, STR("."), 0) != STR_NOT_FOUND;
-            list_push(reading->arena, keys, path.steps[i].key);
+            list_push(reading->arena, keys, path.segments[i].key);
         }
         return has_dot ? value_text(reading->arena, value_list(keys))
                        : data_path_text(reading->arena, &path, path.len);

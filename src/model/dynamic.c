@@ -1,6 +1,6 @@
 #include "model/dynamic.h"
 
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "model/document_place.h"
 
 TemplateSettings dynamic_template_settings(void)
@@ -266,7 +266,7 @@ typedef struct Evaluation {
 static DynamicOutcome fail(const Evaluation *e, const Fault *fault, Value document)
 {
     if (e->outer != NULL) {
-        render_raise_inside(e->outer, fault, document);
+        render_raise_nested(e->outer, fault, document);
     } else if (fault->class != FAULT_UNKNOWN) {
         document_add_fault(e->problems, e->sources, fault, document);
     }
@@ -287,7 +287,7 @@ static DynamicOutcome evaluate_template(const Evaluation *e, const Dynamic *dyna
     if (dynamic->kind == DYNAMIC_EXPRESSION) {
         Value value;
         ok = e->outer == NULL ? template_evaluate(template, e->scope, e->rendered, &value, &fault)
-                              : template_evaluate_inside(e->outer, template, e->scope, e->rendered,
+                              : template_evaluate_nested(e->outer, template, e->scope, e->rendered,
                                                          &value, &fault);
         if (ok) {
             *out = value_copy(e->arena, value);
@@ -295,7 +295,7 @@ static DynamicOutcome evaluate_template(const Evaluation *e, const Dynamic *dyna
     } else {
         ok = e->outer == NULL
                  ? template_render(template, e->scope, e->rendered, &fault)
-                 : template_render_inside(e->outer, template, e->scope, e->rendered, &fault);
+                 : template_render_nested(e->outer, template, e->scope, e->rendered, &fault);
         if (ok) {
             Str text = buf_str(&e->rendered->text);
             char *copy = arena_try_alloc(e->arena, text.len + 1);

@@ -197,7 +197,7 @@ static bool check_proofs(Arena *arena, const JoinMessage *message, JoinRequest *
 bool join_request_read(Arena *arena, Str text, JoinRequest *out, Error *err)
 {
     JoinMessage message;
-    if (!record_read(&message_format, arena, text, RECORD_OUTSIDE, &message, err)) {
+    if (!record_read(&message_format, arena, text, RECORD_EXTERNAL, &message, err)) {
         return false;
     }
     if (!check_proofs(arena, &message, &message.request, err)) {

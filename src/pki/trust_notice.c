@@ -104,7 +104,8 @@ static const RecordField report_fields[] = {
       .help = "when that certificate expires" },
     { "time_ms", RECORD_INT, RECORD_INT_AT(TrustReport, time_ms), .is_required = true,
       .help = "when the node reported it, by its clock" },
-    { "trusted", RECORD_TEXT, RECORD_CODEDS_AT(TrustReport, trusted, trusted_count, Pin, pin_codec),
+    { "trusted", RECORD_TEXT,
+      RECORD_CODED_ARRAY_AT(TrustReport, trusted, trusted_count, Pin, pin_codec),
       .is_required = true, .help = "pins of the CAs that it trusts" },
     { 0 },
 };

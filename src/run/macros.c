@@ -2,7 +2,7 @@
 
 #include "base/suggest.h"
 #include "lang/json.h"
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "lang/template/ops.h"
 #include "lang/template/plain.h"
 #include "modules/call.h"

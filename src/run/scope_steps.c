@@ -1,6 +1,6 @@
 #include "run/scope_steps.h"
 
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "lang/template/ops.h"
 
 /* --- Fields ---------------------------------------------------------------------------------- */

@@ -75,13 +75,13 @@ static void settle_computed(Secrets *secrets)
     update_scrubber(secrets);
     uint32_t at = 0;
     for (const StrMapEntry *entry; (entry = str_map_next(&secrets->computed.texts, &at)) != NULL;) {
-        ScrubberFound found = { 0 };
+        ScrubberMatch found = { 0 };
         if (secrets->scrubber != NULL) {
             found = scrubber_find(secrets->scrubber, entry->key, add_known, secrets);
         }
-        if (found.spelled == 0) {
+        if (found.any_spelling == 0) {
             secret_set_add_lines(&secrets->known, arena_copy(&secrets->arena, entry->key));
-        } else if (found.as_is < SURE_LENGTH) {
+        } else if (found.verbatim < SURE_LENGTH) {
             secret_set_add(&secrets->known, arena_copy(&secrets->arena, entry->key));
         }
     }

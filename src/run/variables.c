@@ -1,7 +1,7 @@
 #include "run/variables.h"
 
 #include "base/suggest.h"
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "lang/template/ops.h"
 #include "model/document_place.h"
 #include "run/variables_layers.h"

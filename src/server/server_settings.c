@@ -138,7 +138,7 @@ void server_settings_print(const ServerSettings *settings, Buf *out)
 
 bool server_settings_read(Arena *arena, Str text, ServerSettings *out, Error *err)
 {
-    if (!record_read(&settings_format, arena, arena_copy(arena, text), RECORD_OUTSIDE, out, err)) {
+    if (!record_read(&settings_format, arena, arena_copy(arena, text), RECORD_EXTERNAL, out, err)) {
         return false;
     }
     fill_limits(out, false);

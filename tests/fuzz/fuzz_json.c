@@ -75,7 +75,7 @@ static void read_relaxed(Str text)
 {
     const JsonOptions options = {
         .limits = { .size = 1 << 20, .depth = 20, .nodes = 500 },
-        .duplicates = true,
+        .allow_duplicates = true,
         .wide_integers = true,
         .python_constants = true,
     };

@@ -105,7 +105,7 @@ typedef enum Spelling {
     SPELLINGS
 } Spelling;
 
-static Str spelled(World *world, Str secret, Spelling spelling)
+static Str any_spelling(World *world, Str secret, Spelling spelling)
 {
     Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
     if (spelling == SPELLED_BASE64) {
@@ -195,10 +195,11 @@ static void check_spelling(World *world, Str secret, Spelling spelling)
     if (!is_expected(secret, spelling)) {
         return;
     }
-    Str text = joined(world, "<", spelled(world, secret, spelling), ">");
+    Str text = joined(world, "<", any_spelling(world, secret, spelling), ">");
     Str clean = scrubbed(world, text, false);
     BUG_IF(str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
-    BUG_IF(scrubber_find(world->scrubber, text, check_respelled, world).spelled < SCRUB_SHORTEST);
+    BUG_IF(scrubber_find(world->scrubber, text, check_respelled, world).any_spelling <
+           SCRUB_SHORTEST);
     for (size_t cut = 0; cut < text.len; cut += 1 + text.len / 16) {
         (void)scrubbed(world, str_slice(text, 0, cut), true);
     }
@@ -234,14 +235,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arena_init(&world.arena, ARENA_UNLIMITED);
     Str text = str_from((const char *)data, size);
     read_secrets(&world, &text);
-    ScrubberFound found = scrubber_find(world.scrubber, text, check_respelled, &world);
+    ScrubberMatch found = scrubber_find(world.scrubber, text, check_respelled, &world);
     Str clean = scrubbed(&world, text, false);
     /* Letters beyond ASCII are also found in other cases, which the simple search does not know. */
-    BUG_IF(found.as_is < longest(&world, text));
-    BUG_IF(world.is_ascii && found.as_is != longest(&world, text));
-    BUG_IF(found.spelled < found.as_is);
-    BUG_IF(found.spelled == 0 && !str_eq(clean, text));
-    BUG_IF(found.spelled > 0 && str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
+    BUG_IF(found.verbatim < longest(&world, text));
+    BUG_IF(world.is_ascii && found.verbatim != longest(&world, text));
+    BUG_IF(found.any_spelling < found.verbatim);
+    BUG_IF(found.any_spelling == 0 && !str_eq(clean, text));
+    BUG_IF(found.any_spelling > 0 && str_find(clean, STR(SCRUB_MARK), 0) == STR_NOT_FOUND);
     (void)scrubbed(&world, text, true);
     for (uint32_t i = 0; i < world.count; i++) {
         for (int spelling = 0; spelling < SPELLINGS; spelling++) {

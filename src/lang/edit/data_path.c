@@ -2,12 +2,12 @@
 
 #include "base/buf.h"
 
-static bool add_step(DataPath *path, Value key, bool guessed, Error *err)
+static bool add_segment(DataPath *path, Value key, bool is_ambiguous, Error *err)
 {
     if (path->len == DATA_PATH_MAX) {
         return error_set(err, ERROR_LIMIT, "'path' has more than %d segments", DATA_PATH_MAX);
     }
-    path->steps[path->len++] = (DataSegment){ key, guessed };
+    path->segments[path->len++] = (DataSegment){ key, is_ambiguous };
     return true;
 }
 
@@ -32,13 +32,13 @@ static bool parse_pointer(Arena *arena, Str rest, DataPath *path, Error *err)
 {
     Str part, key = STR_EMPTY;
     rest = str_from_offset(rest, 1);
-    bool more = true;
-    while (more) {
+    bool has_more = true;
+    while (has_more) {
         size_t slash = str_find(rest, STR("/"), 0);
-        more = slash != STR_NOT_FOUND;
+        has_more = slash != STR_NOT_FOUND;
         part = str_slice(rest, 0, slash);
-        rest = more ? str_from_offset(rest, slash + 1) : rest;
-        if (!unescape(arena, part, &key, err) || !add_step(path, value_string(key), true, err)) {
+        rest = has_more ? str_from_offset(rest, slash + 1) : rest;
+        if (!unescape(arena, part, &key, err) || !add_segment(path, value_string(key), true, err)) {
             return false;
         }
     }
@@ -47,53 +47,53 @@ static bool parse_pointer(Arena *arena, Str rest, DataPath *path, Error *err)
 
 static bool parse_dotted(Str rest, DataPath *path, Error *err)
 {
-    bool more = rest.len > 0;
-    while (more) {
+    bool has_more = rest.len > 0;
+    while (has_more) {
         size_t dot = str_find(rest, STR("."), 0);
         Str part = str_slice(rest, 0, dot);
-        more = dot != STR_NOT_FOUND;
-        rest = more ? str_from_offset(rest, dot + 1) : rest;
+        has_more = dot != STR_NOT_FOUND;
+        rest = has_more ? str_from_offset(rest, dot + 1) : rest;
         if (part.len == 0) {
             return error_set(err, ERROR_INVALID,
                              "'path' has an empty segment; use a list of keys for empty keys");
         }
-        if (!add_step(path, value_string(part), true, err)) {
+        if (!add_segment(path, value_string(part), true, err)) {
             return false;
         }
     }
     return true;
 }
 
-bool data_path_parse(Arena *arena, Value given, DataPath *out, Error *err)
+bool data_path_parse(Arena *arena, Value path_value, DataPath *out, Error *err)
 {
-    *out = (DataPath){ .steps = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX) };
-    if (given.kind == VALUE_INT) {
-        return add_step(out, given, true, err);
+    *out = (DataPath){ .segments = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX) };
+    if (path_value.kind == VALUE_INT) {
+        return add_segment(out, path_value, true, err);
     }
-    if (value_is_string(given)) {
-        Str text = value_str(given);
+    if (value_is_string(path_value)) {
+        Str text = value_str(path_value);
         return str_starts(text, STR("/")) ? parse_pointer(arena, text, out, err)
                                           : parse_dotted(text, out, err);
     }
-    if (!value_is_sequence(given)) {
+    if (!value_is_sequence(path_value)) {
         return error_set(err, ERROR_INVALID,
                          "'path' must be a string such as 'server.port', or a list of keys");
     }
-    for (uint32_t i = 0; i < given.list->len; i++) {
-        Value key = given.list->items[i];
+    for (uint32_t i = 0; i < path_value.list->len; i++) {
+        Value key = path_value.list->items[i];
         if (!value_is_string(key) && key.kind != VALUE_INT) {
             return error_set(err, ERROR_INVALID,
                              "a segment of 'path' must be a key or a number, not a %s",
                              value_kind_name(key.kind));
         }
-        if (!add_step(out, key, false, err)) {
+        if (!add_segment(out, key, false, err)) {
             return false;
         }
     }
     return true;
 }
 
-static void put_step(Buf *out, Value key)
+static void put_segment(Buf *out, Value key)
 {
     if (key.kind == VALUE_INT) {
         buf_put_format(out, "[%lld]", (long long)key.integer);
@@ -107,24 +107,24 @@ Str data_path_text(Arena *arena, const DataPath *path, uint32_t len)
 {
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     for (uint32_t i = 0; i < len; i++) {
-        put_step(&out, path->steps[i].key);
+        put_segment(&out, path->segments[i].key);
     }
     return len == 0 ? STR("the document") : buf_str(&out);
 }
 
-bool data_segment_is_end(const DataSegment *step)
+bool data_segment_is_end(const DataSegment *segment)
 {
-    return value_is_string(step->key) && str_eq(value_str(step->key), STR("-"));
+    return value_is_string(segment->key) && str_eq(value_str(segment->key), STR("-"));
 }
 
-bool data_segment_index(const DataSegment *step, uint32_t *out)
+bool data_segment_index(const DataSegment *segment, uint32_t *out)
 {
-    int64_t index = step->key.integer;
-    if (value_is_string(step->key)) {
-        Str text = value_str(step->key);
+    int64_t index = segment->key.integer;
+    if (value_is_string(segment->key)) {
+        Str text = value_str(segment->key);
         bool plain =
             text.len > 0 && ascii_is_digit(text.data[0]) && (text.data[0] != '0' || text.len == 1);
-        if (!step->guessed || !plain || !str_to_i64(text, &index)) {
+        if (!segment->is_ambiguous || !plain || !str_to_i64(text, &index)) {
             return false;
         }
     }

@@ -1,16 +1,16 @@
-/* Decides what to change, lets the format propose how, and verifies the result by parsing it
- * again. */
+/* Edits a value in a document: computes the changes, lets the format propose a text for each, and
+ * verifies the result by parsing it again. */
 #include "base/bug.h"
 #include "base/problems.h"
-#include "lang/edit/document_inner.h"
+#include "lang/edit/document_format.h"
 
 typedef struct Editor {
     const DocumentFormat *format;
-    Arena *out;       /* of the caller */
+    Arena *out;       /* the caller's */
     Arena arenas[2];  /* text and values before and after a change */
-    uint32_t current; /* index of the one that `document` is in */
+    uint32_t current; /* index of the arena that holds `document` */
     Document document;
-    DataPath path; /* with space for more segments */
+    DataPath path; /* has space for DATA_PATH_MAX segments */
 } Editor;
 
 static void editor_clear(Editor *editor)
@@ -20,7 +20,7 @@ static void editor_clear(Editor *editor)
 }
 DEFINE_AUTO_CLEAR(Editor, editor_clear)
 
-bool document_refuse(Str name, const Problems *problems, Error *err)
+bool document_set_error(Str name, const Problems *problems, Error *err)
 {
     for (uint32_t i = 0; i < problems->count; i++) {
         const Problem *problem = &problems->items[i];
@@ -52,21 +52,22 @@ typedef struct Change {
     Value key, value;
 } Change;
 
-static bool propose(const Editor *editor, const Change *change, unsigned way, Splices *out)
+static bool propose(const Editor *editor, const Change *change, unsigned variant, Splices *out)
 {
     const DocumentFormat *format = editor->format;
     const Document *document = &editor->document;
     *out = (Splices){ .count = 0 };
     switch (change->kind) {
-    case CHANGE_REPLACE: return format->replace(document, change->spot, change->value, way, out);
+    case CHANGE_REPLACE:
+        return format->replace(document, change->spot, change->value, variant, out);
     case CHANGE_INSERT:
-        return format->insert(document, change->spot, change->key, change->value, way, out);
-    case CHANGE_REMOVE: return format->remove(document, change->spot, way, out);
+        return format->insert(document, change->spot, change->key, change->value, variant, out);
+    case CHANGE_REMOVE: return format->remove(document, change->spot, variant, out);
     }
     BUG("change %d", change->kind);
 }
 
-static Value expect(const Editor *editor, const Change *change)
+static Value expected_root(const Editor *editor, const Change *change)
 {
     Arena *arena = editor->document.arena;
     switch (change->kind) {
@@ -77,16 +78,16 @@ static Value expect(const Editor *editor, const Change *change)
     BUG("change %d", change->kind);
 }
 
-/* A proposal for a layout that the format does not understand may be invalid. */
-static bool is_sound(const Splices *splices, Str text)
+/* A format may propose invalid splices for a layout that it does not handle. */
+static bool is_valid(const Splices *splices, Str text)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < splices->count; i++) {
-        const Splice *one = &splices->items[i];
-        if (one->start < at || one->end < one->start || one->end > text.len) {
+        const Splice *item = &splices->items[i];
+        if (item->start < at || item->end < item->start || item->end > text.len) {
             return false;
         }
-        at = one->end;
+        at = item->end;
     }
     return true;
 }
@@ -96,137 +97,139 @@ static Str splice(Arena *arena, Str text, const Splices *splices)
     Buf out = buf_make_in(arena, BUF_UNLIMITED);
     size_t at = 0;
     for (uint32_t i = 0; i < splices->count; i++) {
-        const Splice *one = &splices->items[i];
-        buf_put(&out, str_slice(text, at, one->start));
-        buf_put(&out, one->text);
-        at = one->end;
+        const Splice *item = &splices->items[i];
+        buf_put(&out, str_slice(text, at, item->start));
+        buf_put(&out, item->text);
+        at = item->end;
     }
     buf_put(&out, str_from_offset(text, at));
     return buf_str(&out);
 }
 
-static bool refuse_change(Editor *editor, Error *err)
+static bool set_conflict(Editor *editor, Error *err)
 {
     Document *document = &editor->document;
-    Str place = data_path_text(editor->out, &editor->path, editor->path.len);
+    Str path_text = data_path_text(editor->out, &editor->path, editor->path.len);
     return error_set(err, ERROR_CONFLICT,
                      "%" STR_FMT ": cannot change '%" STR_FMT "' without touching other lines "
                      "(because of an anchor, alias, tag or unusual layout); change it by hand",
-                     STR_ARG(document->name), STR_ARG(place));
+                     STR_ARG(document->name), STR_ARG(path_text));
 }
 
-static bool perform(Editor *editor, const Change *change, Error *err)
+static bool apply_change(Editor *editor, const Change *change, Error *err)
 {
-    Value wanted = expect(editor, change);
+    Value desired = expected_root(editor, change);
     Splices splices;
     uint32_t next = 1 - editor->current;
-    for (unsigned way = 0; propose(editor, change, way, &splices); way++) {
+    for (unsigned variant = 0; propose(editor, change, variant, &splices); variant++) {
         Arena *arena = &editor->arenas[next];
         arena_clear(arena);
-        if (!is_sound(&splices, editor->document.text)) {
+        if (!is_valid(&splices, editor->document.text)) {
             continue;
         }
-        Error unread;
+        Error ignored;
         Document after = { .arena = arena,
                            .name = editor->document.name,
                            .text = splice(arena, editor->document.text, &splices) };
-        if (editor->format->load(&after, &unread) && tree_same(after.root, wanted)) {
+        if (editor->format->load(&after, &ignored) && tree_same(after.root, desired)) {
             editor->document = after;
             editor->current = next;
             return true;
         }
     }
-    return refuse_change(editor, err);
+    return set_conflict(editor, err);
 }
 
 /* --- Computing changes ---------------------------------------------------------------------- */
 
-static bool reconcile(Editor *editor, Value wanted, Error *err);
+static bool reconcile(Editor *editor, Value desired, Error *err);
 
 static bool lookup(Editor *editor, Spot *spot, Error *err)
 {
     return tree_find(editor->document.arena, editor->document.root, &editor->path, spot, err);
 }
 
-static void enter(Editor *editor, Value key)
+static void path_push(Editor *editor, Value key)
 {
-    editor->path.steps[editor->path.len++] = (DataSegment){ .key = key };
+    editor->path.segments[editor->path.len++] = (DataSegment){ .key = key };
 }
 
-static void leave(Editor *editor)
+static void path_pop(Editor *editor)
 {
     editor->path.len--;
 }
 
-/* Wraps `wanted` in new containers below `around`, which is empty or null; includes `around`
- * itself. */
-static bool fill(Editor *editor, const Spot *spot, Value wanted, Value *out, Error *err)
+/* Builds the replacement for the innermost existing container, which is empty or null: `desired`,
+ * wrapped in new containers. */
+static bool wrap_in_container(Editor *editor, const Spot *spot, Value desired, Value *out,
+                              Error *err)
 {
-    Value around = spot->chain[spot->depth];
-    const DataSegment *step = &editor->path.steps[spot->depth];
-    if (around.kind != VALUE_MAP && !value_is_sequence(around)) {
-        return tree_wrap(editor->out, &editor->path, spot->depth, wanted, out, err);
+    Value container = spot->chain[spot->depth];
+    const DataSegment *segment = &editor->path.segments[spot->depth];
+    if (container.kind != VALUE_MAP && !value_is_sequence(container)) {
+        return tree_wrap(editor->out, &editor->path, spot->depth, desired, out, err);
     }
-    if (!tree_wrap(editor->out, &editor->path, spot->depth + 1, wanted, &wanted, err)) {
+    if (!tree_wrap(editor->out, &editor->path, spot->depth + 1, desired, &desired, err)) {
         return false;
     }
-    if (around.kind == VALUE_MAP) {
+    if (container.kind == VALUE_MAP) {
         Map *map = map_new(editor->out, 1);
-        map_set(editor->out, map, step->key, wanted);
+        map_set(editor->out, map, segment->key, desired);
         *out = value_map(map);
     } else {
         List *list = list_new(editor->out, 1);
-        list_push(editor->out, list, wanted);
+        list_push(editor->out, list, desired);
         *out = value_list(list);
     }
     return true;
 }
 
-static bool insert(Editor *editor, const Spot *spot, Value wanted, Error *err)
+static bool insert(Editor *editor, const Spot *spot, Value desired, Error *err)
 {
-    Value around = spot->chain[spot->depth];
-    const DataSegment *step = &editor->path.steps[spot->depth];
-    bool is_map = around.kind == VALUE_MAP;
-    Change change = { .kind = CHANGE_INSERT, .spot = spot, .key = step->key };
-    if (editor->format->text_keys && is_map && step->key.kind == VALUE_INT) {
+    Value container = spot->chain[spot->depth];
+    const DataSegment *segment = &editor->path.segments[spot->depth];
+    bool is_map = container.kind == VALUE_MAP;
+    Change change = { .kind = CHANGE_INSERT, .spot = spot, .key = segment->key };
+    if (editor->format->string_keys && is_map && segment->key.kind == VALUE_INT) {
         return error_set(err, ERROR_CONFLICT, "keys in %s are strings; quote %lld",
-                         editor->format->name, (long long)step->key.integer);
+                         editor->format->name, (long long)segment->key.integer);
     }
-    bool empty = is_map                      ? around.map->len == 0
-                 : value_is_sequence(around) ? around.list->len == 0
-                                             : true;
-    if (empty) {
+    bool is_empty = is_map                         ? container.map->len == 0
+                    : value_is_sequence(container) ? container.list->len == 0
+                                                   : true;
+    if (is_empty) {
         change.kind = CHANGE_REPLACE;
-        return fill(editor, spot, wanted, &change.value, err) && perform(editor, &change, err);
+        return wrap_in_container(editor, spot, desired, &change.value, err) &&
+               apply_change(editor, &change, err);
     }
-    return tree_wrap(editor->out, &editor->path, spot->depth + 1, wanted, &change.value, err) &&
-           perform(editor, &change, err);
+    return tree_wrap(editor->out, &editor->path, spot->depth + 1, desired, &change.value, err) &&
+           apply_change(editor, &change, err);
 }
 
-static bool remove_here(Editor *editor, Error *err)
+static bool remove_at_path(Editor *editor, Error *err)
 {
     Spot spot;
     if (!lookup(editor, &spot, err)) {
         return false;
     }
     BUG_IF(spot.depth != editor->path.len || spot.depth == 0);
-    Value around = spot.chain[spot.depth - 1];
-    uint32_t count = around.kind == VALUE_MAP ? around.map->len : around.list->len;
+    Value container = spot.chain[spot.depth - 1];
+    uint32_t count = container.kind == VALUE_MAP ? container.map->len : container.list->len;
     Change change = { .kind = CHANGE_REMOVE, .spot = &spot };
     Spot outer = spot;
     if (count == 1) {
-        /* Removing the last one leaves an empty container. */
+        /* The container becomes empty. */
         outer.depth--;
         change =
             (Change){ .kind = CHANGE_REPLACE,
                       .spot = &outer,
-                      .value = around.kind == VALUE_MAP ? value_map(map_new(editor->out, 0))
-                                                        : value_list(list_new(editor->out, 0)) };
+                      .value = container.kind == VALUE_MAP ? value_map(map_new(editor->out, 0))
+                                                           : value_list(list_new(editor->out, 0)) };
     }
-    return perform(editor, &change, err);
+    return apply_change(editor, &change, err);
 }
 
-static bool reconcile_map(Editor *editor, const Map *wanted, Error *err)
+static bool reconcile_map(Editor *editor, const Map *desired, Error *err)
 {
     Spot spot;
     for (bool more = true; more;) {
@@ -234,83 +237,86 @@ static bool reconcile_map(Editor *editor, const Map *wanted, Error *err)
         if (!lookup(editor, &spot, err)) {
             return false;
         }
-        const Map *now = spot.chain[spot.depth].map;
-        for (uint32_t i = 0; i < now->len && !more; i++) {
-            if (map_find(wanted, now->entries[i].key) == NULL) {
-                enter(editor, value_copy(editor->out, now->entries[i].key));
-                if (!remove_here(editor, err)) {
+        const Map *current_value = spot.chain[spot.depth].map;
+        for (uint32_t i = 0; i < current_value->len && !more; i++) {
+            if (map_find(desired, current_value->entries[i].key) == NULL) {
+                path_push(editor, value_copy(editor->out, current_value->entries[i].key));
+                if (!remove_at_path(editor, err)) {
                     return false;
                 }
-                leave(editor);
+                path_pop(editor);
                 more = true;
             }
         }
     }
-    for (uint32_t i = 0; i < wanted->len; i++) {
-        enter(editor, wanted->entries[i].key);
-        if (!reconcile(editor, wanted->entries[i].value, err)) {
+    for (uint32_t i = 0; i < desired->len; i++) {
+        path_push(editor, desired->entries[i].key);
+        if (!reconcile(editor, desired->entries[i].value, err)) {
             return false;
         }
-        leave(editor);
+        path_pop(editor);
     }
     return true;
 }
 
-static bool reconcile_list(Editor *editor, const List *now, const List *wanted, Error *err)
+static bool reconcile_list(Editor *editor, const List *current_value, const List *desired,
+                           Error *err)
 {
     uint32_t first = 0;
-    uint32_t surplus = now->len > wanted->len ? now->len - wanted->len : 0;
-    while (first < wanted->len && first < now->len &&
-           tree_same(now->items[first], wanted->items[first])) {
+    uint32_t surplus = current_value->len > desired->len ? current_value->len - desired->len : 0;
+    while (first < desired->len && first < current_value->len &&
+           tree_same(current_value->items[first], desired->items[first])) {
         first++;
     }
     for (uint32_t i = 0; i < surplus; i++) {
-        enter(editor, value_int(first));
-        if (!remove_here(editor, err)) {
+        path_push(editor, value_int(first));
+        if (!remove_at_path(editor, err)) {
             return false;
         }
-        leave(editor);
+        path_pop(editor);
     }
-    for (uint32_t i = first; i < wanted->len; i++) {
-        enter(editor, value_int(i));
-        if (!reconcile(editor, wanted->items[i], err)) {
+    for (uint32_t i = first; i < desired->len; i++) {
+        path_push(editor, value_int(i));
+        if (!reconcile(editor, desired->items[i], err)) {
             return false;
         }
-        leave(editor);
+        path_pop(editor);
     }
     return true;
 }
 
-/* The number of changes from one to the other, up to the maximum; `common` counts what is
- * unchanged. */
-static uint32_t count_changes(Value now, Value wanted, uint32_t *common)
+/* Counts the changes between two values, up to the maximum; `common` receives the number of entries
+ * or items that both have. */
+static uint32_t count_changes(Value current_value, Value desired, uint32_t *common)
 {
-    uint32_t count = 0, kept = 0;
-    if (now.kind == VALUE_MAP && wanted.kind == VALUE_MAP) {
-        for (uint32_t i = 0; i < wanted.map->len && count < DOCUMENT_EDITS_MAX; i++) {
-            const MapEntry *entry = map_find(now.map, wanted.map->entries[i].key);
-            kept += entry != NULL;
-            count +=
-                entry == NULL ? 1 : count_changes(entry->value, wanted.map->entries[i].value, NULL);
+    uint32_t count = 0, common_count = 0;
+    if (current_value.kind == VALUE_MAP && desired.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < desired.map->len && count < DOCUMENT_EDITS_MAX; i++) {
+            const MapEntry *entry = map_find(current_value.map, desired.map->entries[i].key);
+            common_count += entry != NULL;
+            count += entry == NULL
+                         ? 1
+                         : count_changes(entry->value, desired.map->entries[i].value, NULL);
         }
-        count += now.map->len - kept;
-    } else if (value_is_sequence(now) && value_is_sequence(wanted)) {
-        kept = now.list->len < wanted.list->len ? now.list->len : wanted.list->len;
-        for (uint32_t i = 0; i < kept && count < DOCUMENT_EDITS_MAX; i++) {
-            count += count_changes(now.list->items[i], wanted.list->items[i], NULL);
+        count += current_value.map->len - common_count;
+    } else if (value_is_sequence(current_value) && value_is_sequence(desired)) {
+        common_count = current_value.list->len < desired.list->len ? current_value.list->len
+                                                                   : desired.list->len;
+        for (uint32_t i = 0; i < common_count && count < DOCUMENT_EDITS_MAX; i++) {
+            count += count_changes(current_value.list->items[i], desired.list->items[i], NULL);
         }
-        count += now.list->len + wanted.list->len - 2 * kept;
+        count += current_value.list->len + desired.list->len - 2 * common_count;
     } else {
-        count = !tree_same(now, wanted);
+        count = !tree_same(current_value, desired);
     }
     if (common != NULL) {
-        *common = kept;
+        *common = common_count;
     }
     return count;
 }
 
-/* Changes the value at the path to the wanted one by the smallest possible changes. */
-static bool reconcile(Editor *editor, Value wanted, Error *err)
+/* Changes the value at the path to `desired` with as few changes as possible. */
+static bool reconcile(Editor *editor, Value desired, Error *err)
 {
     Spot spot;
     uint32_t common;
@@ -318,33 +324,34 @@ static bool reconcile(Editor *editor, Value wanted, Error *err)
         return false;
     }
     if (spot.depth < editor->path.len) {
-        return insert(editor, &spot, wanted, err);
+        return insert(editor, &spot, desired, err);
     }
-    Value now = spot.chain[spot.depth];
-    if (tree_same(now, wanted)) {
+    Value current_value = spot.chain[spot.depth];
+    if (tree_same(current_value, desired)) {
         return true;
     }
-    bool small = count_changes(now, wanted, &common) < DOCUMENT_EDITS_MAX && common > 0 &&
-                 editor->path.len < DATA_PATH_MAX;
-    if (small && wanted.kind == VALUE_MAP) {
-        return reconcile_map(editor, wanted.map, err);
+    bool is_small = count_changes(current_value, desired, &common) < DOCUMENT_EDITS_MAX &&
+                    common > 0 && editor->path.len < DATA_PATH_MAX;
+    if (is_small && desired.kind == VALUE_MAP) {
+        return reconcile_map(editor, desired.map, err);
     }
-    if (small) {
-        return reconcile_list(editor, value_copy(editor->out, now).list, wanted.list, err);
+    if (is_small) {
+        return reconcile_list(editor, value_copy(editor->out, current_value).list, desired.list,
+                              err);
     }
-    return perform(editor, &(Change){ .kind = CHANGE_REPLACE, .spot = &spot, .value = wanted },
-                   err);
+    return apply_change(editor,
+                        &(Change){ .kind = CHANGE_REPLACE, .spot = &spot, .value = desired }, err);
 }
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
 static bool is_item_path(const DataPath *path)
 {
-    return path->len > 0 && data_segment_is_end(&path->steps[path->len - 1]);
+    return path->len > 0 && data_segment_is_end(&path->segments[path->len - 1]);
 }
 
-/* A path that ends with "-": one of the items, at any index. */
-static bool edit_items(Editor *editor, const DocumentRequest *request, Value wanted,
+/* Adds or removes `desired` as an item of the list: the path ends with "-". */
+static bool edit_items(Editor *editor, const DocumentRequest *request, Value desired,
                        DocumentChange *out, Error *err)
 {
     Spot spot;
@@ -354,32 +361,33 @@ static bool edit_items(Editor *editor, const DocumentRequest *request, Value wan
         if (!lookup(editor, &spot, err)) {
             return request->absent && err->kind == ERROR_CONFLICT;
         }
-        Value around = spot.chain[spot.depth];
-        bool is_list = spot.depth == end && value_is_sequence(around);
+        Value container = spot.chain[spot.depth];
+        bool is_list = spot.depth == end && value_is_sequence(container);
         uint32_t at = 0;
-        while (is_list && at < around.list->len && !tree_same(around.list->items[at], wanted)) {
+        while (is_list && at < container.list->len &&
+               !tree_same(container.list->items[at], desired)) {
             at++;
         }
-        bool found = is_list && at < around.list->len;
-        if (found && value_is_missing(out->old)) {
-            out->old = wanted;
+        bool is_found = is_list && at < container.list->len;
+        if (is_found && value_is_missing(out->old)) {
+            out->old = desired;
         }
-        if (request->absent && found) {
-            DataSegment dash = editor->path.steps[end];
-            editor->path.steps[end] = (DataSegment){ .key = value_int(at) };
-            if (!remove_here(editor, err)) {
+        if (request->absent && is_found) {
+            DataSegment dash = editor->path.segments[end];
+            editor->path.segments[end] = (DataSegment){ .key = value_int(at) };
+            if (!remove_at_path(editor, err)) {
                 return false;
             }
-            editor->path.steps[end] = dash;
+            editor->path.segments[end] = dash;
             more = true;
-        } else if (!request->absent && !found) {
-            return insert(editor, &spot, wanted, err);
+        } else if (!request->absent && !is_found) {
+            return insert(editor, &spot, desired, err);
         }
     }
     return true;
 }
 
-static bool edit_value(Editor *editor, const DocumentRequest *request, Value wanted,
+static bool edit_value(Editor *editor, const DocumentRequest *request, Value desired,
                        DocumentChange *out, Error *err)
 {
     Spot spot;
@@ -387,26 +395,26 @@ static bool edit_value(Editor *editor, const DocumentRequest *request, Value wan
         /* If the path is blocked, the value is absent. */
         return request->absent && err->kind == ERROR_CONFLICT;
     }
-    bool found = spot.depth == editor->path.len && !value_is_missing(spot.chain[spot.depth]);
-    if (found) {
+    bool is_found = spot.depth == editor->path.len && !value_is_missing(spot.chain[spot.depth]);
+    if (is_found) {
         out->old = value_copy(editor->out, spot.chain[spot.depth]);
     }
     if (!request->absent) {
-        return reconcile(editor, wanted, err);
+        return reconcile(editor, desired, err);
     }
-    if (found && value_is_sequence(spot.chain[spot.depth - 1])) {
+    if (is_found && value_is_sequence(spot.chain[spot.depth - 1])) {
         return error_set(err, ERROR_INVALID,
                          "cannot remove a list index, because the next item would move there; end "
                          "'path' with '-' and pass the item as 'value'");
     }
-    return !found || remove_here(editor, err);
+    return !is_found || remove_at_path(editor, err);
 }
 
 bool document_request_check(const DocumentRequest *request, Error *err)
 {
     bool given = !value_is_missing(request->value);
     for (uint32_t i = 0; i + 1 < request->path.len; i++) {
-        if (data_segment_is_end(&request->path.steps[i])) {
+        if (data_segment_is_end(&request->path.segments[i])) {
             return error_set(err, ERROR_INVALID, "'path': '-' is only allowed as the last segment");
         }
     }
@@ -426,28 +434,28 @@ bool document_edit(Arena *arena, const DocumentFormat *format, Str name, Str tex
                    const DocumentRequest *request, DocumentChange *out, Error *err)
 {
     AUTO_CLEAR(Editor) editor = { .format = format, .out = arena };
-    Value wanted = request->value;
+    Value desired = request->value;
     arena_init(&editor.arenas[0], ARENA_UNLIMITED);
     arena_init(&editor.arenas[1], ARENA_UNLIMITED);
     editor.document = (Document){ .arena = &editor.arenas[0], .name = name, .text = text };
-    editor.path.steps = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX);
+    editor.path.segments = ARENA_ARRAY(arena, DataSegment, DATA_PATH_MAX);
     editor.path.len = request->path.len;
-    memcpy(editor.path.steps, request->path.steps, request->path.len * sizeof(DataSegment));
+    memcpy(editor.path.segments, request->path.segments, request->path.len * sizeof(DataSegment));
     *out = (DocumentChange){ .text = text, .old = value_missing() };
     if (text.len > DOCUMENT_MAX) {
         return error_set(err, ERROR_LIMIT, "%" STR_FMT ": larger than %d bytes", STR_ARG(name),
                          DOCUMENT_MAX);
     }
-    if (!value_is_missing(wanted) && !format->normalize(arena, wanted, &wanted, err)) {
+    if (!value_is_missing(desired) && !format->normalize(arena, desired, &desired, err)) {
         return error_wrap(err, "'value'");
     }
     if (!format->load(&editor.document, err)) {
         return false;
     }
-    bool done = is_item_path(&request->path) ? edit_items(&editor, request, wanted, out, err)
-                                             : edit_value(&editor, request, wanted, out, err);
-    if (done && editor.document.text.data != text.data) {
+    bool ok = is_item_path(&request->path) ? edit_items(&editor, request, desired, out, err)
+                                           : edit_value(&editor, request, desired, out, err);
+    if (ok && editor.document.text.data != text.data) {
         out->text = arena_copy(arena, editor.document.text);
     }
-    return done;
+    return ok;
 }

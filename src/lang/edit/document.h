@@ -2,8 +2,8 @@
  *
  * The text is changed only where the value is: order, comments, indentation and quotes of
  * everything else are preserved. After each change the text is parsed again, and must contain the
- * requested change and nothing else; so an edit that is impossible because of the layout, an anchor
- * or an alias fails with ERROR_CONFLICT and never produces a wrong document. */
+ * requested change and nothing else; so an edit that the layout, an anchor or an alias makes
+ * impossible fails with ERROR_CONFLICT instead of producing a wrong document. */
 #pragma once
 
 #include "lang/edit/data_path.h"
@@ -23,13 +23,14 @@ typedef struct DocumentChange {
 } DocumentChange;
 
 enum {
-    DOCUMENT_MAX = 16 << 20, /* bytes of a text */
+    DOCUMENT_MAX = 16 << 20, /* bytes of text */
     DOCUMENT_EDITS_MAX = 64, /* a value with more differences is rewritten */
 };
 
 /* Fails with ERROR_INVALID if the request is invalid for any text. */
 MUST_CHECK bool document_request_check(const DocumentRequest *request, Error *err);
-/* `name` identifies the text in messages. An empty text has no value yet. The request must have
- * been checked. Fails with ERROR_INVALID if the text cannot be parsed; otherwise see above. */
+/* `name` identifies the document in messages. An empty text is a document without a value. The
+ * request must have been checked. Fails with ERROR_INVALID if the text cannot be parsed; otherwise
+ * see above. */
 MUST_CHECK bool document_edit(Arena *arena, const DocumentFormat *format, Str name, Str text,
                               const DocumentRequest *request, DocumentChange *out, Error *err);

@@ -1,7 +1,7 @@
-/* JSON: new parts are formatted like their neighbors. */
+/* Edits JSON documents: new values are formatted like their neighbors. */
 #include "base/bug.h"
 #include "base/problems.h"
-#include "lang/edit/document_inner.h"
+#include "lang/edit/document_format.h"
 #include "lang/json.h"
 
 #define BOM STR("\xef\xbb\xbf")
@@ -9,9 +9,9 @@
 /* The formatting of the text. */
 typedef struct Layout {
     Str line_end;
-    Str unit;   /* one level of indentation */
-    Str colon;  /* between a key and its value */
-    bool lines; /* it has several lines */
+    Str unit;          /* one level of indentation */
+    Str colon;         /* between a key and its value */
+    bool is_multiline; /* one entry or item per line */
 } Layout;
 
 static const JsonOptions read_options = {
@@ -34,7 +34,7 @@ static bool json_load(Document *document, Error *err)
     uint16_t source = sources_add(&sources, document->name, document->text);
     return json_parse(document->arena, &sources, source, &read_options, &document->root,
                       &problems) ||
-           document_refuse(document->name, &problems, err);
+           document_set_error(document->name, &problems, err);
 }
 
 static bool json_normalize(Arena *arena, Value value, Value *out, Error *err)
@@ -61,7 +61,7 @@ static const Map *find_map(Value v)
     return NULL;
 }
 
-static bool has_lines(Str text)
+static bool contains_newline(Str text)
 {
     return str_find(text, STR("\n"), 0) != STR_NOT_FOUND;
 }
@@ -92,16 +92,17 @@ static Layout detect_layout(const Document *document)
     Layout layout = { .line_end = document_line_end(text),
                       .unit = first_indentation(text),
                       .colon = STR(": "),
-                      .lines = true };
+                      .is_multiline = true };
     if (value_is_missing(document->root)) {
         return layout;
     }
     Value root = document->root;
     const Map *map = find_map(root);
-    layout.lines = has_lines(str_slice(text, root.start, node_end(root))) || is_empty(root);
+    layout.is_multiline =
+        contains_newline(str_slice(text, root.start, node_end(root))) || is_empty(root);
     if (map != NULL) {
         Str colon = str_slice(text, node_end(map->entries[0].key), map->entries[0].value.start);
-        layout.colon = has_lines(colon) ? layout.colon : colon;
+        layout.colon = contains_newline(colon) ? layout.colon : colon;
     }
     return layout;
 }
@@ -145,7 +146,7 @@ static void put_items(Buf *out, const Layout *layout, Value v, Str indent)
     uint32_t count = is_map ? v.map->len : v.list->len;
     Str inner = arena_join(out->arena, indent, layout->unit, STR_EMPTY);
     for (uint32_t i = 0; i < count; i++) {
-        if (layout->lines) {
+        if (layout->is_multiline) {
             buf_put_c(out, i > 0 ? "," : "");
             put_line(out, layout, inner);
         } else if (i > 0) {
@@ -157,12 +158,12 @@ static void put_items(Buf *out, const Layout *layout, Value v, Str indent)
         }
         put_value(out, layout, is_map ? v.map->entries[i].value : v.list->items[i], inner);
     }
-    if (layout->lines && count > 0) {
+    if (layout->is_multiline && count > 0) {
         put_line(out, layout, indent);
     }
 }
 
-/* Values are not nested deeper than the parser allows. */
+/* Recursion is bounded: values are not nested deeper than the parser allows. */
 static void put_value(Buf *out, const Layout *layout, Value v, Str indent)
 {
     if (v.kind != VALUE_MAP && !value_is_sequence(v)) {
@@ -176,97 +177,98 @@ static void put_value(Buf *out, const Layout *layout, Value v, Str indent)
 
 /* --- Changes -------------------------------------------------------------------------------- */
 
-static bool json_replace(const Document *document, const Spot *spot, Value value, unsigned way,
+static bool json_replace(const Document *document, const Spot *spot, Value value, unsigned variant,
                          Splices *out)
 {
     Layout layout = detect_layout(document);
     Value old = spot->chain[spot->depth];
     Str text = document->text;
-    Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
-    if (way > 0) {
+    Buf new_text = buf_make_in(document->arena, BUF_UNLIMITED);
+    if (variant > 0) {
         return false;
     }
     if (value_is_missing(old)) {
-        put_value(&written, &layout, value, STR_EMPTY);
-        buf_put(&written, layout.line_end);
-        splices_add(out, str_starts(text, BOM) ? BOM.len : 0, text.len, buf_str(&written));
+        put_value(&new_text, &layout, value, STR_EMPTY);
+        buf_put(&new_text, layout.line_end);
+        splices_add(out, str_starts(text, BOM) ? BOM.len : 0, text.len, buf_str(&new_text));
         return true;
     }
     if (spot->depth > 0) {
-        Value around = spot->chain[spot->depth - 1];
-        layout.lines = has_lines(str_slice(text, around.start, node_end(around)));
+        Value container = spot->chain[spot->depth - 1];
+        layout.is_multiline =
+            contains_newline(str_slice(text, container.start, node_end(container)));
     }
-    put_value(&written, &layout, value, indentation_at(text, old.start));
-    splices_add(out, old.start, node_end(old), buf_str(&written));
+    put_value(&new_text, &layout, value, indentation_at(text, old.start));
+    splices_add(out, old.start, node_end(old), buf_str(&new_text));
     return true;
 }
 
 /* The range of the entry or item. */
-static void find_extent(Value around, uint32_t at, size_t *start, size_t *end)
+static void find_extent(Value container, uint32_t at, size_t *start, size_t *end)
 {
-    if (around.kind == VALUE_MAP) {
-        *start = around.map->entries[at].key.start;
-        *end = node_end(around.map->entries[at].value);
+    if (container.kind == VALUE_MAP) {
+        *start = container.map->entries[at].key.start;
+        *end = node_end(container.map->entries[at].value);
     } else {
-        *start = around.list->items[at].start;
-        *end = node_end(around.list->items[at]);
+        *start = container.list->items[at].start;
+        *end = node_end(container.list->items[at]);
     }
 }
 
-static uint32_t count_of(Value around)
+static uint32_t container_len(Value container)
 {
-    return around.kind == VALUE_MAP ? around.map->len : around.list->len;
+    return container.kind == VALUE_MAP ? container.map->len : container.list->len;
 }
 
 static bool json_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned way, Splices *out)
+                        unsigned variant, Splices *out)
 {
     Layout layout = detect_layout(document);
-    Value around = spot->chain[spot->depth];
+    Value container = spot->chain[spot->depth];
     Str text = document->text;
-    uint32_t last = count_of(around) - 1;
-    size_t start, end, before_start, before_end;
-    if (way > 0) {
+    uint32_t last = container_len(container) - 1;
+    size_t start, end, prev_start, prev_end;
+    if (variant > 0) {
         return false;
     }
-    find_extent(around, last, &start, &end);
-    Buf written = buf_make_in(document->arena, BUF_UNLIMITED);
-    buf_put_char(&written, ',');
-    /* The same distance to the comma as the last one has to what precedes it. */
-    Str gap = str_slice(text, around.start + 1, start);
+    find_extent(container, last, &start, &end);
+    Buf new_text = buf_make_in(document->arena, BUF_UNLIMITED);
+    buf_put_char(&new_text, ',');
+    /* Copy the whitespace between the last entry and the comma before it. */
+    Str gap = str_slice(text, container.start + 1, start);
     if (last > 0) {
-        find_extent(around, last - 1, &before_start, &before_end);
-        gap = str_slice(text, before_end, start);
+        find_extent(container, last - 1, &prev_start, &prev_end);
+        gap = str_slice(text, prev_end, start);
         size_t comma = str_find(gap, STR(","), 0);
         gap = str_from_offset(gap, comma + 1);
-    } else if (!has_lines(gap)) {
+    } else if (!contains_newline(gap)) {
         gap = is_spaced(&layout) ? STR(" ") : STR_EMPTY;
     }
-    buf_put(&written, gap);
-    layout.lines = has_lines(gap);
-    if (around.kind == VALUE_MAP) {
-        put_scalar(&written, key);
-        buf_put(&written, layout.colon);
+    buf_put(&new_text, gap);
+    layout.is_multiline = contains_newline(gap);
+    if (container.kind == VALUE_MAP) {
+        put_scalar(&new_text, key);
+        buf_put(&new_text, layout.colon);
     }
-    put_value(&written, &layout, value, indentation_at(text, start));
-    splices_add(out, end, end, buf_str(&written));
+    put_value(&new_text, &layout, value, indentation_at(text, start));
+    splices_add(out, end, end, buf_str(&new_text));
     return true;
 }
 
-static bool json_remove(const Document *document, const Spot *spot, unsigned way, Splices *out)
+static bool json_remove(const Document *document, const Spot *spot, unsigned variant, Splices *out)
 {
-    Value around = spot->chain[spot->depth - 1];
+    Value container = spot->chain[spot->depth - 1];
     uint32_t at = spot->at[spot->depth - 1];
     size_t start, end, other_start, other_end;
-    if (way > 0) {
+    if (variant > 0) {
         return false;
     }
-    find_extent(around, at, &start, &end);
+    find_extent(container, at, &start, &end);
     if (at > 0) {
-        find_extent(around, at - 1, &other_start, &other_end);
+        find_extent(container, at - 1, &other_start, &other_end);
         splices_add(out, other_end, end, STR_EMPTY);
     } else {
-        find_extent(around, 1, &other_start, &other_end);
+        find_extent(container, 1, &other_start, &other_end);
         splices_add(out, start, other_start, STR_EMPTY);
     }
     return true;
@@ -274,7 +276,7 @@ static bool json_remove(const Document *document, const Spot *spot, unsigned way
 
 const DocumentFormat document_json = {
     .name = "JSON",
-    .text_keys = true,
+    .string_keys = true,
     .load = json_load,
     .normalize = json_normalize,
     .replace = json_replace,

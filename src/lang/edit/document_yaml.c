@@ -1,12 +1,12 @@
-/* YAML: new parts are printed in block or flow style, like their surroundings.
+/* Edits YAML documents: new values are printed in block or flow style, like their surroundings.
  *
- * Values have their location, with two exceptions: an alias has the location of its anchor, and a
- * merged value has the location it was merged from. So the text after the key or dash is checked
- * too. document.c parses the result again, so unusual layouts are not handled here: they are
- * rejected. */
+ * Each value has its own location, with two exceptions: an alias has the location of its anchor,
+ * and a merged value has the location it was merged from. So the text after the key or dash is
+ * checked too. document.c parses the result again, so unusual layouts are not handled here: they
+ * are rejected. */
 #include "base/bug.h"
 #include "base/problems.h"
-#include "lang/edit/document_inner.h"
+#include "lang/edit/document_format.h"
 #include "lang/json.h"
 #include "lang/yaml.h"
 
@@ -18,7 +18,7 @@ static bool yaml_read(Document *document, Error *err)
     problems_init(&problems, document->arena);
     uint16_t source = sources_add(&sources, document->name, document->text);
     return yaml_load(document->arena, &sources, source, NULL, &document->root, &problems) ||
-           document_refuse(document->name, &problems, err);
+           document_set_error(document->name, &problems, err);
 }
 
 static bool yaml_normalize(Arena *arena, Value value, Value *out, Error *err)
@@ -71,7 +71,8 @@ static size_t column_of(Str text, size_t at)
     return at - line_start(text, at);
 }
 
-/* The start of the line after what ends at `end`; trailing blank lines are not included. */
+/* The start of the line that follows the value ending at `end`, not counting trailing blank
+ * lines. */
 static size_t lines_end(Str text, size_t end)
 {
     while (end > 0 && ascii_is_space(text.data[end - 1])) {
@@ -139,7 +140,8 @@ static bool is_inside_brackets(Str text, const Spot *spot, uint32_t depth)
     return false;
 }
 
-/* On separate lines: a container without brackets, or text after '|' or '>'. */
+/* Whether the value is in block style: a container without brackets, or a scalar after '|' or
+ * '>'. */
 static bool is_block(Str text, Value v)
 {
     if (v.span == 0 || is_in_brackets(text, v)) {
@@ -148,9 +150,9 @@ static bool is_block(Str text, Value v)
     return is_container(v) || text.data[v.start] == '|' || text.data[v.start] == '>';
 }
 
-static bool is_inside(Value around, Value v)
+static bool is_inside(Value container, Value v)
 {
-    return v.start >= around.start && node_end(v) <= node_end(around);
+    return v.start >= container.start && node_end(v) <= node_end(container);
 }
 
 /* --- Slots: the location of a value and its key --------------------------------------------- */
@@ -158,16 +160,16 @@ static bool is_inside(Value around, Value v)
 typedef struct Slot {
     size_t lead;  /* start of its key or dash, or of the value in a flow list */
     size_t point; /* directly after the colon or dash */
-    /* range of the value; if there is none, both are `point` or what follows it */
+    /* range of the value; if it is empty, both are `point` or the position after the whitespace */
     size_t start, end;
-    bool alias; /* instead of a value */
+    bool is_alias; /* the slot holds an alias, not a value */
 } Slot;
 
 static void locate_value(Str text, Value v, Slot *slot)
 {
     size_t at = skip_space(text, slot->point);
-    slot->alias = at < text.len && text.data[at] == '*';
-    if (slot->alias) {
+    slot->is_alias = at < text.len && text.data[at] == '*';
+    if (slot->is_alias) {
         slot->start = at;
         slot->end = skip_name(text, at);
     } else {
@@ -176,11 +178,11 @@ static void locate_value(Str text, Value v, Slot *slot)
     }
 }
 
-static bool find_entry_slot(Str text, Value around, uint32_t at, Slot *slot)
+static bool find_entry_slot(Str text, Value container, uint32_t at, Slot *slot)
 {
-    const MapEntry *entry = &around.map->entries[at];
+    const MapEntry *entry = &container.map->entries[at];
     size_t colon = skip_blanks(text, node_end(entry->key));
-    if (!is_inside(around, entry->key) || colon >= text.len || text.data[colon] != ':') {
+    if (!is_inside(container, entry->key) || colon >= text.len || text.data[colon] != ':') {
         return false;
     }
     slot->lead = entry->key.start;
@@ -189,9 +191,9 @@ static bool find_entry_slot(Str text, Value around, uint32_t at, Slot *slot)
     return slot->start >= slot->point;
 }
 
-static bool find_item_slot(Str text, Value around, uint32_t at, Slot *slot)
+static bool find_item_slot(Str text, Value container, uint32_t at, Slot *slot)
 {
-    size_t dash = around.start, column = column_of(text, around.start);
+    size_t dash = container.start, column = column_of(text, container.start);
     for (uint32_t i = 0; i < at; i++) {
         do {
             size_t next = next_line(text, dash);
@@ -203,15 +205,15 @@ static bool find_item_slot(Str text, Value around, uint32_t at, Slot *slot)
     }
     slot->lead = dash;
     slot->point = dash + 1;
-    locate_value(text, around.list->items[at], slot);
+    locate_value(text, container.list->items[at], slot);
     return slot->start >= slot->point;
 }
 
-static bool find_bracketed_slot(Str text, Value around, uint32_t at, Slot *slot)
+static bool find_bracketed_slot(Str text, Value container, uint32_t at, Slot *slot)
 {
-    slot->point = around.start + 1;
+    slot->point = container.start + 1;
     for (uint32_t i = 0;; i++) {
-        locate_value(text, around.list->items[i], slot);
+        locate_value(text, container.list->items[i], slot);
         if (slot->start < slot->point) {
             return false;
         }
@@ -229,29 +231,29 @@ static bool find_bracketed_slot(Str text, Value around, uint32_t at, Slot *slot)
 
 static bool is_block_at(Str text, const Slot *slot, Value v)
 {
-    return !slot->alias && is_block(text, v);
+    return !slot->is_alias && is_block(text, v);
 }
 
 static bool find_slot(const Document *document, const Spot *spot, Slot *slot)
 {
     Str text = document->text;
-    Value around = spot->chain[spot->depth - 1];
+    Value container = spot->chain[spot->depth - 1];
     uint32_t at = spot->at[spot->depth - 1];
-    if (around.kind == VALUE_MAP) {
-        return find_entry_slot(text, around, at, slot);
+    if (container.kind == VALUE_MAP) {
+        return find_entry_slot(text, container, at, slot);
     }
-    return is_in_brackets(text, around) ? find_bracketed_slot(text, around, at, slot)
-                                        : find_item_slot(text, around, at, slot);
+    return is_in_brackets(text, container) ? find_bracketed_slot(text, container, at, slot)
+                                           : find_item_slot(text, container, at, slot);
 }
 
 /* --- Printing ------------------------------------------------------------------------------- */
 
 /* Detects the style of the text from the first map in a map and the first list in a map. */
-static void detect_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
+static void detect_style(Str text, Value v, YamlStyle *style, bool *list_seen)
 {
     bool is_map = v.kind == VALUE_MAP;
     uint32_t count = is_map ? v.map->len : value_is_sequence(v) ? v.list->len : 0;
-    for (uint32_t i = 0; i < count && (style->indent == 0 || !*knows_lists); i++) {
+    for (uint32_t i = 0; i < count && (style->indent == 0 || !*list_seen); i++) {
         Value inner = is_map ? v.map->entries[i].value : v.list->items[i];
         if (!is_inside(v, inner) || !is_block(text, inner) || !is_container(inner)) {
             continue;
@@ -262,11 +264,11 @@ static void detect_style(Str text, Value v, YamlStyle *style, bool *knows_lists)
             column <= outer_column + 8) {
             style->indent = (uint8_t)(column - outer_column);
         }
-        if (is_map && value_is_sequence(inner) && !*knows_lists) {
-            *knows_lists = true;
+        if (is_map && value_is_sequence(inner) && !*list_seen) {
+            *list_seen = true;
             style->flush_lists = column == outer_column;
         }
-        detect_style(text, inner, style, knows_lists);
+        detect_style(text, inner, style, list_seen);
     }
 }
 
@@ -289,9 +291,9 @@ static Str print_block(const Document *document, Value v)
 {
     Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
     YamlStyle style = { 0 };
-    bool knows_lists = false;
+    bool list_seen = false;
     Error err;
-    detect_style(document->text, document->root, &style, &knows_lists);
+    detect_style(document->text, document->root, &style, &list_seen);
     if (value_is_sequence(v)) {
         style.indent = 2; /* width of a dash and a space */
     }
@@ -299,7 +301,7 @@ static Str print_block(const Document *document, Value v)
     return buf_str(&out);
 }
 
-/* On one line, for use between brackets; a container is printed without its own. */
+/* Prints the content of a container on one line, without its brackets. */
 static Str print_bracketed(const Document *document, Value container)
 {
     Buf out = buf_make_in(document->arena, BUF_UNLIMITED);
@@ -323,7 +325,8 @@ static Value map_of(Arena *arena, Value key, Value value)
     return value_map(map);
 }
 
-/* Prints what follows the colon or dash: the remainder of its line, and further lines. */
+/* Prints a value as it follows a colon or dash: `head` on the same line, `body` on the lines
+ * below. */
 static void print_after(const Document *document, bool is_map, Value value, size_t indent,
                         Str *head, Str *body)
 {
@@ -335,26 +338,26 @@ static void print_after(const Document *document, bool is_map, Value value, size
     *body = indent_printed(document, str_from_offset(printed, first + 1), indent);
 }
 
-/* In the quotes of the value it replaces; returns false if that is impossible. */
+/* Prints a string in the given kind of quotes; returns false if that is impossible. */
 static bool print_quoted(const Document *document, Value value, char quote, Str *out)
 {
     Buf text = buf_make_in(document->arena, BUF_UNLIMITED);
-    Str given = value_str(value);
+    Str string = value_str(value);
     if (!value_is_string(value) || (quote != '"' && quote != '\'')) {
         return false;
     }
     if (quote == '"') {
-        json_print_string(&text, given, NULL);
+        json_print_string(&text, string, NULL);
         *out = buf_str(&text);
         return true;
     }
     buf_put_char(&text, '\'');
-    for (size_t i = 0; i < given.len; i++) {
-        if ((unsigned char)given.data[i] < ' ') {
+    for (size_t i = 0; i < string.len; i++) {
+        if ((unsigned char)string.data[i] < ' ') {
             return false;
         }
-        buf_put_c(&text, given.data[i] == '\'' ? "'" : "");
-        buf_put_char(&text, given.data[i]);
+        buf_put_c(&text, string.data[i] == '\'' ? "'" : "");
+        buf_put_char(&text, string.data[i]);
     }
     buf_put_char(&text, '\'');
     *out = buf_str(&text);
@@ -364,10 +367,10 @@ static bool print_quoted(const Document *document, Value value, char quote, Str 
 /* --- Replacing ------------------------------------------------------------------------------ */
 
 enum {
-    WAY_QUOTED, /* quoted like the old one */
-    WAY_PLAIN,
-    WAY_WHOLE, /* without anchor and tag of the old one */
-    WAYS,
+    VARIANT_QUOTED, /* quoted like the old value */
+    VARIANT_PLAIN,
+    VARIANT_BARE, /* drops the anchor and tag of the old value */
+    VARIANT_COUNT,
 };
 
 static bool replace_root(const Document *document, Value value, Splices *out)
@@ -388,29 +391,29 @@ static bool replace_root(const Document *document, Value value, Splices *out)
 }
 
 /* Replaces a single token with a single line. */
-static void replace_inline(const Document *document, const Slot *slot, Str head, unsigned way,
+static void replace_inline(const Document *document, const Slot *slot, Str head, unsigned variant,
                            Splices *out)
 {
-    size_t start = way == WAY_WHOLE ? slot->point : slot->start;
-    bool apart = start > slot->lead && (start == slot->point || start == slot->end);
+    size_t start = variant == VARIANT_BARE ? slot->point : slot->start;
+    bool needs_space = start > slot->lead && (start == slot->point || start == slot->end);
     splices_add(out, start, slot->end,
-                apart ? arena_join(document->arena, STR(" "), head, STR_EMPTY) : head);
+                needs_space ? arena_join(document->arena, STR(" "), head, STR_EMPTY) : head);
 }
 
 /* Skips the anchor and tag on the line after the colon or dash. */
 static size_t skip_properties(Str text, size_t at)
 {
-    size_t behind = at;
+    size_t end = at;
     while (at < text.len &&
            (is_blank(text.data[at]) || text.data[at] == '&' || text.data[at] == '!')) {
         at = is_blank(text.data[at]) ? at + 1 : skip_name(text, at);
-        behind = is_blank(text.data[at - 1]) ? behind : at;
+        end = is_blank(text.data[at - 1]) ? end : at;
     }
-    return behind;
+    return end;
 }
 
 /* The part of the first line to replace: after anchor and tag, up to a comment. */
-static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_t *start,
+static void find_head(Str text, const Slot *slot, Value old, unsigned variant, size_t *start,
                       size_t *end)
 {
     size_t line = line_end(text, slot->point);
@@ -422,7 +425,7 @@ static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_
         *start = slot->start;
         *end = header ? skip_name(text, slot->start) : whole ? line : slot->end;
     }
-    if (way == WAY_WHOLE) {
+    if (variant == VARIANT_BARE) {
         *start = slot->point;
     }
     if (*end == line && *end > *start && text.data[*end - 1] == '\r') {
@@ -432,11 +435,11 @@ static void find_head(Str text, const Slot *slot, Value old, unsigned way, size_
 
 /* Replaces the remainder of the first line, and the lines below it. */
 static void replace_lines(const Document *document, const Slot *slot, Value old, Str head, Str body,
-                          unsigned way, Splices *out)
+                          unsigned variant, Splices *out)
 {
     Str text = document->text;
     size_t start, end, line = line_end(text, slot->point);
-    find_head(text, slot, old, way, &start, &end);
+    find_head(text, slot, old, variant, &start, &end);
     if (head.len > 0 && (start == slot->point || !is_blank(text.data[start - 1]))) {
         head = arena_join(document->arena, STR(" "), head, STR_EMPTY);
     }
@@ -453,31 +456,31 @@ static void replace_lines(const Document *document, const Slot *slot, Value old,
 }
 
 static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned way, Splices *out);
+                        unsigned variant, Splices *out);
 
-static bool yaml_replace(const Document *document, const Spot *spot, Value value, unsigned way,
+static bool yaml_replace(const Document *document, const Spot *spot, Value value, unsigned variant,
                          Splices *out)
 {
     Str text = document->text, head, body;
     Arena *arena = document->arena;
     Slot slot;
     if (spot->depth == 0) {
-        return way == 0 && replace_root(document, value, out);
+        return variant == 0 && replace_root(document, value, out);
     }
-    Value around = spot->chain[spot->depth - 1], old = spot->chain[spot->depth];
-    bool is_map = around.kind == VALUE_MAP;
-    if (is_map && !is_inside(around, around.map->entries[spot->at[spot->depth - 1]].key)) {
+    Value container = spot->chain[spot->depth - 1], old = spot->chain[spot->depth];
+    bool is_map = container.kind == VALUE_MAP;
+    if (is_map && !is_inside(container, container.map->entries[spot->at[spot->depth - 1]].key)) {
         /* The value comes from a merge key: add a key that overrides it. */
         Spot outer = *spot;
         outer.depth--;
-        return yaml_insert(document, &outer, around.map->entries[spot->at[outer.depth]].key, value,
-                           way, out);
+        return yaml_insert(document, &outer, container.map->entries[spot->at[outer.depth]].key,
+                           value, variant, out);
     }
-    if (way >= WAYS || !find_slot(document, spot, &slot)) {
+    if (variant >= VARIANT_COUNT || !find_slot(document, spot, &slot)) {
         return false;
     }
     bool bracketed = is_inside_brackets(text, spot, spot->depth);
-    bool quoted = way == WAY_QUOTED && slot.end > slot.start &&
+    bool quoted = variant == VARIANT_QUOTED && slot.end > slot.start &&
                   print_quoted(document, value, text.data[slot.start], &head);
     if (quoted || bracketed) {
         head = quoted ? head : print_bracketed(document, list_of(arena, value));
@@ -489,26 +492,26 @@ static bool yaml_replace(const Document *document, const Spot *spot, Value value
         slot.point = slot.lead;
     }
     if (bracketed || (body.len == 0 && !is_block_at(text, &slot, old))) {
-        replace_inline(document, &slot, head, way, out);
+        replace_inline(document, &slot, head, variant, out);
     } else {
-        replace_lines(document, &slot, old, head, body, way, out);
+        replace_lines(document, &slot, old, head, body, variant, out);
     }
     return true;
 }
 
 /* --- Inserting ------------------------------------------------------------------------------ */
 
-static bool insert_bracketed(const Document *document, Value around, Value entry, Splices *out)
+static bool insert_bracketed(const Document *document, Value container, Value entry, Splices *out)
 {
     Str text = document->text;
-    size_t first = skip_space(text, around.start + 1), end = node_end(around) - 1;
-    Str gap = str_slice(text, around.start + 1, first);
-    bool lines = str_find(gap, STR("\n"), 0) != STR_NOT_FOUND;
+    size_t first = skip_space(text, container.start + 1), end = node_end(container) - 1;
+    Str gap = str_slice(text, container.start + 1, first);
+    bool is_multiline = str_find(gap, STR("\n"), 0) != STR_NOT_FOUND;
     size_t indent = line_start(text, first);
-    gap = lines ? arena_join(document->arena, document_line_end(text),
-                             str_slice(text, indent, first), STR_EMPTY)
-                : STR(" ");
-    while (end > around.start && ascii_is_space(text.data[end - 1])) {
+    gap = is_multiline ? arena_join(document->arena, document_line_end(text),
+                                    str_slice(text, indent, first), STR_EMPTY)
+                       : STR(" ");
+    while (end > container.start && ascii_is_space(text.data[end - 1])) {
         end--;
     }
     Str comma = text.data[end - 1] == ',' ? STR_EMPTY : STR(",");
@@ -518,27 +521,27 @@ static bool insert_bracketed(const Document *document, Value around, Value entry
 }
 
 static bool yaml_insert(const Document *document, const Spot *spot, Value key, Value value,
-                        unsigned way, Splices *out)
+                        unsigned variant, Splices *out)
 {
     Str text = document->text;
-    Value around = spot->chain[spot->depth];
-    bool is_map = around.kind == VALUE_MAP;
+    Value container = spot->chain[spot->depth];
+    bool is_map = container.kind == VALUE_MAP;
     Value entry = is_map ? map_of(document->arena, key, value) : list_of(document->arena, value);
-    if (is_in_brackets(text, around)) {
-        return way == 0 && insert_bracketed(document, around, entry, out);
+    if (is_in_brackets(text, container)) {
+        return variant == 0 && insert_bracketed(document, container, entry, out);
     }
-    if (way > 1 || is_inside_brackets(text, spot, spot->depth)) {
+    if (variant > 1 || is_inside_brackets(text, spot, spot->depth)) {
         return false;
     }
     /* Trailing blank lines of a block scalar may belong to it. */
-    size_t end = way == 0 ? lines_end(text, node_end(around)) : node_end(around);
+    size_t end = variant == 0 ? lines_end(text, node_end(container)) : node_end(container);
     end = end > 0 && text.data[end - 1] == '\n' ? end : next_line(text, end);
-    Str written =
-        indent_printed(document, print_block(document, entry), column_of(text, around.start));
+    Str new_text =
+        indent_printed(document, print_block(document, entry), column_of(text, container.start));
     if (text.data[end - 1] != '\n') {
-        written = arena_join(document->arena, document_line_end(text), written, STR_EMPTY);
+        new_text = arena_join(document->arena, document_line_end(text), new_text, STR_EMPTY);
     }
-    splices_add(out, end, end, written);
+    splices_add(out, end, end, new_text);
     return true;
 }
 
@@ -562,11 +565,11 @@ static bool remove_bracketed(Str text, const Slot *slot, Splices *out)
     return true;
 }
 
-static bool yaml_remove(const Document *document, const Spot *spot, unsigned way, Splices *out)
+static bool yaml_remove(const Document *document, const Spot *spot, unsigned variant, Splices *out)
 {
     Str text = document->text;
     Slot slot;
-    if (way > 0 || !find_slot(document, spot, &slot)) {
+    if (variant > 0 || !find_slot(document, spot, &slot)) {
         return false;
     }
     if (is_inside_brackets(text, spot, spot->depth)) {
@@ -577,7 +580,8 @@ static bool yaml_remove(const Document *document, const Spot *spot, unsigned way
         splices_add(out, line_start(text, slot.lead), end, STR_EMPTY);
         return true;
     }
-    /* The dash stays for the next item: on its line, unless a comment comes first. */
+    /* The dash now belongs to the next entry, which moves up to its line unless a comment comes
+     * first. */
     size_t next = skip_blanks(text, end);
     if (next < text.len && text.data[next] != '#' &&
         column_of(text, next) == column_of(text, slot.lead)) {

@@ -1,11 +1,11 @@
 /* Edits an INI file as a list of lines. Every line is classified once (section, option,
  * continuation, other); edits mark lines as dropped, rewrite them or insert new ones, and all other
- * lines are written back byte by byte.
+ * lines are written back unchanged.
  *
- * A new option goes after a comment that shows it as an example, otherwise after the last option of
- * its section, and copies indentation and separator from its neighbor. If the file already
- * satisfies the request, ini_edit() returns the input itself, which is how callers detect that
- * nothing changed. */
+ * A new option is inserted after a comment that shows it as an example, otherwise after the last
+ * option of its section, and copies the indentation and separator of its neighbor. If the file
+ * already satisfies the request, ini_edit() returns the input itself, which is how callers detect
+ * that nothing changed. */
 #include "lang/edit/ini.h"
 
 #include "base/buf.h"
@@ -22,8 +22,8 @@ typedef struct Line {
     Str text; /* without its line end */
     Str end;  /* "\n", "\r\n", or empty for the last line */
     LineKind kind;
-    bool ours; /* in a section with the requested name */
-    bool drop;
+    bool in_section; /* in a section with the requested name */
+    bool is_dropped;
     Str name;     /* of a section or option */
     size_t value; /* of an option: offset of its value in `text`; if `has_value` */
     bool has_value;
@@ -37,7 +37,7 @@ typedef struct Ini {
     const IniRequest *request;
     char separator;
     Lines lines;
-    Str mark; /* byte order mark, or empty */
+    Str bom; /* byte order mark, or empty */
     Str line_end;
     bool changed;
 } Ini;
@@ -72,7 +72,7 @@ static bool is_trimmed(Str text)
     return str_trim(text).len == text.len;
 }
 
-/* The lines of a value, each trimmed; a final line end is ignored. */
+/* Splits off the next line of a value, trimmed. */
 static bool next_value_line(Str *rest, Str *line)
 {
     if (!str_split_next(rest, '\n', line)) {
@@ -162,9 +162,9 @@ static bool read_section(Str trimmed, Str *name)
     if (end == STR_NOT_FOUND) {
         return false;
     }
-    Str behind = str_trim(str_from_offset(trimmed, end + 1));
+    Str trailing = str_trim(str_from_offset(trimmed, end + 1));
     *name = str_trim(str_slice(trimmed, 1, end));
-    return behind.len == 0 || is_comment(behind);
+    return trailing.len == 0 || is_comment(trailing);
 }
 
 static void read_option(const Ini *ini, Line *line)
@@ -183,20 +183,20 @@ static void read_option(const Ini *ini, Line *line)
     }
 }
 
-/* Whether a line continues the value of the option whose last line is `before`. */
-static bool is_continuation(const Line *option, const Line *before, const Line *line, Str trimmed)
+/* Whether a line continues the value of the option whose last line is `previous`. */
+static bool is_continuation(const Line *option, const Line *previous, const Line *line, Str trimmed)
 {
     if (option == NULL) {
         return false;
     }
-    bool escaped = before->kind != LINE_OTHER && str_ends(before->text, STR("\\"));
+    bool escaped = previous->kind != LINE_OTHER && str_ends(previous->text, STR("\\"));
     return escaped || (trimmed.len > 0 && !is_comment(trimmed) && line->indent > option->indent);
 }
 
 static void read_lines(Ini *ini, Str text)
 {
-    bool ours = ini->request->section.len == 0;
-    uint32_t option = UINT32_MAX; /* whose value may continue */
+    bool in_section = ini->request->section.len == 0;
+    uint32_t option = UINT32_MAX; /* index of the option whose value may continue */
     ini->line_end = STR("\n");
     while (text.len > 0) {
         const char *found = memchr(text.data, '\n', text.len);
@@ -214,21 +214,21 @@ static void read_lines(Ini *ini, Str text)
             line.indent++;
         }
         Str trimmed = str_trim(line.text);
-        const Line *above = option == UINT32_MAX ? NULL : &ini->lines.items[option];
-        const Line *before = ini->lines.len == 0 ? NULL : &ini->lines.items[ini->lines.len - 1];
-        if (is_continuation(above, before, &line, trimmed)) {
+        const Line *previous_option = option == UINT32_MAX ? NULL : &ini->lines.items[option];
+        const Line *previous = ini->lines.len == 0 ? NULL : &ini->lines.items[ini->lines.len - 1];
+        if (is_continuation(previous_option, previous, &line, trimmed)) {
             line.kind = LINE_CONTINUATION;
         } else if (trimmed.len == 0) {
             option = UINT32_MAX;
         } else if (read_section(trimmed, &line.name)) {
             line.kind = LINE_SECTION;
-            ours = str_eq(line.name, ini->request->section);
+            in_section = str_eq(line.name, ini->request->section);
             option = UINT32_MAX;
         } else if (!is_comment(trimmed)) {
             read_option(ini, &line);
             option = ini->lines.len;
         }
-        line.ours = ours;
+        line.in_section = in_section;
         VEC_PUSH(ini->arena, &ini->lines, line);
     }
 }
@@ -252,7 +252,8 @@ static size_t value_end(const Ini *ini, const Line *line)
 
 static bool is_requested_option(const Ini *ini, const Line *line)
 {
-    return line->kind == LINE_OPTION && line->ours && str_eq(line->name, ini->request->option);
+    return line->kind == LINE_OPTION && line->in_section &&
+           str_eq(line->name, ini->request->option);
 }
 
 /* Whether the option in line `at` has the requested value. */
@@ -262,12 +263,13 @@ static bool has_requested_value(const Ini *ini, uint32_t at)
     if (ini->request->bare || !line->has_value) {
         return ini->request->bare && !line->has_value;
     }
-    Str rest = value_text(ini->request->value), wanted = STR_EMPTY;
-    (void)next_value_line(&rest, &wanted);
-    bool same = str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), wanted);
+    Str rest = value_text(ini->request->value), expected = STR_EMPTY;
+    (void)next_value_line(&rest, &expected);
+    bool same =
+        str_eq(str_trim(str_slice(line->text, line->value, value_end(ini, line))), expected);
     while (same && ++at < ini->lines.len && ini->lines.items[at].kind == LINE_CONTINUATION) {
-        same =
-            next_value_line(&rest, &wanted) && str_eq(str_trim(ini->lines.items[at].text), wanted);
+        same = next_value_line(&rest, &expected) &&
+               str_eq(str_trim(ini->lines.items[at].text), expected);
     }
     return same && rest.len == 0;
 }
@@ -276,7 +278,7 @@ static bool has_requested_value(const Ini *ini, uint32_t at)
 static bool is_example(const Ini *ini, const Line *line)
 {
     Str text = str_trim(line->text);
-    if (line->kind != LINE_OTHER || !line->ours || !is_comment(text)) {
+    if (line->kind != LINE_OTHER || !line->in_section || !is_comment(text)) {
         return false;
     }
     while (text.len > 0 && (is_comment(text) || is_blank(text.data[0]))) {
@@ -301,7 +303,7 @@ static uint32_t option_end(const Ini *ini, uint32_t at)
 static void drop_option(Ini *ini, uint32_t at)
 {
     for (uint32_t end = option_end(ini, at); at < end; at++) {
-        ini->lines.items[at].drop = true;
+        ini->lines.items[at].is_dropped = true;
     }
     ini->changed = true;
 }
@@ -311,7 +313,7 @@ static void insert_line(Ini *ini, uint32_t at, LineKind kind, Str text)
     VEC_PUSH(ini->arena, &ini->lines, (Line){ 0 });
     Line *items = ini->lines.items;
     memmove(&items[at + 1], &items[at], (ini->lines.len - 1 - at) * sizeof(Line));
-    items[at] = (Line){ .text = text, .end = ini->line_end, .kind = kind, .ours = true };
+    items[at] = (Line){ .text = text, .end = ini->line_end, .kind = kind, .in_section = true };
     if (at > 0 && items[at - 1].end.len == 0) {
         items[at - 1].end = ini->line_end;
     }
@@ -336,7 +338,7 @@ static void rewrite_option(Ini *ini, uint32_t at)
     Str rest = value_text(ini->request->value), first = STR_EMPTY;
     Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
     for (uint32_t i = option_end(ini, at); i > at + 1; i--) {
-        ini->lines.items[i - 1].drop = true;
+        ini->lines.items[i - 1].is_dropped = true;
     }
     if (ini->request->bare || !line->has_value) {
         buf_put(&out, indent);
@@ -345,10 +347,10 @@ static void rewrite_option(Ini *ini, uint32_t at)
             buf_put(&out, ini->request->separator);
         }
     } else {
-        Str before = str_slice(line->text, 0, line->value);
-        buf_put(&out, before);
-        bool spaced = before.len >= 2 && is_blank(before.data[before.len - 2]);
-        if (before.data[before.len - 1] == ini->separator && spaced) {
+        Str prefix = str_slice(line->text, 0, line->value);
+        buf_put(&out, prefix);
+        bool spaced = prefix.len >= 2 && is_blank(prefix.data[prefix.len - 2]);
+        if (prefix.data[prefix.len - 1] == ini->separator && spaced) {
             buf_put_char(&out, ' ');
         }
     }
@@ -403,18 +405,20 @@ static Str indent_for(const Ini *ini, uint32_t at, Str indent)
         at++;
     }
     const Line *next = at < ini->lines.len ? &ini->lines.items[at] : NULL;
-    bool starts = next != NULL && (next->kind == LINE_OPTION || next->kind == LINE_SECTION);
-    return starts && next->indent > indent.len ? str_slice(next->text, 0, next->indent) : indent;
+    bool starts_entry = next != NULL && (next->kind == LINE_OPTION || next->kind == LINE_SECTION);
+    return starts_entry && next->indent > indent.len ? str_slice(next->text, 0, next->indent)
+                                                     : indent;
 }
 
 /* The separator of a line, with surrounding whitespace reduced to one space. */
 static Str separator_of(const Ini *ini, Str text)
 {
     const char *found = memchr(text.data, ini->separator, text.len);
-    size_t place = (size_t)(found - text.data);
-    bool before = place > 0 && is_blank(text.data[place - 1]);
-    bool behind = place + 1 < text.len ? is_blank(text.data[place + 1]) : before;
-    return arena_format(ini->arena, "%s%c%s", before ? " " : "", ini->separator, behind ? " " : "");
+    size_t position = (size_t)(found - text.data);
+    bool space_before = position > 0 && is_blank(text.data[position - 1]);
+    bool space_after = position + 1 < text.len ? is_blank(text.data[position + 1]) : space_before;
+    return arena_format(ini->arena, "%s%c%s", space_before ? " " : "", ini->separator,
+                        space_after ? " " : "");
 }
 
 static void insert_option(Ini *ini, uint32_t at)
@@ -458,7 +462,7 @@ static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
     *first = 0;
     *end = found ? 0 : ini->lines.len;
     for (uint32_t i = 0; i < ini->lines.len && ini->request->section.len > 0; i++) {
-        if (ini->lines.items[i].kind == LINE_SECTION && ini->lines.items[i].ours) {
+        if (ini->lines.items[i].kind == LINE_SECTION && ini->lines.items[i].in_section) {
             *first = i + 1;
             found = true;
         }
@@ -469,32 +473,34 @@ static bool find_section(const Ini *ini, uint32_t *first, uint32_t *end)
     return found;
 }
 
-/* After a comment that shows the option, after the last option, or after the header; if there is
- * none of these, before the next header and its comments, and `*apart` is set. */
-static uint32_t find_place(const Ini *ini, uint32_t first, uint32_t end, bool *apart)
+/* Where to insert the option: after a comment that shows it, after the last option, or after the
+ * header. If there is none of these, before the next header and its comments; `*is_separate` is
+ * then set, and a blank line must follow. */
+static uint32_t find_insert_position(const Ini *ini, uint32_t first, uint32_t end,
+                                     bool *is_separate)
 {
-    uint32_t place = UINT32_MAX;
+    uint32_t position = UINT32_MAX;
     bool example = false;
     for (uint32_t i = first; i < end; i++) {
         const Line *line = &ini->lines.items[i];
         if (is_example(ini, line)) {
-            place = i + 1;
+            position = i + 1;
             example = true;
         } else if (!example && (line->kind == LINE_OPTION || line->kind == LINE_CONTINUATION)) {
-            place = i + 1;
+            position = i + 1;
         }
     }
     /* A comment may be between the lines of a value. */
-    for (uint32_t i = place; place != UINT32_MAX && i < end; i++) {
+    for (uint32_t i = position; position != UINT32_MAX && i < end; i++) {
         const Line *line = &ini->lines.items[i];
         if (line->kind != LINE_CONTINUATION && !is_comment(str_trim(line->text))) {
             break;
         }
-        place = line->kind == LINE_CONTINUATION ? i + 1 : place;
+        position = line->kind == LINE_CONTINUATION ? i + 1 : position;
     }
-    *apart = place == UINT32_MAX && first == 0;
-    if (!*apart) {
-        return place != UINT32_MAX ? place : first;
+    *is_separate = position == UINT32_MAX && first == 0;
+    if (!*is_separate) {
+        return position != UINT32_MAX ? position : first;
     }
     while (end > 0 && end < ini->lines.len &&
            is_comment(str_trim(ini->lines.items[end - 1].text))) {
@@ -520,25 +526,25 @@ static void add_option(Ini *ini)
         append_section(ini);
         first = end = ini->lines.len;
     }
-    bool apart;
-    uint32_t place = find_place(ini, first, end, &apart);
-    insert_option(ini, place);
-    place = option_end(ini, place);
-    if (apart && place < ini->lines.len) {
-        insert_line(ini, place, LINE_OTHER, STR_EMPTY);
+    bool is_separate;
+    uint32_t position = find_insert_position(ini, first, end, &is_separate);
+    insert_option(ini, position);
+    position = option_end(ini, position);
+    if (is_separate && position < ini->lines.len) {
+        insert_line(ini, position, LINE_OTHER, STR_EMPTY);
     }
 }
 
 static void ensure_option(Ini *ini)
 {
-    uint32_t keep = UINT32_MAX, last = UINT32_MAX;
+    uint32_t matching = UINT32_MAX, last = UINT32_MAX;
     for (uint32_t i = 0; i < ini->lines.len; i++) {
         if (is_requested_option(ini, &ini->lines.items[i])) {
             last = i;
-            keep = has_requested_value(ini, i) ? i : keep;
+            matching = has_requested_value(ini, i) ? i : matching;
         }
     }
-    if (!ini->request->exclusive && keep == UINT32_MAX && last != UINT32_MAX) {
+    if (!ini->request->exclusive && matching == UINT32_MAX && last != UINT32_MAX) {
         insert_option(ini, option_end(ini, last));
         return;
     }
@@ -546,13 +552,13 @@ static void ensure_option(Ini *ini)
         add_option(ini);
         return;
     }
-    uint32_t chosen = keep != UINT32_MAX ? keep : last;
+    uint32_t chosen = matching != UINT32_MAX ? matching : last;
     for (uint32_t i = 0; ini->request->exclusive && i < ini->lines.len; i++) {
         if (i != chosen && is_requested_option(ini, &ini->lines.items[i])) {
             drop_option(ini, i);
         }
     }
-    if (keep == UINT32_MAX) {
+    if (matching == UINT32_MAX) {
         rewrite_option(ini, chosen);
     }
 }
@@ -567,11 +573,11 @@ static void remove_options(Ini *ini)
     }
 }
 
-/* Removes everything in it, except comments directly before the next header. */
+/* Removes all sections with the requested name, except comments directly before the next header. */
 static void remove_sections(Ini *ini)
 {
     for (uint32_t i = 0; i < ini->lines.len; i++) {
-        if (ini->lines.items[i].kind != LINE_SECTION || !ini->lines.items[i].ours) {
+        if (ini->lines.items[i].kind != LINE_SECTION || !ini->lines.items[i].in_section) {
             continue;
         }
         uint32_t end = i + 1;
@@ -583,7 +589,7 @@ static void remove_sections(Ini *ini)
             end--;
         }
         while (i < end) {
-            ini->lines.items[i++].drop = true;
+            ini->lines.items[i++].is_dropped = true;
         }
         i--;
         ini->changed = true;
@@ -593,10 +599,10 @@ static void remove_sections(Ini *ini)
 static Str join_lines(const Ini *ini)
 {
     Buf out = buf_make_in(ini->arena, BUF_UNLIMITED);
-    buf_put(&out, ini->mark);
+    buf_put(&out, ini->bom);
     for (uint32_t i = 0; i < ini->lines.len; i++) {
-        if (!ini->lines.items[i].drop) {
-            /* Part of a name must not become the byte order mark of the file. */
+        if (!ini->lines.items[i].is_dropped) {
+            /* The start of a name must not become the byte order mark of the file. */
             if (out.len == 0 && str_starts(ini->lines.items[i].text, BOM)) {
                 buf_put(&out, ini->line_end);
             }
@@ -612,9 +618,9 @@ Str ini_edit(Arena *arena, Str text, const IniRequest *request)
     Ini ini = { .arena = arena,
                 .request = request,
                 .separator = str_trim(request->separator).data[0],
-                .mark = str_starts(text, BOM) ? BOM : STR_EMPTY };
+                .bom = str_starts(text, BOM) ? BOM : STR_EMPTY };
     uint32_t first, end;
-    read_lines(&ini, str_from_offset(text, ini.mark.len));
+    read_lines(&ini, str_from_offset(text, ini.bom.len));
     if (request->option.len > 0) {
         (request->absent ? remove_options : ensure_option)(&ini);
     } else if (request->absent) {

@@ -10,43 +10,44 @@
 
 /* --- Lookup --------------------------------------------------------------------------------- */
 
-static const MapEntry *find_entry(Arena *arena, const Map *map, const DataSegment *step)
+static const MapEntry *find_entry(Arena *arena, const Map *map, const DataSegment *segment)
 {
-    const MapEntry *entry = map_find(map, step->key);
+    const MapEntry *entry = map_find(map, segment->key);
     uint32_t index;
-    if (entry != NULL || !step->guessed) {
+    if (entry != NULL || !segment->is_ambiguous) {
         return entry;
     }
-    if (step->key.kind == VALUE_INT) {
-        return map_find_str(map, arena_format(arena, "%lld", (long long)step->key.integer));
+    if (segment->key.kind == VALUE_INT) {
+        return map_find_str(map, arena_format(arena, "%lld", (long long)segment->key.integer));
     }
-    return data_segment_index(step, &index) ? map_find(map, value_int(index)) : NULL;
+    return data_segment_index(segment, &index) ? map_find(map, value_int(index)) : NULL;
 }
 
-static bool refuse(Arena *arena, const DataPath *path, uint32_t len, const char *what, Error *err)
+static bool set_conflict(Arena *arena, const DataPath *path, uint32_t len, const char *what,
+                         Error *err)
 {
-    Str place = data_path_text(arena, path, len);
-    Str next = data_path_text(arena, &(DataPath){ path->steps + len, 1 }, 1);
-    return error_set(err, ERROR_CONFLICT,
-                     "%s%" STR_FMT "%s is %s, which cannot contain '%" STR_FMT "'",
-                     len > 0 ? "'" : "", STR_ARG(place), len > 0 ? "'" : "", what, STR_ARG(next));
+    Str location = data_path_text(arena, path, len);
+    Str next = data_path_text(arena, &(DataPath){ path->segments + len, 1 }, 1);
+    return error_set(
+        err, ERROR_CONFLICT, "%s%" STR_FMT "%s is %s, which cannot contain '%" STR_FMT "'",
+        len > 0 ? "'" : "", STR_ARG(location), len > 0 ? "'" : "", what, STR_ARG(next));
 }
 
 static bool find_item(Arena *arena, const DataPath *path, Spot *spot, bool *found, Error *err)
 {
-    const DataSegment *step = &path->steps[spot->depth];
+    const DataSegment *segment = &path->segments[spot->depth];
     const List *list = spot->chain[spot->depth].list;
     uint32_t index;
     *found = false;
-    if (data_segment_is_end(step)) {
+    if (data_segment_is_end(segment)) {
         return true;
     }
-    if (!data_segment_index(step, &index)) {
-        return refuse(arena, path, spot->depth, "a list", err);
+    if (!data_segment_index(segment, &index)) {
+        return set_conflict(arena, path, spot->depth, "a list", err);
     }
     if (index > list->len) {
         Str what = arena_format(arena, "a list of %u", list->len);
-        return refuse(arena, path, spot->depth, arena_copy_c(arena, what), err);
+        return set_conflict(arena, path, spot->depth, arena_copy_c(arena, what), err);
     }
     spot->at[spot->depth] = index;
     *found = index < list->len;
@@ -55,29 +56,29 @@ static bool find_item(Arena *arena, const DataPath *path, Spot *spot, bool *foun
 
 static bool find_next(Arena *arena, const DataPath *path, Spot *spot, bool *found, Error *err)
 {
-    Value here = spot->chain[spot->depth];
+    Value current = spot->chain[spot->depth];
     *found = false;
-    if (here.kind == VALUE_NULL || value_is_missing(here)) {
+    if (current.kind == VALUE_NULL || value_is_missing(current)) {
         return true;
     }
-    if (value_is_sequence(here)) {
+    if (value_is_sequence(current)) {
         if (!find_item(arena, path, spot, found, err)) {
             return false;
         }
         if (*found) {
-            spot->chain[spot->depth + 1] = here.list->items[spot->at[spot->depth]];
+            spot->chain[spot->depth + 1] = current.list->items[spot->at[spot->depth]];
         }
         return true;
     }
-    if (here.kind != VALUE_MAP || data_segment_is_end(&path->steps[spot->depth])) {
-        Str what = arena_format(arena, "%s %s", here.kind == VALUE_INT ? "an" : "a",
-                                value_kind_name(here.kind));
-        return refuse(arena, path, spot->depth, arena_copy_c(arena, what), err);
+    if (current.kind != VALUE_MAP || data_segment_is_end(&path->segments[spot->depth])) {
+        Str what = arena_format(arena, "%s %s", current.kind == VALUE_INT ? "an" : "a",
+                                value_kind_name(current.kind));
+        return set_conflict(arena, path, spot->depth, arena_copy_c(arena, what), err);
     }
-    const MapEntry *entry = find_entry(arena, here.map, &path->steps[spot->depth]);
+    const MapEntry *entry = find_entry(arena, current.map, &path->segments[spot->depth]);
     if (entry != NULL) {
         *found = true;
-        spot->at[spot->depth] = (uint32_t)(entry - here.map->entries);
+        spot->at[spot->depth] = (uint32_t)(entry - current.map->entries);
         spot->chain[spot->depth + 1] = entry->value;
     }
     return true;
@@ -104,28 +105,28 @@ bool tree_wrap(Arena *arena, const DataPath *path, uint32_t from, Value value, V
                Error *err)
 {
     for (uint32_t i = path->len; i > from; i--) {
-        const DataSegment *step = &path->steps[i - 1];
+        const DataSegment *segment = &path->segments[i - 1];
         uint32_t index;
-        bool is_place = data_segment_index(step, &index);
-        if (is_place && step->guessed) {
-            Str place = data_path_text(arena, path, i - 1);
+        bool is_index = data_segment_index(segment, &index);
+        if (is_index && segment->is_ambiguous) {
+            Str location = data_path_text(arena, path, i - 1);
             return error_set(err, ERROR_INVALID,
                              "'path': %" STR_FMT
                              " does not exist, and '%u' may be a key or an index; "
                              "write a list of keys, with the number or a quoted string",
-                             STR_ARG(place), index);
+                             STR_ARG(location), index);
         }
-        if (is_place && index > 0) {
+        if (is_index && index > 0) {
             return error_set(err, ERROR_CONFLICT, "'path': a new list starts at index 0, not %u",
                              index);
         }
-        if (is_place || data_segment_is_end(step)) {
+        if (is_index || data_segment_is_end(segment)) {
             List *list = list_new(arena, 1);
             list_push(arena, list, value);
             value = value_list(list);
         } else {
             Map *map = map_new(arena, 1);
-            map_set(arena, map, step->key, value);
+            map_set(arena, map, segment->key, value);
             value = value_map(map);
         }
     }
@@ -151,18 +152,19 @@ static List *copy_list(Arena *arena, const List *list)
     return copy;
 }
 
+/* Returns a copy of the root in which chain[depth] is `value`. */
 static Value replace_up(Arena *arena, const Spot *spot, uint32_t depth, Value value)
 {
     for (uint32_t i = depth; i > 0; i--) {
-        Value around = spot->chain[i - 1];
-        if (around.kind == VALUE_MAP) {
-            around.map = copy_map(arena, around.map);
-            around.map->entries[spot->at[i - 1]].value = value;
+        Value parent = spot->chain[i - 1];
+        if (parent.kind == VALUE_MAP) {
+            parent.map = copy_map(arena, parent.map);
+            parent.map->entries[spot->at[i - 1]].value = value;
         } else {
-            around.list = copy_list(arena, around.list);
-            around.list->items[spot->at[i - 1]] = value;
+            parent.list = copy_list(arena, parent.list);
+            parent.list->items[spot->at[i - 1]] = value;
         }
-        value = around;
+        value = parent;
     }
     return value;
 }
@@ -174,33 +176,33 @@ Value tree_replace(Arena *arena, const Spot *spot, Value value)
 
 Value tree_insert(Arena *arena, const Spot *spot, Value key, Value value)
 {
-    Value around = spot->chain[spot->depth];
-    if (around.kind == VALUE_MAP) {
-        around.map = copy_map(arena, around.map);
-        map_set(arena, around.map, key, value);
+    Value parent = spot->chain[spot->depth];
+    if (parent.kind == VALUE_MAP) {
+        parent.map = copy_map(arena, parent.map);
+        map_set(arena, parent.map, key, value);
     } else {
-        around.list = copy_list(arena, around.list);
-        list_push(arena, around.list, value);
+        parent.list = copy_list(arena, parent.list);
+        list_push(arena, parent.list, value);
     }
-    return replace_up(arena, spot, spot->depth, around);
+    return replace_up(arena, spot, spot->depth, parent);
 }
 
 Value tree_remove(Arena *arena, const Spot *spot)
 {
     BUG_IF(spot->depth == 0);
-    Value around = spot->chain[spot->depth - 1];
+    Value parent = spot->chain[spot->depth - 1];
     uint32_t at = spot->at[spot->depth - 1];
-    if (around.kind == VALUE_MAP) {
-        Value key = around.map->entries[at].key;
-        around.map = copy_map(arena, around.map);
-        map_remove(around.map, key);
+    if (parent.kind == VALUE_MAP) {
+        Value key = parent.map->entries[at].key;
+        parent.map = copy_map(arena, parent.map);
+        map_remove(parent.map, key);
     } else {
-        around.list = copy_list(arena, around.list);
-        around.list->len--;
-        memmove(&around.list->items[at], &around.list->items[at + 1],
-                (around.list->len - at) * sizeof(Value));
+        parent.list = copy_list(arena, parent.list);
+        parent.list->len--;
+        memmove(&parent.list->items[at], &parent.list->items[at + 1],
+                (parent.list->len - at) * sizeof(Value));
     }
-    return replace_up(arena, spot, spot->depth - 1, around);
+    return replace_up(arena, spot, spot->depth - 1, parent);
 }
 
 /* --- Comparing ------------------------------------------------------------------------------ */

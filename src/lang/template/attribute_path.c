@@ -1,36 +1,36 @@
 #include "lang/template/attribute_path.h"
 
-static Value part_value(Str part)
+static Value segment_key(Str segment)
 {
     int64_t number;
-    bool digits = part.len > 0;
-    for (size_t i = 0; i < part.len && digits; i++) {
-        digits = ascii_is_digit(part.data[i]);
+    bool digits = segment.len > 0;
+    for (size_t i = 0; i < segment.len && digits; i++) {
+        digits = ascii_is_digit(segment.data[i]);
     }
-    return digits && str_to_i64(part, &number) ? value_int(number) : value_string(part);
+    return digits && str_to_i64(segment, &number) ? value_int(number) : value_string(segment);
 }
 
-/* A part takes far more memory than the character that separates it. */
+/* A segment takes far more memory than the character that separates it. */
 static bool check_length(Render *r, Value attribute)
 {
     return attribute.kind != VALUE_STRING ||
-           render_reserve(r, (size_t)attribute.len * (sizeof(PathPart) + sizeof(AttributePath)));
+           render_reserve(r, (size_t)attribute.len * (sizeof(PathSegment) + sizeof(AttributePath)));
 }
 
-/* `flags` are set on every part: a secret path leads to secrets. */
-static AttributePath path_of_text(Render *r, Str text, unsigned flags)
+/* `flags` are set on every key: a lookup by a secret key yields a secret. */
+static AttributePath parse_path(Render *r, Str text, unsigned flags)
 {
     uint32_t count = 1;
     for (size_t i = 0; i < text.len; i++) {
         count += text.data[i] == '.';
     }
-    AttributePath path = { ARENA_ARRAY(r->arena, PathPart, count), 0 };
+    AttributePath path = { ARENA_ARRAY(r->arena, PathSegment, count), 0 };
     Str rest = text.data == NULL ? STR_EMPTY : text;
-    Str part;
-    while (str_split_next(&rest, '.', &part)) {
-        PathPart *made = &path.parts[path.count++];
-        *made = (PathPart){ .key = part_value(part) };
-        made->key.flags |= (uint8_t)flags;
+    Str segment;
+    while (str_split_next(&rest, '.', &segment)) {
+        PathSegment *added = &path.segments[path.count++];
+        *added = (PathSegment){ .key = segment_key(segment) };
+        added->key.flags |= (uint8_t)flags;
     }
     return path;
 }
@@ -45,11 +45,11 @@ bool attribute_path_make(Render *r, Value attribute, AttributePath *out)
         if (!check_length(r, attribute)) {
             return false;
         }
-        *out = path_of_text(r, value_str(attribute), attribute.flags & VALUE_SECRET);
+        *out = parse_path(r, value_str(attribute), attribute.flags & VALUE_SECRET);
         return true;
     }
-    *out = (AttributePath){ ARENA_ARRAY(r->arena, PathPart, 1), 1 };
-    out->parts[0] = (PathPart){ .key = attribute };
+    *out = (AttributePath){ ARENA_ARRAY(r->arena, PathSegment, 1), 1 };
+    out->segments[0] = (PathSegment){ .key = attribute };
     return true;
 }
 
@@ -70,9 +70,9 @@ bool attribute_path_make_list(Render *r, Value attribute, AttributePath **out, u
         return attribute_path_make(r, attribute, &paths[0]);
     }
     Str rest = value_str(attribute);
-    Str part;
-    for (uint32_t i = 0; str_split_next(&rest, ',', &part); i++) {
-        paths[i] = path_of_text(r, part, attribute.flags & VALUE_SECRET);
+    Str segment;
+    for (uint32_t i = 0; str_split_next(&rest, ',', &segment); i++) {
+        paths[i] = parse_path(r, segment, attribute.flags & VALUE_SECRET);
     }
     return true;
 }
@@ -81,25 +81,25 @@ bool attribute_path_get(Render *r, const AttributePath *path, const Value *item,
                         Value *out)
 {
     bool replace = fallback.kind != VALUE_NULL && !value_is_missing(fallback);
-    Value made; /* storage for `item` if it is not a value in a map */
+    Value temporary; /* storage for `item` if it is not a value in a map */
     for (uint32_t i = 0; i < path->count; i++) {
-        PathPart *part = &path->parts[i];
+        PathSegment *segment = &path->segments[i];
         const MapEntry *entry = NULL;
         /* Nearly all paths look up names in maps. */
-        if (LIKELY(item->kind == VALUE_MAP && part->key.kind == VALUE_STRING)) {
-            entry = map_find_near(item->map, value_str(part->key), &part->hint);
+        if (LIKELY(item->kind == VALUE_MAP && segment->key.kind == VALUE_STRING)) {
+            entry = map_find_near(item->map, value_str(segment->key), &segment->hint);
         }
         if (LIKELY(entry != NULL && !value_is_secret(*item))) {
             item = &entry->value;
         } else if (entry != NULL) {
-            made = value_with_secret(entry->value);
-            item = &made;
+            temporary = value_with_secret(entry->value);
+            item = &temporary;
         } else {
             Value owner = *item;
-            if (!op_get_item(r, owner, part->key, &made)) {
+            if (!op_get_item(r, owner, segment->key, &temporary)) {
                 return false;
             }
-            item = &made;
+            item = &temporary;
         }
         if (replace && item->kind == VALUE_UNDEFINED) {
             item = &fallback;

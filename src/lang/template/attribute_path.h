@@ -3,13 +3,13 @@
 
 #include "lang/template/ops.h"
 
-typedef struct PathPart {
+typedef struct PathSegment {
     Value key;     /* string or integer */
     uint32_t hint; /* index of its last occurrence in a map */
-} PathPart;
+} PathSegment;
 
 typedef struct AttributePath {
-    PathPart *parts;
+    PathSegment *segments;
     uint32_t count;
 } AttributePath;
 

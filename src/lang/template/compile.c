@@ -1,6 +1,6 @@
-/* Builds the parts of a program: instructions, tables of names and constants, and functions.
- * Functions are compiled with their jumps unresolved and their operands as indexes into tables that
- * still grow; link_function() turns the indexes into pointers when the tables are final. */
+/* Builds a program: instructions, tables of names and constants, and functions. While tables still
+ * grow, operands are indexes into them; link_function() replaces the indexes with pointers when the
+ * tables are final. */
 #include "lang/template/compile.h"
 
 #include "base/bug.h"
@@ -62,9 +62,9 @@ void patch_to_here(Compiler *c, uint32_t instruction)
 
 uint32_t add_name(Compiler *c, Str text)
 {
-    MapEntry *known = map_find_str(c->name_index, text);
-    if (known != NULL) {
-        return (uint32_t)known->value.integer;
+    MapEntry *entry = map_find_str(c->name_index, text);
+    if (entry != NULL) {
+        return (uint32_t)entry->value.integer;
     }
     Template *t = c->template;
     t->names = grow(c->arena, t->names, t->name_count, &c->name_cap, sizeof(Name));
@@ -77,7 +77,7 @@ uint32_t add_name(Compiler *c, Str text)
     for (int kind = 0; kind < VALUE_OBJECT; kind++) {
         name->methods[kind] = method_find((ValueKind)kind, text);
     }
-    name->of_maps = name->methods[VALUE_MAP] != NULL || str_eq(text, STR("__class__"));
+    name->is_map_attribute = name->methods[VALUE_MAP] != NULL || str_eq(text, STR("__class__"));
     map_append(c->scratch, c->name_index, value_string(name->text), value_int(t->name_count));
     return t->name_count++;
 }
@@ -87,9 +87,9 @@ uint32_t add_constant(Compiler *c, Value value)
     Template *t = c->template;
     bool text = value.kind == VALUE_STRING && value.flags == 0;
     if (text) {
-        MapEntry *known = map_find_str(c->string_index, value_str(value));
-        if (known != NULL) {
-            return (uint32_t)known->value.integer;
+        MapEntry *entry = map_find_str(c->string_index, value_str(value));
+        if (entry != NULL) {
+            return (uint32_t)entry->value.integer;
         }
     }
     t->constants = grow(c->arena, t->constants, t->constant_count, &c->constant_cap, sizeof(Value));
@@ -104,10 +104,10 @@ uint32_t add_constant(Compiler *c, Value value)
 uint32_t add_data(Compiler *c, Str text)
 {
     Template *t = c->template;
-    t->datas = grow(c->arena, t->datas, t->data_count, &c->data_cap, sizeof(Str));
-    bool inside = t->text.len > 0 && text.data >= t->text.data &&
-                  text.data + text.len <= t->text.data + t->text.len;
-    t->datas[t->data_count] = inside ? text : data_copy(c->arena, text);
+    t->texts = grow(c->arena, t->texts, t->data_count, &c->data_cap, sizeof(Str));
+    bool is_in_template = t->text.len > 0 && text.data >= t->text.data &&
+                          text.data + text.len <= t->text.data + t->text.len;
+    t->texts[t->data_count] = is_in_template ? text : data_copy(c->arena, text);
     return t->data_count++;
 }
 
@@ -157,7 +157,7 @@ uint32_t add_function(Compiler *c, Function *function)
 bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index)
 {
     enum {
-        VISITS_MAX = 1 << 20 /* every include in a separate scope sees all enclosing variables */
+        VISITS_MAX = 1 << 20 /* each include lists the variables of all enclosing scopes */
     };
     if (level->scope->local_set != 0) {
         *index = level->scope->local_set - 1;
@@ -341,7 +341,7 @@ static void compiler_init(Compiler *c, Template *template, Arena *scratch, Fault
     }
 }
 
-/* Makes the instructions point into the tables, which no longer move. */
+/* Replaces indexes in the instructions with pointers into the tables, which no longer move. */
 static void link_function(const Function *function)
 {
     const Template *t = function->template;
@@ -360,8 +360,8 @@ static void link_function(const Function *function)
         case INS_CALL:
         case INS_CALL_EMIT: ins->site = &t->sites[ins->c]; break;
         case INS_EMIT_DATA:
-            ins->data = t->datas[ins->c].data;
-            ins->c = (uint32_t)t->datas[ins->c].len;
+            ins->data = t->texts[ins->c].data;
+            ins->c = (uint32_t)t->texts[ins->c].len;
             break;
         default: break;
         }
@@ -379,9 +379,8 @@ static void link_template(const Template *t)
     }
 }
 
-/* Unknown filters and tests were only recorded. The first mistake in the source is reported
- * first. */
-static bool finish(Compiler *c, bool compiled)
+/* Unknown filters and tests were only recorded so far. Adds them to the fault, in source order. */
+static bool finish_compile(Compiler *c, bool compiled)
 {
     if (c->first_unknown == NULL) {
         if (compiled) {
@@ -413,7 +412,7 @@ bool template_compile(Template *template, Node *body, Fault *fault)
     for (uint32_t i = 0; i < blocks->len && ok; i++) {
         ok = compile_block(&c, (const Node *)blocks->items[i].object);
     }
-    return finish(&c, ok);
+    return finish_compile(&c, ok);
 }
 
 bool expression_compile(Template *template, Node *expression, Fault *fault)
@@ -428,10 +427,10 @@ bool expression_compile(Template *template, Node *expression, Fault *fault)
     scope_init(&scope, NULL, &unit.slots);
     Level level = { .scope = &scope, .emit = c.settings->autoescape ? EMIT_ESCAPED : EMIT_PLAIN };
     if (!compile_expression(&c, &level, expression)) {
-        return finish(&c, false);
+        return finish_compile(&c, false);
     }
     emit(&c, INS_RETURN_VALUE, 0, 0, 0, -1, expression);
     bool ok = unit_end(&c, expression);
     template->root = unit.function;
-    return finish(&c, ok);
+    return finish_compile(&c, ok);
 }

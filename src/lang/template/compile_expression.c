@@ -37,17 +37,17 @@ static bool compile_concat(Compiler *c, const Level *level, const Node *node)
     enum {
         GROUP = 1000
     };
-    int held = 0;
+    int count = 0;
     for (const Node *item = node->items; item != NULL; item = item->next) {
         if (!compile_expression(c, level, item)) {
             return false;
         }
-        if (++held == GROUP && item->next != NULL) {
+        if (++count == GROUP && item->next != NULL) {
             emit(c, INS_CONCAT, 0, GROUP, 0, 1 - GROUP, node);
-            held = 1;
+            count = 1;
         }
     }
-    emit(c, INS_CONCAT, 0, (uint16_t)held, 0, 1 - held, node);
+    emit(c, INS_CONCAT, 0, (uint16_t)count, 0, 1 - count, node);
     return true;
 }
 
@@ -157,30 +157,31 @@ static uint32_t find_param(const Native *native, uint32_t count, Str name)
 }
 
 /* Binds the arguments to the parameters of the native at compile time. Returns false if that is
- * impossible and the call must be bound, or rejected, at run time. `places[0]` is the filtered
- * value. */
-static bool place_arguments(const Native *native, const Arguments *args,
-                            const Node *places[NATIVE_PARAMS_MAX])
+ * impossible and the call must be bound, or rejected, at run time. `params[0]` is the filtered
+ * value. Parameters that were not passed are NULL. */
+static bool bind_arguments(const Native *native, const Arguments *args,
+                           const Node *params[NATIVE_PARAMS_MAX])
 {
     uint32_t count = native_param_count(native);
-    uint32_t given = 1 + args->positional_count;
+    uint32_t argument_count = 1 + args->positional_count;
     if (args->dynamic != NULL || args->dynamic_keywords != NULL ||
-        (given > count && (!(native->flags & NATIVE_VARIADIC) || args->keywords != NULL))) {
+        (argument_count > count &&
+         (!(native->flags & NATIVE_VARIADIC) || args->keywords != NULL))) {
         return false;
     }
     uint32_t at = 1;
     for (const Node *arg = args->positional; arg != NULL && at < count; arg = arg->next) {
-        places[at++] = arg;
+        params[at++] = arg;
     }
     for (const Keyword *keyword = args->keywords; keyword != NULL; keyword = keyword->next) {
-        uint32_t place = find_param(native, count, keyword->name);
-        if (place == NATIVE_PARAMS_MAX || place == 0 || places[place] != NULL) {
+        uint32_t param = find_param(native, count, keyword->name);
+        if (param == NATIVE_PARAMS_MAX || param == 0 || params[param] != NULL) {
             return false;
         }
-        places[place] = keyword->value;
+        params[param] = keyword->value;
     }
     for (uint32_t i = 1; i < count; i++) {
-        if (places[i] == NULL && native->params[i].fallback == NULL) {
+        if (params[i] == NULL && native->params[i].fallback == NULL) {
             return false;
         }
     }
@@ -192,8 +193,7 @@ static bool is_constant(const Node *argument)
     return argument == NULL || argument->kind == NODE_CONST || argument->kind == NODE_DATA;
 }
 
-/* Compiles everything of a call except its callee. `caller`, if any, is passed as the keyword
- * argument. */
+/* Compiles a call without its callee. `caller`, if any, is passed as the keyword argument. */
 static bool compile_call_arguments(Compiler *c, const Level *level, const Node *node,
                                    const uint32_t *caller, uint32_t *site)
 {
@@ -227,7 +227,7 @@ static bool compile_call_arguments(Compiler *c, const Level *level, const Node *
                     .keywords = keywords,
                     .dynamic = dynamic,
                     .dynamic_keywords = dynamic_keywords,
-                    .places = ARENA_ARRAY(c->arena, uint16_t, keyword_count) };
+                    .keyword_slots = ARENA_ARRAY(c->arena, uint16_t, keyword_count) };
     return true;
 }
 
@@ -235,8 +235,8 @@ static bool compile_call_arguments(Compiler *c, const Level *level, const Node *
 static bool compile_native(Compiler *c, const Level *level, const Node *node, const Native *native,
                            Opcode op)
 {
-    const Node *places[NATIVE_PARAMS_MAX] = { NULL };
-    if (!place_arguments(native, &node->args, places)) {
+    const Node *params[NATIVE_PARAMS_MAX] = { NULL };
+    if (!bind_arguments(native, &node->args, params)) {
         uint32_t site;
         if (!compile_call_arguments(c, level, node, NULL, &site)) {
             return false;
@@ -248,23 +248,23 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
         return true;
     }
     uint32_t count = native_param_count(native);
-    uint32_t given = 1 + node->args.positional_count;
-    uint32_t pushed = count; /* up to the last one that is not constant */
-    while (given <= count && pushed > 1 && is_constant(places[pushed - 1])) {
+    uint32_t argument_count = 1 + node->args.positional_count;
+    uint32_t pushed = count; /* number of arguments up to the last one that is not constant */
+    while (argument_count <= count && pushed > 1 && is_constant(params[pushed - 1])) {
         pushed--;
     }
     for (uint32_t i = 1; i < pushed; i++) {
-        if (places[i] == NULL) {
+        if (params[i] == NULL) {
             emit(c, INS_CONST, 0, 0, add_constant(c, value_missing()), 1, node);
-        } else if (!compile_expression(c, level, places[i])) {
+        } else if (!compile_expression(c, level, params[i])) {
             return false;
         }
     }
-    Value known[NATIVE_PARAMS_MAX];
-    uint32_t known_count = count - pushed;
-    for (uint32_t i = 0; i < known_count; i++) {
-        const Node *place = places[pushed + i];
-        known[i] = place == NULL ? value_missing() : place->value;
+    Value constants[NATIVE_PARAMS_MAX];
+    uint32_t constant_count = count - pushed;
+    for (uint32_t i = 0; i < constant_count; i++) {
+        const Node *param = params[pushed + i];
+        constants[i] = param == NULL ? value_missing() : param->value;
     }
     uint32_t skipped = 1;
     for (const Node *arg = node->args.positional; arg != NULL; arg = arg->next, skipped++) {
@@ -278,22 +278,22 @@ static bool compile_native(Compiler *c, const Level *level, const Node *node, co
     if (pushed > UINT16_MAX) {
         return compile_fail(c, FAULT_LIMIT, node, "too many arguments");
     }
-    uint32_t call = add_native_call(c, native, pushed + known_count, known, known_count);
+    uint32_t call = add_native_call(c, native, pushed + constant_count, constants, constant_count);
     emit(c, op, 0, (uint16_t)pushed, call, 1 - (int)pushed, node);
     return true;
 }
 
-/* In a branch that may not run, an unknown name fails only when it is reached. Elsewhere it fails
- * the compilation, which continues in order to find more of them. */
+/* In a branch that may not run, an unknown name is an error only when it is reached. Elsewhere
+ * compilation fails, but continues to find further unknown names. */
 static bool unknown_native(Compiler *c, const Level *level, const Node *node, const char *what,
                            bool (*suggest)(Str, Str *))
 {
     enum {
-        TOLD_MAX = 50
+        REPORTED_MAX = 50
     };
     Str text = arena_format(c->arena, "unknown %s '%" STR_FMT "'", what, STR_ARG(node->name));
     emit(c, INS_RAISE, FAULT_RUNTIME, 0, add_constant(c, value_string(text)), 0, node);
-    if (level->soft || c->unknown_count++ >= TOLD_MAX) {
+    if (level->soft || c->unknown_count++ >= REPORTED_MAX) {
         return true;
     }
     Fault *fault = ARENA_NEW(c->arena, Fault);
@@ -351,7 +351,7 @@ bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
                   const uint32_t *caller)
 {
     const Node *callee = node->left;
-    bool emits = op == INS_CALL_EMIT;
+    bool is_emitted = op == INS_CALL_EMIT;
     bool method = callee->kind == NODE_ATTRIBUTE;
     bool element = callee->kind == NODE_ELEMENT;
     if (!(element ? compile_element(c, level, callee, INS_GET_CALLEE)
@@ -366,13 +366,14 @@ bool compile_call(Compiler *c, const Level *level, const Node *node, Opcode op,
     if (!compile_call_arguments(c, level, node, caller, &site)) {
         return false;
     }
-    int passed = (int)c->template->sites[site].width;
+    int argument_count = (int)c->template->sites[site].width;
     if (method) {
         uint32_t name = add_name(c, callee->name);
         c->template->sites[site].name = name;
-        op = emits ? INS_CALL_METHOD_EMIT : INS_CALL_METHOD;
+        op = is_emitted ? INS_CALL_METHOD_EMIT : INS_CALL_METHOD;
     }
-    emit(c, op, (uint8_t)level->emit, 0, site, emits ? -passed - 1 : -passed, node);
+    emit(c, op, (uint8_t)level->emit, 0, site, is_emitted ? -argument_count - 1 : -argument_count,
+         node);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Compiles loops: plain and filtered ones in place, recursive ones as functions. */
+/* Compiles loops: plain and filtered loops in place, recursive loops as functions. */
 #include "lang/template/compiler.h"
 
 static bool contains_scoped_block(const Node *nodes)
@@ -12,7 +12,7 @@ static bool contains_scoped_block(const Node *nodes)
     return false;
 }
 
-/* The `loop` variable exists only where it can be seen. */
+/* The `loop` variable is created only if the body or a scoped block can use it. */
 static bool needs_loop_variable(Compiler *c, const Node *node)
 {
     return node->recursive || nodes_use_name(&c->searches[SPECIAL_LOOP], node->body) ||

@@ -2,7 +2,7 @@
  * Loops are in compile_loop.c.
  *
  * Every scope is analyzed before its code is generated (scope.h); compile_scope_entry() then emits
- * the initialization of its slots. Statements leave the operand stack as they found it. `break` and
+ * the initialization of its slots. Statements leave the operand stack unchanged. `break` and
  * `continue` jump out of open loops, captures and autoescape states, which they undo through the
  * Unwind records of the unit. At top level an assignment is also exported to the context, where
  * includes and importing templates see it. */
@@ -92,12 +92,12 @@ bool compile_target(Compiler *c, const Level *level, const Node *target)
     return true;
 }
 
-static void export_name(Compiler *c, const Level *level, Str name, bool seen, const Node *at)
+static void export_name(Compiler *c, const Level *level, Str name, bool is_public, const Node *at)
 {
     if (level->top) {
         Symbol *symbol = scope_find(level->scope, name);
-        bool public = seen && !(name.len > 0 && name.data[0] == '_');
-        emit(c, INS_EXPORT, public, symbol->slot, add_name(c, name), 0, at);
+        bool is_exported = is_public && !(name.len > 0 && name.data[0] == '_');
+        emit(c, INS_EXPORT, is_exported, symbol->slot, add_name(c, name), 0, at);
     }
 }
 
@@ -112,7 +112,7 @@ static void export_target(Compiler *c, const Level *level, const Node *target)
     }
 }
 
-/* The text of an output that is known at compile time. */
+/* Returns the text of a constant output. */
 static bool constant_text(const Level *level, const Node *node, Str *text)
 {
     if (node->kind == NODE_DATA || (node->kind == NODE_CONST && node->value.kind == VALUE_STRING &&
@@ -123,23 +123,23 @@ static bool constant_text(const Level *level, const Node *node, Str *text)
     return false;
 }
 
-/* `marked`: whether a MARK precedes it, with only outputs in between. */
+/* `marked`: whether a MARK instruction was already emitted for this output statement. */
 static bool compile_output_value(Compiler *c, const Level *level, const Node *node, bool *marked)
 {
     uint8_t mode = (uint8_t)level->emit;
     const Node *base = node->kind == NODE_ATTRIBUTE ? node->left : node;
     if (base->kind == NODE_NAME) {
         Symbol *symbol = scope_use(level->scope, &c->unit->slots, base->name);
-        bool own = symbol->function == &c->unit->slots;
+        bool is_local = symbol->function == &c->unit->slots;
         if (base == node && symbol->start == START_LAZY) {
             emit(c, INS_EMIT_NAME, mode, symbol->slot, add_name(c, node->name), 0, node);
             return true;
         }
-        if (own && base == node) {
+        if (is_local && base == node) {
             emit(c, INS_EMIT_LOAD, mode, 0, symbol->slot, 0, node);
             return true;
         }
-        if (own && symbol->start != START_LAZY) {
+        if (is_local && symbol->start != START_LAZY) {
             emit(c, INS_EMIT_ATTR, mode, symbol->slot, add_name(c, node->name), 0, node);
             return true;
         }
@@ -175,12 +175,12 @@ static bool compile_output_value(Compiler *c, const Level *level, const Node *no
 /* Output after an extends is discarded, because the parent renders the page. */
 static bool output_suppressed(const Compiler *c, const Level *level)
 {
-    return level->check_output && c->extends_known;
+    return level->check_output && c->extends_certain;
 }
 
 static bool output_is_checked(const Compiler *c, const Level *level)
 {
-    return level->check_output && c->extends_seen > 0;
+    return level->check_output && c->extends_count > 0;
 }
 
 static bool compile_output(Compiler *c, const Level *level, const Node *node)
@@ -252,8 +252,8 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
     scope_init(&scope, outer->scope, &unit.slots);
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
         if (++unit.function->param_count > MACRO_PARAMS_MAX) {
-            Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
-            return compile_fail(c, FAULT_LIMIT, &place, "a macro has at most %d parameters",
+            Node at_param = { .offset = param->offset, .span = (uint32_t)param->name.len };
+            return compile_fail(c, FAULT_LIMIT, &at_param, "a macro has at most %d parameters",
                                 MACRO_PARAMS_MAX);
         }
     }
@@ -263,8 +263,8 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
         for (uint32_t i = 0; i < at; i++) {
             if (str_eq(unit.function->params[i].name, param->name)) {
-                Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
-                return compile_fail(c, FAULT_SYNTAX, &place,
+                Node at_param = { .offset = param->offset, .span = (uint32_t)param->name.len };
+                return compile_fail(c, FAULT_SYNTAX, &at_param,
                                     "duplicate argument '%" STR_FMT "' in macro definition",
                                     STR_ARG(param->name));
             }
@@ -303,8 +303,8 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
     at = 0;
     for (const Parameter *param = node->params; param != NULL; param = param->next) {
         uint16_t slot = (uint16_t)at++;
-        Node place = { .offset = param->offset, .span = (uint32_t)param->name.len };
-        uint32_t given = emit(c, INS_JUMP_SET, 0, slot, 0, 0, &place);
+        Node at_param = { .offset = param->offset, .span = (uint32_t)param->name.len };
+        uint32_t skip_default = emit(c, INS_JUMP_SET, 0, slot, 0, 0, &at_param);
         if (param->fallback != NULL) {
             if (!compile_expression(c, &level, param->fallback)) {
                 return false;
@@ -312,10 +312,10 @@ static bool compile_macro(Compiler *c, const Level *outer, const Node *node, Fun
         } else {
             Str text = arena_format(c->scratch, "parameter '%" STR_FMT "' was not provided",
                                     STR_ARG(param->name));
-            emit(c, INS_UNDEFINED, 0, 0, add_constant(c, value_string(text)), 1, &place);
+            emit(c, INS_UNDEFINED, 0, 0, add_constant(c, value_string(text)), 1, &at_param);
         }
-        emit(c, INS_STORE, 0, 0, slot, -1, &place);
-        patch_to_here(c, given);
+        emit(c, INS_STORE, 0, 0, slot, -1, &at_param);
+        patch_to_here(c, skip_default);
     }
     if (!compile_statements(c, &level, node->body)) {
         return false;
@@ -416,10 +416,10 @@ static bool compile_with(Compiler *c, const Level *outer, const Node *node)
 
 static bool compile_block_call(Compiler *c, const Level *level, const Node *node)
 {
-    if (level->top && c->extends_known) {
+    if (level->top && c->extends_certain) {
         return true;
     }
-    bool checked = level->top && c->extends_seen > 0;
+    bool checked = level->top && c->extends_count > 0;
     uint32_t end = checked ? emit(c, INS_JUMP_EXTENDED, 0, 0, 0, 0, node) : 0;
     uint32_t locals = 0;
     if (node->scoped) {
@@ -482,26 +482,26 @@ static bool compile_extends(Compiler *c, const Level *level, const Node *node)
         return compile_fail(c, FAULT_ASSERTION, node,
                             "cannot use extend from a non top-level scope");
     }
-    if (c->extends_seen > 0) {
+    if (c->extends_count > 0) {
         uint32_t message = add_constant(c, value_string(STR("extended multiple times")));
-        if (c->extends_known) {
+        if (c->extends_certain) {
             emit(c, INS_RAISE, FAULT_RUNTIME, 0, message, 0, node);
             return true;
         }
         uint32_t raise = emit(c, INS_JUMP_EXTENDED, 0, 0, 0, 0, node);
-        uint32_t on = emit(c, INS_JUMP, 0, 0, 0, 0, node);
+        uint32_t after_raise = emit(c, INS_JUMP, 0, 0, 0, 0, node);
         patch_to_here(c, raise);
         emit(c, INS_RAISE, FAULT_RUNTIME, 0, message, 0, node);
-        patch_to_here(c, on);
+        patch_to_here(c, after_raise);
     }
     if (!compile_expression(c, level, node->left)) {
         return false;
     }
     emit(c, INS_EXTENDS, 0, 0, 0, -1, node);
     if (level->root) {
-        c->extends_known = true;
+        c->extends_certain = true;
     }
-    c->extends_seen++;
+    c->extends_count++;
     return true;
 }
 

@@ -10,7 +10,7 @@ typedef struct Patch {
     struct Patch *next;
 } Patch;
 
-/* What `break` or `continue` must undo when leaving it. */
+/* A construct that `break` or `continue` must undo when leaving it. */
 typedef enum UnwindKind {
     UNWIND_LOOP,
     UNWIND_CAPTURE,
@@ -41,7 +41,7 @@ typedef struct Level {
     Scope *scope;
     EmitMode emit;
     bool top;          /* assignments are exported to the context */
-    bool root;         /* not even inside an `if` */
+    bool root;         /* at top level and not inside an `if` */
     bool soft;         /* unknown filters fail at run time, not at compile time */
     bool check_output; /* an earlier extends may suppress output */
 } Level;
@@ -72,9 +72,9 @@ typedef struct Compiler {
     Fault *first_unknown, *last_unknown; /* unknown filters and tests, reported together */
     uint32_t unknown_count;
     uint32_t locals_visited; /* number of symbols visited for local sets */
-    uint32_t extends_seen;
-    bool scoped_blocks; /* there is at least one */
-    bool extends_known; /* an extends is certain; further output is discarded */
+    uint32_t extends_count;
+    bool scoped_blocks;   /* there is at least one */
+    bool extends_certain; /* an extends is certain; further output is discarded */
 } Compiler;
 
 /* Always returns false. */
@@ -94,11 +94,11 @@ uint32_t add_native_call(Compiler *c, const Native *native, uint32_t count, cons
                          uint32_t constant_count);
 CallSite *add_site(Compiler *c, uint32_t *index);
 uint32_t add_function(Compiler *c, Function *function);
-/* Adds the set of variables assigned in all enclosing scopes, which is what an included template
- * sees. Fails if the sets of all includes together become too large. */
+/* Adds the set of variables assigned in all enclosing scopes, which are visible to an included
+ * template. Fails if the sets of all includes together are too large. */
 bool add_local_set(Compiler *c, const Level *level, const Node *at, uint32_t *index);
 
-/* Begins and ends a function; the unit is the current one in between. */
+/* Begins and ends the compilation of a function; `unit` is the current unit in between. */
 void unit_begin(Compiler *c, Unit *unit, FunctionKind kind, Str name);
 bool unit_end(Compiler *c, const Node *at);
 

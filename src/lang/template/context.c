@@ -78,7 +78,7 @@ Context *context_snapshot(Render *r, const Context *context)
 BlockChain *block_table_find(BlockTable *table, Str name)
 {
     const MapEntry *entry =
-        table == NULL || table->places == NULL ? NULL : map_find_str(table->places, name);
+        table == NULL || table->index == NULL ? NULL : map_find_str(table->index, name);
     return entry == NULL ? NULL : table->chains[entry->value.integer];
 }
 
@@ -105,10 +105,10 @@ void block_table_add(Render *r, BlockTable *table, const Template *template)
                                cap * sizeof(BlockChain *));
                 table->cap = cap;
             }
-            if (table->places == NULL) {
-                table->places = map_new(r->arena, template->block_count);
+            if (table->index == NULL) {
+                table->index = map_new(r->arena, template->block_count);
             }
-            map_append(r->arena, table->places, value_string(template->blocks[i].name),
+            map_append(r->arena, table->index, value_string(template->blocks[i].name),
                        value_int(table->count));
             chain = ARENA_NEW(r->arena, BlockChain);
             chain->name = template->blocks[i].name;

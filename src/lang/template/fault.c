@@ -5,7 +5,7 @@
 #include "base/own.h"
 #include "base/suggest.h"
 #include "lang/scrub.h"
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "lang/template/ops.h"
 #include "lang/template/render.h"
 #include "lang/template/runtime.h"
@@ -31,8 +31,8 @@ const char *fault_class_code(FaultClass class)
 
 /* --- Secrets ---------------------------------------------------------------------------------- */
 
-/* Messages quote the values they complain about and are shown and logged, so secrets must not
- * appear in them. All messages pass through here, because every new filter brings its own. */
+/* Messages quote the offending values, and are shown and logged, so secrets must be removed. All
+ * messages pass through here instead of relying on each filter to do it. */
 
 static Str scrubbed(Render *r, const Scrubber *scrubber, Str text)
 {
@@ -48,12 +48,12 @@ void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
     SecretSet secrets;
     secret_set_init(&secrets, &scratch);
     Error err;
-    bool known = true;
-    for (uint32_t i = 0; i < count && known; i++) {
-        known = secret_set_add_value(&secrets, values[i], &err);
+    bool ok = true;
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ok = secret_set_add_value(&secrets, values[i], &err);
     }
     AUTO(Scrubber) *scrubber = NULL;
-    if (!known || !scrubber_new(&secrets, &scrubber, &err)) {
+    if (!ok || !scrubber_new(&secrets, &scrubber, &err)) {
         r->fault.message = STR("message hidden because it may contain secrets");
         r->fault.hint = STR_EMPTY;
         r->fault.fix = STR_EMPTY;
@@ -73,10 +73,10 @@ void fault_hide_secrets(Render *r, const Value *values, uint32_t count)
 /* The location of a fault is determined only when one occurs, so a successful render pays nothing
  * for it.
  *
- * The failed instruction gives the location where a value was used. For an undefined value, the
- * location where it was produced is more useful. It is derived from the code: operands are still on
- * the stack, and every instruction records the stack depth before it, which identifies the
- * instruction that pushed each operand. */
+ * The failed instruction determines where a value was used. For an undefined value, the location
+ * where it was produced is more useful. It is derived from the code: operands are still on the
+ * stack, and every instruction records the stack depth before it, which identifies the instruction
+ * that pushed each operand. */
 
 enum {
     ORIGINS_MAX = 16,
@@ -86,38 +86,38 @@ enum {
 
 /* --- Origin of an undefined value --------------------------------------------------------- */
 
-static bool is_same(Value v, const Undefined *what)
+static bool is_same(Value v, const Undefined *undefined)
 {
-    return v.kind == VALUE_UNDEFINED && v.undefined == what;
+    return v.kind == VALUE_UNDEFINED && v.undefined == undefined;
 }
 
 /* Whether a slot holds the undefined value, or is the unset variable that it represents. */
-static bool slot_is(const Frame *frame, uint32_t slot, const Undefined *what)
+static bool slot_is(const Frame *frame, uint32_t slot, const Undefined *undefined)
 {
-    return is_same(frame->slots[slot], what) ||
-           (value_is_missing(frame->slots[slot]) && value_is_missing(what->owner) &&
-            str_eq(frame->function->slot_names[slot], what->name));
+    return is_same(frame->slots[slot], undefined) ||
+           (value_is_missing(frame->slots[slot]) && value_is_missing(undefined->owner) &&
+            str_eq(frame->function->slot_names[slot], undefined->name));
 }
 
 /* Whether instruction `i` may have pushed the value; certain unless there are branches. */
-static bool may_push(const Frame *frame, uint32_t i, const Undefined *what)
+static bool may_push(const Frame *frame, uint32_t i, const Undefined *undefined)
 {
     const Instruction *code = &frame->function->code[i];
     const Name *names = frame->function->template->names;
     switch ((Opcode)code->op) {
-    case INS_LOAD: return slot_is(frame, code->c, what);
+    case INS_LOAD: return slot_is(frame, code->c, undefined);
     case INS_LOAD_OUTER:
         for (uint32_t level = code->b; level > 0; level--) {
             frame = frame->outer;
         }
-        return slot_is(frame, code->c, what);
+        return slot_is(frame, code->c, undefined);
     case INS_LOAD_NAME:
-        return value_is_missing(what->owner) && str_eq(names[code->c].text, what->name);
+        return value_is_missing(undefined->owner) && str_eq(names[code->c].text, undefined->name);
     case INS_GET_ATTR:
     case INS_LOAD_ATTR:
-        return !value_is_missing(what->owner) && str_eq(names[code->c].text, what->name);
+        return !value_is_missing(undefined->owner) && str_eq(names[code->c].text, undefined->name);
     case INS_GET_ITEM:
-    case INS_GET_CALLEE: return !value_is_missing(what->owner);
+    case INS_GET_CALLEE: return !value_is_missing(undefined->owner);
     case INS_FILTER:
     case INS_FILTER_SITE:
     case INS_CALL:
@@ -127,13 +127,14 @@ static bool may_push(const Frame *frame, uint32_t i, const Undefined *what)
     }
 }
 
-/* The instruction before `i` that pushed the operand at `place`, or UINT32_MAX. */
-static uint32_t find_producer(const Frame *frame, uint32_t i, uint32_t place, const Undefined *what)
+/* The instruction before `i` that pushed the operand at `position`, or UINT32_MAX. */
+static uint32_t find_producer(const Frame *frame, uint32_t i, uint32_t position,
+                              const Undefined *undefined)
 {
     const Origin *origins = frame->function->origins;
-    while (i > 0 && origins[i].stack > place) {
+    while (i > 0 && origins[i].stack > position) {
         i--;
-        if (origins[i + 1].stack == place + 1 && may_push(frame, i, what)) {
+        if (origins[i + 1].stack == position + 1 && may_push(frame, i, undefined)) {
             return i;
         }
     }
@@ -154,29 +155,30 @@ static Origin name_before(Str text, Origin attribute, Str name)
     return attribute;
 }
 
-static Origin producer_origin(const Frame *frame, uint32_t maker)
+static Origin producer_origin(const Frame *frame, uint32_t producer)
 {
     const Function *function = frame->function;
-    bool element =
-        (function->code[maker].op == INS_GET_ITEM || function->code[maker].op == INS_GET_CALLEE) &&
-        maker > 0 && function->code[maker - 1].op == INS_CONST;
-    return function->origins[maker - element]; /* `key` of owner['key'] */
+    bool element = (function->code[producer].op == INS_GET_ITEM ||
+                    function->code[producer].op == INS_GET_CALLEE) &&
+                   producer > 0 && function->code[producer - 1].op == INS_CONST;
+    return function->origins[producer - element]; /* `key` of owner['key'] */
 }
 
 /* Where the undefined value that instruction `i` failed on was produced, or where it was used if
  * that is not known. */
-static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *what)
+static Origin undefined_origin(const Frame *frame, uint32_t i, const Undefined *undefined)
 {
     const Function *function = frame->function;
     const Instruction *code = &function->code[i];
     Origin used = function->origins[i];
-    if ((code->op == INS_LOAD_ATTR || code->op == INS_EMIT_ATTR) && slot_is(frame, code->b, what)) {
+    if ((code->op == INS_LOAD_ATTR || code->op == INS_EMIT_ATTR) &&
+        slot_is(frame, code->b, undefined)) {
         return name_before(function->template->text, used, function->slot_names[code->b]);
     }
-    for (uint32_t place = used.stack; place > 0; place--) {
-        if (is_same(frame->stack[place - 1], what)) {
-            uint32_t maker = find_producer(frame, i, place - 1, what);
-            return maker == UINT32_MAX ? used : producer_origin(frame, maker);
+    for (uint32_t position = used.stack; position > 0; position--) {
+        if (is_same(frame->stack[position - 1], undefined)) {
+            uint32_t producer = find_producer(frame, i, position - 1, undefined);
+            return producer == UINT32_MAX ? used : producer_origin(frame, producer);
         }
     }
     return used;
@@ -239,19 +241,20 @@ static void locate_loops(Render *r, const Frame *frame, uint32_t i)
     }
     uint32_t lowest = function->origins[i].stack;
     while (i-- > 0 && lowest > 0 && count < LOOPS_MAX) {
-        uint32_t place = function->origins[i].stack;
-        if (function->code[i].op != INS_LOOP_BEGIN || place > lowest) {
-            lowest = place < lowest ? place : lowest;
+        uint32_t position = function->origins[i].stack;
+        if (function->code[i].op != INS_LOOP_BEGIN || position > lowest) {
+            lowest = position < lowest ? position : lowest;
             continue;
         }
-        Value v = frame->stack[place - 1]; /* not the loop if the stack is deeper than recorded */
+        Value v =
+            frame->stack[position - 1]; /* not the loop if the stack is deeper than recorded */
         if (v.kind == VALUE_OBJECT && v.object->type == &loop_type &&
             ((const Loop *)v.object)->index >= 0) {
             *end = describe_loop(r, function, i, (const Loop *)v.object);
             end = &(*end)->next;
             count++;
         }
-        lowest = place - 1;
+        lowest = position - 1;
     }
 }
 
@@ -262,23 +265,23 @@ static void locate_first(Render *r, const Frame *frame, uint32_t i)
     const Template *template = frame->function->template;
     Source source = { .text = template->text, .first_line = 1 };
     Origin origin = frame->function->origins[i];
-    LineColumn place = source_location(&source, origin.offset);
+    LineColumn position = source_location(&source, origin.offset);
     Fault *fault = &r->fault;
     if (fault->class == FAULT_UNDEFINED && r->undefined != NULL) {
-        /* Keep the line that Jinja2 reports. */
+        /* Report the same line as Jinja2. */
         Origin better = undefined_origin(frame, i, r->undefined);
-        LineColumn there = source_location(&source, better.offset);
-        if (there.line == place.line) {
+        LineColumn better_location = source_location(&source, better.offset);
+        if (better_location.line == position.line) {
             origin = better;
-            place = there;
+            position = better_location;
         }
     }
     fault->template_name = template->name;
     fault->template_text = template->text;
     fault->offset = origin.offset;
     fault->span = origin.span;
-    fault->line = place.line;
-    fault->column = place.column;
+    fault->line = position.line;
+    fault->column = position.column;
     fault_suggest_name(r, frame);
 }
 
@@ -332,7 +335,7 @@ static void offer_slots(Suggest *suggest, const Frame *frame)
     }
 }
 
-/* The name may exist one level down: `company` for `vars.company`. */
+/* Whether the name exists one level down, as in `vars.company` for `company`. */
 static bool has_key(Render *r, Value owner, Str name)
 {
     bool mapping =
@@ -389,24 +392,24 @@ static bool is_imported_without_context(const Render *r, const Frame *frame, Str
 
 void fault_suggest_name(Render *r, const Frame *frame)
 {
-    const Undefined *what = r->undefined;
-    if (r->fault.class != FAULT_UNDEFINED || r->fault.hint.len > 0 || what == NULL ||
-        what->hint.len > 0 || !value_is_missing(what->owner)) {
+    const Undefined *undefined = r->undefined;
+    if (r->fault.class != FAULT_UNDEFINED || r->fault.hint.len > 0 || undefined == NULL ||
+        undefined->hint.len > 0 || !value_is_missing(undefined->owner)) {
         return;
     }
     Str owner;
-    if (find_owner(r, frame, what->name, &owner)) {
+    if (find_owner(r, frame, undefined->name, &owner)) {
         render_did_you_mean(r, arena_format(r->arena, "%" STR_FMT ".%" STR_FMT, STR_ARG(owner),
-                                            STR_ARG(what->name)));
+                                            STR_ARG(undefined->name)));
         return;
     }
-    if (is_imported_without_context(r, frame, what->name)) {
+    if (is_imported_without_context(r, frame, undefined->name)) {
         render_hint(
             r,
             "templates are imported without variables by default; write 'import ... with context'");
         return;
     }
-    Suggest suggest = suggest_make(what->name);
+    Suggest suggest = suggest_make(undefined->name);
     for (const Frame *scope = frame; scope != NULL; scope = scope->outer) {
         offer_slots(&suggest, scope);
     }
@@ -430,19 +433,19 @@ void fault_suggest_name(Render *r, const Frame *frame)
 
 /* --- Faults of nested renders ----------------------------------------------------------------- */
 
-bool render_raise_inside(Render *r, const Fault *fault, Value document)
+bool render_raise_nested(Render *r, const Fault *fault, Value document)
 {
     if (render_failed(r)) {
         return false;
     }
-    Fault *kept = &r->fault;
-    *kept = *fault;
-    kept->message = arena_copy(r->arena, fault->message);
-    kept->hint = arena_copy(r->arena, fault->hint);
-    kept->fix = arena_copy(r->arena, fault->fix);
-    kept->next = NULL;
-    kept->origin = NULL;
-    FaultOrigin **end = &kept->origin;
+    Fault *copy = &r->fault;
+    *copy = *fault;
+    copy->message = arena_copy(r->arena, fault->message);
+    copy->hint = arena_copy(r->arena, fault->hint);
+    copy->fix = arena_copy(r->arena, fault->fix);
+    copy->next = NULL;
+    copy->origin = NULL;
+    FaultOrigin **end = &copy->origin;
     for (const FaultOrigin *origin = fault->origin; origin != NULL; origin = origin->next) {
         *end = ARENA_NEW(r->arena, FaultOrigin);
         **end = *origin;
@@ -452,8 +455,8 @@ bool render_raise_inside(Render *r, const Fault *fault, Value document)
         }
         end = &(*end)->next;
     }
-    kept->loops = NULL;
-    FaultLoop **last = &kept->loops;
+    copy->loops = NULL;
+    FaultLoop **last = &copy->loops;
     for (const FaultLoop *loop = fault->loops; loop != NULL; loop = loop->next) {
         *last = ARENA_NEW(r->arena, FaultLoop);
         **last = *loop;
@@ -461,8 +464,8 @@ bool render_raise_inside(Render *r, const Fault *fault, Value document)
         (*last)->next = NULL;
         last = &(*last)->next;
     }
-    if (kept->document.kind == VALUE_NULL) {
-        kept->document = document;
+    if (copy->document.kind == VALUE_NULL) {
+        copy->document = document;
     }
     return false;
 }

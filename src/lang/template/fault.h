@@ -1,5 +1,5 @@
-/* What went wrong in a template: the exception class as in Jinja2, the message, the location, and
- * the chain of templates that led there. */
+/* An error in a template: the exception class as in Jinja2, the message, the location, and the
+ * chain of templates that led there. */
 #pragma once
 
 #include <stdint.h>
@@ -78,7 +78,7 @@ typedef struct Fault {
     FaultOrigin *origin;
     FaultLoop *loops;
     /* The document value whose text is the template. Set only if the fault was raised through a
-     * host object (inside.h), so that it is not attributed to the template that used the object;
+     * host object (host_object.h), so that it is not attributed to the template that used the object;
      * null otherwise. */
     Value document;
     struct Fault *next; /* next fault in the same template, found by the same compilation */

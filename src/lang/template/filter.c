@@ -33,13 +33,13 @@ bool text_method(Render *r, const char *name, Str text, Value *out)
     return method->call(r, &(Args){ .values = values, .count = count }, out);
 }
 
-/* Only ASCII is handled here; the Unicode rules are implemented by the str methods. */
+/* The callers handle only ASCII; the str methods implement the Unicode rules. */
 static bool text_case(Render *r, const char *method, Str text, Str *out)
 {
     Value v = value_null();
-    bool done = text_method(r, method, text, &v);
+    bool ok = text_method(r, method, text, &v);
     *out = value_str(v);
-    return done;
+    return ok;
 }
 
 bool text_lower(Render *r, Str text, Str *out)
@@ -105,9 +105,9 @@ bool unpack_pair(Render *r, Value v, Value *first, Value *second)
     if (!iter_start(r, v, &iter)) {
         return false;
     }
-    Value *places[] = { first, second };
+    Value *targets[] = { first, second };
     for (uint32_t i = 0; i < 2; i++) {
-        if (!iter_next(r, &iter, places[i])) {
+        if (!iter_next(r, &iter, targets[i])) {
             return render_raise(r, FAULT_VALUE, "not enough values to unpack (expected 2, got %u)",
                                 i);
         }
@@ -122,23 +122,23 @@ bool unpack_pair(Render *r, Value v, Value *first, Value *second)
 static size_t line_end_bytes(Str text, size_t at)
 {
     const unsigned char *p = (const unsigned char *)text.data + at;
-    size_t left = text.len - at;
+    size_t remaining = text.len - at;
     if (*p < 0x20) {
         if (*p == '\r') {
-            return left > 1 && p[1] == '\n' ? 2 : 1;
+            return remaining > 1 && p[1] == '\n' ? 2 : 1;
         }
         return (*p >= '\n' && *p <= '\f') || (*p >= 0x1c && *p <= 0x1e) ? 1 : 0;
     }
     if (*p == 0xc2) {
-        return left > 1 && p[1] == 0x85 ? 2 : 0;
+        return remaining > 1 && p[1] == 0x85 ? 2 : 0;
     }
     if (*p == 0xe2) {
-        return left > 2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
+        return remaining > 2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
     }
     return 0;
 }
 
-bool text_next_line(Str text, size_t *at, Str *line, Str *whole)
+bool text_next_line(Str text, size_t *at, Str *line, Str *line_with_end)
 {
     size_t start = *at;
     if (start >= text.len) {
@@ -151,8 +151,8 @@ bool text_next_line(Str text, size_t *at, Str *line, Str *whole)
     }
     *line = str_slice(text, start, end);
     *at = end + bytes;
-    if (whole != NULL) {
-        *whole = str_slice(text, start, end + bytes);
+    if (line_with_end != NULL) {
+        *line_with_end = str_slice(text, start, end + bytes);
     }
     return true;
 }
@@ -205,11 +205,11 @@ static COLD Str strip_wide(Str text)
         start = next;
     }
     while (end > start) {
-        size_t before = end;
-        if (!code_is_space(utf8_previous(text, &before))) {
+        size_t previous = end;
+        if (!code_is_space(utf8_previous(text, &previous))) {
             break;
         }
-        end = before;
+        end = previous;
     }
     return str_slice(text, start, end);
 }

@@ -4,45 +4,47 @@
 
 #include "lang/template/ops.h"
 
-static inline bool arg_given(const Args *args, uint32_t place)
+/* Whether the argument was passed. */
+static inline bool arg_passed(const Args *args, uint32_t index)
 {
-    return !value_is_missing(args->values[place]);
+    return !value_is_missing(args->values[index]);
 }
 
 /* Returns the argument, or `fallback` if it was not passed. */
-static inline Value arg_or(const Args *args, uint32_t place, Value fallback)
+static inline Value arg_or(const Args *args, uint32_t index, Value fallback)
 {
-    return arg_given(args, place) ? args->values[place] : fallback;
+    return arg_passed(args, index) ? args->values[index] : fallback;
 }
 
-/* In most places Jinja2 treats an optional argument that is none as if it were not passed. */
-static inline bool arg_some(const Args *args, uint32_t place)
+/* Whether the argument was passed and is not none: Jinja2 treats most optional arguments that are
+ * none as not passed. */
+static inline bool arg_not_none(const Args *args, uint32_t index)
 {
-    return arg_given(args, place) && args->values[place].kind != VALUE_NULL;
+    return arg_passed(args, index) && args->values[index].kind != VALUE_NULL;
 }
 
 /* Python's bool() of an optional argument. */
-static inline MUST_CHECK bool arg_truth(Render *r, const Args *args, uint32_t place, bool fallback,
+static inline MUST_CHECK bool arg_truth(Render *r, const Args *args, uint32_t index, bool fallback,
                                         bool *out)
 {
     *out = fallback;
-    return !arg_given(args, place) || op_truth(r, args->values[place], out);
+    return !arg_passed(args, index) || op_truth(r, args->values[index], out);
 }
 /* Converts to an integer where Python expects an index; raises TypeError for other types. */
 MUST_CHECK bool value_to_index(Render *r, Value v, int64_t *out);
-static inline MUST_CHECK bool arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback,
+static inline MUST_CHECK bool arg_int(Render *r, const Args *args, uint32_t index, int64_t fallback,
                                       int64_t *out)
 {
-    const Value *v = &args->values[place];
+    const Value *v = &args->values[index];
     *out = v->kind == VALUE_INT ? v->integer : fallback;
-    return v->kind == VALUE_INT || !arg_given(args, place) || value_to_index(r, *v, out);
+    return v->kind == VALUE_INT || !arg_passed(args, index) || value_to_index(r, *v, out);
 }
 /* str() of an optional argument. */
-static inline MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t place, Str fallback,
+static inline MUST_CHECK bool arg_text(Render *r, const Args *args, uint32_t index, Str fallback,
                                        Str *out)
 {
     *out = fallback;
-    return !arg_given(args, place) || op_text(r, args->values[place], out);
+    return !arg_passed(args, index) || op_text(r, args->values[index], out);
 }
 
 /* Whether the value has Python's __html__, so that its text is safe without escaping. Of the
@@ -78,7 +80,7 @@ static inline bool charge_items(Render *r, uint64_t count, size_t size)
            render_reserve(r, count > SIZE_MAX / size ? SIZE_MAX : (size_t)count * size);
 }
 
-/* Call before each item of an iteration that has no other bound: charges for processing the item
+/* Call before each item of an iteration that has no other limit: charges for processing the item
  * and checks that the output so far is within the budget. */
 static inline bool charge_iteration(Render *r)
 {
@@ -127,8 +129,8 @@ bool raise_no_attribute(Render *r, Value v, const char *name);
 MUST_CHECK bool unpack_pair(Render *r, Value v, Value *first, Value *second);
 
 /* Python's str.splitlines(): moves `*at` to the start of the next line. `line` excludes the line
- * end, `whole` (may be NULL) includes it. Returns false at the end of the string. */
-bool text_next_line(Str text, size_t *at, Str *line, Str *whole);
+ * end, `line_with_end` (may be NULL) includes it. Returns false at the end of the string. */
+bool text_next_line(Str text, size_t *at, Str *line, Str *line_with_end);
 
 /* Python's str.isspace(), and \s and \w of its regular expressions. */
 bool code_is_wide_space(uint32_t code);

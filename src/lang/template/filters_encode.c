@@ -35,12 +35,12 @@ static bool filter_b64decode(Render *r, const Args *args, Value *out)
             padding += digits % 4 >= 2;
             continue;
         }
-        const char *hit = c == '\0' ? NULL : strchr(base64_digits, c);
-        if (hit == NULL) {
+        const char *digit = c == '\0' ? NULL : strchr(base64_digits, c);
+        if (digit == NULL) {
             continue;
         }
         padding = 0;
-        bits = bits << 6 | (uint32_t)(hit - base64_digits);
+        bits = bits << 6 | (uint32_t)(digit - base64_digits);
         if (++digits % 4 != 1) {
             unsigned shift = 6 - 2 * ((digits - 1) % 4);
             buf_put_char(&decoded, (char)(bits >> shift & 0xff));
@@ -74,7 +74,7 @@ static bool digest(Render *r, Str type, Str text, unsigned char out[EVP_MAX_MD_S
         if (!str_eq_c(type, digests[i].name)) {
             continue;
         }
-        /* Templates read no files, and that includes OpenSSL's configuration. */
+        /* Templates must not read files, not even OpenSSL's configuration. */
         OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
         if (!op_charge_bytes(r, text.len)) {
             return false;
@@ -160,23 +160,24 @@ static bool read_uuid(Str text, unsigned char out[16])
     return digits == 32;
 }
 
-/* A name-based UUID (RFC 4122, version 5) in Ansible's namespace, or in the given one. */
+/* A name-based UUID (RFC 4122, version 5) in Ansible's namespace unless another one is passed. */
 static bool filter_to_uuid(Render *r, const Args *args, Value *out)
 {
-    Str text, space;
+    Str text, namespace_text;
     unsigned char bytes[EVP_MAX_MD_SIZE], name_space[16];
     unsigned length;
     if (!op_text(r, args->values[0], &text) ||
-        !arg_text(r, args, 1, STR("361e6d51-faec-444a-9079-341386da8e2e"), &space)) {
+        !arg_text(r, args, 1, STR("361e6d51-faec-444a-9079-341386da8e2e"), &namespace_text)) {
         return false;
     }
-    if (!read_uuid(space, name_space)) {
-        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not a UUID", STR_ARG(space));
+    if (!read_uuid(namespace_text, name_space)) {
+        return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not a UUID",
+                            STR_ARG(namespace_text));
     }
-    Buf named = render_buf(r);
-    buf_put(&named, str_from((const char *)name_space, sizeof name_space));
-    buf_put(&named, text);
-    if (!digest(r, STR("sha1"), buf_str(&named), bytes, &length)) {
+    Buf namespaced = render_buf(r);
+    buf_put(&namespaced, str_from((const char *)name_space, sizeof name_space));
+    buf_put(&namespaced, text);
+    if (!digest(r, STR("sha1"), buf_str(&namespaced), bytes, &length)) {
         return false;
     }
     bytes[6] = (bytes[6] & 0x0f) | 0x50;
@@ -214,11 +215,11 @@ static bool filter_urldecode(Render *r, const Args *args, Value *out)
     if (utf8_is_valid(bytes)) {
         return take_text(r, &decoded, false, out);
     }
-    Buf mended = render_buf(r);
+    Buf replaced = render_buf(r);
     for (size_t at = 0; at < bytes.len;) {
-        utf8_put(&mended, utf8_next(bytes, &at));
+        utf8_put(&replaced, utf8_next(bytes, &at));
     }
-    return take_text(r, &mended, false, out);
+    return take_text(r, &replaced, false, out);
 }
 
 static bool is_shell_safe(Str text)
@@ -262,67 +263,67 @@ const Native filters_encode[] = {
       .params = { { "value" } },
       .help = "Encodes the UTF-8 bytes of a string as base64.",
       .example = "{{ 'eden' | b64encode }}",
-      .shows = "ZWRlbg==" },
+      .output = "ZWRlbg==" },
     { .name = "b64decode",
       .call = filter_b64decode,
       .params = { { "value" } },
       .help = "Decodes base64 to a UTF-8 string.",
       .example = "{{ 'ZWRlbg==' | b64decode }}",
-      .shows = "eden" },
+      .output = "eden" },
     { .name = "hash",
       .call = filter_hash,
       .params = { { "value" }, { "hashtype", "'sha1'" } },
       .help = "Computes a hash in hexadecimal: md5, sha1, sha224 to sha512, sha3_224 to sha3_512, "
               "blake2b, blake2s.",
       .example = "{{ 'eden' | hash('md5') }}",
-      .shows = "da897ba0fe30eff270424ac0e768840f" },
+      .output = "da897ba0fe30eff270424ac0e768840f" },
     { .name = "checksum",
       .call = filter_checksum,
       .params = { { "value" } },
       .help = "Computes the SHA-1 hash in hexadecimal.",
       .example = "{{ 'eden' | checksum }}",
-      .shows = "76f644f1c1a2a1171514598b6ba3bac6fa1e5fdb" },
+      .output = "76f644f1c1a2a1171514598b6ba3bac6fa1e5fdb" },
     { .name = "md5",
       .call = filter_md5,
       .params = { { "value" } },
       .help = "Computes the MD5 hash in hexadecimal.",
       .example = "{{ 'eden' | md5 }}",
-      .shows = "da897ba0fe30eff270424ac0e768840f" },
+      .output = "da897ba0fe30eff270424ac0e768840f" },
     { .name = "sha1",
       .call = filter_sha1,
       .params = { { "value" } },
       .help = "Computes the SHA-1 hash in hexadecimal.",
       .example = "{{ 'eden' | sha1 }}",
-      .shows = "76f644f1c1a2a1171514598b6ba3bac6fa1e5fdb" },
+      .output = "76f644f1c1a2a1171514598b6ba3bac6fa1e5fdb" },
     { .name = "sha256",
       .call = filter_sha256,
       .params = { { "value" } },
       .help = "Computes the SHA-256 hash in hexadecimal.",
       .example = "{{ ('eden' | sha256)[:16] }}",
-      .shows = "e24ef8f938288781" },
+      .output = "e24ef8f938288781" },
     { .name = "sha512",
       .call = filter_sha512,
       .params = { { "value" } },
       .help = "Computes the SHA-512 hash in hexadecimal.",
       .example = "{{ ('eden' | sha512)[:16] }}",
-      .shows = "c78630243591ddf2" },
+      .output = "c78630243591ddf2" },
     { .name = "to_uuid",
       .call = filter_to_uuid,
       .params = { { "value" }, { "namespace", "'361e6d51-faec-444a-9079-341386da8e2e'" } },
       .help = "Derives a UUID from a string; equal strings yield equal UUIDs everywhere.",
       .example = "{{ 'eden' | to_uuid }}",
-      .shows = "bbe0d7da-7353-5b6a-b11a-abd30f45c4c6" },
+      .output = "bbe0d7da-7353-5b6a-b11a-abd30f45c4c6" },
     { .name = "urldecode",
       .call = filter_urldecode,
       .params = { { "value" } },
       .help = "Decodes a percent-encoded string; a plus becomes a space.",
       .example = "{{ 'a%20b+c%2Fd' | urldecode }}",
-      .shows = "a b c/d" },
+      .output = "a b c/d" },
     { .name = "quote",
       .call = filter_quote,
       .params = { { "value" } },
       .help = "Quotes a string as a single shell word.",
       .example = "echo {{ \"it's here\" | quote }} {{ 'plain' | quote }}",
-      .shows = "echo 'it'\"'\"'s here' plain" },
+      .output = "echo 'it'\"'\"'s here' plain" },
     { 0 },
 };

@@ -68,7 +68,7 @@ static bool filter_striptags(Render *r, const Args *args, Value *out)
     return take_text(r, &plain, false, out);
 }
 
-static bool is_bad_in_attribute_name(char c)
+static bool is_invalid_in_attribute_name(char c)
 {
     return ascii_is_space(c) || c == '/' || c == '>' || c == '=';
 }
@@ -80,7 +80,7 @@ static bool check_attribute_name(Render *r, Value key)
                             op_type_name(key));
     }
     for (uint32_t i = 0; i < key.len; i++) {
-        if (is_bad_in_attribute_name(key.text[i])) {
+        if (is_invalid_in_attribute_name(key.text[i])) {
             return render_raise(r, FAULT_VALUE, "Invalid character in attribute name: %" STR_FMT,
                                 STR_ARG(repr_for_message(r, key)));
         }
@@ -186,13 +186,13 @@ static bool filter_urlencode(Render *r, const Args *args, Value *out)
     return !render_failed(r) && take_text(r, &url, false, out);
 }
 
-/* The sorted, distinct words of `rel`, with "nofollow" on request and always "noopener". */
+/* The sorted, distinct words of `rel`, always including "noopener", and "nofollow" if requested. */
 static bool read_rel(Render *r, const Args *args, Str *out)
 {
     bool nofollow;
     Str rel = STR_EMPTY;
     if (!arg_truth(r, args, 2, false, &nofollow) ||
-        (arg_some(args, 4) && !op_text(r, args->values[4], &rel))) {
+        (arg_not_none(args, 4) && !op_text(r, args->values[4], &rel))) {
         return false;
     }
     enum {
@@ -235,9 +235,9 @@ static bool filter_urlize(Render *r, const Args *args, Value *out)
     Value text;
     UrlizeRules rules = { .text_limit = -1 };
     if (!op_escape(r, args->values[0], &text) || !read_rel(r, args, &rules.rel) ||
-        (arg_some(args, 3) && !op_text(r, args->values[3], &rules.target)) ||
-        (arg_some(args, 1) && !value_to_index(r, args->values[1], &rules.text_limit)) ||
-        (arg_some(args, 5) && !iter_collect(r, args->values[5], &rules.schemes))) {
+        (arg_not_none(args, 3) && !op_text(r, args->values[3], &rules.target)) ||
+        (arg_not_none(args, 1) && !value_to_index(r, args->values[1], &rules.text_limit)) ||
+        (arg_not_none(args, 5) && !iter_collect(r, args->values[5], &rules.schemes))) {
         return false;
     }
     for (uint32_t i = 0; rules.schemes != NULL && i < rules.schemes->len; i++) {
@@ -263,49 +263,49 @@ const Native filters_html[] = {
       .flags = NATIVE_JINJA,
       .help = "Replaces & < > ' and \" with HTML entities, unless the string is already safe.",
       .example = "{{ '<b>&' | escape }}",
-      .shows = "&lt;b&gt;&amp;" },
+      .output = "&lt;b&gt;&amp;" },
     { .name = "e",
       .call = filter_escape,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_ALIAS,
       .help = "The same as escape.",
       .example = "{{ '<b>' | e }}",
-      .shows = "&lt;b&gt;" },
+      .output = "&lt;b&gt;" },
     { .name = "forceescape",
       .call = filter_forceescape,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Escapes for HTML even if the string is already marked as safe.",
       .example = "{{ '<b>' | escape | forceescape }}",
-      .shows = "&amp;lt;b&amp;gt;" },
+      .output = "&amp;lt;b&amp;gt;" },
     { .name = "safe",
       .call = filter_safe,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Marks a string as safe HTML, so that autoescape does not escape it.",
       .example = "{% autoescape true %}{{ '<b>' | safe }}{% endautoescape %}",
-      .shows = "<b>" },
+      .output = "<b>" },
     { .name = "striptags",
       .call = filter_striptags,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Removes HTML tags and comments and collapses whitespace to single spaces.",
       .example = "{{ '<p>a <b>bold</b>\\n &amp; brave</p>' | striptags }}",
-      .shows = "a bold & brave" },
+      .output = "a bold & brave" },
     { .name = "xmlattr",
       .call = filter_xmlattr,
       .params = { { "value" }, { "autospace", "true" } },
       .flags = NATIVE_JINJA,
       .help = "Formats a map as XML attributes; none and undefined values are omitted.",
       .example = "<li{{ {'class': 'on', 'id': none} | xmlattr }}>",
-      .shows = "<li class=\"on\">" },
+      .output = "<li class=\"on\">" },
     { .name = "urlencode",
       .call = filter_urlencode,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Percent-encodes a string for a URL path, or builds a query from a map or pairs.",
       .example = "{{ 'a b/c' | urlencode }} {{ {'q': 'x y', 'n': 1} | urlencode }}",
-      .shows = "a%20b/c q=x+y&n=1" },
+      .output = "a%20b/c q=x+y&n=1" },
     { .name = "urlize",
       .call = filter_urlize,
       .params = { { "value" },
@@ -317,6 +317,6 @@ const Native filters_html[] = {
       .flags = NATIVE_JINJA,
       .help = "Converts URLs and mail addresses in a string to HTML links.",
       .example = "{{ 'see example.org' | urlize }}",
-      .shows = "see <a href=\"https://example.org\" rel=\"noopener\">example.org</a>" },
+      .output = "see <a href=\"https://example.org\" rel=\"noopener\">example.org</a>" },
     { 0 },
 };

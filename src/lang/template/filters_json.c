@@ -14,15 +14,15 @@ static bool replace_object(void *context, Value v, Value *out, Error *err)
     return error_set(err, ERROR_INVALID, "not JSON");
 }
 
-/* The indentation of one level, if it is not a number of spaces that json.h accepts. */
-typedef struct Level {
+/* The indentation of one level, for values that JsonStyle cannot express. */
+typedef struct Indentation {
     Str text;
     size_t spaces;
-} Level;
+} Indentation;
 
 /* Replaces each space of the indentation. JSON strings contain no raw line ends, so every line
  * starts with indentation. */
-static void put_reindented(Str text, Level level, Buf *out)
+static void put_reindented(Str text, Indentation indentation, Buf *out)
 {
     Str line;
     for (bool first = true; str_split_next(&text, '\n', &line) && !out->overflow; first = false) {
@@ -31,8 +31,8 @@ static void put_reindented(Str text, Level level, Buf *out)
         }
         size_t depth = 0;
         while (!first && depth < line.len && line.data[depth] == ' ') {
-            buf_put(out, level.text);
-            buf_put_repeat(out, ' ', level.spaces);
+            buf_put(out, indentation.text);
+            buf_put_repeat(out, ' ', indentation.spaces);
             depth++;
         }
         buf_put(out, str_from_offset(line, depth));
@@ -62,9 +62,9 @@ static bool value_json_put(Render *r, Value v, JsonStyle style, Value indent, Bu
         return put_styled(r, v, &style, out);
     }
     style.lines = true;
-    Level level = { .text = STR_EMPTY };
+    Indentation indentation = { .text = STR_EMPTY };
     if (indent.kind == VALUE_STRING) {
-        level.text = value_str(indent);
+        indentation.text = value_str(indent);
     } else {
         int64_t spaces;
         if (!value_to_index(r, indent, &spaces)) {
@@ -74,14 +74,14 @@ static bool value_json_put(Render *r, Value v, JsonStyle style, Value indent, Bu
             style.indent = spaces > 0 ? (uint8_t)spaces : 0;
             return put_styled(r, v, &style, out);
         }
-        level.spaces = (size_t)spaces;
+        indentation.spaces = (size_t)spaces;
     }
     style.indent = 1;
     Buf text = render_buf(r);
     if (!put_styled(r, v, &style, &text)) {
         return false;
     }
-    put_reindented(buf_str(&text), level, out);
+    put_reindented(buf_str(&text), indentation, out);
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool filter_from_json(Render *r, const Args *args, Value *out)
         return render_raise(r, FAULT_TYPE, "the JSON object must be str, not %s", op_type_name(v));
     }
     JsonOptions options = json_options_default;
-    options.duplicates = true;
+    options.allow_duplicates = true;
     options.wide_integers = true;
     options.python_constants = true;
     Error err;
@@ -151,7 +151,7 @@ const Native filters_json[] = {
       .flags = NATIVE_JINJA,
       .help = "Formats a value as JSON that is safe in an HTML page; keys are sorted.",
       .example = "{{ {'b': [1, none], 'a': '<x>'} | tojson }}",
-      .shows = "{\"a\": \"\\u003cx\\u003e\", \"b\": [1, null]}" },
+      .output = "{\"a\": \"\\u003cx\\u003e\", \"b\": [1, null]}" },
     { .name = "to_json",
       .call = filter_to_json,
       .params = { { "value" },
@@ -160,7 +160,7 @@ const Native filters_json[] = {
                   { "ensure_ascii", "true" } },
       .help = "Formats a value as JSON on one line, or on several with `indent`.",
       .example = "{{ {'b': [1, none], 'a': '<x>'} | to_json }}",
-      .shows = "{\"b\": [1, null], \"a\": \"<x>\"}" },
+      .output = "{\"b\": [1, null], \"a\": \"<x>\"}" },
     { .name = "to_nice_json",
       .call = filter_to_nice_json,
       .params = { { "value" },
@@ -169,7 +169,7 @@ const Native filters_json[] = {
                   { "ensure_ascii", "true" } },
       .help = "Formats a value as human-readable JSON: indented, with sorted keys.",
       .example = "{{ {'b': 1, 'a': 2} | to_nice_json(indent=2) }}",
-      .shows = "{\n  \"a\": 2,\n  \"b\": 1\n}" },
+      .output = "{\n  \"a\": 2,\n  \"b\": 1\n}" },
     { .name = "json",
       .call = filter_json,
       .params = { { "value" },
@@ -178,12 +178,12 @@ const Native filters_json[] = {
                   { "ensure_ascii", "true" } },
       .help = "Formats a value as JSON with sorted keys.",
       .example = "{{ {'b': 1, 'a': true} | json }}",
-      .shows = "{\"a\": true, \"b\": 1}" },
+      .output = "{\"a\": true, \"b\": 1}" },
     { .name = "from_json",
       .call = filter_from_json,
       .params = { { "value" } },
       .help = "Parses a string as JSON.",
       .example = "{{ ('{\"port\": 80}' | from_json).port + 1 }}",
-      .shows = "81" },
+      .output = "81" },
     { 0 },
 };

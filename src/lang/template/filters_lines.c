@@ -12,7 +12,7 @@ static bool filter_split(Render *r, const Args *args, Value *out)
     }
     const Native *method = method_find(VALUE_STRING, STR("split"));
     Value values[] = { value_string(text),
-                       arg_some(args, 1) ? value_string(separator) : value_null(),
+                       arg_not_none(args, 1) ? value_string(separator) : value_null(),
                        value_int(limit) };
     return native_call_bound(r, method, &(Args){ .values = values, .count = 3 }, out);
 }
@@ -84,7 +84,7 @@ static bool filter_comment(Render *r, const Args *args, Value *out)
         put_comment_line(STR_EMPTY, end, &comment);
     }
     if (comment.len > 0) {
-        comment.len--; /* the template has the last line end itself */
+        comment.len--; /* the template supplies the last line end */
     }
     return take_text(r, &comment, false, out);
 }
@@ -93,14 +93,14 @@ typedef struct Url {
     Str scheme, netloc, path, query, fragment;
 } Url;
 
-/* Removes the first `mark` and everything after it from `*text`; returns the part after it. */
-static Str cut_after(Str *text, Str mark)
+/* Truncates `*text` at the first `delimiter`; returns the part after it. */
+static Str split_off(Str *text, Str delimiter)
 {
-    size_t at = str_find(*text, mark, 0);
+    size_t at = str_find(*text, delimiter, 0);
     if (at == STR_NOT_FOUND) {
         return STR_EMPTY;
     }
-    Str rest = str_from_offset(*text, at + mark.len);
+    Str rest = str_from_offset(*text, at + delimiter.len);
     text->len = at;
     return rest;
 }
@@ -132,8 +132,8 @@ static Url split_url(Str text)
         url.netloc = str_slice(text, 2, end);
         text = str_from_offset(text, end);
     }
-    url.fragment = cut_after(&text, STR("#"));
-    url.query = cut_after(&text, STR("?"));
+    url.fragment = split_off(&text, STR("#"));
+    url.query = split_off(&text, STR("?"));
     url.path = text;
     return url;
 }
@@ -198,7 +198,7 @@ static bool filter_urlsplit(Render *r, const Args *args, Value *out)
     map_set_str(r->arena, parts, STR("path"), value_string(url.path));
     map_set_str(r->arena, parts, STR("query"), value_string(url.query));
     map_set_str(r->arena, parts, STR("fragment"), value_string(url.fragment));
-    if (query.len == 0 || !arg_some(args, 1)) {
+    if (query.len == 0 || !arg_not_none(args, 1)) {
         *out = value_map(parts);
         return true;
     }
@@ -217,7 +217,7 @@ const Native filters_lines[] = {
       .params = { { "value" }, { "sep", "none" }, { "maxsplit", "-1" } },
       .help = "Splits a string at whitespace, or at a separator.",
       .example = "{{ 'a b  c' | split }} {{ 'a,b,,c' | split(',') }}",
-      .shows = "['a', 'b', 'c'] ['a', 'b', '', 'c']" },
+      .output = "['a', 'b', 'c'] ['a', 'b', '', 'c']" },
     { .name = "comment",
       .call = filter_comment,
       .params = { { "value" },
@@ -227,13 +227,13 @@ const Native filters_lines[] = {
                   { "end", "none" } },
       .help = "Formats a string as a comment; styles: plain, erlang, c, cblock, xml.",
       .example = "{{ 'managed by eden' | comment }}\n{{ 'managed' | comment('cblock') }}",
-      .shows = "#\n# managed by eden\n#\n/*\n *\n * managed\n *\n */" },
+      .output = "#\n# managed by eden\n#\n/*\n *\n * managed\n *\n */" },
     { .name = "urlsplit",
       .call = filter_urlsplit,
       .params = { { "value" }, { "query", "none" } },
       .help = "Splits a URL: returns a map of its components, or the named one.",
       .example = "{{ 'http://user@web.lan:8080/a?b=c#d' | urlsplit('hostname') }} "
                  "{{ ('http://web.lan:8080/a?b=c#d' | urlsplit).port }}",
-      .shows = "web.lan 8080" },
+      .output = "web.lan 8080" },
     { 0 },
 };

@@ -7,7 +7,7 @@ static bool is_null_word(Value v)
                                                                str_eq(value_str(v), STR("null"))));
 }
 
-/* `levels` below 0: no limit. */
+/* A negative `levels` means no limit. */
 static bool flatten_into(Render *r, Value nested, int64_t levels, bool skip_nulls, List *flat)
 {
     const List *items = nested.list;
@@ -15,21 +15,21 @@ static bool flatten_into(Render *r, Value nested, int64_t levels, bool skip_null
     if (!charge_items(r, items->len, sizeof(Value)) || !render_enter(r, &nest, items)) {
         return false;
     }
-    bool done = true;
-    for (uint32_t i = 0; done && i < items->len; i++) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < items->len; i++) {
         Value item = items->items[i];
         item.flags |= nested.flags & VALUE_SECRET;
         if (skip_nulls && is_null_word(item)) {
             continue;
         }
         if (value_is_sequence(item) && levels != 0) {
-            done = flatten_into(r, item, levels < 0 ? levels : levels - 1, skip_nulls, flat);
+            ok = flatten_into(r, item, levels < 0 ? levels : levels - 1, skip_nulls, flat);
         } else {
-            done = push_item(r, flat, item);
+            ok = push_item(r, flat, item);
         }
     }
     render_leave(r, &nest);
-    return done;
+    return ok;
 }
 
 static bool filter_flatten(Render *r, const Args *args, Value *out)
@@ -37,7 +37,7 @@ static bool filter_flatten(Render *r, const Args *args, Value *out)
     int64_t levels = -1;
     bool skip_nulls;
     List *items;
-    if ((arg_some(args, 1) && !value_to_index(r, args->values[1], &levels)) ||
+    if ((arg_not_none(args, 1) && !value_to_index(r, args->values[1], &levels)) ||
         !arg_truth(r, args, 2, true, &skip_nulls) || !iter_collect(r, args->values[0], &items)) {
         return false;
     }
@@ -134,31 +134,31 @@ static bool push_tuple(Render *r, List *tuples, const List *items, const uint32_
 static bool read_size(Render *r, const Args *args, const List *items, int64_t *out)
 {
     *out = items->len;
-    if (arg_some(args, 1) && !value_to_index(r, args->values[1], out)) {
+    if (arg_not_none(args, 1) && !value_to_index(r, args->values[1], out)) {
         return false;
     }
     return *out >= 0 || render_raise(r, FAULT_VALUE, "r must be non-negative");
 }
 
-/* Selections of `size` out of `items`: the indexes selected now, and the tuples so far. */
-typedef struct Choices {
+/* The state of an enumeration of all selections of `size` items. */
+typedef struct Selection {
     List *items;
     uint32_t size;
-    uint32_t *picks; /* NULL if there are fewer items than `size`: there is no selection */
+    uint32_t *picks; /* indexes of the current selection; NULL if there are too few items */
     List *tuples;
-} Choices;
+} Selection;
 
-static bool choices_start(Render *r, const Args *args, Choices *choices)
+static bool selection_start(Render *r, const Args *args, Selection *selection)
 {
-    int64_t wanted;
-    if (!iter_collect(r, args->values[0], &choices->items) ||
-        !read_size(r, args, choices->items, &wanted)) {
+    int64_t size;
+    if (!iter_collect(r, args->values[0], &selection->items) ||
+        !read_size(r, args, selection->items, &size)) {
         return false;
     }
-    choices->tuples = list_new(r->arena, 0);
-    if (wanted <= choices->items->len) {
-        choices->size = (uint32_t)wanted;
-        choices->picks = ARENA_ARRAY(r->arena, uint32_t, choices->size + 1);
+    selection->tuples = list_new(r->arena, 0);
+    if (size <= selection->items->len) {
+        selection->size = (uint32_t)size;
+        selection->picks = ARENA_ARRAY(r->arena, uint32_t, selection->size + 1);
     }
     return true;
 }
@@ -166,13 +166,13 @@ static bool choices_start(Render *r, const Args *args, Choices *choices)
 /* In the order of itertools.combinations. */
 static bool filter_combinations(Render *r, const Args *args, Value *out)
 {
-    Choices choices = { 0 };
-    if (!choices_start(r, args, &choices)) {
+    Selection selection = { 0 };
+    if (!selection_start(r, args, &selection)) {
         return false;
     }
-    List *items = choices.items, *tuples = choices.tuples;
-    uint32_t *picks = choices.picks;
-    uint32_t size = choices.size;
+    List *items = selection.items, *tuples = selection.tuples;
+    uint32_t *picks = selection.picks;
+    uint32_t size = selection.size;
     *out = value_list(tuples);
     if (picks == NULL) {
         return true;
@@ -210,13 +210,13 @@ static uint32_t next_free(const bool *used, uint32_t from, uint32_t count)
 /* In the order of itertools.permutations. */
 static bool filter_permutations(Render *r, const Args *args, Value *out)
 {
-    Choices choices = { 0 };
-    if (!choices_start(r, args, &choices)) {
+    Selection selection = { 0 };
+    if (!selection_start(r, args, &selection)) {
         return false;
     }
-    List *items = choices.items, *tuples = choices.tuples;
-    uint32_t *picks = choices.picks;
-    uint32_t size = choices.size;
+    List *items = selection.items, *tuples = selection.tuples;
+    uint32_t *picks = selection.picks;
+    uint32_t size = selection.size;
     *out = value_list(tuples);
     if (picks == NULL) {
         return true;
@@ -298,51 +298,51 @@ const Native filters_list[] = {
     { .name = "flatten",
       .call = filter_flatten,
       .params = { { "value" }, { "levels", "none" }, { "skip_nulls", "true" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Flattens nested lists, all levels or the given number.",
       .example = "{{ [1, [2, [3]]] | flatten }} {{ [1, [2, [3]]] | flatten(levels=1) }}",
-      .shows = "[1, 2, 3] [1, 2, [3]]" },
+      .output = "[1, 2, 3] [1, 2, [3]]" },
     { .name = "zip",
       .call = filter_zip,
       .params = { { "value" } },
-      .flags = NATIVE_PASSES | NATIVE_VARIADIC,
+      .flags = NATIVE_PASS_THROUGH | NATIVE_VARIADIC,
       .help = "Pairs the items of lists, up to the length of the shortest.",
       .example = "{{ [1, 2, 3] | zip(['a', 'b']) | list }}",
-      .shows = "[(1, 'a'), (2, 'b')]" },
+      .output = "[(1, 'a'), (2, 'b')]" },
     { .name = "zip_longest",
       .call = filter_zip_longest,
       .params = { { "value" } },
-      .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Pairs the items of lists; `fillvalue` pads the shorter ones.",
       .example = "{{ [1, 2] | zip_longest(['a'], fillvalue='-') | list }}",
-      .shows = "[(1, 'a'), (2, '-')]" },
+      .output = "[(1, 'a'), (2, '-')]" },
     { .name = "combinations",
       .call = filter_combinations,
       .params = { { "value" }, { "r" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Returns all combinations of the given size.",
       .example = "{{ [1, 2, 3] | combinations(2) }}",
-      .shows = "[(1, 2), (1, 3), (2, 3)]" },
+      .output = "[(1, 2), (1, 3), (2, 3)]" },
     { .name = "permutations",
       .call = filter_permutations,
       .params = { { "value" }, { "r", "none" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Returns all permutations, of all items or of the given size.",
       .example = "{{ [1, 2, 3] | permutations(2) | length }} {{ 'ab' | permutations }}",
-      .shows = "6 [('a', 'b'), ('b', 'a')]" },
+      .output = "6 [('a', 'b'), ('b', 'a')]" },
     { .name = "product",
       .call = filter_product,
       .params = { { "value" } },
-      .flags = NATIVE_PASSES | NATIVE_VARIADIC,
+      .flags = NATIVE_PASS_THROUGH | NATIVE_VARIADIC,
       .help = "Returns the Cartesian product: all tuples with one item from each list.",
       .example = "{{ ['a', 'b'] | product([1, 2]) }}",
-      .shows = "[('a', 1), ('a', 2), ('b', 1), ('b', 2)]" },
+      .output = "[('a', 1), ('a', 2), ('b', 1), ('b', 2)]" },
     { .name = "sequence",
       .call = filter_sequence,
       .params = { { "value" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Wraps a value in a list unless it is a list.",
       .example = "{{ 'web' | sequence }} {{ ['web'] | sequence }}",
-      .shows = "['web'] ['web']" },
+      .output = "['web'] ['web']" },
     { 0 },
 };

@@ -6,7 +6,7 @@ static bool filter_ternary(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     bool truth;
-    if (v.kind == VALUE_NULL && arg_some(args, 3)) {
+    if (v.kind == VALUE_NULL && arg_not_none(args, 3)) {
         *out = args->values[3];
         return true;
     }
@@ -104,7 +104,7 @@ static bool filter_mandatory(Render *r, const Args *args, Value *out)
     if (!arg_text(r, args, 1, STR_EMPTY, &message)) {
         return false;
     }
-    if (message.len > 0 && arg_some(args, 1)) {
+    if (message.len > 0 && arg_not_none(args, 1)) {
         return render_raise(r, FAULT_UNDEFINED, "%" STR_FMT, STR_ARG(message));
     }
     undefined_raise(r, v);
@@ -121,47 +121,47 @@ const Native filters_logic[] = {
     { .name = "ternary",
       .call = filter_ternary,
       .params = { { "value" }, { "true_val" }, { "false_val" }, { "none_val", "none" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Returns the first argument for true, the second for false, and the third for none.",
       .example = "{{ true | ternary('on', 'off') }} {{ none | ternary('on', 'off', 'unset') }}",
-      .shows = "on unset" },
+      .output = "on unset" },
     { .name = "secret",
       .call = filter_secret,
       .params = { { "value" } },
       .help = "Marks a value as secret: usable like any other value, but never shown.",
       .example = "{{ 'abc' | secret | length }}",
-      .shows = "3" },
+      .output = "3" },
     { .name = "bool",
       .call = filter_bool,
       .params = { { "value" } },
       .help = "Converts yes, on, true and 1 to true, and everything else except none to false.",
       .example = "{{ 'yes' | bool }} {{ 'Off' | bool }} {{ 1 | bool }}",
-      .shows = "True False True" },
+      .output = "True False True" },
     { .name = "to_bool",
       .call = filter_to_bool,
       .params = { { "value" } },
       .help = "Converts yes, true, 1 and numbers above zero to true, everything else to false.",
       .example = "{{ 'yes' | to_bool }} {{ none | to_bool }} {{ 2 | to_bool }}",
-      .shows = "True False True" },
+      .output = "True False True" },
     { .name = "to_num",
       .call = filter_to_num,
       .params = { { "value" } },
       .help = "Converts a numeric string to a number; other strings are unchanged.",
       .example = "{{ '5' | to_num + 1 }} {{ '2.5' | to_num + 1 }} {{ 'x' | to_num }}",
-      .shows = "6 3.5 x" },
+      .output = "6 3.5 x" },
     { .name = "mandatory",
       .call = filter_mandatory,
       .params = { { "value" }, { "msg", "none" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Fails if the value is undefined, even where undefined values are allowed.",
       .example = "{{ 80 | mandatory('a port is needed') }}",
-      .shows = "80" },
+      .output = "80" },
     { .name = "type_debug",
       .call = filter_type_debug,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
       .help = "Returns the Python name of a value's type.",
       .example = "{{ 'a' | type_debug }} {{ [] | type_debug }} {{ none | type_debug }}",
-      .shows = "str list NoneType" },
+      .output = "str list NoneType" },
     { 0 },
 };

@@ -1,4 +1,4 @@
-/* Filters on maps and on lists of small maps: combine, dict2items and similar ones. */
+/* Filters on maps and on lists of small maps: combine, dict2items and related filters. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
 #include "lang/template/value_set.h"
@@ -41,7 +41,7 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
     const List *first = old;
     if (rule == MERGE_APPEND_REPLACE || rule == MERGE_PREPEND_REPLACE) {
         ValueSet later = value_set_make(r);
-        List *left = list_new(r->arena, old->len);
+        List *remaining = list_new(r->arena, old->len);
         if (!value_set_add_all(r, &later, value_list((List *)new))) {
             return false;
         }
@@ -51,10 +51,10 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
                 return false;
             }
             if (!has) {
-                list_push(r->arena, left, old->items[i]);
+                list_push(r->arena, remaining, old->items[i]);
             }
         }
-        first = left;
+        first = remaining;
     }
     bool prepend = rule == MERGE_PREPEND || rule == MERGE_PREPEND_REPLACE;
     List *merged = list_new(r->arena, first->len + new->len);
@@ -64,7 +64,7 @@ static bool merge_lists(Render *r, const List *old, const List *new, ListMerge r
     return true;
 }
 
-/* `secret`: the whole map is secret, so all entries of the copy are marked secret. */
+/* `secret`: the map itself is marked secret, so all entries of the copy are marked. */
 static bool copy_map(Render *r, const Map *map, bool secret, Map **out)
 {
     Map *copy = map_new(r->arena, map->len);
@@ -97,11 +97,11 @@ static bool merge_values(Render *r, Value old, Value new, const CombineRules *ru
         if (!render_enter(r, &nest, new.map)) {
             return false;
         }
-        bool done = merge_maps(r, old.map, new.map, rules, &merged);
+        bool ok = merge_maps(r, old.map, new.map, rules, &merged);
         render_leave(r, &nest);
         *out = value_map(merged);
         out->flags = (old.flags | new.flags) & VALUE_SECRET;
-        return done;
+        return ok;
     }
     if (value_is_sequence(old) && value_is_sequence(new) && rules->lists != MERGE_REPLACE) {
         if (rules->lists == MERGE_KEEP) {
@@ -130,10 +130,10 @@ static bool merge_maps(Render *r, const Map *old, const Map *new, const CombineR
         if (!op_charge_key(r, entry->key)) {
             return false;
         }
-        MapEntry *there = map_find(merged, entry->key);
-        if (there == NULL) {
+        MapEntry *existing = map_find(merged, entry->key);
+        if (existing == NULL) {
             map_append(r->arena, merged, entry->key, entry->value);
-        } else if (!merge_values(r, there->value, entry->value, rules, &there->value)) {
+        } else if (!merge_values(r, existing->value, entry->value, rules, &existing->value)) {
             return false;
         }
     }
@@ -216,14 +216,14 @@ static bool filter_combine(Render *r, const Args *args, Value *out)
 }
 
 /* Reads the key name from an argument; the key is secret if the argument is. */
-static bool read_pair_name(Render *r, const Args *args, uint32_t place, Str fallback, Value *out)
+static bool read_pair_name(Render *r, const Args *args, uint32_t index, Str fallback, Value *out)
 {
     Str name;
-    if (!arg_text(r, args, place, fallback, &name)) {
+    if (!arg_text(r, args, index, fallback, &name)) {
         return false;
     }
     *out = value_string(name);
-    if (op_holds_secret(r, args->values[place])) {
+    if (op_holds_secret(r, args->values[index])) {
         *out = value_with_secret(*out);
     }
     return true;
@@ -329,13 +329,13 @@ static bool filter_extract(Render *r, const Args *args, Value *out)
     if (!op_get_item(r, args->values[1], args->values[0], &v)) {
         return false;
     }
-    if (arg_some(args, 2)) {
-        Value more = args->values[2];
+    if (arg_not_none(args, 2)) {
+        Value more_keys = args->values[2];
         List *keys = list_new(r->arena, 1);
-        if (value_is_sequence(more)) {
-            keys = more.list;
+        if (value_is_sequence(more_keys)) {
+            keys = more_keys.list;
         } else {
-            list_push(r->arena, keys, more);
+            list_push(r->arena, keys, more_keys);
         }
         for (uint32_t i = 0; i < keys->len; i++) {
             if (!op_get_item(r, v, keys->items[i], &v)) {
@@ -413,47 +413,47 @@ const Native filters_map[] = {
     { .name = "combine",
       .call = filter_combine,
       .params = { { "value" } },
-      .flags = NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help =
           "Merges maps; later ones win. recursive=true also merges nested maps. list_merge "
           "controls how lists are merged: replace, keep, append, prepend, append_rp, prepend_rp.",
       .example = "{{ {'a': 1, 'n': {'x': 1}} | combine({'b': 2, 'n': {'y': 2}}, recursive=true) }}",
-      .shows = "{'a': 1, 'n': {'x': 1, 'y': 2}, 'b': 2}" },
+      .output = "{'a': 1, 'n': {'x': 1, 'y': 2}, 'b': 2}" },
     { .name = "dict2items",
       .call = filter_dict2items,
       .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Converts a map to a list of maps with key and value.",
       .example = "{{ {'web': 80} | dict2items }}",
-      .shows = "[{'key': 'web', 'value': 80}]" },
+      .output = "[{'key': 'web', 'value': 80}]" },
     { .name = "items2dict",
       .call = filter_items2dict,
       .params = { { "value" }, { "key_name", "'key'" }, { "value_name", "'value'" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Converts a list of maps with key and value to a map.",
       .example = "{{ [{'key': 'web', 'value': 80}] | items2dict }}",
-      .shows = "{'web': 80}" },
+      .output = "{'web': 80}" },
     { .name = "traverse",
       .call = filter_traverse,
       .params = { { "value" }, { "key" }, { "default", "''" }, { "delimiter", "':'" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Looks up a path of keys in nested maps and lists.",
       .example = "{{ {'a': {'b': [5, 6]}} | traverse('a:b:1') }} {{ {} | traverse('a:b', 0) }}",
-      .shows = "6 0" },
+      .output = "6 0" },
     { .name = "extract",
       .call = filter_extract,
       .params = { { "value" }, { "container" }, { "morekeys", "none" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Returns the element with this key or index from a container; useful with map().",
       .example = "{{ [2, 0] | map('extract', ['x', 'y', 'z']) | list }}",
-      .shows = "['z', 'x']" },
+      .output = "['z', 'x']" },
     { .name = "subelements",
       .call = filter_subelements,
       .params = { { "value" }, { "subelements" }, { "skip_missing", "false" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Pairs every item with each element of a list inside the item.",
       .example = "{% for user, key in [{'name': 'ann', 'keys': ['k1', 'k2']}] "
                  "| subelements('keys') %}{{ user.name }}:{{ key }} {% endfor %}",
-      .shows = "ann:k1 ann:k2 " },
+      .output = "ann:k1 ann:k2 " },
     { 0 },
 };

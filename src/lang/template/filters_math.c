@@ -12,7 +12,7 @@ static bool read_number(Render *r, Value v, const char *filter, double *out)
     return value_to_float(r, v, out);
 }
 
-static bool give_number(Render *r, double number, bool finite, Value *out)
+static bool set_number(Render *r, double number, bool finite, Value *out)
 {
     *out = value_float(number);
     if (isnan(number) && finite) {
@@ -25,17 +25,17 @@ static bool filter_log(Render *r, const Args *args, Value *out)
 {
     double x, base = M_E;
     if (!read_number(r, args->values[0], "log", &x) ||
-        (arg_some(args, 1) && !read_number(r, args->values[1], "log", &base))) {
+        (arg_not_none(args, 1) && !read_number(r, args->values[1], "log", &base))) {
         return false;
     }
     if (x <= 0 || base <= 0 || base == 1) {
         return render_raise(r, FAULT_VALUE, "math domain error");
     }
-    return give_number(r,
-                       !arg_some(args, 1) ? log(x)
-                       : base == 10       ? log10(x)
-                                          : log(x) / log(base),
-                       isfinite(x), out);
+    return set_number(r,
+                      !arg_not_none(args, 1) ? log(x)
+                      : base == 10           ? log10(x)
+                                             : log(x) / log(base),
+                      isfinite(x), out);
 }
 
 static bool filter_pow(Render *r, const Args *args, Value *out)
@@ -43,17 +43,17 @@ static bool filter_pow(Render *r, const Args *args, Value *out)
     double x, y;
     return read_number(r, args->values[0], "pow", &x) &&
            read_number(r, args->values[1], "pow", &y) &&
-           give_number(r, pow(x, y), isfinite(x) && isfinite(y), out);
+           set_number(r, pow(x, y), isfinite(x) && isfinite(y), out);
 }
 
 static bool filter_root(Render *r, const Args *args, Value *out)
 {
     double x, base = 2;
     if (!read_number(r, args->values[0], "root", &x) ||
-        (arg_some(args, 1) && !read_number(r, args->values[1], "root", &base))) {
+        (arg_not_none(args, 1) && !read_number(r, args->values[1], "root", &base))) {
         return false;
     }
-    return give_number(r, base == 2 ? sqrt(x) : pow(x, 1 / base), isfinite(x), out);
+    return set_number(r, base == 2 ? sqrt(x) : pow(x, 1 / base), isfinite(x), out);
 }
 
 typedef struct SizeUnit {
@@ -86,7 +86,7 @@ static bool filter_human_readable(Render *r, const Args *args, Value *out)
         return false;
     }
     const SizeUnit *unit = &size_units[0];
-    if (arg_some(args, 2)) {
+    if (arg_not_none(args, 2)) {
         unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
         if (unit == NULL) {
             return render_raise(r, FAULT_VALUE, "unknown unit '%" STR_FMT "'", STR_ARG(unit_name));
@@ -119,7 +119,7 @@ static bool split_size(Str text, double *number, Str *unit)
 }
 
 /* Whether the rest of the unit after its letter matches bits or bytes: "MB", "Mb", "Megabytes". */
-static bool unit_fits(Str unit, bool bits)
+static bool unit_matches(Str unit, bool bits)
 {
     if (unit.len == 1) {
         return true;
@@ -148,10 +148,10 @@ static bool filter_human_to_bytes(Render *r, const Args *args, Value *out)
     if (!split_size(text, &number, &unit_name)) {
         return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not a size", STR_ARG(text));
     }
-    bool own = unit_name.len > 0;
-    unit_name = own ? unit_name : arg_some(args, 1) ? fallback : STR("B");
+    bool has_unit = unit_name.len > 0;
+    unit_name = has_unit ? unit_name : arg_not_none(args, 1) ? fallback : STR("B");
     const SizeUnit *unit = unit_name.len > 0 ? find_unit(unit_name.data[0]) : NULL;
-    if (unit == NULL || (own && !unit_fits(unit_name, bits))) {
+    if (unit == NULL || (has_unit && !unit_matches(unit_name, bits))) {
         return render_raise(r, FAULT_VALUE, "'%" STR_FMT "' is not in %s", STR_ARG(text),
                             bits ? "bits" : "bytes");
     }
@@ -190,36 +190,36 @@ const Native filters_math[] = {
       .params = { { "value" }, { "base", "e" } },
       .help = "Returns the logarithm, natural or to the given base.",
       .example = "{{ 8 | log(2) }} {{ 1000 | log(10) }}",
-      .shows = "3.0 3.0" },
+      .output = "3.0 3.0" },
     { .name = "pow",
       .call = filter_pow,
       .params = { { "value" }, { "y" } },
       .help = "Raises to a power; the result is a float.",
       .example = "{{ 2 | pow(10) }}",
-      .shows = "1024.0" },
+      .output = "1024.0" },
     { .name = "root",
       .call = filter_root,
       .params = { { "value" }, { "base", "2" } },
       .help = "Returns the square root, or the root of the given degree.",
       .example = "{{ 81 | root }} {{ 32 | root(5) }}",
-      .shows = "9.0 2.0" },
+      .output = "9.0 2.0" },
     { .name = "human_readable",
       .call = filter_human_readable,
       .params = { { "value" }, { "isbits", "false" }, { "unit", "none" } },
       .help = "Formats a size with a binary unit (1024); the largest that fits, or the given one.",
       .example = "{{ 1232345345 | human_readable }} {{ 1048576 | human_readable(unit='K') }}",
-      .shows = "1.15 GB 1024.00 KB" },
+      .output = "1.15 GB 1024.00 KB" },
     { .name = "human_to_bytes",
       .call = filter_human_to_bytes,
       .params = { { "value" }, { "default_unit", "none" }, { "isbits", "false" } },
       .help = "Parses a size with a binary unit (1024) into bytes.",
       .example = "{{ '1.5 GB' | human_to_bytes }} {{ '10' | human_to_bytes('K') }}",
-      .shows = "1610612736 10240" },
+      .output = "1610612736 10240" },
     { .name = "avg",
       .call = filter_avg,
       .params = { { "value" } },
       .help = "Returns the average of numbers.",
       .example = "{{ [1, 2, 6] | avg }}",
-      .shows = "3.0" },
+      .output = "3.0" },
     { 0 },
 };

@@ -54,7 +54,7 @@ static bool is_host(const Ip *ip)
     return is_single(ip) || ip->prefix + 1u == ip_bits(ip) || ip->address != ip_network(ip);
 }
 
-/* As written: with or without prefix. */
+/* In the original notation: with or without prefix. */
 static bool query_value(Render *r, const Ip *ip, Value *out)
 {
     return ip->has_prefix ? set_cidr(r, ip, ip->address, out)
@@ -345,7 +345,7 @@ static bool query_index(Render *r, const Ip *ip, int64_t index, Value *out)
     return set_cidr(r, ip, ip_network(ip) + (index < 0 ? last - distance : distance), out);
 }
 
-static bool value_ip(Value v, Ip *out)
+static bool value_to_ip(Value v, Ip *out)
 {
     if (v.kind == VALUE_INT && v.integer >= 0) {
         unsigned version = v.integer <= UINT32_MAX ? 4 : 6;
@@ -388,25 +388,25 @@ static bool query_items(Render *r, Value v, unsigned version, Value query, Value
         return undefined_raise(r, v);
     }
     if (v.kind > VALUE_STRING) {
-        List *items, *kept = list_new(r->arena, 0);
+        List *items, *matches = list_new(r->arena, 0);
         if (!iter_collect(r, v, &items)) {
             return false;
         }
         for (uint32_t i = 0; i < items->len; i++) {
-            Value answer = value_bool(false);
+            Value result = value_bool(false);
             if (items->items[i].kind <= VALUE_STRING &&
-                !query_items(r, items->items[i], version, query, &answer)) {
+                !query_items(r, items->items[i], version, query, &result)) {
                 return false;
             }
-            if (answer.kind != VALUE_BOOL) {
-                list_push(r->arena, kept, answer);
+            if (result.kind != VALUE_BOOL) {
+                list_push(r->arena, matches, result);
             }
         }
-        *out = value_list(kept);
+        *out = value_list(matches);
         return true;
     }
     Ip ip;
-    if (!value_ip(v, &ip) || (version != ANY_VERSION && ip.version != version)) {
+    if (!value_to_ip(v, &ip) || (version != ANY_VERSION && ip.version != version)) {
         return set_false(out);
     }
     return run_query(r, &ip, query, out);
@@ -428,7 +428,7 @@ static bool filter_ipv6(Render *r, const Args *args, Value *out)
     return query_items(r, args->values[0], 6, arg_or(args, 1, value_string(STR_EMPTY)), out);
 }
 
-/* Anything but an IPv6 address is unchanged. */
+/* Values other than IPv6 addresses are unchanged. */
 static bool filter_ipwrap(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -437,7 +437,7 @@ static bool filter_ipwrap(Render *r, const Args *args, Value *out)
         List *wrapped = list_new(r->arena, v.list->len);
         for (uint32_t i = 0; i < v.list->len; i++) {
             Value item = v.list->items[i];
-            if (value_ip(item, &ip) && !query_wrap(r, &ip, &item)) {
+            if (value_to_ip(item, &ip) && !query_wrap(r, &ip, &item)) {
                 return false;
             }
             list_push(r->arena, wrapped, item);
@@ -446,7 +446,7 @@ static bool filter_ipwrap(Render *r, const Args *args, Value *out)
         return true;
     }
     *out = v;
-    return !value_ip(v, &ip) || query_wrap(r, &ip, out);
+    return !value_to_ip(v, &ip) || query_wrap(r, &ip, out);
 }
 
 /* Splits a network into subnets, or returns the network with this prefix around an address. */
@@ -456,7 +456,7 @@ static bool split_network(Render *r, const Ip *ip, int64_t prefix, const Args *a
         return set_false(out);
     }
     int64_t index = 0;
-    bool indexed = arg_some(args, 2);
+    bool indexed = arg_not_none(args, 2);
     if (indexed && !value_to_index(r, args->values[2], &index)) {
         return false;
     }
@@ -465,8 +465,8 @@ static bool split_network(Render *r, const Ip *ip, int64_t prefix, const Args *a
         if (length < prefix || length > ip_bits(ip)) {
             return set_false(out);
         }
-        const Ip around = { ip->address, ip->version, (uint8_t)length, true };
-        return query_subnet(r, &around, out);
+        const Ip network = { ip->address, ip->version, (uint8_t)length, true };
+        return query_subnet(r, &network, out);
     }
     if (prefix < ip->prefix || prefix - ip->prefix > 64) {
         return set_false(out);
@@ -491,7 +491,7 @@ static bool filter_ipsubnet(Render *r, const Args *args, Value *out)
     Ip ip, network;
     Str text;
     int64_t prefix;
-    if (!value_ip(args->values[0], &ip)) {
+    if (!value_to_ip(args->values[0], &ip)) {
         return set_false(out);
     }
     if (!arg_text(r, args, 1, STR_EMPTY, &text)) {
@@ -520,13 +520,13 @@ static bool filter_ipmath(Render *r, const Args *args, Value *out)
     if (!value_to_index(r, args->values[1], &amount)) {
         return false;
     }
-    if (!value_ip(args->values[0], &ip)) {
+    if (!value_to_ip(args->values[0], &ip)) {
         return set_false(out);
     }
     ip.prefix = 0;
-    IpNumber room = amount < 0 ? ip.address : ip_last(&ip) - ip.address;
+    IpNumber available = amount < 0 ? ip.address : ip_last(&ip) - ip.address;
     IpNumber distance = amount < 0 ? (IpNumber)(-(amount + 1)) + 1 : (IpNumber)amount;
-    if (distance > room) {
+    if (distance > available) {
         return set_false(out);
     }
     return set_address(r, &ip, amount < 0 ? ip.address - distance : ip.address + distance, out);
@@ -539,7 +539,7 @@ static bool filter_nthhost(Render *r, const Args *args, Value *out)
     if (!value_to_index(r, args->values[1], &index)) {
         return false;
     }
-    if (!value_ip(args->values[0], &ip) || index < 0 || (IpNumber)index > ip_hostmask(&ip)) {
+    if (!value_to_ip(args->values[0], &ip) || index < 0 || (IpNumber)index > ip_hostmask(&ip)) {
         return set_false(out);
     }
     return set_address(r, &ip, ip_network(&ip) + (IpNumber)index, out);
@@ -548,7 +548,7 @@ static bool filter_nthhost(Render *r, const Args *args, Value *out)
 static bool is_address(const Args *args, unsigned version, Value *out)
 {
     Ip ip;
-    *out = value_bool(value_ip(args->values[0], &ip) &&
+    *out = value_bool(value_to_ip(args->values[0], &ip) &&
                       (version == ANY_VERSION || ip.version == version));
     return true;
 }
@@ -578,25 +578,25 @@ const Native filters_net[] = {
               "whether it is in a network.",
       .example = "{{ '192.168.32.45/24' | ipaddr('network') }} {{ '10.0.0.0/24' | ipaddr(5) }} "
                  "{{ 'nonsense' | ipaddr }}",
-      .shows = "192.168.32.0 10.0.0.5/24 False" },
+      .output = "192.168.32.0 10.0.0.5/24 False" },
     { .name = "ipv4",
       .call = filter_ipv4,
       .params = { { "value" }, { "query", "''" } },
       .help = "Like ipaddr, for IPv4 only.",
       .example = "{{ ['10.0.0.1', '::1'] | ipv4 }}",
-      .shows = "['10.0.0.1']" },
+      .output = "['10.0.0.1']" },
     { .name = "ipv6",
       .call = filter_ipv6,
       .params = { { "value" }, { "query", "''" } },
       .help = "Like ipaddr, for IPv6 only.",
       .example = "{{ ['10.0.0.1', '0:0:0:0:0:0:0:1'] | ipv6 }}",
-      .shows = "['::1']" },
+      .output = "['::1']" },
     { .name = "ipwrap",
       .call = filter_ipwrap,
       .params = { { "value" } },
       .help = "Puts IPv6 addresses in brackets; other values are unchanged.",
       .example = "{{ ['::1', '10.0.0.1', 'web.lan'] | ipwrap }}",
-      .shows = "['[::1]', '10.0.0.1', 'web.lan']" },
+      .output = "['[::1]', '10.0.0.1', 'web.lan']" },
     { .name = "ipsubnet",
       .call = filter_ipsubnet,
       .params = { { "value" }, { "query", "''" }, { "index", "none" } },
@@ -604,39 +604,39 @@ const Native filters_net[] = {
           "Counts the subnets with a prefix length in a network, or returns the one at an index.",
       .example = "{{ '10.0.0.0/8' | ipsubnet(16) }} {{ '10.0.0.0/8' | ipsubnet(16, 3) }} "
                  "{{ '10.1.2.3' | ipsubnet(20) }}",
-      .shows = "256 10.3.0.0/16 10.1.0.0/20" },
+      .output = "256 10.3.0.0/16 10.1.0.0/20" },
     { .name = "ipmath",
       .call = filter_ipmath,
       .params = { { "value" }, { "amount" } },
       .help = "Adds an offset to an address; it may be negative.",
       .example = "{{ '10.0.0.250' | ipmath(10) }} {{ '10.0.1.0' | ipmath(-1) }}",
-      .shows = "10.0.1.4 10.0.0.255" },
+      .output = "10.0.1.4 10.0.0.255" },
     { .name = "nthhost",
       .call = filter_nthhost,
       .params = { { "value" }, { "query" } },
       .help = "Returns the address at an index in a network, without the prefix.",
       .example = "{{ '10.0.0.0/24' | nthhost(5) }}",
-      .shows = "10.0.0.5" },
+      .output = "10.0.0.5" },
     { .name = "is_ip",
       .call = filter_is_ip,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
       .help = "Returns whether the string is an IP address or network.",
       .example = "{{ '10.0.0.1' | is_ip }} {{ 'web' | is_ip }}",
-      .shows = "True False" },
+      .output = "True False" },
     { .name = "is_ipv4",
       .call = filter_is_ipv4,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
       .help = "Returns whether the string is an IPv4 address or network.",
       .example = "{{ '10.0.0.1' | is_ipv4 }} {{ '::1' | is_ipv4 }}",
-      .shows = "True False" },
+      .output = "True False" },
     { .name = "is_ipv6",
       .call = filter_is_ipv6,
       .params = { { "value" } },
       .flags = NATIVE_PLAIN,
       .help = "Returns whether the string is an IPv6 address or network.",
       .example = "{{ 'fe80::1/64' | is_ipv6 }}",
-      .shows = "True" },
+      .output = "True" },
     { 0 },
 };

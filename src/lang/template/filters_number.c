@@ -115,7 +115,7 @@ static bool read_round_method(Render *r, const Args *args, RoundMethod *out)
         { { "floor", 5 }, ROUND_FLOOR },
     };
     *out = ROUND_COMMON;
-    if (!arg_given(args, 2)) {
+    if (!arg_passed(args, 2)) {
         return true;
     }
     Value method = args->values[2];
@@ -128,7 +128,7 @@ static bool read_round_method(Render *r, const Args *args, RoundMethod *out)
     return render_raise(r, FAULT_FILTER_ARGUMENT, "method must be common, ceil or floor");
 }
 
-static bool raise_no_round(Render *r, double x)
+static bool raise_cannot_round(Render *r, double x)
 {
     if (isnan(x)) {
         return render_raise(r, FAULT_VALUE, "cannot convert float NaN to integer");
@@ -149,7 +149,7 @@ static bool round_to_int(Render *r, Value v, Value *out)
         return true;
     }
     if (!isfinite(v.number) || !number_round(v.number, 0, ROUND_COMMON, &rounded)) {
-        return raise_no_round(r, v.number);
+        return raise_cannot_round(r, v.number);
     }
     *out = truncate_float(rounded, &fits);
     return fits || raise_too_large(r, v);
@@ -167,14 +167,14 @@ static bool filter_round(Render *r, const Args *args, Value *out)
     if (method != ROUND_COMMON && v.kind == VALUE_UNDEFINED) {
         return undefined_raise(r, v);
     }
-    if (method != ROUND_COMMON && arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+    if (method != ROUND_COMMON && arg_passed(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
         return undefined_raise(r, args->values[1]);
     }
     if (!number) {
         return render_raise(r, FAULT_TYPE, "type %s doesn't define __round__ method",
                             op_type_name(v));
     }
-    if (method == ROUND_COMMON && arg_given(args, 1) && args->values[1].kind == VALUE_NULL) {
+    if (method == ROUND_COMMON && arg_passed(args, 1) && args->values[1].kind == VALUE_NULL) {
         return round_to_int(r, v, out);
     }
     if (!arg_int(r, args, 1, 0, &precision)) {
@@ -200,7 +200,7 @@ static bool filter_round(Render *r, const Args *args, Value *out)
         return false;
     }
     if (!number_round(x, precision, method, &rounded)) {
-        return raise_no_round(r, x);
+        return raise_cannot_round(r, x);
     }
     *out = value_float(rounded);
     return true;
@@ -219,17 +219,17 @@ static bool filter_filesizeformat(Render *r, const Args *args, Value *out)
     }
     double base = binary ? 1024 : 1000;
     if (isinf(bytes) && bytes < 0) {
-        return raise_no_round(r, bytes);
+        return raise_cannot_round(r, bytes);
     }
     Buf text = render_buf(r);
     if (bytes == 1) {
         buf_put(&text, STR("1 Byte"));
     } else if (bytes < base) {
-        Value whole = truncate_float(bytes, &fits);
+        Value integral = truncate_float(bytes, &fits);
         if (!fits) {
             return raise_too_large(r, args->values[0]);
         }
-        buf_put_i64(&text, whole.integer);
+        buf_put_i64(&text, integral.integer);
         buf_put(&text, STR(" Bytes"));
     } else {
         size_t last = COUNT_OF(units[0]) - 1;
@@ -251,7 +251,7 @@ const Native filters_number[] = {
       .flags = NATIVE_JINJA,
       .help = "Returns the absolute value.",
       .example = "{{ -3 | abs }} {{ -2.5 | abs }}",
-      .shows = "3 2.5" },
+      .output = "3 2.5" },
     { .name = "int",
       .call = filter_int,
       .params = { { "value" }, { "default", "0" }, { "base", "10" } },
@@ -259,27 +259,27 @@ const Native filters_number[] = {
       .help = "Converts a string or number to an integer; returns the default if that fails.",
       .example =
           "{{ '42' | int }} {{ '7.9' | int }} {{ 'x' | int(-1) }} {{ '0x1f' | int(base=16) }}",
-      .shows = "42 7 -1 31" },
+      .output = "42 7 -1 31" },
     { .name = "float",
       .call = filter_float,
       .params = { { "value" }, { "default", "0.0" } },
       .flags = NATIVE_JINJA,
       .help = "Converts a string or number to a float; returns the default if that fails.",
       .example = "{{ '2.5' | float }} {{ 3 | float }} {{ 'x' | float(1.5) }}",
-      .shows = "2.5 3.0 1.5" },
+      .output = "2.5 3.0 1.5" },
     { .name = "round",
       .call = filter_round,
       .params = { { "value" }, { "precision", "0" }, { "method", "'common'" } },
       .flags = NATIVE_JINJA,
       .help = "Rounds to a number of digits; methods: 'common', 'ceil', 'floor'.",
       .example = "{{ 42.55 | round }} {{ 42.55 | round(1, 'floor') }} {{ 42.55 | round | int }}",
-      .shows = "43.0 42.5 43" },
+      .output = "43.0 42.5 43" },
     { .name = "filesizeformat",
       .call = filter_filesizeformat,
       .params = { { "value" }, { "binary", "false" } },
       .flags = NATIVE_JINJA,
       .help = "Formats a number of bytes with a decimal or binary unit.",
       .example = "{{ 1500000 | filesizeformat }} {{ 1048576 | filesizeformat(true) }}",
-      .shows = "1.5 MB 1.0 MiB" },
+      .output = "1.5 MB 1.0 MiB" },
     { 0 },
 };

@@ -3,7 +3,7 @@
 #include "lang/template/filter.h"
 #include "lang/template/sort.h"
 
-/* What items are compared by. */
+/* How the key that items are compared by is computed. */
 typedef struct KeyRule {
     AttributePath *paths;
     uint32_t count;
@@ -107,7 +107,7 @@ static bool filter_dictsort(Render *r, const Args *args, Value *out)
         return false;
     }
     bool by_value = false;
-    if (arg_given(args, 2)) {
+    if (arg_passed(args, 2)) {
         Value by = args->values[2];
         bool text = by.kind == VALUE_STRING;
         by_value = text && str_eq(value_str(by), STR("value"));
@@ -241,7 +241,7 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
     if (!read_rule(r, args, 2, 1, &path, &rule) || !iter_start(r, args->values[0], &iter)) {
         return false;
     }
-    List *kept = list_new(r->arena, 0);
+    List *unique = list_new(r->arena, 0);
     Map *seen = map_new(r->arena, 0);
     bool seen_undefined = false; /* all undefined values are one key */
     Value item, key;
@@ -250,7 +250,7 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
             return false;
         }
         if (key.kind == VALUE_UNDEFINED) {
-            if (!seen_undefined && !push_item(r, kept, item)) {
+            if (!seen_undefined && !push_item(r, unique, item)) {
                 return false;
             }
             seen_undefined = true;
@@ -263,11 +263,11 @@ static bool filter_unique(Render *r, const Args *args, Value *out)
             return false;
         }
         if (map_find(seen, key) == NULL &&
-            (!append_entry(r, seen, key, value_null()) || !push_item(r, kept, item))) {
+            (!append_entry(r, seen, key, value_null()) || !push_item(r, unique, item))) {
             return false;
         }
     }
-    *out = generator_new(r, kept, "sync_do_unique");
+    *out = generator_new(r, unique, "sync_do_unique");
     return !render_failed(r);
 }
 
@@ -301,59 +301,59 @@ const Native filters_order[] = {
                   { "reverse", "false" },
                   { "case_sensitive", "false" },
                   { "attribute", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Sorts the items, optionally by attributes such as 'age,name'.",
       .example = "{{ [3, 1, 2] | sort }} {{ ['b', 'A', 'c'] | sort(reverse=true) }}",
-      .shows = "[1, 2, 3] ['c', 'b', 'A']" },
+      .output = "[1, 2, 3] ['c', 'b', 'A']" },
     { .name = "dictsort",
       .call = filter_dictsort,
       .params = { { "value" },
                   { "case_sensitive", "false" },
                   { "by", "'key'" },
                   { "reverse", "false" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the pairs of a map, sorted by key or value.",
       .example = "{{ {'b': 1, 'a': 2} | dictsort }} {{ {'b': 1, 'a': 2} | dictsort(by='value') }}",
-      .shows = "[('a', 2), ('b', 1)] [('b', 1), ('a', 2)]" },
+      .output = "[('a', 2), ('b', 1)] [('b', 1), ('a', 2)]" },
     { .name = "groupby",
       .call = filter_groupby,
       .params = { { "value" },
                   { "attribute" },
                   { "default", "none" },
                   { "case_sensitive", "false" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Groups the items by an attribute: pairs of its value and a list of items.",
       .example = "{% for os, hosts in [{'n': 'a', 'os': 'bsd'}, {'n': 'b', 'os': 'linux'}, "
                  "{'n': 'c', 'os': 'bsd'}] | groupby('os') %}"
                  "{{ os }}: {{ hosts | join('+', attribute='n') }} {% endfor %}",
-      .shows = "bsd: a+c linux: b " },
+      .output = "bsd: a+c linux: b " },
     { .name = "min",
       .call = filter_min,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the smallest item, or the item with the smallest attribute.",
       .example = "{{ [3, 1, 2] | min }} {{ [{'cpu': 4}, {'cpu': 2}] | min(attribute='cpu') }}",
-      .shows = "1 {'cpu': 2}" },
+      .output = "1 {'cpu': 2}" },
     { .name = "max",
       .call = filter_max,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the largest item, or the item with the largest attribute.",
       .example = "{{ [3, 1, 2] | max }} {{ [{'cpu': 4}, {'cpu': 2}] | max(attribute='cpu') }}",
-      .shows = "3 {'cpu': 4}" },
+      .output = "3 {'cpu': 4}" },
     { .name = "unique",
       .call = filter_unique,
       .params = { { "value" }, { "case_sensitive", "false" }, { "attribute", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Removes duplicate items, or items with a duplicate attribute.",
       .example = "{{ ['a', 'B', 'b', 'A'] | unique | list }}",
-      .shows = "['a', 'B']" },
+      .output = "['a', 'B']" },
     { .name = "sum",
       .call = filter_sum,
       .params = { { "value" }, { "attribute", "none" }, { "start", "0" } },
       .flags = NATIVE_JINJA,
       .help = "Adds up the items, or an attribute of each.",
       .example = "{{ [1, 2, 3] | sum }} {{ [{'mb': 512}, {'mb': 256}] | sum(attribute='mb') }}",
-      .shows = "6 768" },
+      .output = "6 768" },
     { 0 },
 };

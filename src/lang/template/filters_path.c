@@ -47,10 +47,10 @@ static bool filter_splitext(Render *r, const Args *args, Value *out)
     while (name < path.len && path.data[name] == '.') {
         name++;
     }
-    size_t cut = dot == STR_NOT_FOUND || dot < name ? path.len : dot;
+    size_t split_at = dot == STR_NOT_FOUND || dot < name ? path.len : dot;
     List *parts = list_new(r->arena, 2);
-    list_push(r->arena, parts, value_string(str_slice(path, 0, cut)));
-    list_push(r->arena, parts, value_string(str_from_offset(path, cut)));
+    list_push(r->arena, parts, value_string(str_slice(path, 0, split_at)));
+    list_push(r->arena, parts, value_string(str_from_offset(path, split_at)));
     *out = value_tuple(parts);
     return true;
 }
@@ -157,16 +157,16 @@ static bool filter_relpath(Render *r, const Args *args, Value *out)
     if (!path_names(r, path, &names) || !path_names(r, start, &base)) {
         return false;
     }
-    uint32_t same = 0;
-    while (same < names->len && same < base->len &&
-           str_eq(value_str(names->items[same]), value_str(base->items[same]))) {
-        same++;
+    uint32_t common = 0;
+    while (common < names->len && common < base->len &&
+           str_eq(value_str(names->items[common]), value_str(base->items[common]))) {
+        common++;
     }
     Buf relative = render_buf(r);
-    for (uint32_t i = same; i < base->len; i++) {
+    for (uint32_t i = common; i < base->len; i++) {
         buf_put_c(&relative, relative.len == 0 ? ".." : "/..");
     }
-    put_names(names, same, &relative);
+    put_names(names, common, &relative);
     if (relative.len == 0) {
         buf_put_char(&relative, '.');
     }
@@ -189,38 +189,38 @@ const Native filters_path[] = {
       .params = { { "value" } },
       .help = "Returns the part of a path after the last slash.",
       .example = "{{ '/etc/ssh/sshd_config' | basename }}",
-      .shows = "sshd_config" },
+      .output = "sshd_config" },
     { .name = "dirname",
       .call = filter_dirname,
       .params = { { "value" } },
       .help = "Returns the part of a path before the last slash.",
       .example = "{{ '/etc/ssh/sshd_config' | dirname }}",
-      .shows = "/etc/ssh" },
+      .output = "/etc/ssh" },
     { .name = "splitext",
       .call = filter_splitext,
       .params = { { "value" } },
       .help = "Splits a path into the part before its extension, and the extension.",
       .example = "{{ 'nginx.conf' | splitext }} {{ '.bashrc' | splitext | first }}",
-      .shows = "('nginx', '.conf') .bashrc" },
+      .output = "('nginx', '.conf') .bashrc" },
     { .name = "path_join",
       .call = filter_path_join,
       .params = { { "value" } },
       .flags = NATIVE_VARIADIC,
       .help = "Joins parts of a path; an absolute part discards the parts before it.",
       .example = "{{ ['/etc', 'ssh', 'keys'] | path_join }} {{ '/etc' | path_join('hosts') }}",
-      .shows = "/etc/ssh/keys /etc/hosts" },
+      .output = "/etc/ssh/keys /etc/hosts" },
     { .name = "normpath",
       .call = filter_normpath,
       .params = { { "value" } },
       .help = "Removes duplicate slashes, '.' and '..' without accessing the file system.",
       .example = "{{ '/srv//www/./a/../b' | normpath }}",
-      .shows = "/srv/www/b" },
+      .output = "/srv/www/b" },
     { .name = "relpath",
       .call = filter_relpath,
       .params = { { "value" }, { "start" } },
       .help = "Returns the path relative to the directory `start`.",
       .example = "{{ '/srv/www/a' | relpath('/srv/log') }}",
-      .shows = "../www/a" },
+      .output = "../www/a" },
     { 0 },
 };
 
@@ -231,6 +231,6 @@ const Native tests_path[] = {
       .flags = NATIVE_PLAIN,
       .help = "The path is absolute.",
       .example = "{{ '/etc' is abs }} {{ 'etc' is abs }}",
-      .shows = "True False" },
+      .output = "True False" },
     { 0 },
 };

@@ -9,7 +9,7 @@
 
 /* --- pprint: Python's pprint.pformat() -------------------------------------------------------- */
 
-/* A value is split over several lines if it does not fit on one. */
+/* A value that does not fit on one line is split over several. */
 
 enum {
     WIDTH = 80
@@ -146,27 +146,28 @@ static void put_line_start(int64_t indent, Buf *out)
 static bool push_words(Render *r, Str line, int64_t width, int64_t last_width, List *chunks)
 {
     size_t start = 0;
-    Str shown;
+    Str quoted;
     for (size_t at = 0; at < line.len;) {
         size_t end = text_skip_spaces(line, text_skip_word(line, at));
-        int64_t room = end == line.len ? last_width : width;
-        if (!quote_text(r, str_slice(line, start, end), &shown) || !op_charge_bytes(r, shown.len)) {
+        int64_t available = end == line.len ? last_width : width;
+        if (!quote_text(r, str_slice(line, start, end), &quoted) ||
+            !op_charge_bytes(r, quoted.len)) {
             return false;
         }
-        if ((int64_t)utf8_count(shown) > room && at > start) {
-            if (!quote_text(r, str_slice(line, start, at), &shown)) {
+        if ((int64_t)utf8_count(quoted) > available && at > start) {
+            if (!quote_text(r, str_slice(line, start, at), &quoted)) {
                 return false;
             }
-            list_push(r->arena, chunks, value_string(shown));
+            list_push(r->arena, chunks, value_string(quoted));
             start = at;
         }
         at = end;
     }
     if (start < line.len) {
-        if (!quote_text(r, str_from_offset(line, start), &shown)) {
+        if (!quote_text(r, str_from_offset(line, start), &quoted)) {
             return false;
         }
-        list_push(r->arena, chunks, value_string(shown));
+        list_push(r->arena, chunks, value_string(quoted));
     }
     return true;
 }
@@ -179,15 +180,15 @@ static bool put_text(Render *r, Str text, Position at, Buf *out)
         at.allowance++;
     }
     int64_t width = WIDTH - at.indent;
-    Str line, whole, shown;
-    for (size_t from = 0; text_next_line(text, &from, &line, &whole);) {
+    Str line, line_with_end, quoted;
+    for (size_t from = 0; text_next_line(text, &from, &line, &line_with_end);) {
         int64_t last_width = from == text.len ? width - at.allowance : width;
-        if (!quote_text(r, whole, &shown)) {
+        if (!quote_text(r, line_with_end, &quoted)) {
             return false;
         }
-        if ((int64_t)utf8_count(shown) <= last_width) {
-            list_push(r->arena, chunks, value_string(shown));
-        } else if (!push_words(r, whole, width, last_width, chunks)) {
+        if ((int64_t)utf8_count(quoted) <= last_width) {
+            list_push(r->arena, chunks, value_string(quoted));
+        } else if (!push_words(r, line_with_end, width, last_width, chunks)) {
             return false;
         }
     }
@@ -262,9 +263,9 @@ static bool put_value(Render *r, Value v, Position at, Buf *out)
     if (!put_repr(r, v, at.level, &line) || !op_charge_bytes(r, line.len)) {
         return false;
     }
-    Str shown = buf_str(&line);
+    Str quoted = buf_str(&line);
     at.level++;
-    if ((int64_t)utf8_count(shown) > WIDTH - at.indent - at.allowance) {
+    if ((int64_t)utf8_count(quoted) > WIDTH - at.indent - at.allowance) {
         if (v.kind == VALUE_MAP) {
             return put_map(r, v.map, at, out);
         }
@@ -275,7 +276,7 @@ static bool put_value(Render *r, Value v, Position at, Buf *out)
             return put_text(r, value_str(v), at, out);
         }
     }
-    buf_put(out, shown);
+    buf_put(out, quoted);
     return true;
 }
 
@@ -299,10 +300,10 @@ typedef struct WrapRules {
     int64_t width; /* positive */
     bool break_long_words;
     bool break_on_hyphens;
-    Str between; /* line separator */
+    Str separator; /* line separator */
 } WrapRules;
 
-/* A unit that is not broken: a word, a part of a hyphenated word, or whitespace. */
+/* Text that is not broken across lines: a word, a part of a hyphenated word, or whitespace. */
 typedef struct Chunk {
     Str text;
     int64_t width;     /* in characters */
@@ -354,7 +355,7 @@ static bool is_letter(uint32_t code)
     return code_is_word(code) && !unicode_is(code, UNICODE_DECIMAL);
 }
 
-/* What may precede a dash between words. */
+/* Whether the character may precede a dash between words. */
 static bool is_word_or_mark(uint32_t code)
 {
     return (code != 0 && code < 0x80 && strchr("!\"'&.,?", (int)code) != NULL) ||
@@ -508,24 +509,24 @@ static void put_line(Chunks *chunks, size_t *at, const WrapRules *rules, Buf *ou
 
 static bool wrap_line(Render *r, Chunks *chunks, const WrapRules *rules, Buf *out)
 {
-    bool later = false;
+    bool has_output = false;
     for (size_t at = 0; at < chunks->count && !out->overflow;) {
         if (!render_charge(r, 1)) {
             return false;
         }
-        if (later && is_blank(&chunks->items[at])) {
+        if (has_output && is_blank(&chunks->items[at])) {
             at++; /* no whitespace at the start of a wrapped line */
         }
         size_t before = out->len;
-        if (later) {
-            buf_put(out, rules->between);
+        if (has_output) {
+            buf_put(out, rules->separator);
         }
         size_t begin = out->len;
         put_line(chunks, &at, rules, out);
         if (out->len == begin) {
-            out->len = before; /* nothing remains of it */
+            out->len = before; /* the line is empty */
         } else {
-            later = true;
+            has_output = true;
         }
     }
     return true;
@@ -539,7 +540,7 @@ static bool wordwrap(Render *r, Str text, const WrapRules *rules, Buf *out)
     bool first = true;
     for (size_t at = 0; text_next_line(text, &at, &line, NULL) && !out->overflow;) {
         if (!first) {
-            buf_put(out, rules->between);
+            buf_put(out, rules->separator);
         }
         first = false;
         if (!split_line(r, line, rules->break_on_hyphens, &chunks) ||
@@ -557,7 +558,7 @@ static bool filter_wordwrap(Render *r, const Args *args, Value *out)
     if (v.kind != VALUE_STRING) {
         return raise_no_attribute(r, v, "splitlines");
     }
-    if (arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+    if (arg_passed(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
         return undefined_raise(r, args->values[1]);
     }
     if (!arg_int(r, args, 1, 79, &rules.width) ||
@@ -565,8 +566,8 @@ static bool filter_wordwrap(Render *r, const Args *args, Value *out)
         !arg_truth(r, args, 4, true, &rules.break_on_hyphens)) {
         return false;
     }
-    rules.between = r->settings->syntax.newline_sequence;
-    if (arg_some(args, 3) && !op_text(r, args->values[3], &rules.between)) {
+    rules.separator = r->settings->syntax.newline_sequence;
+    if (arg_not_none(args, 3) && !op_text(r, args->values[3], &rules.separator)) {
         return false;
     }
     if (rules.width <= 0 && v.len > 0) {
@@ -584,7 +585,7 @@ const Native filters_print[] = {
       .flags = NATIVE_JINJA,
       .help = "Formats a value as Python's pprint does, on several lines if it is long.",
       .example = "{{ {'b': 1, 'a': ['x', none]} | pprint }}",
-      .shows = "{'a': ['x', None], 'b': 1}" },
+      .output = "{'a': ['x', None], 'b': 1}" },
     { .name = "wordwrap",
       .call = filter_wordwrap,
       .params = { { "value" },
@@ -595,6 +596,6 @@ const Native filters_print[] = {
       .flags = NATIVE_JINJA,
       .help = "Wraps lines that are longer than `width` at word boundaries.",
       .example = "{{ 'one two three four' | wordwrap(9) }}",
-      .shows = "one two\nthree\nfour" },
+      .output = "one two\nthree\nfour" },
     { 0 },
 };

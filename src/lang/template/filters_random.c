@@ -1,4 +1,4 @@
-/* Random choices that are reproducible: the seed comes from the settings or from the template. */
+/* Reproducible random choices: the seed comes from the settings or from the template. */
 #include "base/hash.h"
 #include "lang/template/filter.h"
 
@@ -9,12 +9,12 @@ typedef struct RandomSource {
     uint64_t state;
 } RandomSource;
 
-static bool random_source_make(Render *r, const Args *args, uint32_t place, RandomSource *out)
+static bool random_source_make(Render *r, const Args *args, uint32_t index, RandomSource *out)
 {
-    *out = (RandomSource){ .r = r, .seeded = arg_some(args, place) };
+    *out = (RandomSource){ .r = r, .seeded = arg_not_none(args, index) };
     Str seed;
     if (out->seeded) {
-        if (!op_text(r, args->values[place], &seed)) {
+        if (!op_text(r, args->values[index], &seed)) {
             return false;
         }
         /* Not hash.h: the same seed must draw the same values on every machine. */
@@ -26,7 +26,7 @@ static bool random_source_make(Render *r, const Args *args, uint32_t place, Rand
     return true;
 }
 
-/* splitmix64 if the template provides the seed. */
+/* Uses splitmix64 if the template provides the seed. */
 static uint64_t random_source_draw(RandomSource *source, uint64_t bound)
 {
     if (!source->seeded) {
@@ -98,17 +98,17 @@ const Native filters_random[] = {
     { .name = "random",
       .call = filter_random,
       .params = { { "value" }, { "start", "0" }, { "step", "1" }, { "seed", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns a random item of a sequence, or a number from `start` up to, but excluding, "
               "the value.",
       .example = "{{ [7] | random }} {{ 60 | random(seed='web-01') < 60 }}",
-      .shows = "7 True" },
+      .output = "7 True" },
     { .name = "shuffle",
       .call = filter_shuffle,
       .params = { { "value" }, { "seed", "none" } },
-      .flags = NATIVE_PASSES,
+      .flags = NATIVE_PASS_THROUGH,
       .help = "Shuffles the items; a seed makes the order reproducible.",
       .example = "{{ [1, 2, 3] | shuffle(seed='web-01') | sort }}",
-      .shows = "[1, 2, 3]" },
+      .output = "[1, 2, 3]" },
     { 0 },
 };

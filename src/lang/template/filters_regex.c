@@ -10,12 +10,12 @@ static Str span_text(Str text, RegexSpan span)
 
 static bool read_flags(Render *r, Value multiline, Value ignore_case, unsigned *out)
 {
-    bool many = false, fold = false;
-    if ((!value_is_missing(multiline) && !op_truth(r, multiline, &many)) ||
-        (!value_is_missing(ignore_case) && !op_truth(r, ignore_case, &fold))) {
+    bool is_multiline = false, is_ignore_case = false;
+    if ((!value_is_missing(multiline) && !op_truth(r, multiline, &is_multiline)) ||
+        (!value_is_missing(ignore_case) && !op_truth(r, ignore_case, &is_ignore_case))) {
         return false;
     }
-    *out = (many ? REGEX_MULTILINE : 0) | (fold ? REGEX_IGNORE_CASE : 0);
+    *out = (is_multiline ? REGEX_MULTILINE : 0) | (is_ignore_case ? REGEX_IGNORE_CASE : 0);
     return true;
 }
 
@@ -181,8 +181,8 @@ static char escaped_char(char c)
 {
     static const char from[] = "abfnrtv\\";
     static const char to[] = "\a\b\f\n\r\t\v\\";
-    const char *hit = memchr(from, c, sizeof from - 1);
-    return hit == NULL ? '\0' : to[hit - from];
+    const char *found_char = memchr(from, c, sizeof from - 1);
+    return found_char == NULL ? '\0' : to[found_char - from];
 }
 
 /* Parses the reference after a backslash at `*at` and moves `*at` past it. */
@@ -267,12 +267,13 @@ static bool filter_regex_replace(Render *r, const Args *args, Value *out)
     unsigned flags;
     const Regex *regex;
     Replacement replacement;
-    int64_t limit, wanted;
+    int64_t limit, required_count;
     if (!op_text(r, args->values[0], &text) ||
         !read_flags(r, args->values[4], args->values[3], &flags) ||
         !get_regex(r, arg_or(args, 1, value_string(STR_EMPTY)), flags, &regex) ||
         !arg_text(r, args, 2, STR_EMPTY, &new_text) || !arg_int(r, args, 5, 0, &limit) ||
-        !arg_int(r, args, 6, 0, &wanted) || !read_replacement(r, regex, new_text, &replacement)) {
+        !arg_int(r, args, 6, 0, &required_count) ||
+        !read_replacement(r, regex, new_text, &replacement)) {
         return false;
     }
     Buf changed = render_buf(r);
@@ -289,9 +290,9 @@ static bool filter_regex_replace(Render *r, const Args *args, Value *out)
     if (render_failed(r)) {
         return false;
     }
-    if (wanted > 0 && count != wanted) {
+    if (required_count > 0 && count != required_count) {
         return render_raise(r, FAULT_VALUE, "regex_replace made %lld replacements, not %lld",
-                            (long long)count, (long long)wanted);
+                            (long long)count, (long long)required_count);
     }
     buf_put(&changed, str_from_offset(text, from));
     return take_text(r, &changed, false, out);
@@ -362,7 +363,7 @@ static bool test_regex(Render *r, const Args *args, Value *out)
         return test_pattern(r, args, REGEX_AT_START, out);
     }
     if (str_eq(type, STR("fullmatch"))) {
-        return test_pattern(r, args, REGEX_WHOLE, out);
+        return test_pattern(r, args, REGEX_FULL, out);
     }
     return render_raise(r, FAULT_FILTER_ARGUMENT, "match_type must be search, match or fullmatch");
 }
@@ -376,20 +377,20 @@ const Native filters_regex[] = {
               "match. Accepts multiline=true and ignorecase=true.",
       .example = "{{ 'eth0: 10.0.0.7' | regex_search('[0-9.]{7,}') }} "
                  "{{ 'v12-3' | regex_search('v(\\\\d+)-(\\\\d+)', '\\\\1', '\\\\2') }}",
-      .shows = "10.0.0.7 ['12', '3']" },
+      .output = "10.0.0.7 ['12', '3']" },
     { .name = "regex_match",
       .call = filter_regex_match,
       .params = { { "value" }, { "regex" } },
       .flags = NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Like regex_search, but only matches at the start of the string.",
       .example = "{{ 'web-01' | regex_match('[a-z]+') }} {{ 'web-01' | regex_match('[0-9]+') }}",
-      .shows = "web None" },
+      .output = "web None" },
     { .name = "regex_findall",
       .call = filter_regex_findall,
       .params = { { "value" }, { "regex" }, { "multiline", "false" }, { "ignorecase", "false" } },
       .help = "Returns all matches, or their groups if the pattern has any.",
       .example = "{{ 'a1 b22' | regex_findall('[0-9]+') }}",
-      .shows = "['1', '22']" },
+      .output = "['1', '22']" },
     { .name = "regex_replace",
       .call = filter_regex_replace,
       .params = { { "value" },
@@ -401,13 +402,13 @@ const Native filters_regex[] = {
                   { "mandatory_count", "0" } },
       .help = "Replaces all matches, or the first `count`; \\1 and \\g<name> refer to groups.",
       .example = "{{ 'web-01.lan' | regex_replace('^(\\\\w+)-(\\\\d+).*$', '\\\\2.\\\\1') }}",
-      .shows = "01.web" },
+      .output = "01.web" },
     { .name = "regex_escape",
       .call = filter_regex_escape,
       .params = { { "value" }, { "re_type", "'python'" } },
       .help = "Escapes the characters that have a special meaning in a pattern.",
       .example = "{{ 'a.b*' | regex_escape }}",
-      .shows = "a\\.b\\*" },
+      .output = "a\\.b\\*" },
     { 0 },
 };
 
@@ -421,7 +422,7 @@ const Native tests_regex[] = {
       .flags = NATIVE_PLAIN,
       .help = "The pattern matches at the start of the string.",
       .example = "{{ 'web-01' is match('web') }} {{ 'web-01' is match('01') }}",
-      .shows = "True False" },
+      .output = "True False" },
     { .name = "search",
       .call = test_search,
       .params = { { "value" },
@@ -431,7 +432,7 @@ const Native tests_regex[] = {
       .flags = NATIVE_PLAIN,
       .help = "The pattern matches anywhere in the string.",
       .example = "{{ 'web-01' is search('[0-9]+') }}",
-      .shows = "True" },
+      .output = "True" },
     { .name = "regex",
       .call = test_regex,
       .params = { { "value" },
@@ -444,6 +445,6 @@ const Native tests_regex[] = {
           "The pattern matches: anywhere, at the start (match) or the whole string (fullmatch).",
       .example = "{{ 'web-01' is regex('^W', ignorecase=true) }} "
                  "{{ 'web' is regex('we', match_type='fullmatch') }}",
-      .shows = "True False" },
+      .output = "True False" },
     { 0 },
 };

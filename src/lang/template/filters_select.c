@@ -1,15 +1,16 @@
-/* Jinja2's filters that select: map, select and similar ones, default, attr. */
+/* Jinja2's filters that select values: map, select, reject, default, attr and related ones. */
 #include "lang/template/attribute_path.h"
 #include "lang/template/filter.h"
 
 /* A filter or test named by an argument, with its other arguments bound once for all items. */
-typedef struct Applied {
+typedef struct BoundNative {
     const Native *native;
     Args bound;
-} Applied;
+} BoundNative;
 
-/* The message for an unknown name. An undefined one was most likely written without quotes. */
-static bool raise_no_name(Render *r, const char *what, Value name)
+/* Raises the error for an unknown name. An undefined name was most likely written without
+ * quotes. */
+static bool raise_unknown_name(Render *r, const char *what, Value name)
 {
     if (name.kind == VALUE_UNDEFINED) {
         undefined_raise(r, name);
@@ -25,16 +26,17 @@ static bool raise_no_name(Render *r, const char *what, Value name)
 }
 
 /* args->values[place] is the name of the filter; its arguments follow. */
-static bool apply_make(Render *r, bool test, const Args *args, uint32_t place, Applied *out)
+static bool bound_native_init(Render *r, bool test, const Args *args, uint32_t index,
+                              BoundNative *out)
 {
     const char *what = test ? "test" : "filter";
-    Value name = args->values[place];
-    *out = (Applied){ 0 };
+    Value name = args->values[index];
+    *out = (BoundNative){ 0 };
     if (name.kind == VALUE_STRING) {
         out->native = test ? test_find(value_str(name)) : filter_find(value_str(name));
     }
     if (out->native == NULL) {
-        raise_no_name(r, what, name);
+        raise_unknown_name(r, what, name);
         Str nearest;
         if (name.kind == VALUE_STRING && (test ? test_suggest(value_str(name), &nearest)
                                                : filter_suggest(value_str(name), &nearest))) {
@@ -43,16 +45,17 @@ static bool apply_make(Render *r, bool test, const Args *args, uint32_t place, A
         return false;
     }
     /* The item replaces the name, which directly precedes the arguments. */
-    Args given = { .values = args->values + place,
-                   .count = args->count - place,
-                   .named = args->named };
-    return native_bind(r, out->native, what, &given, &out->bound);
+    Args call_args = { .values = args->values + index,
+                       .count = args->count - index,
+                       .named = args->named };
+    return native_bind(r, out->native, what, &call_args, &out->bound);
 }
 
-static inline bool apply(Render *r, const Applied *applied, Value item, Value *out)
+static inline bool bound_native_call(Render *r, const BoundNative *bound_native, Value item,
+                                     Value *out)
 {
-    applied->bound.values[0] = item;
-    return native_call_bound(r, applied->native, &applied->bound, out);
+    bound_native->bound.values[0] = item;
+    return native_call_bound(r, bound_native->native, &bound_native->bound, out);
 }
 
 /* The path of map(attribute=..., default=...), and whether that form was used. */
@@ -99,21 +102,21 @@ static bool map_attribute(Render *r, Value v, const AttributePath *path, Value f
     return !render_failed(r);
 }
 
-/* As in Jinja2, the filter is looked up at the first item. */
+/* As in Jinja2, the filter is looked up only when there is a first item. */
 static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
 {
     if (args->count < 2) {
         return render_raise(r, FAULT_FILTER_ARGUMENT, "map requires a filter argument");
     }
-    Applied applied = { 0 };
+    BoundNative bound_native = { 0 };
     Iter iter;
     Value item;
     if (!iter_start(r, v, &iter)) {
         return false;
     }
     while (iter_next(r, &iter, &item)) {
-        if ((applied.native == NULL && !apply_make(r, false, args, 1, &applied)) ||
-            !charge_iteration(r) || !apply(r, &applied, item, &item) ||
+        if ((bound_native.native == NULL && !bound_native_init(r, false, args, 1, &bound_native)) ||
+            !charge_iteration(r) || !bound_native_call(r, &bound_native, item, &item) ||
             !push_item(r, mapped, item)) {
             return false;
         }
@@ -121,7 +124,7 @@ static bool map_filter(Render *r, Value v, const Args *args, List *mapped)
     return !render_failed(r);
 }
 
-/* If there is nothing to iterate over, not even the arguments are checked. */
+/* As in Jinja2, the arguments are not checked if the value is empty. */
 static bool filter_map(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
@@ -144,26 +147,26 @@ static bool filter_map(Render *r, const Args *args, Value *out)
     return true;
 }
 
-typedef struct Choice {
+typedef struct SelectRule {
     const char *name; /* of the generator */
     bool reject;
     bool attribute; /* the first argument is the name of an attribute to test */
-} Choice;
+} SelectRule;
 
-static bool choose_items(Render *r, const Args *args, const Choice *choice, List *chosen)
+static bool select_items(Render *r, const Args *args, const SelectRule *rule, List *selected)
 {
     AttributePath path = { NULL, 0 };
-    uint32_t place = 1;
-    if (choice->attribute) {
+    uint32_t index = 1;
+    if (rule->attribute) {
         if (args->count < 2) {
             return render_raise(r, FAULT_FILTER_ARGUMENT, "Missing parameter for attribute name");
         }
         if (!attribute_path_make(r, args->values[1], &path)) {
             return false;
         }
-        place = 2;
+        index = 2;
     }
-    Applied applied = { 0 };
+    BoundNative bound_native = { 0 };
     Iter iter;
     Value item;
     if (!iter_start(r, args->values[0], &iter)) {
@@ -175,9 +178,9 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
         if (path.count > 0 && !attribute_path_get(r, &path, &item, value_null(), &tested)) {
             return false;
         }
-        if (args->count > place &&
-            ((applied.native == NULL && !apply_make(r, true, args, place, &applied)) ||
-             !apply(r, &applied, tested, &tested))) {
+        if (args->count > index && ((bound_native.native == NULL &&
+                                     !bound_native_init(r, true, args, index, &bound_native)) ||
+                                    !bound_native_call(r, &bound_native, tested, &tested))) {
             return false;
         }
         if (tested.kind == VALUE_BOOL) {
@@ -185,50 +188,50 @@ static bool choose_items(Render *r, const Args *args, const Choice *choice, List
         } else if (!op_truth(r, tested, &truth)) {
             return false;
         }
-        if (!charge_iteration(r) || (truth != choice->reject && !push_item(r, chosen, item))) {
+        if (!charge_iteration(r) || (truth != rule->reject && !push_item(r, selected, item))) {
             return false;
         }
     }
     return !render_failed(r);
 }
 
-static bool choose(Render *r, const Args *args, const Choice *choice, Value *out)
+static bool select_by_rule(Render *r, const Args *args, const SelectRule *rule, Value *out)
 {
-    List *chosen = list_new(r->arena, 0);
+    List *selected = list_new(r->arena, 0);
     bool truth;
     if (!op_truth(r, args->values[0], &truth) ||
-        (truth && !choose_items(r, args, choice, chosen))) {
+        (truth && !select_items(r, args, rule, selected))) {
         return false;
     }
-    *out = generator_new(r, chosen, choice->name);
+    *out = generator_new(r, selected, rule->name);
     return true;
 }
 
 static bool filter_select(Render *r, const Args *args, Value *out)
 {
-    return choose(r, args, &(Choice){ "sync_do_select", false, false }, out);
+    return select_by_rule(r, args, &(SelectRule){ "sync_do_select", false, false }, out);
 }
 
 static bool filter_reject(Render *r, const Args *args, Value *out)
 {
-    return choose(r, args, &(Choice){ "sync_do_reject", true, false }, out);
+    return select_by_rule(r, args, &(SelectRule){ "sync_do_reject", true, false }, out);
 }
 
 static bool filter_selectattr(Render *r, const Args *args, Value *out)
 {
-    return choose(r, args, &(Choice){ "sync_do_selectattr", false, true }, out);
+    return select_by_rule(r, args, &(SelectRule){ "sync_do_selectattr", false, true }, out);
 }
 
 static bool filter_rejectattr(Render *r, const Args *args, Value *out)
 {
-    return choose(r, args, &(Choice){ "sync_do_rejectattr", true, true }, out);
+    return select_by_rule(r, args, &(SelectRule){ "sync_do_rejectattr", true, true }, out);
 }
 
 static bool filter_default(Render *r, const Args *args, Value *out)
 {
     Value v = args->values[0];
     bool replace = v.kind == VALUE_UNDEFINED;
-    if (!replace && arg_given(args, 2)) {
+    if (!replace && arg_passed(args, 2)) {
         bool boolean, truth;
         if (!op_truth(r, args->values[2], &boolean) || (boolean && !op_truth(r, v, &truth))) {
             return false;
@@ -276,60 +279,60 @@ const Native filters_select[] = {
     { .name = "map",
       .call = filter_map,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Applies a filter to every item, or returns one attribute of each.",
       .example = "{{ ['a', 'b'] | map('upper') | join }} "
                  "{{ [{'n': 1}, {}] | map(attribute='n', default=0) | list }}",
-      .shows = "AB [1, 0]" },
+      .output = "AB [1, 0]" },
     { .name = "select",
       .call = filter_select,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Keeps the items that pass a test; without a test, the items that are true.",
       .example = "{{ [1, 2, 3, 4] | select('even') | list }} {{ ['', 'a'] | select | list }}",
-      .shows = "[2, 4] ['a']" },
+      .output = "[2, 4] ['a']" },
     { .name = "reject",
       .call = filter_reject,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Drops the items that pass a test; without a test, the items that are true.",
       .example = "{{ [1, 2, 3, 4] | reject('gt', 2) | list }}",
-      .shows = "[1, 2]" },
+      .output = "[1, 2]" },
     { .name = "selectattr",
       .call = filter_selectattr,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Keeps the items with an attribute that passes a test, or is true.",
       .example = "{{ [{'n': 'a', 'up': true}, {'n': 'b'}] | selectattr('up') "
                  "| map(attribute='n') | list }}",
-      .shows = "['a']" },
+      .output = "['a']" },
     { .name = "rejectattr",
       .call = filter_rejectattr,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_VARIADIC | NATIVE_KEYWORDS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Drops the items with an attribute that passes a test, or is true.",
       .example = "{{ [{'port': 80}, {'port': 443}] | rejectattr('port', 'eq', 80) | list }}",
-      .shows = "[{'port': 443}]" },
+      .output = "[{'port': 443}]" },
     { .name = "default",
       .call = filter_default,
       .params = { { "value" }, { "default_value", "''" }, { "boolean", "false" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the default for an undefined value; with `boolean`, also for a false one.",
       .example = "{{ missing | default('none') }} {{ '' | default('empty', true) }}",
-      .shows = "none empty" },
+      .output = "none empty" },
     { .name = "d",
       .call = filter_default,
       .params = { { "value" }, { "default_value", "''" }, { "boolean", "false" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES | NATIVE_ALIAS,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH | NATIVE_ALIAS,
       .help = "The same as default.",
       .example = "{{ missing | d(0) }}",
-      .shows = "0" },
+      .output = "0" },
     { .name = "attr",
       .call = filter_attr,
       .params = { { "value" }, { "name" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns an attribute or method by name, never an element of a map.",
       .example = "{{ ('abc' | attr('upper'))() }} {{ {'a': 1} | attr('a') is defined }}",
-      .shows = "ABC False" },
+      .output = "ABC False" },
     { 0 },
 };

@@ -42,7 +42,7 @@ static bool collect_reversible(Render *r, Value v, List **items, bool *reversibl
 }
 
 /* The last element of an object that has elements by index, such as a range, without copying. */
-static bool last_of_object(Render *r, Value v, Value *out, bool *found)
+static bool object_last(Render *r, Value v, Value *out, bool *found)
 {
     const ObjectType *type = v.object->type;
     int64_t length;
@@ -59,7 +59,7 @@ static bool filter_last(Render *r, const Args *args, Value *out)
     Value v = args->values[0];
     if (v.kind == VALUE_OBJECT) {
         bool found;
-        if (!last_of_object(r, v, out, &found)) {
+        if (!object_last(r, v, out, &found)) {
             return false;
         }
         if (found) {
@@ -103,14 +103,14 @@ static bool filter_list(Render *r, const Args *args, Value *out)
 static bool reverse_text(Render *r, Value v, Value *out)
 {
     Str text = value_str(v);
-    Buf turned = render_buf(r);
-    buf_reserve(&turned, text.len);
+    Buf reversed = render_buf(r);
+    buf_reserve(&reversed, text.len);
     for (size_t at = text.len; at > 0;) {
         size_t end = at;
         utf8_previous(text, &at);
-        buf_put(&turned, str_slice(text, at, end));
+        buf_put(&reversed, str_slice(text, at, end));
     }
-    return take_text(r, &turned, value_is_markup(v), out);
+    return take_text(r, &reversed, value_is_markup(v), out);
 }
 
 static void reverse_list(List *items)
@@ -158,9 +158,9 @@ typedef struct Join {
 } Join;
 
 /* The length of the result for a list of strings only; SIZE_MAX for any other list. */
-static inline size_t joined_len(const List *list, Str between)
+static inline size_t joined_len(const List *list, Str separator_text)
 {
-    size_t len = list->len == 0 ? 0 : between.len * (list->len - 1);
+    size_t len = list->len == 0 ? 0 : separator_text.len * (list->len - 1);
     for (uint32_t i = 0; i < list->len; i++) {
         if (UNLIKELY(list->items[i].kind != VALUE_STRING)) {
             return SIZE_MAX;
@@ -170,14 +170,14 @@ static inline size_t joined_len(const List *list, Str between)
     return len;
 }
 
-/* Nothing to look up and nothing to escape. */
-static COLD bool join_any_list(Render *r, const List *list, Str between, Value *out)
+/* Joins a list without attribute lookup or escaping. */
+static COLD bool join_any_list(Render *r, const List *list, Str separator_text, Value *out)
 {
     Buf joined = render_buf(r);
     for (uint32_t i = 0; i < list->len && !joined.overflow; i++) {
         const Value *item = &list->items[i];
         if (i > 0) {
-            buf_put_short(&joined, between);
+            buf_put_short(&joined, separator_text);
         }
         if (LIKELY(item->kind == VALUE_STRING)) {
             buf_put_short(&joined, str_from(item->text, item->len));
@@ -188,7 +188,7 @@ static COLD bool join_any_list(Render *r, const List *list, Str between, Value *
     return render_take(r, &joined, out);
 }
 
-static bool join_list(Render *r, const List *list, Str between, Value *out)
+static bool join_list(Render *r, const List *list, Str separator_text, Value *out)
 {
     enum {
         SHORT = 1024
@@ -196,17 +196,17 @@ static bool join_list(Render *r, const List *list, Str between, Value *out)
     if (!render_charge(r, list->len)) {
         return false;
     }
-    size_t len = list->len < SHORT ? joined_len(list, between) : SIZE_MAX;
+    size_t len = list->len < SHORT ? joined_len(list, separator_text) : SIZE_MAX;
     if (UNLIKELY(len > SHORT)) {
-        return join_any_list(r, list, between, out);
+        return join_any_list(r, list, separator_text, out);
     }
     char *joined = arena_alloc(r->arena, len);
     char *to = joined;
     for (uint32_t i = 0; i < list->len; i++) {
         const Value *item = &list->items[i];
         if (i > 0) {
-            bytes_copy(to, between.data, between.len);
-            to += between.len;
+            bytes_copy(to, separator_text.data, separator_text.len);
+            to += separator_text.len;
         }
         bytes_copy(to, item->text, item->len);
         to += item->len;
@@ -217,16 +217,16 @@ static bool join_list(Render *r, const List *list, Str between, Value *out)
 
 static bool join_items(Render *r, const Join *join, Value v, Value *out)
 {
-    Str between;
+    Str separator_text;
     Value separator = join->separator;
     if (join->escape && !op_escape(r, separator, &separator)) {
         return false;
     }
-    if (!op_text(r, separator, &between)) {
+    if (!op_text(r, separator, &separator_text)) {
         return false;
     }
     if (value_is_sequence(v) && join->path.count == 0 && !join->escape) {
-        return join_list(r, v.list, between, out);
+        return join_list(r, v.list, separator_text, out);
     }
     Iter iter;
     Value item;
@@ -236,7 +236,7 @@ static bool join_items(Render *r, const Join *join, Value v, Value *out)
     Buf joined = render_buf(r);
     for (bool later = false; iter_next(r, &iter, &item) && !joined.overflow; later = true) {
         if (later) {
-            buf_put_short(&joined, between);
+            buf_put_short(&joined, separator_text);
         }
         if (join->path.count > 0 &&
             (!charge_iteration(r) ||
@@ -261,8 +261,8 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
     if (!iter_collect(r, v, &items)) {
         return false;
     }
-    /* A separator that only claims to be safe is plain text; the items are not checked then. */
-    bool settled = value_is_html(r, join->separator);
+    /* A separator that has __html__ but is not markup is plain text; items are then not checked. */
+    bool separator_is_html = value_is_html(r, join->separator);
     join->escape = value_is_markup(join->separator);
     for (uint32_t i = 0; i < items->len; i++) {
         if (join->path.count > 0 &&
@@ -270,7 +270,7 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
                                                          value_null(), &items->items[i]))) {
             return false;
         }
-        join->escape = join->escape || (!settled && value_is_html(r, items->items[i]));
+        join->escape = join->escape || (!separator_is_html && value_is_html(r, items->items[i]));
     }
     join->path.count = 0;
     return join_items(r, join, value_list(items), out);
@@ -279,10 +279,10 @@ static bool join_escaping(Render *r, Join *join, Value v, Value *out)
 static bool filter_join(Render *r, const Args *args, Value *out)
 {
     const Value *items = &args->values[0];
-    const Value *between = &args->values[1];
-    if (LIKELY(!r->autoescape && value_is_sequence(*items) && between->kind == VALUE_STRING &&
-               !arg_some(args, 2))) {
-        return join_list(r, items->list, str_from(between->text, between->len), out);
+    const Value *separator_text = &args->values[1];
+    if (LIKELY(!r->autoescape && value_is_sequence(*items) &&
+               separator_text->kind == VALUE_STRING && !arg_not_none(args, 2))) {
+        return join_list(r, items->list, str_from(separator_text->text, separator_text->len), out);
     }
     Join join = { .separator = arg_or(args, 1, value_string(STR_EMPTY)) };
     if (!attribute_path_make(r, args->values[2], &join.path)) {
@@ -327,15 +327,15 @@ static bool filter_batch(Render *r, const Args *args, Value *out)
     if (batch->len > 0) {
         if (fill.kind != VALUE_NULL) {
             bool less;
-            int64_t wanted;
+            int64_t target_len;
             if (!op_order(r, OP_LT, value_int(batch->len), size, &less) ||
-                (less && !value_to_index(r, size, &wanted))) {
+                (less && !value_to_index(r, size, &target_len))) {
                 return false;
             }
-            if (less && !charge_items(r, (uint64_t)(wanted - batch->len), 2 * sizeof(Value))) {
+            if (less && !charge_items(r, (uint64_t)(target_len - batch->len), 2 * sizeof(Value))) {
                 return false;
             }
-            while (less && batch->len < wanted) {
+            while (less && batch->len < target_len) {
                 list_push(r->arena, batch, fill);
             }
         }
@@ -353,7 +353,7 @@ static bool filter_slice(Render *r, const Args *args, Value *out)
     if (!iter_collect(r, args->values[0], &items)) {
         return false;
     }
-    /* Python divides before it counts, which determines the error. */
+    /* Python divides before it converts to an index, which determines the error. */
     Value quotient;
     if ((args->values[1].kind != VALUE_INT &&
          !op_binary(r, OP_FLOOR_DIV, value_int(items->len), args->values[1], &quotient)) ||
@@ -411,43 +411,43 @@ const Native filters_sequence[] = {
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
       .help = "Returns the number of items of a list or map, or of characters of a string.",
       .example = "{{ [1, 2, 3] | length }} {{ 'abcd' | length }}",
-      .shows = "3 4" },
+      .output = "3 4" },
     { .name = "count",
       .call = filter_length,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN | NATIVE_ALIAS,
       .help = "The same as length.",
       .example = "{{ {'a': 1} | count }}",
-      .shows = "1" },
+      .output = "1" },
     { .name = "first",
       .call = filter_first,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the first item; undefined if there is none.",
       .example = "{{ ['a', 'b', 'c'] | first }}",
-      .shows = "a" },
+      .output = "a" },
     { .name = "last",
       .call = filter_last,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the last item; undefined if there is none.",
       .example = "{{ ['a', 'b', 'c'] | last }}",
-      .shows = "c" },
+      .output = "c" },
     { .name = "list",
       .call = filter_list,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help =
           "Converts to a list of items, of the characters of a string, or of the keys of a map.",
       .example = "{{ 'abc' | list }} {{ range(3) | list }}",
-      .shows = "['a', 'b', 'c'] [0, 1, 2]" },
+      .output = "['a', 'b', 'c'] [0, 1, 2]" },
     { .name = "reverse",
       .call = filter_reverse,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Reverses a string or sequence.",
       .example = "{{ 'abc' | reverse }} {{ [1, 2, 3] | reverse | list }}",
-      .shows = "cba [3, 2, 1]" },
+      .output = "cba [3, 2, 1]" },
     { .name = "join",
       .call = filter_join,
       .params = { { "value" }, { "d", "''" }, { "attribute", "none" } },
@@ -455,28 +455,28 @@ const Native filters_sequence[] = {
       .help = "Joins the items, or an attribute of each, with a separator.",
       .example = "{{ [1, 2, 3] | join(', ') }} "
                  "{{ [{'n': 'a'}, {'n': 'b'}] | join('+', attribute='n') }}",
-      .shows = "1, 2, 3 a+b" },
+      .output = "1, 2, 3 a+b" },
     { .name = "batch",
       .call = filter_batch,
       .params = { { "value" }, { "linecount" }, { "fill_with", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Splits a sequence into lists of `linecount` items; the last may be padded.",
       .example = "{{ [1, 2, 3, 4, 5] | batch(2, 0) | list }}",
-      .shows = "[[1, 2], [3, 4], [5, 0]]" },
+      .output = "[[1, 2], [3, 4], [5, 0]]" },
     { .name = "slice",
       .call = filter_slice,
       .params = { { "value" }, { "slices" }, { "fill_with", "none" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Splits a sequence into a number of lists of about the same length.",
       .example = "{{ [1, 2, 3, 4, 5] | slice(3) | list }}",
-      .shows = "[[1, 2], [3, 4], [5]]" },
+      .output = "[[1, 2], [3, 4], [5]]" },
     { .name = "items",
       .call = filter_items,
       .params = { { "value" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns the pairs of a map; nothing if it is undefined.",
       .example = "{% for name, port in {'web': 80, 'ssh': 22} | items %}{{ name }}={{ port }} "
                  "{% endfor %}",
-      .shows = "web=80 ssh=22 " },
+      .output = "web=80 ssh=22 " },
     { 0 },
 };

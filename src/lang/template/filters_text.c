@@ -160,7 +160,7 @@ static COLD bool trim_any(Render *r, const Args *args, Value *out)
     if (!soft_text(r, v, &text)) {
         return false;
     }
-    if (!arg_some(args, 1)) {
+    if (!arg_not_none(args, 1)) {
         *out = text_like(v, text_strip(text));
         return true;
     }
@@ -191,7 +191,7 @@ static COLD bool trim_any(Render *r, const Args *args, Value *out)
 static bool filter_trim(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
-    if (LIKELY(v->kind == VALUE_STRING && !arg_some(args, 1))) {
+    if (LIKELY(v->kind == VALUE_STRING && !arg_not_none(args, 1))) {
         Str text = text_strip(str_from(v->text, v->len));
         *out = string_like(v, text.data, text.len);
         return true;
@@ -257,24 +257,24 @@ static inline Value replace_bytes(Render *r, Str text, char old, char new)
     return value_string(str_from(copy, text.len));
 }
 
-/* `limit` below 0: no limit. */
+/* A negative `limit` means no limit. */
 static bool replace_text(Render *r, Str text, Str old, Str new, int64_t limit, Value *out)
 {
-    size_t hit = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
-    if (hit == STR_NOT_FOUND) {
+    size_t found = limit == 0 ? STR_NOT_FOUND : str_find(text, old, 0);
+    if (found == STR_NOT_FOUND) {
         *out = value_string(text);
         return true;
     }
     Buf changed = render_buf_for(r, text.len + 2 * new.len);
     size_t from = 0;
-    while (hit != STR_NOT_FOUND && limit-- != 0 && !changed.overflow) {
-        buf_put_short(&changed, str_slice(text, from, hit));
+    while (found != STR_NOT_FOUND && limit-- != 0 && !changed.overflow) {
+        buf_put_short(&changed, str_slice(text, from, found));
         buf_put_short(&changed, new);
-        from = hit + old.len;
+        from = found + old.len;
         if (old.len > 0) {
-            hit = str_find(text, old, from);
-        } else if (hit < text.len) {
-            utf8_next(text, &hit); /* an empty string matches before every character */
+            found = str_find(text, old, from);
+        } else if (found < text.len) {
+            utf8_next(text, &found); /* an empty string matches before every character */
         } else {
             break;
         }
@@ -289,7 +289,7 @@ static COLD bool replace_any(Render *r, const Args *args, Value *out)
     Value old = args->values[1];
     Value new = args->values[2];
     int64_t limit = -1;
-    if (arg_some(args, 3) && !value_to_index(r, args->values[3], &limit)) {
+    if (arg_not_none(args, 3) && !value_to_index(r, args->values[3], &limit)) {
         return false;
     }
     bool markup = false;
@@ -318,7 +318,7 @@ static bool filter_replace(Render *r, const Args *args, Value *out)
     const uint64_t kind_and_len = VALUE_HEAD(0xff, 0, UINT32_MAX);
     const uint64_t one_byte = VALUE_HEAD(VALUE_STRING, 0, 1);
     if (LIKELY(v[0].kind == VALUE_STRING && (v[1].head & kind_and_len) == one_byte &&
-               (v[2].head & kind_and_len) == one_byte && !r->autoescape && !arg_given(args, 3))) {
+               (v[2].head & kind_and_len) == one_byte && !r->autoescape && !arg_passed(args, 3))) {
         *out = replace_bytes(r, str_from(v->text, v->len), v[1].text[0], v[2].text[0]);
         return true;
     }
@@ -353,7 +353,7 @@ typedef struct Indent {
 static bool read_indent(Render *r, const Args *args, Indent *out)
 {
     *out = (Indent){ .spaces = 4 };
-    if (!arg_given(args, 1)) {
+    if (!arg_passed(args, 1)) {
         return true;
     }
     Value width = args->values[1];
@@ -406,20 +406,20 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
     }
     /* A trailing line end starts another, empty line. The exception is a lone CR: Python appends a
      * newline before it splits, which turns it into CR LF. */
-    Str line, whole = STR_EMPTY;
-    bool later = false;
-    for (size_t at = 0; text_next_line(text, &at, &line, &whole) && !lines.overflow;) {
-        if (later) {
+    Str line, line_with_end = STR_EMPTY;
+    bool has_output = false;
+    for (size_t at = 0; text_next_line(text, &at, &line, &line_with_end) && !lines.overflow;) {
+        if (has_output) {
             buf_put_char(&lines, '\n');
             if (line.len > 0 || blank) {
                 put_indent(&indent, &lines);
             }
         }
         buf_put(&lines, line);
-        later = true;
+        has_output = true;
     }
-    if (later && whole.len > line.len &&
-        !(whole.len == line.len + 1 && str_ends(whole, STR("\r")))) {
+    if (has_output && line_with_end.len > line.len &&
+        !(line_with_end.len == line.len + 1 && str_ends(line_with_end, STR("\r")))) {
         buf_put_char(&lines, '\n');
         if (blank) {
             put_indent(&indent, &lines);
@@ -431,10 +431,10 @@ static bool filter_indent(Render *r, const Args *args, Value *out)
 static bool filter_truncate(Render *r, const Args *args, Value *out)
 {
     const Value *v = &args->values[0];
-    int64_t length, leeway, have;
+    int64_t length, leeway, actual_length;
     bool kill_words;
     Str end;
-    if (arg_given(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
+    if (arg_passed(args, 1) && args->values[1].kind == VALUE_UNDEFINED) {
         return undefined_raise(r, args->values[1]);
     }
     if (!arg_int(r, args, 1, 255, &length) || !arg_truth(r, args, 2, false, &kill_words) ||
@@ -442,10 +442,10 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
         return false;
     }
     leeway = 5;
-    if (arg_some(args, 4) && !value_to_index(r, args->values[4], &leeway)) {
+    if (arg_not_none(args, 4) && !value_to_index(r, args->values[4], &leeway)) {
         return false;
     }
-    int64_t end_length = arg_given(args, 3) ? (int64_t)utf8_count(end) : (int64_t)end.len;
+    int64_t end_length = arg_passed(args, 3) ? (int64_t)utf8_count(end) : (int64_t)end.len;
     if (length < end_length) {
         return render_raise(r, FAULT_ASSERT, "expected length >= %lld, got %lld",
                             (long long)end_length, (long long)length);
@@ -458,11 +458,11 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
         return true;
     }
     if (LIKELY(v->kind == VALUE_STRING)) {
-        have = (int64_t)utf8_count(str_from(v->text, v->len)); /* charged by the caller */
-    } else if (!op_length(r, *v, &have)) {
+        actual_length = (int64_t)utf8_count(str_from(v->text, v->len)); /* charged by the caller */
+    } else if (!op_length(r, *v, &actual_length)) {
         return false;
     }
-    if (have <= length || have - length <= leeway) {
+    if (actual_length <= length || actual_length - length <= leeway) {
         *out = *v;
         return true;
     }
@@ -477,20 +477,21 @@ static bool filter_truncate(Render *r, const Args *args, Value *out)
                             op_type_name(*v), op_type_name(*v));
     }
     Str text = value_str(*v);
-    size_t kept = (size_t)(length - end_length);
-    text.len = (size_t)have == text.len ? kept : utf8_index_to_offset(text, kept);
+    size_t kept_length = (size_t)(length - end_length);
+    text.len =
+        (size_t)actual_length == text.len ? kept_length : utf8_index_to_offset(text, kept_length);
     const char *space = kill_words || text.len == 0 ? NULL : memrchr(text.data, ' ', text.len);
     if (space != NULL) {
         text.len = (size_t)(space - text.data);
     }
-    Buf cut = render_buf_for(r, text.len + end.len);
-    buf_put_short(&cut, text);
-    if (value_is_markup(*v) && !(arg_given(args, 3) && value_is_html(r, args->values[3]))) {
-        escape_html(end, &cut);
+    Buf truncated = render_buf_for(r, text.len + end.len);
+    buf_put_short(&truncated, text);
+    if (value_is_markup(*v) && !(arg_passed(args, 3) && value_is_html(r, args->values[3]))) {
+        escape_html(end, &truncated);
     } else {
-        buf_put_short(&cut, end);
+        buf_put_short(&truncated, end);
     }
-    return take_text(r, &cut, value_is_markup(*v), out);
+    return take_text(r, &truncated, value_is_markup(*v), out);
 }
 
 static bool filter_wordcount(Render *r, const Args *args, Value *out)
@@ -500,11 +501,11 @@ static bool filter_wordcount(Render *r, const Args *args, Value *out)
         return false;
     }
     int64_t count = 0;
-    bool inside = false;
+    bool in_word = false;
     for (size_t at = 0; at < text.len;) {
         bool word = code_is_word(utf8_next(text, &at));
-        count += word && !inside;
-        inside = word;
+        count += word && !in_word;
+        in_word = word;
     }
     *out = value_int(count);
     return true;
@@ -517,70 +518,70 @@ const Native filters_text[] = {
       .flags = NATIVE_JINJA,
       .help = "Converts to upper case.",
       .example = "{{ 'web-01' | upper }}",
-      .shows = "WEB-01" },
+      .output = "WEB-01" },
     { .name = "lower",
       .call = filter_lower,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Converts to lower case.",
       .example = "{{ 'Web-01' | lower }}",
-      .shows = "web-01" },
+      .output = "web-01" },
     { .name = "capitalize",
       .call = filter_capitalize,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Converts the first letter to upper case and all others to lower case.",
       .example = "{{ 'hello WORLD' | capitalize }}",
-      .shows = "Hello world" },
+      .output = "Hello world" },
     { .name = "title",
       .call = filter_title,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Converts the first letter of each word to upper case and all others to lower case.",
       .example = "{{ 'load balancer (old)' | title }}",
-      .shows = "Load Balancer (Old)" },
+      .output = "Load Balancer (Old)" },
     { .name = "trim",
       .call = filter_trim,
       .params = { { "value" }, { "chars", "none" } },
       .flags = NATIVE_JINJA,
       .help = "Strips whitespace, or the given characters, from both ends.",
       .example = "{{ ' a ' | trim }} {{ '--b-' | trim('-') }}",
-      .shows = "a b" },
+      .output = "a b" },
     { .name = "string",
       .call = filter_string,
       .params = { { "value" } },
       .flags = NATIVE_JINJA,
       .help = "Converts a value to a string; strings are unchanged.",
       .example = "{{ (8080 | string).replace('8', '9') }}",
-      .shows = "9090" },
+      .output = "9090" },
     { .name = "center",
       .call = filter_center,
       .params = { { "value" }, { "width", "80" } },
       .flags = NATIVE_JINJA,
       .help = "Centers a string in a field of the given width.",
       .example = "[{{ 'eden' | center(10) }}]",
-      .shows = "[   eden   ]" },
+      .output = "[   eden   ]" },
     { .name = "replace",
       .call = filter_replace,
       .params = { { "value" }, { "old" }, { "new" }, { "count", "none" } },
       .flags = NATIVE_JINJA,
       .help = "Replaces every occurrence of a string, or the first `count`.",
       .example = "{{ 'a-b-c' | replace('-', '.') }} {{ 'a-b-c' | replace('-', '.', 1) }}",
-      .shows = "a.b.c a.b-c" },
+      .output = "a.b.c a.b-c" },
     { .name = "format",
       .call = filter_format,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS,
       .help = "Fills values into a string with % placeholders, like Python's % operator.",
       .example = "{{ '%s:%05.1f' | format('load', 2.25) }}",
-      .shows = "load:002.2" },
+      .output = "load:002.2" },
     { .name = "indent",
       .call = filter_indent,
       .params = { { "value" }, { "width", "4" }, { "first", "false" }, { "blank", "false" } },
       .flags = NATIVE_JINJA,
       .help = "Indents every line except the first and blank ones, by spaces or a string.",
       .example = "key:\n  {{ 'a: 1\nb: 2' | indent(2) }}",
-      .shows = "key:\n  a: 1\n  b: 2" },
+      .output = "key:\n  a: 1\n  b: 2" },
     { .name = "truncate",
       .call = filter_truncate,
       .params = { { "value" },
@@ -593,13 +594,13 @@ const Native filters_text[] = {
               "unless `killwords` is true.",
       .example =
           "{{ 'foo bar baz qux' | truncate(9) }} {{ 'foo bar baz qux' | truncate(9, true) }}",
-      .shows = "foo... foo ba..." },
+      .output = "foo... foo ba..." },
     { .name = "wordcount",
       .call = filter_wordcount,
       .params = { { "value" } },
       .flags = NATIVE_JINJA | NATIVE_PLAIN,
       .help = "Counts the words of a string.",
       .example = "{{ 'one two, three' | wordcount }}",
-      .shows = "3" },
+      .output = "3" },
     { 0 },
 };

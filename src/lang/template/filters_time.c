@@ -43,6 +43,6 @@ const Native filters_time[] = {
           "Formats a time in seconds since 1970, such as '%Y-%m-%d', always in UTC. The default "
           "time is now. As in Salt, the time may also be filtered and the format be the argument.",
       .example = "{{ '%Y-%m-%d %H:%M' | strftime(1700000000) }}",
-      .shows = "2023-11-14 22:13" },
+      .output = "2023-11-14 22:13" },
     { 0 },
 };

@@ -79,7 +79,7 @@ const Native filters_version[] = {
       .flags = NATIVE_PLAIN,
       .help = "Compares two versions, part by part (loose) or as semantic versions (semver).",
       .example = "{{ '1.10' | version_compare('1.9', '>') }}",
-      .shows = "True" },
+      .output = "True" },
     { 0 },
 };
 
@@ -95,7 +95,7 @@ const Native tests_version[] = {
           "The version compares to another one as specified: < <= > >= == != or lt le gt ge eq ne.",
       .example = "{{ '12.5' is version('11.9', '>=') }} "
                  "{{ '1.0.0-rc1' is version('1.0.0', 'lt', version_type='semver') }}",
-      .shows = "True True" },
+      .output = "True True" },
     { .name = "version_compare",
       .call = filter_version,
       .params = { { "value" },
@@ -105,6 +105,6 @@ const Native tests_version[] = {
       .flags = NATIVE_PLAIN | NATIVE_ALIAS,
       .help = "The same as version.",
       .example = "{{ '1.2' is version_compare('1.2') }}",
-      .shows = "True" },
+      .output = "True" },
     { 0 },
 };

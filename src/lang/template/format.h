@@ -1,5 +1,5 @@
 /* Python's three ways of formatting a value: format(value, spec), str.format and the % operator
- * (op_printf in ops.h). They share the number layout and the padding. */
+ * (op_printf in ops.h). They share number formatting and padding. */
 #pragma once
 
 #include "lang/template/ops.h"
@@ -25,7 +25,7 @@ typedef struct FormatNumber {
     bool negative;
     Str prefix; /* such as 0x */
     Str digits;
-    Str rest; /* point, fraction, exponent, percent sign; also inf and nan */
+    Str suffix; /* point, fraction, exponent, percent sign; also inf and nan */
 } FormatNumber;
 
 /* Includes padding; `fallback_align` applies if the spec has no alignment. */
@@ -33,8 +33,8 @@ void format_put_number(const FormatSpec *spec, const FormatNumber *number, char 
                        Buf *out);
 void format_put_text(const FormatSpec *spec, Str text, char fallback_align, Buf *out);
 
-/* Formats `magnitude` in base 2, 8, 10 or 16 at the end of `room`. */
-Str format_digits(uint64_t magnitude, unsigned base, bool upper, char room[FORMAT_DIGITS_MAX]);
+/* Formats `magnitude` in base 2, 8, 10 or 16 at the end of `buffer`. */
+Str format_digits(uint64_t magnitude, unsigned base, bool upper, char buffer[FORMAT_DIGITS_MAX]);
 /* Splits a formatted float into the parts of a number. */
 FormatNumber format_split_float(Str text);
 /* number_put_float_spec, with the precision checked against the budget. */
@@ -47,7 +47,7 @@ bool format_ascii(Render *r, Value v, Buf *out);
 /* format(v, spec) */
 bool format_value(Render *r, Value v, Str spec, Buf *out);
 
-/* What the fields of str.format refer to. */
+/* The arguments of str.format. */
 typedef struct FormatArgs {
     const Value *values; /* {0} {1} {} */
     uint32_t count;

@@ -1,4 +1,4 @@
-/* str.format: "{0} {name!r:>10} {user[name].upper}". */
+/* Implements str.format: "{0} {name!r:>10} {user[name].upper}". */
 #include "base/utf8.h"
 #include "lang/template/format.h"
 
@@ -34,11 +34,11 @@ static bool raise_value(Render *r, const char *message)
 
 static bool raise_key(Render *r, Value key)
 {
-    Buf shown = render_buf(r);
-    if (!op_repr(r, key, &shown)) {
+    Buf repr = render_buf(r);
+    if (!op_repr(r, key, &repr)) {
         return false;
     }
-    return render_raise(r, FAULT_KEY, "%" STR_FMT, STR_ARG(buf_str(&shown)));
+    return render_raise(r, FAULT_KEY, "%" STR_FMT, STR_ARG(buf_str(&repr)));
 }
 
 /* Parses a field of `text`; `*at` is moved from after its opening brace to after its closing brace.
@@ -114,11 +114,11 @@ static bool positional(Fields *f, bool automatic, int64_t index, Value *out)
     if (f->args->no_positional) {
         return raise_value(f->r, "Format string contains positional fields");
     }
-    Numbering wanted = automatic ? NUMBERING_AUTOMATIC : NUMBERING_MANUAL;
+    Numbering requested = automatic ? NUMBERING_AUTOMATIC : NUMBERING_MANUAL;
     if (f->numbering == NUMBERING_UNKNOWN) {
-        f->numbering = wanted;
+        f->numbering = requested;
     }
-    if (f->numbering != wanted) {
+    if (f->numbering != requested) {
         return raise_value(f->r, automatic ? "cannot switch from manual field specification to "
                                              "automatic field numbering"
                                            : "cannot switch from automatic field numbering to "
@@ -250,24 +250,24 @@ static bool get_value(Fields *f, Str name, Value *out)
 static bool convert(Render *r, uint32_t conversion, Value *v)
 {
     Buf buf = render_buf(r);
-    bool done;
+    bool ok;
     switch (conversion) {
     case 0: return true;
     case 's':
         if (value_is_string(*v)) {
             return true;
         }
-        done = op_print(r, *v, &buf);
+        ok = op_print(r, *v, &buf);
         break;
-    case 'r': done = op_repr(r, *v, &buf); break;
-    case 'a': done = format_ascii(r, *v, &buf); break;
+    case 'r': ok = op_repr(r, *v, &buf); break;
+    case 'a': ok = format_ascii(r, *v, &buf); break;
     default: {
         char bytes[UTF8_BYTES_MAX];
         int len = (int)utf8_encode(conversion, bytes);
         return render_raise(r, FAULT_VALUE, "Unknown conversion specifier %.*s", len, bytes);
     }
     }
-    return done && render_take(r, &buf, v);
+    return ok && render_take(r, &buf, v);
 }
 
 static bool put_field(Render *r, bool escape, Value v, Str spec, Buf *out)

@@ -1,17 +1,17 @@
-/* Shared by all three kinds of formatting: padding, signs, grouping, digits. */
+/* Padding, signs, grouping and digits, shared by all three kinds of formatting. */
 #include "base/utf8.h"
 #include "lang/number.h"
 #include "lang/template/format.h"
 
-Str format_digits(uint64_t magnitude, unsigned base, bool upper, char room[FORMAT_DIGITS_MAX])
+Str format_digits(uint64_t magnitude, unsigned base, bool upper, char buffer[FORMAT_DIGITS_MAX])
 {
     const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     size_t at = FORMAT_DIGITS_MAX;
     do {
-        room[--at] = letters[magnitude % base];
+        buffer[--at] = letters[magnitude % base];
         magnitude /= base;
     } while (magnitude > 0);
-    return str_from(room + at, FORMAT_DIGITS_MAX - at);
+    return str_from(buffer + at, FORMAT_DIGITS_MAX - at);
 }
 
 Str format_cut(Str text, int64_t count)
@@ -28,7 +28,7 @@ FormatNumber format_split_float(Str text)
         digits++;
     }
     number.digits = str_slice(text, 0, digits);
-    number.rest = str_from_offset(text, digits);
+    number.suffix = str_from_offset(text, digits);
     return number;
 }
 
@@ -70,10 +70,10 @@ void format_put_text(const FormatSpec *spec, Str text, char fallback_align, Buf 
 {
     char align = spec->align != 0 ? spec->align : fallback_align;
     int64_t pad = spec->width < 0 ? 0 : spec->width - (int64_t)utf8_count(text);
-    int64_t before = pad <= 0 ? 0 : align == '<' ? 0 : align == '^' ? pad / 2 : pad;
-    put_fill(spec->fill, before, out);
+    int64_t left_pad = pad <= 0 ? 0 : align == '<' ? 0 : align == '^' ? pad / 2 : pad;
+    put_fill(spec->fill, left_pad, out);
     buf_put(out, text);
-    put_fill(spec->fill, pad - before, out);
+    put_fill(spec->fill, pad - left_pad, out);
 }
 
 /* Digits with leading `zeros` and a separator between groups. */
@@ -105,26 +105,26 @@ void format_put_number(const FormatSpec *spec, const FormatNumber *number, char 
     bool decimal = spec->type != 'x' && spec->type != 'X' && spec->type != 'o' && spec->type != 'b';
     unsigned group = decimal ? 3 : 4;
     char separator = number->digits.len > 0 ? spec->grouping : 0;
-    int64_t outside = (sign != 0) + (int64_t)number->prefix.len + (int64_t)number->rest.len;
+    int64_t other_width = (sign != 0) + (int64_t)number->prefix.len + (int64_t)number->suffix.len;
     int64_t digits = (int64_t)number->digits.len, zeros = 0;
-    if (align == '=' && spec->fill == '0' && separator != 0 && spec->width > outside) {
+    if (align == '=' && spec->fill == '0' && separator != 0 && spec->width > other_width) {
         /* Padding zeros are grouped too. A separator never comes first, so the result may be one
          * character wider than requested. */
-        int64_t wanted = spec->width - outside;
-        int64_t full = wanted / (group + 1) * group + wanted % (group + 1);
-        if (wanted % (group + 1) == 0 && wanted > 0) {
-            full++;
+        int64_t digits_width = spec->width - other_width;
+        int64_t digit_count = digits_width / (group + 1) * group + digits_width % (group + 1);
+        if (digits_width % (group + 1) == 0 && digits_width > 0) {
+            digit_count++;
         }
-        zeros = full > digits ? full - digits : 0;
+        zeros = digit_count > digits ? digit_count - digits : 0;
     }
-    int64_t shown = digits + zeros;
+    int64_t number_width = digits + zeros;
     if (separator != 0) {
-        shown += (shown - 1) / group;
+        number_width += (number_width - 1) / group;
     }
-    int64_t pad = spec->width - outside - shown;
+    int64_t pad = spec->width - other_width - number_width;
     pad = pad < 0 ? 0 : pad;
-    int64_t before = align == '>' ? pad : align == '^' ? pad / 2 : 0;
-    put_fill(spec->fill, before, out);
+    int64_t left_pad = align == '>' ? pad : align == '^' ? pad / 2 : 0;
+    put_fill(spec->fill, left_pad, out);
     if (sign != 0) {
         buf_put_char(out, sign);
     }
@@ -133,20 +133,20 @@ void format_put_number(const FormatSpec *spec, const FormatNumber *number, char 
         put_fill(spec->fill, pad, out);
     }
     put_grouped(number->digits, zeros, separator, group, out);
-    buf_put(out, number->rest);
+    buf_put(out, number->suffix);
     if (align != '=') {
-        put_fill(spec->fill, pad - before, out);
+        put_fill(spec->fill, pad - left_pad, out);
     }
 }
 
 bool format_ascii(Render *r, Value v, Buf *out)
 {
     Buf buf = render_buf(r);
-    Value shown;
-    if (!op_repr(r, v, &buf) || !render_take(r, &buf, &shown)) {
+    Value number_width;
+    if (!op_repr(r, v, &buf) || !render_take(r, &buf, &number_width)) {
         return false;
     }
-    Str text = value_str(shown);
+    Str text = value_str(number_width);
     for (size_t at = 0; at < text.len;) {
         size_t plain = utf8_ascii_prefix(str_from_offset(text, at));
         buf_put(out, str_slice(text, at, at + plain));

@@ -1,4 +1,4 @@
-/* format % args: Python's printf-style formatting. Markup escapes its arguments. */
+/* Implements `format % args`, Python's printf-style formatting. Markup escapes its arguments. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,25 +10,25 @@ typedef struct Printf {
     Str format;
     size_t at;
     bool markup;
-    Value args;       /* tuple of arguments, or the only argument */
-    uint32_t next;    /* next item of the tuple; 0 until the only argument is consumed */
-    bool is_mapping;  /* the only argument is looked up by key and need not be consumed */
-    bool keyed;       /* the current directive has a key ... */
-    Value keyed_arg;  /* ... this is its value */
-    bool keyed_taken; /* ... and it was consumed */
-    bool any_key;     /* no positional arguments after the first key */
+    Value args;      /* tuple of arguments, or the only argument */
+    uint32_t next;   /* next item of the tuple; 0 until the only argument is consumed */
+    bool is_mapping; /* the only argument is looked up by key and need not be consumed */
+    bool keyed;      /* the current directive has a key ... */
+    Value keyed_arg; /* ... this is its value */
+    bool keyed_used; /* ... and it was consumed */
+    bool has_keys;   /* a directive had a key: no positional arguments from now on */
     Buf *out;
 } Printf;
 
 static bool next_arg(Printf *p, Value *out)
 {
     if (p->keyed) {
-        if (!p->keyed_taken) {
-            p->keyed_taken = true;
+        if (!p->keyed_used) {
+            p->keyed_used = true;
             *out = p->keyed_arg;
             return true;
         }
-    } else if (p->any_key) {
+    } else if (p->has_keys) {
         /* the mapping was replaced by the values of its keys */
     } else if (p->args.kind == VALUE_TUPLE) {
         if (p->next < p->args.list->len) {
@@ -96,8 +96,8 @@ static bool take_key(Printf *p)
     }
     Str key = str_slice(p->format, start, p->at++);
     p->keyed = true;
-    p->keyed_taken = false;
-    p->any_key = true;
+    p->keyed_used = false;
+    p->has_keys = true;
     return mapping_get(p->r, p->args, key, &p->keyed_arg);
 }
 
@@ -156,11 +156,11 @@ static bool put_text(Printf *p, const FormatSpec *spec, Value v)
     if (spec->type == 's' && value_is_string(v) && !p->markup) {
         text = v;
     } else {
-        bool done = spec->type == 'a'   ? format_ascii(r, v, &buf)
-                    : spec->type == 'r' ? op_repr(r, v, &buf)
-                    : p->markup         ? op_print_escaped(r, v, &buf)
-                                        : op_print(r, v, &buf);
-        if (!done || !render_take(r, &buf, &text)) {
+        bool ok = spec->type == 'a'   ? format_ascii(r, v, &buf)
+                  : spec->type == 'r' ? op_repr(r, v, &buf)
+                  : p->markup         ? op_print_escaped(r, v, &buf)
+                                      : op_print(r, v, &buf);
+        if (!ok || !render_take(r, &buf, &text)) {
             return false;
         }
         if (p->markup && spec->type != 's' && !op_escape(r, text, &text)) {
@@ -202,7 +202,7 @@ static bool put_float_as_int(Printf *p, const FormatSpec *spec, double x)
                       (FormatNumber){ .negative = x <= -1,
                                       .prefix = STR_EMPTY,
                                       .digits = str_from(digits, (size_t)len),
-                                      .rest = STR_EMPTY });
+                                      .suffix = STR_EMPTY });
 }
 
 static bool put_int(Printf *p, const FormatSpec *spec, Value v)
@@ -219,7 +219,7 @@ static bool put_int(Printf *p, const FormatSpec *spec, Value v)
                             decimal ? "a real number" : "an integer", op_type_name(v));
     }
     int64_t integer = op_int(v);
-    char room[FORMAT_DIGITS_MAX];
+    char buffer[FORMAT_DIGITS_MAX];
     uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
     unsigned base = decimal ? 10 : spec->type == 'o' ? 8 : 16;
     Str prefix = decimal || !spec->alternate ? STR_EMPTY
@@ -230,8 +230,8 @@ static bool put_int(Printf *p, const FormatSpec *spec, Value v)
         p, spec,
         (FormatNumber){ .negative = integer < 0,
                         .prefix = prefix,
-                        .digits = format_digits(magnitude, base, spec->type == 'X', room),
-                        .rest = STR_EMPTY });
+                        .digits = format_digits(magnitude, base, spec->type == 'X', buffer),
+                        .suffix = STR_EMPTY });
 }
 
 static bool put_float(Printf *p, const FormatSpec *spec, Value v)
@@ -351,7 +351,8 @@ static bool directive(Printf *p)
     return put_arg(p, &spec, arg);
 }
 
-/* What Python treats as a mapping here: anything that supports [] except strings and tuples. */
+/* Whether Python treats the value as a mapping here: anything that supports [] except strings and
+ * tuples. */
 static bool is_mapping(Value v)
 {
     return v.kind == VALUE_MAP || v.kind == VALUE_LIST || v.kind == VALUE_UNDEFINED ||

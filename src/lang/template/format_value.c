@@ -1,4 +1,4 @@
-/* format(value, spec): Python's format specification for strings and numbers.
+/* Implements format(value, spec), Python's format specification for strings and numbers.
  *
  *     [[fill]align][sign][z][#][0][width][grouping][.precision][type] */
 #include <math.h>
@@ -73,13 +73,13 @@ static bool spec_parse(Render *r, Str text, Value v, FormatSpec *out)
     *out = (FormatSpec){ .fill = ' ', .width = -1, .precision = -1 };
     size_t at = 0;
     take_align(text, &at, out);
-    bool own_fill = at > 1;
+    bool has_fill = at > 1;
     if (at < text.len && (text.data[at] == '+' || text.data[at] == '-' || text.data[at] == ' ')) {
         out->sign = text.data[at++];
     }
     out->positive_zero = take_char(text, &at, 'z');
     out->alternate = take_char(text, &at, '#');
-    if (!own_fill && at < text.len && text.data[at] == '0') {
+    if (!has_fill && at < text.len && text.data[at] == '0') {
         /* A zero before the width pads with zeros; numbers get them after the sign. */
         out->fill = '0';
         if (out->align == 0 && !value_is_string(v)) {
@@ -249,12 +249,12 @@ static bool format_int(Render *r, Value v, FormatSpec *spec, Buf *out)
         break;
     default: break;
     }
-    char room[FORMAT_DIGITS_MAX];
+    char buffer[FORMAT_DIGITS_MAX];
     uint64_t magnitude = integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
     FormatNumber number = { .negative = integer < 0,
                             .prefix = spec->alternate ? prefix : STR_EMPTY,
-                            .digits = format_digits(magnitude, base, spec->type == 'X', room),
-                            .rest = STR_EMPTY };
+                            .digits = format_digits(magnitude, base, spec->type == 'X', buffer),
+                            .suffix = STR_EMPTY };
     format_put_number(spec, &number, '>', out);
     return true;
 }

@@ -127,20 +127,21 @@ static void put_paragraph(Render *r, uint64_t words, Buf *out)
 
 static bool global_lipsum(Render *r, const Args *args, Value *out)
 {
-    int64_t paragraphs, least, most;
+    int64_t paragraphs, min_words, max_words;
     bool html;
     if (!arg_int(r, args, 0, 5, &paragraphs) || !arg_truth(r, args, 1, true, &html) ||
-        !arg_int(r, args, 2, 20, &least) || !arg_int(r, args, 3, 100, &most)) {
+        !arg_int(r, args, 2, 20, &min_words) || !arg_int(r, args, 3, 100, &max_words)) {
         return false;
     }
-    if (least >= most) {
-        return render_raise(r, FAULT_VALUE, "empty range for lipsum (%lld, %lld)", (long long)least,
-                            (long long)most);
+    if (min_words >= max_words) {
+        return render_raise(r, FAULT_VALUE, "empty range for lipsum (%lld, %lld)",
+                            (long long)min_words, (long long)max_words);
     }
     Buf text = render_buf(r);
     for (int64_t i = 0; i < paragraphs && !text.overflow; i++) {
-        uint64_t words = (uint64_t)least + render_random(r, (uint64_t)most - (uint64_t)least);
-        words = least < 0 && (int64_t)words < 0 ? 0 : words;
+        uint64_t words =
+            (uint64_t)min_words + render_random(r, (uint64_t)max_words - (uint64_t)min_words);
+        words = min_words < 0 && (int64_t)words < 0 ? 0 : words;
         if (!render_charge(r, words + 1)) {
             return false;
         }
@@ -161,40 +162,40 @@ const Native globals_builtin[] = {
       .help = "Counts from 0 or the first number up to, but excluding, the next; optionally with a "
               "step.",
       .example = "{{ range(3) | list }} {{ range(10, 0, -5) | list }}",
-      .shows = "[0, 1, 2] [10, 5]" },
+      .output = "[0, 1, 2] [10, 5]" },
     { .name = "dict",
       .call = global_dict,
-      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASS_THROUGH,
       .help = "Creates a map from keyword arguments, pairs, or another map.",
       .example = "{{ dict(port=80, host='web') }} {{ dict([['a', 1]]) }}",
-      .shows = "{'port': 80, 'host': 'web'} {'a': 1}" },
+      .output = "{'port': 80, 'host': 'web'} {'a': 1}" },
     { .name = "namespace",
       .call = global_namespace,
-      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_KEYWORDS | NATIVE_PASS_THROUGH,
       .help = "Creates an object whose attributes can be set inside loops.",
       .example = "{% set ns = namespace(n=0) %}{% for i in [1, 2] %}{% set ns.n = ns.n + i %}"
                  "{% endfor %}{{ ns.n }}",
-      .shows = "3" },
+      .output = "3" },
     { .name = "cycler",
       .call = global_cycler,
-      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_VARIADIC | NATIVE_PASS_THROUGH,
       .help = "Cycles through the values with next(), current and reset().",
       .example = "{% set row = cycler('odd', 'even') %}{{ row.next() }} {{ row.next() }} "
                  "{{ row.next() }}",
-      .shows = "odd even odd" },
+      .output = "odd even odd" },
     { .name = "joiner",
       .call = global_joiner,
       .params = { { "sep", "', '" } },
-      .flags = NATIVE_JINJA | NATIVE_PASSES,
+      .flags = NATIVE_JINJA | NATIVE_PASS_THROUGH,
       .help = "Returns an empty string on the first call, and the separator on later calls.",
       .example = "{% set comma = joiner() %}{% for i in [1, 2] %}{{ comma() }}{{ i }}{% endfor %}",
-      .shows = "1, 2" },
+      .output = "1, 2" },
     { .name = "lipsum",
       .call = global_lipsum,
       .params = { { "n", "5" }, { "html", "true" }, { "min", "20" }, { "max", "100" } },
       .flags = NATIVE_JINJA,
       .help = "Generates paragraphs of filler text.",
       .example = "{{ lipsum(2, html=false) | length > 100 }}",
-      .shows = "True" },
+      .output = "True" },
     { 0 },
 };

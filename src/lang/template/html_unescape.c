@@ -59,10 +59,10 @@ static size_t unescape_number(Str text, Buf *out)
 
 static const HtmlEntity *find_entity(Str name)
 {
-    uint32_t place =
+    uint32_t index =
         SEARCH(html_entity_count, at, str_compare(str_from_c(html_entities[at].name), name) < 0);
-    return place < html_entity_count && str_eq_c(name, html_entities[place].name)
-               ? &html_entities[place]
+    return index < html_entity_count && str_eq_c(name, html_entities[index].name)
+               ? &html_entities[index]
                : NULL;
 }
 
@@ -91,8 +91,8 @@ void html_unescape(Str text, Buf *out)
 {
     size_t from = 0;
     while (from < text.len) {
-        const char *hit = memchr(text.data + from, '&', text.len - from);
-        size_t at = hit == NULL ? text.len : (size_t)(hit - text.data);
+        const char *ampersand = memchr(text.data + from, '&', text.len - from);
+        size_t at = ampersand == NULL ? text.len : (size_t)(ampersand - text.data);
         buf_put(out, str_slice(text, from, at));
         if (at == text.len) {
             return;

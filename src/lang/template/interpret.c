@@ -78,7 +78,7 @@ static inline bool truth(Render *r, Value v, bool *out)
 }
 
 /* Maps in a list tend to have their keys in the same order, so the index of the last match is tried
- * first. Returns NULL if it is not there, or if the owner is not a plain map. */
+ * first. Returns NULL if that entry does not match, or if the owner is not a plain map. */
 static ALWAYS_INLINE const Value *attr_fast(const Value *owner, const Name *name)
 {
     if (LIKELY((owner->head & VALUE_HEAD(0xff, VALUE_SECRET, 0)) == VALUE_MAP &&
@@ -93,7 +93,7 @@ static ALWAYS_INLINE const Value *attr_fast(const Value *owner, const Name *name
 
 static COLD bool get_attr_slow(Render *r, const Value *owner, Name *name, Value *out)
 {
-    if (owner->kind == VALUE_MAP && !name->of_maps) {
+    if (owner->kind == VALUE_MAP && !name->is_map_attribute) {
         const MapEntry *entry = map_find_str_hashed(owner->map, name->text, name->hash);
         if (entry == NULL) {
             *out = undefined_attribute(r, *owner, name->text);
@@ -124,7 +124,8 @@ static ALWAYS_INLINE bool get_attr(Render *r, const Value *owner, Name *name, Va
     return get_attr_slow(r, owner, name, out);
 }
 
-/* The value in a slot, by reference. For an unset slot, an undefined value stored in `scratch`. */
+/* Returns the value in a slot by reference, or for an unset slot an undefined value in
+ * `scratch`. */
 static inline const Value *slot_value(Render *r, const Frame *frame, uint32_t slot, Value *scratch)
 {
     const Value *v = &frame->slots[slot];
@@ -135,7 +136,8 @@ static inline const Value *slot_value(Render *r, const Frame *frame, uint32_t sl
     return v;
 }
 
-/* A name of the context: looked up once, then stored in its slot. */
+/* Returns the value of a name of the context, which is looked up once and then stored in its
+ * slot. */
 static inline const Value *name_value(Render *r, const Frame *frame, uint32_t slot,
                                       const Name *name, Value *scratch)
 {
@@ -153,7 +155,7 @@ static inline bool is_macro(const Value *v)
     return v->kind == VALUE_OBJECT && v->object->type == &macro_type;
 }
 
-static Frame *frame_out(Frame *frame, unsigned levels)
+static Frame *enclosing_frame(Frame *frame, unsigned levels)
 {
     while (levels-- > 0) {
         frame = frame->outer;
@@ -238,7 +240,7 @@ static void export_variable(Render *r, Context *context, const Name *name, Value
     }
 }
 
-/* The author of a template controls the size of a frame, and calls nest. */
+/* Checks the total size of the frames: a template determines the size of each, and calls nest. */
 static bool frames_fit(Render *r)
 {
     return LIKELY(r->rendered->frames.held <= r->settings->limits.memory) ||
@@ -286,7 +288,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     Value *sp = frame->stack; /* next free operand */
     ArenaMark mark = { 0 };
     uint32_t escapes = 0; /* value at the mark */
-    /* for filters and tests, which have no other arguments than those in their slots */
+    /* for filters and tests, all of whose arguments are bound */
     Args args = { 0 };
     Value value;
     bool flag;
@@ -306,7 +308,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     *sp++ = *slot_value(r, frame, ip->c, &value);
     NEXT;
     CASE(LOAD_OUTER)
-    *sp++ = *slot_value(r, frame_out(frame, ip->b), ip->c, &value);
+    *sp++ = *slot_value(r, enclosing_frame(frame, ip->b), ip->c, &value);
     NEXT;
     CASE(LOAD_NAME)
     *sp++ = *name_value(r, frame, ip->b, ip->name, &value);
@@ -331,7 +333,7 @@ bool interpret(Render *r, Frame *frame, Value *result)
     slots[ip->b] = slots[ip->c];
     NEXT;
     CASE(COPY_OUTER)
-    slots[ip->b] = frame_out(frame, ip->a)->slots[ip->c];
+    slots[ip->b] = enclosing_frame(frame, ip->a)->slots[ip->c];
     NEXT;
     CASE(EXPORT)
     export_variable(r, frame->context, &template->names[ip->c], slots[ip->b], ip->a);
@@ -503,8 +505,9 @@ bool interpret(Render *r, Frame *frame, Value *result)
         if (is_macro(sp) && macro_accepts((Macro *)sp->object, site)) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, false, &value));
         } else {
-            Args given;
-            TRY(invoke_gather(r, site, sp + 1, &given) && value_call(r, *sp, &given, &value));
+            Args call_args;
+            TRY(invoke_gather(r, site, sp + 1, &call_args) &&
+                value_call(r, *sp, &call_args, &value));
         }
         *sp++ = value;
         NEXT;
@@ -517,8 +520,9 @@ bool interpret(Render *r, Frame *frame, Value *result)
             emit_escapes(r, ip->a) == r->autoescape) {
             TRY(macro_call_site(r, (Macro *)sp->object, site, sp + 1, true, NULL));
         } else {
-            Args given;
-            TRY(invoke_gather(r, site, sp + 1, &given) && invoke_emit(r, *sp, &given, ip->a));
+            Args call_args;
+            TRY(invoke_gather(r, site, sp + 1, &call_args) &&
+                invoke_emit(r, *sp, &call_args, ip->a));
         }
         NEXT;
     }
@@ -621,16 +625,16 @@ bool interpret(Render *r, Frame *frame, Value *result)
     CASE(LOOP_COLLECT)
     {
         Loop *loop = (Loop *)sp[-2].object;
-        if (loop->kept == NULL) {
-            loop->kept = list_new(r->arena, 4);
+        if (loop->collected == NULL) {
+            loop->collected = list_new(r->arena, 4);
         }
-        list_push(r->arena, loop->kept, *--sp);
+        list_push(r->arena, loop->collected, *--sp);
         NEXT;
     }
     CASE(LOOP_COLLECTED)
     {
         Loop *loop = (Loop *)sp[-1].object;
-        sp[-1] = value_list(loop->kept != NULL ? loop->kept : list_new(r->arena, 0));
+        sp[-1] = value_list(loop->collected != NULL ? loop->collected : list_new(r->arena, 0));
         NEXT;
     }
     CASE(LOOP_RECURSIVE)

@@ -30,23 +30,23 @@ bool invoke_gather(Render *r, const CallSite *site, Value *values, Args *out)
         map_set_str(r->arena, out->named, site->keywords[i], *next++);
     }
     if (site->dynamic) {
-        List *all = list_new(r->arena, site->positional + 4);
+        List *all_args = list_new(r->arena, site->positional + 4);
         for (uint32_t i = 0; i < site->positional; i++) {
-            list_push(r->arena, all, values[i]);
+            list_push(r->arena, all_args, values[i]);
         }
         Iter iter;
         Value item;
         if (!iter_start(r, *next++, &iter)) {
             return false;
         }
-        while (iter_next(r, &iter, &item) && list_reserve(r, all)) {
-            list_push(r->arena, all, item);
+        while (iter_next(r, &iter, &item) && list_reserve(r, all_args)) {
+            list_push(r->arena, all_args, item);
         }
         if (render_failed(r)) {
             return false;
         }
-        out->values = all->items;
-        out->count = all->len;
+        out->values = all_args->items;
+        out->count = all_args->len;
     }
     return !site->dynamic_keywords || arguments_add_mapping(r, *next, out->named);
 }
@@ -68,7 +68,7 @@ bool invoke_emit(Render *r, Value callee, const Args *args, unsigned mode)
     return value_call(r, callee, args, &result) && emit_value(r, &result, mode);
 }
 
-/* Methods of plain values need no bound method. */
+/* Methods of plain values are called without creating a bound method. */
 bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *owner,
                    bool emit_result, unsigned mode, Value *out)
 {
@@ -97,13 +97,14 @@ bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *own
         memcpy(with_owner.values + 1, args.values, args.count * sizeof(Value));
     }
     Value result;
-    bool placed = args.named == NULL && with_owner.values == owner && with_owner.count <= params &&
-                  !(method->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS));
-    for (uint32_t i = with_owner.count; placed && i < params; i++) {
+    bool is_bound = args.named == NULL && with_owner.values == owner &&
+                    with_owner.count <= params &&
+                    !(method->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS));
+    for (uint32_t i = with_owner.count; is_bound && i < params; i++) {
         owner[i] = value_missing();
-        placed = method->params[i].fallback != NULL;
+        is_bound = method->params[i].fallback != NULL;
     }
-    if (placed) {
+    if (is_bound) {
         with_owner.count = params;
         if (!native_call_bound(r, method, &with_owner, &result)) {
             return false;
@@ -120,15 +121,15 @@ bool invoke_method(Render *r, const CallSite *site, const Name *name, Value *own
 
 bool invoke_native(Render *r, const CallSite *site, const char *what, Value *input, Value *out)
 {
-    Args given;
-    if (!invoke_gather(r, site, input + 1, &given)) {
+    Args call_args;
+    if (!invoke_gather(r, site, input + 1, &call_args)) {
         return false;
     }
-    Args all = { .count = given.count + 1, .named = given.named };
-    all.values = ARENA_ARRAY(r->arena, Value, all.count);
-    all.values[0] = *input;
-    if (given.count > 0) {
-        memcpy(all.values + 1, given.values, given.count * sizeof(Value));
+    Args all_args = { .count = call_args.count + 1, .named = call_args.named };
+    all_args.values = ARENA_ARRAY(r->arena, Value, all_args.count);
+    all_args.values[0] = *input;
+    if (call_args.count > 0) {
+        memcpy(all_args.values + 1, call_args.values, call_args.count * sizeof(Value));
     }
-    return native_call(r, site->native, what, &all, out);
+    return native_call(r, site->native, what, &all_args, out);
 }

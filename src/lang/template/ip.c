@@ -67,8 +67,8 @@ static bool parse_ipv6(Str text, IpNumber *out)
     }
     IpNumber address = 0;
     for (unsigned i = 0; i < 8; i++) {
-        unsigned from_tail = 8 - tail_count;
-        uint16_t group = i < head_count ? head[i] : i >= from_tail ? tail[i - from_tail] : 0;
+        unsigned tail_start = 8 - tail_count;
+        uint16_t group = i < head_count ? head[i] : i >= tail_start ? tail[i - tail_start] : 0;
         address = address << 16 | group;
     }
     *out = address;
@@ -104,9 +104,9 @@ static bool parse_prefix(Str text, Ip *ip)
 bool ip_parse(Str text, Ip *out)
 {
     enum {
-        LONGEST = 64 /* more than any address has */
+        TEXT_MAX = 64 /* more than any address has */
     };
-    if (text.len > LONGEST) {
+    if (text.len > TEXT_MAX) {
         return false;
     }
     size_t slash = str_find(text, STR("/"), 0);
@@ -178,8 +178,8 @@ static void put_ipv6(IpNumber address, Buf *out)
             i += best_length - 1;
             continue;
         }
-        const char *between = i == 0 || i == best + best_length ? "" : ":";
-        buf_put_format(out, "%s%x", between, groups[i]);
+        const char *separator = i == 0 || i == best + best_length ? "" : ":";
+        buf_put_format(out, "%s%x", separator, groups[i]);
     }
 }
 

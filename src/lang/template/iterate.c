@@ -2,7 +2,8 @@
 #include "base/utf8.h"
 #include "lang/template/ops.h"
 
-static bool give(Iter *iter, Value *item)
+/* Items of a secret container are secret. Always returns true. */
+static bool mark_item(Iter *iter, Value *item)
 {
     if (UNLIKELY(iter->secret)) {
         item->flags |= VALUE_SECRET;
@@ -25,7 +26,7 @@ static bool map_next(Render *r, Iter *iter, Value *item)
         return false;
     }
     *item = map->entries[iter->position++].key;
-    return give(iter, item);
+    return mark_item(iter, item);
 }
 
 static bool string_next(Render *r, Iter *iter, Value *item)
@@ -38,7 +39,7 @@ static bool string_next(Render *r, Iter *iter, Value *item)
     utf8_next(text, &at);
     *item = value_string(str_slice(text, iter->position, at));
     iter->position = at;
-    return give(iter, item);
+    return mark_item(iter, item);
 }
 
 bool iter_start(Render *r, Value v, Iter *iter)
@@ -113,8 +114,7 @@ bool iter_collect(Render *r, Value v, List **out)
 
 /* --- Generators ------------------------------------------------------------------------------- */
 
-/* A generator over existing items; what makes it a generator is that it can be consumed only
- * once. */
+/* A generator over existing items: it can be consumed only once. */
 typedef struct Generator {
     Object base;
     List *items;
@@ -129,7 +129,7 @@ static bool generator_next(Render *r, Iter *iter, Value *item)
         return false;
     }
     *item = generator->items->items[generator->position++];
-    return give(iter, item);
+    return mark_item(iter, item);
 }
 
 static bool generator_iterate(Render *r, Object *object, Iter *iter)

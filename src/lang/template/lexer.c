@@ -1,5 +1,5 @@
 /* Lexes template data, comments and raw blocks, and handles the whitespace control around tags. The
- * inside of tags is lexed in lexer_tag.c. */
+ * content of tags is lexed in lexer_tag.c. */
 #include "lang/template/lexer.h"
 
 #include "base/search.h"
@@ -34,15 +34,15 @@ bool lexer_fail(Lexer *lexer, FaultClass class, Span span, const char *format, .
     Str message = arena_format_v(lexer->arena, format, args);
     va_end(args);
     Source source = { .text = lexer->text, .first_line = 1 };
-    LineColumn place = source_location(&source, span.offset);
+    LineColumn location = source_location(&source, span.offset);
     *fault = (Fault){
         .class = class,
         .message = message,
         .template_text = lexer->text,
         .offset = span.offset,
         .span = span.len,
-        .line = place.line,
-        .column = place.column,
+        .line = location.line,
+        .column = location.column,
     };
     return false;
 }
@@ -134,10 +134,10 @@ static void add_start(Lexer *lexer, Str text, LexerState state)
 static bool init_starts(Lexer *lexer)
 {
     const TemplateSyntax *syntax = lexer->syntax;
-    const Str needed[] = { syntax->block_start,  syntax->block_end,     syntax->variable_start,
-                           syntax->variable_end, syntax->comment_start, syntax->comment_end };
-    for (size_t i = 0; i < COUNT_OF(needed); i++) {
-        if (needed[i].len == 0) {
+    const Str required[] = { syntax->block_start,  syntax->block_end,     syntax->variable_start,
+                             syntax->variable_end, syntax->comment_start, syntax->comment_end };
+    for (size_t i = 0; i < COUNT_OF(required); i++) {
+        if (required[i].len == 0) {
             return lexer_fail(lexer, FAULT_VALUE, (Span){ 0 },
                               "the delimiters of blocks, variables and comments must not be empty");
         }
@@ -302,9 +302,9 @@ static inline bool source_has(const Lexer *lexer, size_t at, Str text)
     if (lexer->source.len - at < text.len) {
         return false;
     }
-    const char *here = lexer->source.data + at;
+    const char *position = lexer->source.data + at;
     for (size_t i = 0; i < text.len; i++) {
-        if (here[i] != text.data[i]) {
+        if (position[i] != text.data[i]) {
             return false;
         }
     }
@@ -429,8 +429,8 @@ static bool match_start(const Lexer *lexer, size_t at, TagStart *out)
     return false;
 }
 
-/* Whether a tag may begin with this byte, for templates with several kinds of starts. A line prefix
- * may be preceded by whitespace, and only starts after a line break or at a word boundary. */
+/* Whether a tag may begin with this byte, if tags can begin in several ways. A line prefix may be
+ * preceded by whitespace, and only starts after a line break or at a word boundary. */
 static bool may_start(const Lexer *lexer, size_t at)
 {
     char c = lexer->source.data[at];
@@ -522,8 +522,9 @@ static void fail_unclosed(Lexer *lexer, const char *message)
 {
     size_t at = lexer->at;
     if (at < lexer->source.len) {
-        Span here = lexer_span(lexer, at, at);
-        lexer_fail(lexer, FAULT_SYNTAX, lexer_same_line(lexer, here, lexer->begin), "%s", message);
+        Span position = lexer_span(lexer, at, at);
+        lexer_fail(lexer, FAULT_SYNTAX, lexer_same_line(lexer, position, lexer->begin), "%s",
+                   message);
     }
     lexer->state = LEXER_DATA;
 }

@@ -1,4 +1,4 @@
-/* Splits a template into tokens, one at a time, on demand by the parser.
+/* Splits a template into tokens, one at a time, as the parser requests them.
  *
  * The order in which faults are found is part of the behavior: an invalid character after an
  * unexpected word is not reported if the parser stops at the word. So the lexer never reads ahead.
@@ -176,15 +176,15 @@ typedef struct Lexer {
 } Lexer;
 
 /* Starts in data, or inside a variable tag for a bare expression. Returns false and sets the fault
- * if the text is too long or not UTF-8, or the delimiters are unusable. */
+ * if the text is too long or not UTF-8, or the delimiters are invalid. */
 MUST_CHECK bool lexer_init(Lexer *lexer, Arena *arena, const TemplateSettings *settings, Str text,
                            LexerState state, Fault *fault);
 
 void lexer_next(Lexer *lexer, Token *token);
 
-/* Returns `preferred` if it is on the same line as `required`, which is where Jinja2 reports; the
- * column may be better. Locations far apart count as different lines, so that long lists do not
- * take quadratic time. */
+/* Returns `preferred` if it is on the same line as `required`: Jinja2 reports that line, but the
+ * column of `preferred` is better. Locations far apart count as different lines, so that long lists
+ * do not take quadratic time. */
 Span lexer_same_line(const Lexer *lexer, Span required, Span preferred);
 
 /* Returns "end of print statement", "+", or the name itself. */

@@ -1,4 +1,4 @@
-/* Lexes the inside of tags: names, numbers, strings, operators and the end of the tag. */
+/* Lexes the content of tags: names, numbers, strings, operators and the end of the tag. */
 #include "lang/template/lexer.h"
 
 #include <stdio.h>

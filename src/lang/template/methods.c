@@ -60,15 +60,15 @@ bool op_index(Render *r, Value v, int64_t *out)
                               op_type_name(v));
 }
 
-bool method_arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
+bool method_arg_int(Render *r, const Args *args, uint32_t index, int64_t fallback, int64_t *out)
 {
     *out = fallback;
-    return !method_arg_given(args, place) || op_index(r, args->values[place], out);
+    return !method_arg_passed(args, index) || op_index(r, args->values[index], out);
 }
 
-bool method_arg_like(Render *r, const Args *args, uint32_t place, Value *out)
+bool method_arg_like(Render *r, const Args *args, uint32_t index, Value *out)
 {
-    *out = args->values[place];
+    *out = args->values[index];
     return !value_is_markup(args->values[0]) || !value_is_string(*out) || op_escape(r, *out, out);
 }
 
@@ -98,14 +98,14 @@ bool map_reserve(Render *r, const Map *map)
                                                         (sizeof(MapEntry) + 2 * sizeof(uint64_t)));
 }
 
-bool raise_with_repr(Render *r, FaultClass class, Value v, const char *rest)
+bool raise_with_repr(Render *r, FaultClass class, Value v, const char *suffix)
 {
     if (op_holds_secret(r, v)) {
-        return render_raise(r, class, "(secret)%s", rest);
+        return render_raise(r, class, "(secret)%s", suffix);
     }
     Buf shown = render_buf(r);
     if (!op_repr(r, v, &shown)) {
         return false;
     }
-    return render_raise(r, class, "%" STR_FMT "%s", STR_ARG(buf_str(&shown)), rest);
+    return render_raise(r, class, "%" STR_FMT "%s", STR_ARG(buf_str(&shown)), suffix);
 }

@@ -27,15 +27,15 @@ const Native *methods_search(const Native *table, Str name);
 
 /* --- Helpers for method implementations -------------------------------------------------- */
 
-static inline bool method_arg_given(const Args *args, uint32_t place)
+static inline bool method_arg_passed(const Args *args, uint32_t index)
 {
-    return !value_is_missing(args->values[place]);
+    return !value_is_missing(args->values[index]);
 }
 /* Reads an optional integer; raises TypeError for other types. */
-MUST_CHECK bool method_arg_int(Render *r, const Args *args, uint32_t place, int64_t fallback,
+MUST_CHECK bool method_arg_int(Render *r, const Args *args, uint32_t index, int64_t fallback,
                                int64_t *out);
 /* Reads a string argument of a string method. It is escaped if the owner is markup. */
-MUST_CHECK bool method_arg_like(Render *r, const Args *args, uint32_t place, Value *out);
+MUST_CHECK bool method_arg_like(Render *r, const Args *args, uint32_t index, Value *out);
 /* A string derived from `owner`: markup if the owner is. */
 static inline Value method_text_like(Value owner, Str text)
 {
@@ -44,7 +44,7 @@ static inline Value method_text_like(Value owner, Str text)
     return v;
 }
 
-/* Whether the list or map may be changed; raises TypeError if it is shared. Records in the render
+/* Returns whether the list or map may be changed; raises TypeError if it is shared. Also records
  * that new values may outlive the statement. */
 MUST_CHECK bool method_may_change(Render *r, Value owner);
 /* Reserves space for one more item or entry. */
@@ -52,5 +52,5 @@ MUST_CHECK bool list_reserve(Render *r, const List *list);
 MUST_CHECK bool map_reserve(Render *r, const Map *map);
 /* dict.update(): adds the entries of a mapping, or the pairs of an iterable. */
 MUST_CHECK bool map_update(Render *r, Map *map, Value other);
-/* Raises ValueError or KeyError with repr(v) followed by `rest`. Always returns false. */
-bool raise_with_repr(Render *r, FaultClass class, Value v, const char *rest);
+/* Raises ValueError or KeyError with repr(v) followed by `suffix`. Always returns false. */
+bool raise_with_repr(Render *r, FaultClass class, Value v, const char *suffix);

@@ -52,34 +52,35 @@ static bool list_count(Render *r, const Args *args, Value *out)
 
 static bool list_extend(Render *r, const Args *args, Value *out)
 {
-    List *list = args->values[0].list, *more;
-    /* Collect first: the other may be the same list, or fail midway. */
-    if (!method_may_change(r, args->values[0]) || !iter_collect(r, args->values[1], &more)) {
+    List *list = args->values[0].list, *added;
+    /* Collect first: the argument may be the same list, or fail midway. */
+    if (!method_may_change(r, args->values[0]) || !iter_collect(r, args->values[1], &added)) {
         return false;
     }
-    for (uint32_t i = 0; i < more->len; i++) {
+    for (uint32_t i = 0; i < added->len; i++) {
         if (!list_reserve(r, list)) {
             return false;
         }
-        list_push(r->arena, list, more->items[i]);
+        list_push(r->arena, list, added->items[i]);
     }
     *out = value_null();
     return true;
 }
 
-/* A bound of list.index(): negative ones count from the end, and no bound is out of range. */
-static bool index_bound(Render *r, const Args *args, uint32_t place, int64_t fallback, int64_t *out)
+/* Reads a bound of list.index(): negative bounds count from the end, and out-of-range bounds are
+ * clamped. */
+static bool index_bound(Render *r, const Args *args, uint32_t index, int64_t fallback, int64_t *out)
 {
     const List *list = args->values[0].list;
     *out = fallback;
-    if (!method_arg_given(args, place)) {
+    if (!method_arg_passed(args, index)) {
         return true;
     }
-    if (!op_is_int(args->values[place])) {
+    if (!op_is_int(args->values[index])) {
         return render_raise(r, FAULT_TYPE,
                             "slice indices must be integers or have an __index__ method");
     }
-    int64_t bound = op_int(args->values[place]);
+    int64_t bound = op_int(args->values[index]);
     if (bound < 0) {
         bound += list->len;
     }
@@ -239,7 +240,7 @@ const Native list_methods[] = {
     { "clear", list_clear, { { "self" } }, NATIVE_PLAIN,
       "Removes all items.",
       "{% set l = [1] %}{% do l.clear() %}{{ l }}", "[]" },
-    { "copy", list_copy, { { "self" } }, NATIVE_PASSES,
+    { "copy", list_copy, { { "self" } }, NATIVE_PASS_THROUGH,
       "Returns a copy of the list.",
       "{{ [1, 2].copy() }}", "[1, 2]" },
     { "count", list_count, { { "self" }, { "value" } }, NATIVE_PLAIN,
@@ -255,7 +256,7 @@ const Native list_methods[] = {
     { "insert", list_insert, { { "self" }, { "index" }, { "object" } }, NATIVE_PLAIN,
       "Inserts an item before the index.",
       "{% set l = [1, 3] %}{% do l.insert(1, 2) %}{{ l }}", "[1, 2, 3]" },
-    { "pop", list_pop, { { "self" }, { "index", "-1" } }, NATIVE_PASSES,
+    { "pop", list_pop, { { "self" }, { "index", "-1" } }, NATIVE_PASS_THROUGH,
       "Removes and returns the item at the index, by default the last one.",
       "{% set l = [1, 2] %}{{ l.pop() }} {{ l }}", "2 [1]" },
     { "remove", list_remove, { { "self" }, { "value" } }, NATIVE_PLAIN,

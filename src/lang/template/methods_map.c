@@ -7,9 +7,9 @@ static bool map_get_method(Render *r, const Args *args, Value *out)
         return false;
     }
     const MapEntry *entry = map_find(args->values[0].map, args->values[1]);
-    *out = entry != NULL               ? entry->value
-           : method_arg_given(args, 2) ? args->values[2]
-                                       : value_null();
+    *out = entry != NULL                ? entry->value
+           : method_arg_passed(args, 2) ? args->values[2]
+                                        : value_null();
     return true;
 }
 
@@ -45,7 +45,7 @@ static bool map_copy(Render *r, const Args *args, Value *out)
 static bool map_fromkeys(Render *r, const Args *args, Value *out)
 {
     Map *map = map_new(r->arena, 0);
-    Value value = method_arg_given(args, 2) ? args->values[2] : value_null();
+    Value value = method_arg_passed(args, 2) ? args->values[2] : value_null();
     Iter iter;
     Value key;
     if (!iter_start(r, args->values[1], &iter)) {
@@ -99,7 +99,7 @@ static bool map_pop(Render *r, const Args *args, Value *out)
     const MapEntry *entry = map_find(map, key);
     if (entry == NULL) {
         *out = args->values[2];
-        return method_arg_given(args, 2) || raise_with_repr(r, FAULT_KEY, key, "");
+        return method_arg_passed(args, 2) || raise_with_repr(r, FAULT_KEY, key, "");
     }
     *out = entry->value;
     return remove_key(r, map, key);
@@ -133,7 +133,7 @@ static bool map_setdefault(Render *r, const Args *args, Value *out)
         if (!map_reserve(r, map)) {
             return false;
         }
-        Value value = method_arg_given(args, 2) ? args->values[2] : value_null();
+        Value value = method_arg_passed(args, 2) ? args->values[2] : value_null();
         entry = map_append(r->arena, map, args->values[1], value);
     }
     *out = entry->value;
@@ -226,7 +226,7 @@ static bool map_update_method(Render *r, const Args *args, Value *out)
 {
     Map *map = args->values[0].map;
     if (!method_may_change(r, args->values[0]) ||
-        (method_arg_given(args, 1) && !map_update(r, map, args->values[1])) ||
+        (method_arg_passed(args, 1) && !map_update(r, map, args->values[1])) ||
         (args->named != NULL && !map_update(r, map, value_map(args->named)))) {
         return false;
     }
@@ -236,35 +236,35 @@ static bool map_update_method(Render *r, const Args *args, Value *out)
 
 /* clang-format off */
 const Native map_methods[] = {
-    { "get", map_get_method, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASSES,
+    { "get", map_get_method, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASS_THROUGH,
       "Returns the value of the key, or the default.",
       "{{ {'a': 1}.get('b', 2) }}", "2" },
-    { "items", map_items, { { "self" } }, NATIVE_PASSES,
+    { "items", map_items, { { "self" } }, NATIVE_PASS_THROUGH,
       "Returns the pairs of key and value.",
       "{% for k, v in {'a': 1, 'b': 2}.items() %}{{ k }}={{ v }} {% endfor %}", "a=1 b=2 " },
-    { "keys", map_keys, { { "self" } }, NATIVE_PASSES,
+    { "keys", map_keys, { { "self" } }, NATIVE_PASS_THROUGH,
       "Returns the keys.",
       "{{ {'a': 1, 'b': 2}.keys()|join(' ') }}", "a b" },
-    { "values", map_values, { { "self" } }, NATIVE_PASSES,
+    { "values", map_values, { { "self" } }, NATIVE_PASS_THROUGH,
       "Returns the values.",
       "{{ {'a': 1, 'b': 2}.values()|sum }}", "3" },
     { "clear", map_clear, { { "self" } }, NATIVE_PLAIN,
       "Removes all entries.",
       "{% set d = {'a': 1} %}{% do d.clear() %}{{ d }}", "{}" },
-    { "copy", map_copy, { { "self" } }, NATIVE_PASSES,
+    { "copy", map_copy, { { "self" } }, NATIVE_PASS_THROUGH,
       "Returns a copy of the dict.",
       "{{ {'a': 1}.copy() }}", "{'a': 1}" },
     { "fromkeys", map_fromkeys, { { "self" }, { "iterable" }, { "value", "none" } }, 0,
       "Returns a new dict with the items as keys, all with the same value.",
       "{{ dict.fromkeys('ab', 0) }}", "{'a': 0, 'b': 0}" },
-    { "pop", map_pop, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASSES,
+    { "pop", map_pop, { { "self" }, { "key" }, { "default", "none" } }, NATIVE_PASS_THROUGH,
       "Removes the key and returns its value, or the default; raises KeyError if there is neither.",
       "{% set d = {'a': 1, 'b': 2} %}{{ d.pop('a') }} {{ d }}", "1 {'b': 2}" },
-    { "popitem", map_popitem, { { "self" } }, NATIVE_PASSES,
+    { "popitem", map_popitem, { { "self" } }, NATIVE_PASS_THROUGH,
       "Removes the last entry and returns it as a pair.",
       "{% set d = {'a': 1, 'b': 2} %}{{ d.popitem() }} {{ d }}", "('b', 2) {'a': 1}" },
     { "setdefault", map_setdefault, { { "self" }, { "key" }, { "default", "none" } },
-      NATIVE_PASSES,
+      NATIVE_PASS_THROUGH,
       "Returns the value of the key, after setting it to the default if there is none.",
       "{% set d = {} %}{{ d.setdefault('a', 1) }} {{ d }}", "1 {'a': 1}" },
     { "update", map_update_method, { { "self" }, { "other", "{}" } },

@@ -51,7 +51,7 @@ static bool remove_between(Render *r, Str text, Str open, Str close, Value *out)
 }
 
 /* Collapses whitespace to single spaces and strips it at both ends. */
-static bool squeeze_spaces(Render *r, Str text, Value *out)
+static bool collapse_spaces(Render *r, Str text, Value *out)
 {
     Buf buf = render_buf(r);
     bool gap = false;
@@ -75,7 +75,7 @@ static bool markup_striptags(Render *r, const Args *args, Value *out)
     Value text = args->values[0];
     return remove_between(r, value_str(text), STR("<!--"), STR("-->"), &text) &&
            remove_between(r, value_str(text), STR("<"), STR(">"), &text) &&
-           squeeze_spaces(r, value_str(text), &text) && unescape(r, value_str(text), out);
+           collapse_spaces(r, value_str(text), &text) && unescape(r, value_str(text), out);
 }
 
 /* clang-format off */

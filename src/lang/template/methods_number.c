@@ -54,27 +54,27 @@ static bool float_as_integer_ratio(Render *r, const Args *args, Value *out)
     int exponent;
     double fraction = frexp(x, &exponent);
     /* A double times 2^53 is an integer; removing the factors of two yields the lowest terms. */
-    int64_t top = (int64_t)ldexp(fraction, 53);
+    int64_t numerator = (int64_t)ldexp(fraction, 53);
     exponent -= 53;
-    while (top != 0 && top % 2 == 0) {
-        top /= 2;
+    while (numerator != 0 && numerator % 2 == 0) {
+        numerator /= 2;
         exponent++;
     }
-    if (top == 0) {
+    if (numerator == 0) {
         exponent = 0;
     }
-    int64_t bottom = 1;
+    int64_t denominator = 1;
     for (; exponent > 0; exponent--) {
-        if (__builtin_mul_overflow(top, 2, &top)) {
+        if (__builtin_mul_overflow(numerator, 2, &numerator)) {
             return render_raise(r, FAULT_OVERFLOW, "integer result does not fit in 64 bits");
         }
     }
     for (; exponent < 0; exponent++) {
-        if (__builtin_mul_overflow(bottom, 2, &bottom)) {
+        if (__builtin_mul_overflow(denominator, 2, &denominator)) {
             return render_raise(r, FAULT_OVERFLOW, "integer result does not fit in 64 bits");
         }
     }
-    *out = pair_of(r, top, bottom);
+    *out = pair_of(r, numerator, denominator);
     return true;
 }
 

@@ -53,15 +53,15 @@ static bool str_isidentifier(Render *r, const Args *args, Value *out)
     return render_charge(r, text.len / 8);
 }
 
-/* Whether there is at least one character of case `wanted`, and none of the other case or of title
+/* Whether there is at least one character of case `expected`, and none of the other case or of title
  * case. */
-static bool one_case(Render *r, const Args *args, unsigned wanted, unsigned other, Value *out)
+static bool one_case(Render *r, const Args *args, unsigned expected, unsigned other, Value *out)
 {
     Str text = value_str(args->values[0]);
     bool any = false, wrong = false;
     for (size_t at = 0; at < text.len && !wrong;) {
         unsigned flags = unicode_flags(utf8_next(text, &at));
-        any = any || (flags & wanted) != 0;
+        any = any || (flags & expected) != 0;
         wrong = (flags & (other | UNICODE_TITLE)) != 0;
     }
     *out = value_bool(any && !wrong);

@@ -118,7 +118,7 @@ static bool fill_arg(Render *r, const Args *args, Str *out)
 {
     Value fill;
     *out = STR(" ");
-    if (!method_arg_given(args, 2)) {
+    if (!method_arg_passed(args, 2)) {
         return true;
     }
     if (!method_arg_like(r, args, 2, &fill)) {

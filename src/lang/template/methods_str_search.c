@@ -5,23 +5,23 @@
 /* The part of the owner within the optional bounds, which are code points. */
 typedef struct Window {
     Str part;
-    size_t offset;    /* start of the part, in bytes */
-    int64_t index;    /* start of the part, in code points */
-    bool out_of_text; /* the bounds do not even contain an empty part */
+    size_t offset;        /* start of the part, in bytes */
+    int64_t index;        /* start of the part, in code points */
+    bool is_out_of_range; /* start > stop: not even an empty string matches */
 } Window;
 
-static bool bound_arg(Render *r, const Args *args, uint32_t place, int64_t length, int64_t fallback,
+static bool bound_arg(Render *r, const Args *args, uint32_t index, int64_t length, int64_t fallback,
                       int64_t *out)
 {
     *out = fallback;
-    if (!method_arg_given(args, place) || args->values[place].kind == VALUE_NULL) {
+    if (!method_arg_passed(args, index) || args->values[index].kind == VALUE_NULL) {
         return true;
     }
-    if (!op_is_int(args->values[place])) {
+    if (!op_is_int(args->values[index])) {
         return render_raise(r, FAULT_TYPE,
                             "slice indices must be integers or None or have an __index__ method");
     }
-    int64_t bound = op_int(args->values[place]);
+    int64_t bound = op_int(args->values[index]);
     if (bound < 0) {
         bound = bound + length < 0 ? 0 : bound + length;
     }
@@ -29,25 +29,25 @@ static bool bound_arg(Render *r, const Args *args, uint32_t place, int64_t lengt
     return true;
 }
 
-/* The bounds are the arguments `place` and `place + 1`. */
-static bool window_open(Render *r, const Args *args, uint32_t place, Window *out)
+/* The bounds are the arguments `index` and `index + 1`. */
+static bool window_open(Render *r, const Args *args, uint32_t index, Window *out)
 {
     Str text = value_str(args->values[0]);
     *out = (Window){ .part = text };
     if (!op_charge_bytes(r, text.len)) {
         return false;
     }
-    if (!method_arg_given(args, place) && !method_arg_given(args, place + 1)) {
+    if (!method_arg_passed(args, index) && !method_arg_passed(args, index + 1)) {
         return true;
     }
     int64_t length = (int64_t)utf8_count(text), start, stop;
-    if (!bound_arg(r, args, place, length, 0, &start) ||
-        !bound_arg(r, args, place + 1, length, length, &stop)) {
+    if (!bound_arg(r, args, index, length, 0, &start) ||
+        !bound_arg(r, args, index + 1, length, length, &stop)) {
         return false;
     }
     stop = stop > length ? length : stop;
     if (start > stop) {
-        out->out_of_text = true;
+        out->is_out_of_range = true;
         return true;
     }
     out->offset = utf8_index_to_offset(text, (size_t)start);
@@ -75,7 +75,7 @@ static bool find_index(Render *r, const Args *args, bool last, int64_t *out)
     if (!needle_arg(r, args, &needle) || !window_open(r, args, 2, &window)) {
         return false;
     }
-    if (window.out_of_text) {
+    if (window.is_out_of_range) {
         return true;
     }
     size_t at = last ? str_find_last(window.part, needle) : str_find(window.part, needle, 0);
@@ -85,13 +85,13 @@ static bool find_index(Render *r, const Args *args, bool last, int64_t *out)
     return true;
 }
 
-static bool find_method(Render *r, const Args *args, bool last, bool must, Value *out)
+static bool find_method(Render *r, const Args *args, bool last, bool is_required, Value *out)
 {
     int64_t index;
     if (!find_index(r, args, last, &index)) {
         return false;
     }
-    if (must && index < 0) {
+    if (is_required && index < 0) {
         return render_raise(r, FAULT_VALUE, "substring not found");
     }
     *out = value_int(index);
@@ -140,7 +140,7 @@ static bool str_count(Render *r, const Args *args, Value *out)
     if (!needle_arg(r, args, &needle) || !window_open(r, args, 2, &window)) {
         return false;
     }
-    *out = value_int(window.out_of_text ? 0 : (int64_t)count_in(window.part, needle, SIZE_MAX));
+    *out = value_int(window.is_out_of_range ? 0 : (int64_t)count_in(window.part, needle, SIZE_MAX));
     return true;
 }
 
@@ -163,19 +163,19 @@ static bool affix_method(Render *r, const Args *args, bool at_end, Value *out)
     }
     *out = value_bool(false);
     if (affix.kind == VALUE_STRING) {
-        out->boolean = !window.out_of_text && has_affix(window.part, value_str(affix), at_end);
+        out->boolean = !window.is_out_of_range && has_affix(window.part, value_str(affix), at_end);
         return true;
     }
     for (uint32_t i = 0; i < affix.list->len && !out->boolean; i++) {
-        Value one = affix.list->items[i];
-        if (one.kind != VALUE_STRING) {
+        Value item = affix.list->items[i];
+        if (item.kind != VALUE_STRING) {
             return render_raise(r, FAULT_TYPE, "tuple for %s must only contain str, not %s", name,
-                                op_type_name(one));
+                                op_type_name(item));
         }
         if (!render_charge(r, 1)) {
             return false;
         }
-        out->boolean = !window.out_of_text && has_affix(window.part, value_str(one), at_end);
+        out->boolean = !window.is_out_of_range && has_affix(window.part, value_str(item), at_end);
     }
     return true;
 }
@@ -190,7 +190,7 @@ static bool str_endswith(Render *r, const Args *args, Value *out)
     return affix_method(r, args, true, out);
 }
 
-/* Some of Python's messages say None, others NoneType. */
+/* The type name in messages of Python that print None instead of NoneType. */
 static const char *argument_name(Value v)
 {
     return v.kind == VALUE_NULL ? "None" : op_type_name(v);
@@ -221,15 +221,15 @@ static bool str_removesuffix(Render *r, const Args *args, Value *out)
     return remove_affix(r, args, true, out);
 }
 
-/* Inserts `fresh` before each of the first `count` code points, or at the end after the last
+/* Inserts `replacement` before each of the first `count` code points, or at the end after the last
  * one. */
-static void insert_between(Str text, Str fresh, size_t count, char *out)
+static void insert_between(Str text, Str replacement, size_t count, char *out)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        if (fresh.len > 0) {
-            memcpy(out, fresh.data, fresh.len);
-            out += fresh.len;
+        if (replacement.len > 0) {
+            memcpy(out, replacement.data, replacement.len);
+            out += replacement.len;
         }
         if (at < text.len) {
             size_t start = at;
@@ -243,16 +243,16 @@ static void insert_between(Str text, Str fresh, size_t count, char *out)
     }
 }
 
-static void replace_into(Str text, Str old, Str fresh, size_t count, char *out)
+static void replace_into(Str text, Str old, Str replacement, size_t count, char *out)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         size_t found = str_find(text, old, at);
         memcpy(out, text.data + at, found - at);
         out += found - at;
-        if (fresh.len > 0) {
-            memcpy(out, fresh.data, fresh.len);
-            out += fresh.len;
+        if (replacement.len > 0) {
+            memcpy(out, replacement.data, replacement.len);
+            out += replacement.len;
         }
         at = found + old.len;
     }
@@ -261,15 +261,15 @@ static void replace_into(Str text, Str old, Str fresh, size_t count, char *out)
 
 static bool str_replace(Render *r, const Args *args, Value *out)
 {
-    Value old, fresh;
+    Value old, replacement;
     int64_t max;
-    if (!method_arg_like(r, args, 1, &old) || !method_arg_like(r, args, 2, &fresh)) {
+    if (!method_arg_like(r, args, 1, &old) || !method_arg_like(r, args, 2, &replacement)) {
         return false;
     }
-    if (!value_is_string(old) || !value_is_string(fresh)) {
+    if (!value_is_string(old) || !value_is_string(replacement)) {
         return render_raise(r, FAULT_TYPE, "replace() argument %d must be str, not %s",
                             value_is_string(old) ? 2 : 1,
-                            argument_name(value_is_string(old) ? fresh : old));
+                            argument_name(value_is_string(old) ? replacement : old));
     }
     if (!method_arg_int(r, args, 3, -1, &max)) {
         return false;
@@ -281,7 +281,7 @@ static bool str_replace(Render *r, const Args *args, Value *out)
         return op_charge_bytes(r, text.len);
     }
     size_t added;
-    if (__builtin_mul_overflow(count, (size_t)fresh.len, &added)) {
+    if (__builtin_mul_overflow(count, (size_t)replacement.len, &added)) {
         return render_out_of_memory(r);
     }
     size_t len = text.len - count * old.len + added;
@@ -290,9 +290,9 @@ static bool str_replace(Render *r, const Args *args, Value *out)
         return false;
     }
     if (old.len == 0) {
-        insert_between(text, value_str(fresh), count, replaced);
+        insert_between(text, value_str(replacement), count, replaced);
     } else {
-        replace_into(text, value_str(old), value_str(fresh), count, replaced);
+        replace_into(text, value_str(old), value_str(replacement), count, replaced);
     }
     *out = method_text_like(args->values[0], str_from(replaced, len));
     return true;

@@ -107,7 +107,7 @@ static void reverse_list(List *list)
     }
 }
 
-static bool split_method(Render *r, const Args *args, bool back, Value *out)
+static bool split_method(Render *r, const Args *args, bool from_end, Value *out)
 {
     Value owner = args->values[0], separator = args->values[1];
     int64_t max;
@@ -121,18 +121,18 @@ static bool split_method(Render *r, const Args *args, bool back, Value *out)
     if (!spaces && separator.len == 0) {
         return render_raise(r, FAULT_VALUE, "empty separator");
     }
-    uint64_t times = max < 0 ? UINT64_MAX : (uint64_t)max;
+    uint64_t max_splits = max < 0 ? UINT64_MAX : (uint64_t)max;
     List *list = list_new(r->arena, 0);
     Str at = value_str(separator);
-    bool done = spaces ? (back ? split_spaces_back(r, owner, times, list)
-                               : split_spaces(r, owner, times, list))
-                       : (back ? split_at_back(r, owner, at, times, list)
-                               : split_at(r, owner, at, times, list));
-    if (back) {
+    bool ok = spaces ? (from_end ? split_spaces_back(r, owner, max_splits, list)
+                                 : split_spaces(r, owner, max_splits, list))
+                     : (from_end ? split_at_back(r, owner, at, max_splits, list)
+                                 : split_at(r, owner, at, max_splits, list));
+    if (from_end) {
         reverse_list(list);
     }
     *out = value_list(list);
-    return done;
+    return ok;
 }
 
 static bool str_split(Render *r, const Args *args, Value *out)
@@ -148,8 +148,8 @@ static bool str_rsplit(Render *r, const Args *args, Value *out)
 static bool str_splitlines(Render *r, const Args *args, Value *out)
 {
     Str text = value_str(args->values[0]);
-    int64_t keep;
-    if (!method_arg_int(r, args, 1, 0, &keep) || !render_charge(r, text.len / 16)) {
+    int64_t keep_ends;
+    if (!method_arg_int(r, args, 1, 0, &keep_ends) || !render_charge(r, text.len / 16)) {
         return false;
     }
     List *list = list_new(r->arena, 0);
@@ -165,7 +165,8 @@ static bool str_splitlines(Render *r, const Args *args, Value *out)
                 }
             }
         }
-        if (!push_piece(r, list, args->values[0], str_slice(text, start, keep != 0 ? at : end))) {
+        if (!push_piece(r, list, args->values[0],
+                        str_slice(text, start, keep_ends != 0 ? at : end))) {
             return false;
         }
     }
@@ -185,18 +186,18 @@ static bool partition_method(Render *r, const Args *args, bool last, Value *out)
     if (separator.len == 0) {
         return render_raise(r, FAULT_VALUE, "empty separator");
     }
-    Str text = value_str(owner), cut = value_str(separator);
-    size_t at = last ? str_find_last(text, cut) : str_find(text, cut, 0);
+    Str text = value_str(owner), delimiter = value_str(separator);
+    size_t at = last ? str_find_last(text, delimiter) : str_find(text, delimiter, 0);
     Str before = last ? STR_EMPTY : text, after = last ? text : STR_EMPTY;
     if (at == STR_NOT_FOUND) {
-        cut = STR_EMPTY;
+        delimiter = STR_EMPTY;
     } else {
         before = str_slice(text, 0, at);
-        after = str_from_offset(text, at + cut.len);
+        after = str_from_offset(text, at + delimiter.len);
     }
     List *parts = list_new(r->arena, 3);
     list_push(r->arena, parts, method_text_like(owner, before));
-    list_push(r->arena, parts, method_text_like(owner, cut));
+    list_push(r->arena, parts, method_text_like(owner, delimiter));
     list_push(r->arena, parts, method_text_like(owner, after));
     *out = value_tuple(parts);
     return op_charge_bytes(r, text.len);

@@ -9,7 +9,7 @@ typedef struct Search {
     List *names;
 } Search;
 
-static void step(Search *search)
+static void advance(Search *search)
 {
     lexer_next(&search->lexer, &search->token);
 }
@@ -24,15 +24,16 @@ static void add(Search *search, Str name)
     list_push(search->arena, search->names, value_string(arena_copy(search->arena, name)));
 }
 
-/* Appends the part in brackets and skips it. Returns false if it is not a literal. */
+/* Parses a subscript after its opening bracket and appends it. Returns false if it is not a
+ * literal. */
 static bool put_key(Search *search, Buf *path)
 {
     Token key = search->token;
-    step(search);
+    advance(search);
     if (search->token.type != TOKEN_RBRACKET) {
         return false;
     }
-    step(search);
+    advance(search);
     if (key.type == TOKEN_STRING) {
         buf_put_format(path, "['%" STR_FMT "']", STR_ARG(key.text));
     } else if (key.type == TOKEN_INTEGER && !key.wide) {
@@ -44,33 +45,33 @@ static bool put_key(Search *search, Buf *path)
 }
 
 /* Parses a name and its subscripts. The current token is then the one after them. */
-static void take_path(Search *search)
+static void parse_path(Search *search)
 {
     Buf path = buf_make_in(search->arena, BUF_UNLIMITED);
     buf_put(&path, search->token.text);
-    size_t whole = path.len; /* length including a last part that is called */
-    step(search);
+    size_t end = path.len; /* excludes a method call at the end */
+    advance(search);
     for (;;) {
         size_t before = path.len;
         if (search->token.type == TOKEN_DOT) {
-            step(search);
+            advance(search);
             if (search->token.type != TOKEN_NAME) {
                 break;
             }
             buf_put_char(&path, '.');
             buf_put(&path, search->token.text);
-            step(search);
+            advance(search);
         } else if (search->token.type == TOKEN_LBRACKET) {
-            step(search);
+            advance(search);
             if (!put_key(search, &path)) {
                 break;
             }
         } else {
             break;
         }
-        whole = search->token.type == TOKEN_LPAREN && path.data[before] == '.' ? before : path.len;
+        end = search->token.type == TOKEN_LPAREN && path.data[before] == '.' ? before : path.len;
     }
-    add(search, str_slice(buf_str(&path), 0, whole));
+    add(search, str_slice(buf_str(&path), 0, end));
 }
 
 void template_names(Arena *arena, Str text, bool expression, List *names)
@@ -82,18 +83,18 @@ void template_names(Arena *arena, Str text, bool expression, List *names)
                     &fault)) {
         return;
     }
-    step(&search);
+    advance(&search);
     while (search.token.type != TOKEN_END && search.token.type != TOKEN_FAULT) {
         if (search.token.type == TOKEN_PIPE || search.token.type == TOKEN_DOT) {
             /* Filters, and attributes of unnamed values, are not names of the scope. */
-            step(&search);
+            advance(&search);
             if (search.token.type == TOKEN_NAME) {
-                step(&search);
+                advance(&search);
             }
         } else if (search.token.type == TOKEN_NAME && search.token.word == WORD_OTHER) {
-            take_path(&search);
+            parse_path(&search);
         } else {
-            step(&search);
+            advance(&search);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Finds the names that a template looks up, as they are written: "vars.network.mtu",
  * "sysctl['fs.file-max']", "steps['get it'].StdOut". They are used to explain where a value comes
- * from: nothing is evaluated, and names that the template sets itself are included. If the text
- * cannot be lexed to its end, the names up to that point are returned. */
+ * from: nothing is evaluated, and names that the template sets itself are included. If the text is
+ * invalid, the names up to that point are returned. */
 #pragma once
 
 #include "lang/value.h"

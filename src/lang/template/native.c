@@ -80,8 +80,7 @@ uint32_t native_param_count(const Native *native)
     return count;
 }
 
-/* The hint of every wrong call is the signature, because that is what the user would look up
- * next. */
+/* The hint for every invalid call is the signature, which the user would look up next. */
 static bool hint_signature(Render *r, const Native *native, const char *what)
 {
     Buf text = render_buf(r);
@@ -90,7 +89,7 @@ static bool hint_signature(Render *r, const Native *native, const char *what)
 }
 
 static bool raise_too_many(Render *r, const Native *native, const char *what, uint32_t declared,
-                           uint32_t given)
+                           uint32_t passed)
 {
     uint32_t required = 0;
     while (required < declared && native->params[required].fallback == NULL) {
@@ -99,11 +98,11 @@ static bool raise_too_many(Render *r, const Native *native, const char *what, ui
     if (required < declared) {
         render_raise(r, FAULT_TYPE,
                      "%s() takes from %u to %u positional arguments but %u were given",
-                     native->name, required, declared, given);
+                     native->name, required, declared, passed);
     } else {
         render_raise(r, FAULT_TYPE, "%s() takes %u positional argument%s but %u %s given",
-                     native->name, declared, declared == 1 ? "" : "s", given,
-                     given == 1 ? "was" : "were");
+                     native->name, declared, declared == 1 ? "" : "s", passed,
+                     passed == 1 ? "was" : "were");
     }
     return hint_signature(r, native, what);
 }
@@ -120,8 +119,11 @@ static bool raise_missing(Render *r, const Native *native, const char *what, con
     }
     Buf text = render_buf(r);
     for (uint32_t i = 0; i < count; i++) {
-        const char *between = i == 0 ? "" : i + 1 < count ? ", " : count == 2 ? " and " : ", and ";
-        buf_put_format(&text, "%s'%s'", between, names[i]);
+        const char *separator = i == 0          ? ""
+                                : i + 1 < count ? ", "
+                                : count == 2    ? " and "
+                                                : ", and ";
+        buf_put_format(&text, "%s'%s'", separator, names[i]);
     }
     render_raise(r, FAULT_TYPE, "%s() missing %u required positional argument%s: %" STR_FMT,
                  native->name, count, count == 1 ? "" : "s", STR_ARG(buf_str(&text)));
@@ -133,11 +135,11 @@ static bool bind_named(Render *r, const Native *native, const char *what, const 
 {
     for (uint32_t i = 0; i < named->len; i++) {
         Str name = value_str(named->entries[i].key);
-        uint32_t place = 0;
-        while (place < declared && !str_eq_c(name, native->params[place].name)) {
-            place++;
+        uint32_t index = 0;
+        while (index < declared && !str_eq_c(name, native->params[index].name)) {
+            index++;
         }
-        if (place == declared) {
+        if (index == declared) {
             if ((native->flags & NATIVE_KEYWORDS) == 0) {
                 render_raise(r, FAULT_TYPE,
                              "%s() got an unexpected keyword argument '%" STR_FMT "'", native->name,
@@ -148,38 +150,38 @@ static bool bind_named(Render *r, const Native *native, const char *what, const 
                 bound->named = map_new(r->arena, named->len);
             }
             map_append(r->arena, bound->named, named->entries[i].key, named->entries[i].value);
-        } else if (!value_is_missing(bound->values[place])) {
+        } else if (!value_is_missing(bound->values[index])) {
             render_raise(r, FAULT_TYPE, "%s() got multiple values for argument '%" STR_FMT "'",
                          native->name, STR_ARG(name));
             return hint_signature(r, native, what);
         } else {
-            bound->values[place] = named->entries[i].value;
+            bound->values[index] = named->entries[i].value;
         }
     }
     return true;
 }
 
-bool native_bind(Render *r, const Native *native, const char *what, const Args *given, Args *bound)
+bool native_bind(Render *r, const Native *native, const char *what, const Args *args, Args *bound)
 {
     uint32_t declared = native_param_count(native);
     uint32_t count = declared;
-    if (given->count > declared) {
+    if (args->count > declared) {
         if ((native->flags & NATIVE_VARIADIC) == 0) {
-            return raise_too_many(r, native, what, declared, given->count);
+            return raise_too_many(r, native, what, declared, args->count);
         }
-        count = given->count;
+        count = args->count;
     }
     *bound = (Args){ .values = ARENA_ARRAY(r->arena, Value, count), .count = count };
-    if (given->count > 0) {
-        memcpy(bound->values, given->values, given->count * sizeof(Value));
+    if (args->count > 0) {
+        memcpy(bound->values, args->values, args->count * sizeof(Value));
     }
-    for (uint32_t i = given->count; i < count; i++) {
+    for (uint32_t i = args->count; i < count; i++) {
         bound->values[i] = value_missing();
     }
-    if (given->named != NULL && !bind_named(r, native, what, given->named, declared, bound)) {
+    if (args->named != NULL && !bind_named(r, native, what, args->named, declared, bound)) {
         return false;
     }
-    for (uint32_t i = given->count; i < declared; i++) {
+    for (uint32_t i = args->count; i < declared; i++) {
         if (native->params[i].fallback == NULL && value_is_missing(bound->values[i])) {
             return raise_missing(r, native, what, bound->values, declared);
         }
@@ -197,12 +199,12 @@ static bool args_hold_secret(Render *r, const Args *args)
     return args->named != NULL && op_holds_secret(r, value_map(args->named));
 }
 
-/* Containers whose elements pass through propagate their own mark, so that a secret list stays
- * secret when it is sorted. */
+/* For NATIVE_PASS_THROUGH only the mark of the container itself is propagated, so that a secret
+ * list stays secret when it is sorted. */
 static bool call_with_secrets(Render *r, const Native *native, const Args *bound, Value *out)
 {
     bool secret;
-    if ((native->flags & NATIVE_PASSES) != 0) {
+    if ((native->flags & NATIVE_PASS_THROUGH) != 0) {
         secret = bound->count > 0 && value_is_secret(bound->values[0]);
     } else {
         secret = args_hold_secret(r, bound); /* before the call, which may consume an iterator */
@@ -257,10 +259,10 @@ bool native_call_bound(Render *r, const Native *native, const Args *bound, Value
     return false;
 }
 
-bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out)
+bool native_call(Render *r, const Native *native, const char *what, const Args *args, Value *out)
 {
     Args bound;
-    return native_bind(r, native, what, given, &bound) && native_call_bound(r, native, &bound, out);
+    return native_bind(r, native, what, args, &bound) && native_call_bound(r, native, &bound, out);
 }
 
 /* --- Documentation ---------------------------------------------------------------------------- */
@@ -270,28 +272,28 @@ void native_put_signature(const Native *native, bool without_first, Buf *out)
     buf_put_c(out, native->name);
     uint32_t count = native_param_count(native);
     uint32_t from = without_first ? 1 : 0;
-    bool open = (native->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS)) != 0;
-    if (count <= from && !open && without_first) {
+    bool is_open = (native->flags & (NATIVE_VARIADIC | NATIVE_KEYWORDS)) != 0;
+    if (count <= from && !is_open && without_first) {
         return;
     }
-    const char *between = "(";
+    const char *separator = "(";
     for (uint32_t i = from; i < count; i++) {
         const Param *param = &native->params[i];
-        buf_put_format(out, "%s%s", between, param->name);
+        buf_put_format(out, "%s%s", separator, param->name);
         if (param->fallback != NULL) {
             buf_put_format(out, "=%s", param->fallback);
         }
-        between = ", ";
+        separator = ", ";
     }
     if ((native->flags & NATIVE_VARIADIC) != 0) {
-        buf_put_format(out, "%s...", between);
-        between = ", ";
+        buf_put_format(out, "%s...", separator);
+        separator = ", ";
     }
     if ((native->flags & NATIVE_KEYWORDS) != 0) {
-        buf_put_format(out, "%sname=...", between);
-        between = ", ";
+        buf_put_format(out, "%sname=...", separator);
+        separator = ", ";
     }
-    buf_put_c(out, between[0] == '(' ? "()" : ")");
+    buf_put_c(out, separator[0] == '(' ? "()" : ")");
 }
 
 /* Prefixes the first line of `text` with `lead` and the others with as many spaces. */
@@ -321,5 +323,5 @@ void native_describe(const Native *native, bool without_first, Buf *out)
     buf_put_char(out, '\n');
     put_lines("    ", native->help, out);
     put_lines("    ", native->example, out);
-    put_lines("    -> ", native->shows, out);
+    put_lines("    -> ", native->output, out);
 }

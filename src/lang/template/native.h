@@ -35,9 +35,9 @@ enum NativeFlag {
     NATIVE_VARIADIC = 1 << 0,
     NATIVE_KEYWORDS = 1 << 1,
     /* Secrets (see value.h). Without a flag, a secret anywhere in the arguments makes the result
-     * secret. PASSES: the result consists of unchanged elements of the input, which keep their own
-     * marks. PLAIN: the result reveals nothing worth hiding (tests, length). */
-    NATIVE_PASSES = 1 << 2,
+     * secret. PASS_THROUGH: the result consists of unchanged elements of the input, which keep
+     * their own marks. PLAIN: the result reveals nothing worth hiding (tests, length). */
+    NATIVE_PASS_THROUGH = 1 << 2,
     NATIVE_PLAIN = 1 << 3,
     NATIVE_ALIAS = 1 << 4, /* alias of the previous row */
     NATIVE_JINJA = 1 << 5, /* also in Jinja2; otherwise an extension of eden */
@@ -54,7 +54,7 @@ typedef struct Native {
     unsigned flags;
     const char *help;    /* one sentence */
     const char *example; /* a template that the tests render ... */
-    const char *shows;   /* ... and its exact output */
+    const char *output;  /* ... and its exact output */
 } Native;
 
 /* Tables end with a row without a name. */
@@ -76,12 +76,12 @@ bool test_suggest(Str name, Str *out);
 /* Number of declared parameters. */
 uint32_t native_param_count(const Native *native);
 
-/* Assigns `given` to the declared parameters. `bound->values` is allocated in the arena. `what` is
+/* Binds `args` to the declared parameters. `bound->values` is allocated in the arena. `what` is
  * "filter", "test", "function" or "method", for messages. */
-bool native_bind(Render *r, const Native *native, const char *what, const Args *given, Args *bound);
+bool native_bind(Render *r, const Native *native, const char *what, const Args *args, Args *bound);
 
 /* Calls with unbound arguments and applies the secret rules of the row. */
-bool native_call(Render *r, const Native *native, const char *what, const Args *given, Value *out);
+bool native_call(Render *r, const Native *native, const char *what, const Args *args, Value *out);
 /* The same for arguments that are already bound. */
 bool native_call_bound(Render *r, const Native *native, const Args *bound, Value *out);
 

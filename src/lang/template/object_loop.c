@@ -165,7 +165,7 @@ static bool loop_get_attr(Render *r, Object *object, Str name, Value *out, bool 
     return !*found || loop_attribute(r, (Loop *)object, attribute, out);
 }
 
-static bool loop_length_of(Render *r, Object *object, int64_t *out)
+static bool loop_object_length(Render *r, Object *object, int64_t *out)
 {
     *out = loop_length((Loop *)object);
     return true;
@@ -187,16 +187,15 @@ static bool loop_call_object(Render *r, Object *object, const Args *args, Value 
 const ObjectType loop_type = {
     .name = "jinja2.runtime.LoopContext",
     .get_attr = loop_get_attr,
-    .length = loop_length_of,
+    .length = loop_object_length,
     .print = loop_print,
     .call = loop_call_object,
 };
 
-bool loop_render(Render *r, const Function *function, Frame *around, Value iterable,
-                 uint32_t depth0)
+bool loop_render(Render *r, const Function *function, Frame *outer, Value iterable, uint32_t depth0)
 {
     FrameMark mark;
-    Frame *frame = frame_open(r, function, around, around->context, &mark);
+    Frame *frame = frame_open(r, function, outer, outer->context, &mark);
     frame->depth0 = depth0;
     frame->slots[function->loop_slot] = iterable;
     bool ok = interpret(r, frame, NULL);

@@ -20,9 +20,9 @@ static const char *quoted_name(Render *r, const Function *function)
     return arena_copy_c(r->arena, quoted);
 }
 
-static bool is_late_parameter(const Function *function, uint32_t given, Str name)
+static bool is_unbound_parameter(const Function *function, uint32_t bound_count, Str name)
 {
-    for (uint32_t i = given; i < function->param_count; i++) {
+    for (uint32_t i = bound_count; i < function->param_count; i++) {
         if (str_eq(function->params[i].name, name)) {
             return true;
         }
@@ -53,24 +53,24 @@ static bool raise_keyword(Render *r, const Function *function, Str name)
  * or are an error. */
 static bool bind_keywords(Render *r, const Function *function, Frame *frame, const Args *args)
 {
-    Map *rest = function->kwargs_slot == NO_SLOT ? NULL : map_new(r->arena, 0);
+    Map *extra = function->kwargs_slot == NO_SLOT ? NULL : map_new(r->arena, 0);
     bool implicit_caller = uses_caller(function);
     for (uint32_t i = 0; args->named != NULL && i < args->named->len; i++) {
         const MapEntry *entry = &args->named->entries[i];
         Str name = value_str(entry->key);
-        if (is_late_parameter(function, args->count, name)) {
+        if (is_unbound_parameter(function, args->count, name)) {
             continue;
         }
         if (implicit_caller && str_eq(name, STR("caller"))) {
             frame->slots[function->caller_slot] = entry->value;
-        } else if (rest != NULL) {
-            map_set(r->arena, rest, entry->key, entry->value);
+        } else if (extra != NULL) {
+            map_set(r->arena, extra, entry->key, entry->value);
         } else {
             return raise_keyword(r, function, name);
         }
     }
-    if (rest != NULL) {
-        frame->slots[function->kwargs_slot] = value_map(rest);
+    if (extra != NULL) {
+        frame->slots[function->kwargs_slot] = value_map(extra);
     }
     if (implicit_caller && value_is_missing(frame->slots[function->caller_slot])) {
         frame->slots[function->caller_slot] = undefined_hint(r, "No caller defined");
@@ -96,11 +96,11 @@ static bool bind_macro(Render *r, const Function *function, Frame *frame, const 
         return false;
     }
     if (function->varargs_slot != NO_SLOT) {
-        List *rest = list_new(r->arena, 0);
+        List *extra = list_new(r->arena, 0);
         for (uint32_t i = function->param_count; i < args->count; i++) {
-            list_push(r->arena, rest, args->values[i]);
+            list_push(r->arena, extra, args->values[i]);
         }
-        frame->slots[function->varargs_slot] = value_tuple(rest);
+        frame->slots[function->varargs_slot] = value_tuple(extra);
     } else if (args->count > function->param_count) {
         return render_raise(r, FAULT_TYPE, "macro %s takes not more than %u argument(s)",
                             quoted_name(r, function), function->param_count);
@@ -143,14 +143,14 @@ static COLD bool bind_site(Render *r, const Function *function, CallSite *site)
 {
     for (uint32_t i = 0; i < site->keyword_count; i++) {
         Str name = site->keywords[i];
-        uint32_t place = site->positional;
-        while (place < function->param_count && !str_eq(function->params[place].name, name)) {
-            place++;
+        uint32_t slot = site->positional;
+        while (slot < function->param_count && !str_eq(function->params[slot].name, name)) {
+            slot++;
         }
-        if (place < function->param_count) {
-            site->places[i] = (uint16_t)place;
+        if (slot < function->param_count) {
+            site->keyword_slots[i] = (uint16_t)slot;
         } else if (uses_caller(function) && str_eq(name, STR("caller"))) {
-            site->places[i] = function->caller_slot;
+            site->keyword_slots[i] = function->caller_slot;
         } else {
             return raise_keyword(r, function, name);
         }
@@ -175,7 +175,7 @@ bool macro_call_site(Render *r, Macro *macro, CallSite *site, const Value *value
         slots[i] = values[i];
     }
     for (uint32_t i = 0; i < site->keyword_count; i++) {
-        slots[site->places[i]] = values[positional + i];
+        slots[site->keyword_slots[i]] = values[positional + i];
     }
     if (uses_caller(function) && value_is_missing(slots[function->caller_slot])) {
         slots[function->caller_slot] = undefined_hint(r, "No caller defined");

@@ -73,7 +73,7 @@ static const ObjectType function_type = {
 /* Globals that are classes in Python, which is visible when they are printed. */
 static const struct ClassName {
     const char *name;
-    const char *shown;
+    const char *printed_name;
 } class_names[] = {
     { "range", "range" },
     { "dict", "dict" },
@@ -94,7 +94,8 @@ static const struct ClassName *class_find(const Native *native)
 
 static bool class_print(Render *r, Object *object, Buf *out)
 {
-    buf_put_format(out, "<class '%s'>", class_find(((const Function *)object)->native)->shown);
+    buf_put_format(out, "<class '%s'>",
+                   class_find(((const Function *)object)->native)->printed_name);
     return true;
 }
 

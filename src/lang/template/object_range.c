@@ -27,7 +27,7 @@ Value range_new(Render *r, int64_t start, int64_t stop, int64_t step)
     return value_object(&range->base);
 }
 
-/* In wrapping arithmetic: the result is between start and stop. */
+/* Uses wrapping arithmetic; the result is between start and stop. */
 static int64_t range_at(const Range *range, uint64_t index)
 {
     return (int64_t)((uint64_t)range->start + index * (uint64_t)range->step);
@@ -36,27 +36,27 @@ static int64_t range_at(const Range *range, uint64_t index)
 /* The index of `needle`, which may be any value that equals an integer. */
 static bool range_position(const Range *range, Value needle, uint64_t *out)
 {
-    int64_t wanted;
+    int64_t number;
     if (op_is_int(needle)) {
-        wanted = op_int(needle);
+        number = op_int(needle);
     } else if (needle.kind == VALUE_FLOAT && needle.number >= -9223372036854775808.0 &&
                needle.number < 9223372036854775808.0 && needle.number == floor(needle.number)) {
-        wanted = (int64_t)needle.number;
+        number = (int64_t)needle.number;
     } else {
         return false;
     }
     uint64_t distance, step;
     if (range->step > 0) {
-        if (wanted < range->start) {
+        if (number < range->start) {
             return false;
         }
-        distance = (uint64_t)wanted - (uint64_t)range->start;
+        distance = (uint64_t)number - (uint64_t)range->start;
         step = (uint64_t)range->step;
     } else {
-        if (wanted > range->start) {
+        if (number > range->start) {
             return false;
         }
-        distance = (uint64_t)range->start - (uint64_t)wanted;
+        distance = (uint64_t)range->start - (uint64_t)number;
         step = 0 - (uint64_t)range->step;
     }
     *out = distance / step;
@@ -77,13 +77,13 @@ static bool range_index(Render *r, const Args *args, Value *out)
         *out = value_int((int64_t)position);
         return true;
     }
-    Str shown;
+    Str repr;
     Buf buf = render_buf(r);
     if (!op_repr(r, args->values[1], &buf)) {
         return false;
     }
-    shown = buf_str(&buf);
-    return render_raise(r, FAULT_VALUE, "%" STR_FMT " is not in range", STR_ARG(shown));
+    repr = buf_str(&buf);
+    return render_raise(r, FAULT_VALUE, "%" STR_FMT " is not in range", STR_ARG(repr));
 }
 
 static const Native range_methods[] = {

@@ -29,7 +29,7 @@ static const Native cycler_methods[] = {
     { "next",
       cycler_next,
       { { "self" } },
-      NATIVE_PASSES,
+      NATIVE_PASS_THROUGH,
       "Returns the current item and advances to the next one.",
       "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.next() }}",
       "aba" },

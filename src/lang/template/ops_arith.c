@@ -66,11 +66,11 @@ static double divide_exactly(int64_t a, int64_t b)
     unsigned drop = bit_length(quotient) - 53;
     unsigned __int128 tail = quotient & (((unsigned __int128)1 << drop) - 1);
     unsigned __int128 half = (unsigned __int128)1 << (drop - 1);
-    uint64_t kept = (uint64_t)(quotient >> drop);
-    if (tail > half || (tail == half && (sticky || (kept & 1) != 0))) {
-        kept++;
+    uint64_t mantissa = (uint64_t)(quotient >> drop);
+    if (tail > half || (tail == half && (sticky || (mantissa & 1) != 0))) {
+        mantissa++;
     }
-    double result = ldexp((double)kept, (int)drop - (int)shift);
+    double result = ldexp((double)mantissa, (int)drop - (int)shift);
     return (a < 0) != (b < 0) ? -result : result;
 }
 
@@ -167,25 +167,25 @@ static bool int_binary(Render *r, Operator op, int64_t a, int64_t b, Value *out)
 /* The remainder has the sign of the divisor. */
 static double float_modulo(double a, double b)
 {
-    double rest = fmod(a, b);
-    if (rest == 0) {
+    double remainder = fmod(a, b);
+    if (remainder == 0) {
         return copysign(0.0, b);
     }
-    return (rest < 0) != (b < 0) ? rest + b : rest;
+    return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
 static double float_floor_divide(double a, double b)
 {
-    double rest = fmod(a, b);
-    double quotient = (a - rest) / b;
-    if (rest != 0 && (rest < 0) != (b < 0)) {
+    double remainder = fmod(a, b);
+    double quotient = (a - remainder) / b;
+    if (remainder != 0 && (remainder < 0) != (b < 0)) {
         quotient -= 1;
     }
     if (quotient == 0) {
         return copysign(0.0, a / b);
     }
-    double whole = floor(quotient);
-    return quotient - whole > 0.5 ? whole + 1 : whole;
+    double floored = floor(quotient);
+    return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
 static bool float_binary(Render *r, Operator op, double a, double b, Value *out)
@@ -361,18 +361,18 @@ static bool other_binary(Render *r, Operator op, Value a, Value b, Value *out)
 
 bool op_binary(Render *r, Operator op, Value a, Value b, Value *out)
 {
-    bool done;
+    bool ok;
     if (LIKELY(op_is_int(a) && op_is_int(b))) {
-        done = int_binary(r, op, op_int(a), op_int(b), out);
+        ok = int_binary(r, op, op_int(a), op_int(b), out);
     } else if (is_number(a) && is_number(b)) {
-        done = float_binary(r, op, as_float(a), as_float(b), out);
+        ok = float_binary(r, op, as_float(a), as_float(b), out);
     } else {
-        done = other_binary(r, op, a, b, out);
+        ok = other_binary(r, op, a, b, out);
     }
-    if (UNLIKELY(r->secrets) && done && (op_holds_secret(r, a) || op_holds_secret(r, b))) {
+    if (UNLIKELY(r->secrets) && ok && (op_holds_secret(r, a) || op_holds_secret(r, b))) {
         out->flags |= VALUE_SECRET;
     }
-    return done;
+    return ok;
 }
 
 static bool unary(Render *r, Value v, bool negate, Value *out)

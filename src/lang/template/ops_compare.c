@@ -45,12 +45,12 @@ static bool list_equal(Render *r, const List *a, const List *b, bool *out)
     if (!render_enter(r, &nest, NULL)) {
         return false;
     }
-    bool done = true;
-    for (uint32_t i = 0; i < a->len && i < b->len && *out && done; i++) {
-        done = render_charge(r, 1) && op_equal(r, a->items[i], b->items[i], out);
+    bool ok = true;
+    for (uint32_t i = 0; i < a->len && i < b->len && *out && ok; i++) {
+        ok = render_charge(r, 1) && op_equal(r, a->items[i], b->items[i], out);
     }
     render_leave(r, &nest);
-    return done;
+    return ok;
 }
 
 static bool map_equal(Render *r, const Map *a, const Map *b, bool *out)
@@ -63,21 +63,21 @@ static bool map_equal(Render *r, const Map *a, const Map *b, bool *out)
     if (!render_enter(r, &nest, NULL)) {
         return false;
     }
-    bool done = true;
-    for (uint32_t i = 0; i < a->len && *out && done; i++) {
+    bool ok = true;
+    for (uint32_t i = 0; i < a->len && *out && ok; i++) {
         if (!op_charge_key(r, a->entries[i].key)) {
-            done = false;
+            ok = false;
             break;
         }
         const MapEntry *other = map_find(b, a->entries[i].key);
         if (other == NULL) {
             *out = false;
         } else {
-            done = render_charge(r, 1) && op_equal(r, a->entries[i].value, other->value, out);
+            ok = render_charge(r, 1) && op_equal(r, a->entries[i].value, other->value, out);
         }
     }
     render_leave(r, &nest);
-    return done;
+    return ok;
 }
 
 /* One of the two is undefined: strict ones fail, others equal only undefined values. */
@@ -191,21 +191,21 @@ static bool list_order(Render *r, Operator op, const List *a, const List *b, boo
     if (!render_enter(r, &nest, NULL)) {
         return false;
     }
-    bool done = true, equal = true;
+    bool ok = true, equal = true;
     uint32_t i = 0;
     for (; i < a->len && i < b->len; i++) {
-        done = render_charge(r, 1) && op_equal(r, a->items[i], b->items[i], &equal);
-        if (!done || !equal) {
+        ok = render_charge(r, 1) && op_equal(r, a->items[i], b->items[i], &equal);
+        if (!ok || !equal) {
             break;
         }
     }
-    if (done && i < a->len && i < b->len) {
-        done = op_order(r, op, a->items[i], b->items[i], out);
-    } else if (done) {
+    if (ok && i < a->len && i < b->len) {
+        ok = op_order(r, op, a->items[i], b->items[i], out);
+    } else if (ok) {
         *out = order_holds(op, (a->len > b->len) - (a->len < b->len));
     }
     render_leave(r, &nest);
-    return done;
+    return ok;
 }
 
 static bool is_number(Value v)

@@ -59,7 +59,7 @@
     X(CALL_EMIT)   /* the same, writing the result */                                         \
     X(CALL_METHOD) /* sites[c], names[b of site]: pop arguments, owner; push result */        \
     X(CALL_METHOD_EMIT)                                                                       \
-    X(EMIT_DATA)       /* write datas[c] */                                                   \
+    X(EMIT_DATA)       /* write texts[c] */                                                   \
     X(EMIT)            /* pop, write; a: EmitMode */                                          \
     X(EMIT_LOAD)       /* write slot c */                                                     \
     X(EMIT_NAME)       /* write slot b, names[c] as LOAD_NAME */                              \
@@ -169,9 +169,9 @@ typedef struct Name {
     uint64_t hash;
     uint64_t key_head;      /* type and length of a key that equals this name, as in Value.head */
     uint64_t first, last;   /* its bytes at both ends, as many as name_matches() compares */
-    uint32_t hint;          /* NO_HINT: not found in any map yet, or `of_maps` */
+    uint32_t hint;          /* NO_HINT: not found in any map yet, or `is_map_attribute` */
     uint8_t loop_attribute; /* LoopAttribute */
-    bool of_maps;           /* maps have an attribute of that name, which precedes any key */
+    bool is_map_attribute;  /* maps have an attribute of that name, which precedes any key */
     const Native *global;
     const Native *methods[VALUE_OBJECT]; /* by type of the owner */
 } Name;
@@ -232,7 +232,7 @@ typedef struct CallSite {
     const Native *native; /* for FILTER_SITE and TEST_SITE */
     uint32_t name;        /* for CALL_METHOD */
     const struct Function *bound;
-    uint16_t *places; /* slots in `bound`, one for each keyword */
+    uint16_t *keyword_slots; /* slots in `bound`, one for each keyword */
 } CallSite;
 
 typedef enum FunctionKind {
@@ -292,7 +292,7 @@ struct Template {
     Function **functions;
     Value *constants;
     Name *names;
-    Str *datas; /* each followed by BUF_SLACK readable bytes */
+    Str *texts; /* each followed by BUF_SLACK readable bytes */
     CallSite *sites;
     NativeCall *native_calls;
     LocalSet *local_sets;

@@ -221,7 +221,7 @@ bool regex_match(Render *r, const RegexSearch *search, RegexMatch *out, bool *fo
     const Regex *regex = search->regex;
     Str text = search->text;
     uint32_t options = search->anchor == REGEX_AT_START ? PCRE2_ANCHORED
-                       : search->anchor == REGEX_WHOLE  ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
+                       : search->anchor == REGEX_FULL   ? PCRE2_ANCHORED | PCRE2_ENDANCHORED
                                                         : 0;
     options |= search->not_empty ? PCRE2_NOTEMPTY_ATSTART : 0;
     /* Strings were validated on input; only a first match from 0 validates again, to be safe. */

@@ -29,7 +29,7 @@ typedef struct RegexMatch {
 typedef enum RegexAnchor {
     REGEX_ANYWHERE,
     REGEX_AT_START, /* re.match */
-    REGEX_WHOLE,    /* re.fullmatch */
+    REGEX_FULL,     /* re.fullmatch */
 } RegexAnchor;
 
 /* Raises ValueError for an invalid pattern. */

@@ -17,7 +17,7 @@ typedef struct BlockChain {
 typedef struct BlockTable {
     BlockChain **chains; /* pointers are stable: references to blocks store them */
     uint32_t count, cap;
-    Map *places; /* name -> index in `chains`; NULL if empty */
+    Map *index; /* name -> index in `chains`; NULL if empty */
 } BlockTable;
 
 /* Where names are looked up: variables set at top level, then those of the enclosing contexts
@@ -63,9 +63,9 @@ typedef struct Loop {
     int64_t count;
     int64_t index; /* index of the current item; -1 before the first */
     Value owner;
-    List *kept;    /* items of a filtered loop that satisfied the condition */
-    Value changed; /* last arguments of loop.changed(), as a tuple */
-    bool ran;      /* the body ran to its end at least once */
+    List *collected; /* items of a filtered loop that satisfied the condition */
+    Value changed;   /* last arguments of loop.changed(), as a tuple */
+    bool ran;        /* the body ran to its end at least once */
     bool secret;
     uint32_t depth0;
     const Function *function; /* for a recursive loop */
@@ -175,7 +175,7 @@ bool macro_call(Render *r, Macro *macro, const Args *args, bool emit, Value *out
 bool block_render(Render *r, Context *context, const BlockChain *chain, uint32_t depth, bool emit,
                   Value *out);
 bool loop_call(Render *r, Loop *loop, const Args *args, bool emit, Value *out);
-bool loop_render(Render *r, const Function *function, Frame *around, Value iterable,
+bool loop_render(Render *r, const Function *function, Frame *outer, Value iterable,
                  uint32_t depth0);
 
 /* Renders the top level of a template and, through extends, of its parents. */

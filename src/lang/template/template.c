@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "lang/template/compile.h"
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 #include "lang/template/parse.h"
 #include "lang/template/plain.h"
 #include "lang/template/runtime.h"
@@ -369,7 +369,7 @@ bool template_render(const Template *template, Value context, Rendered *rendered
     return render_text(NULL, template, context, rendered, fault);
 }
 
-bool template_render_inside(Render *outer, const Template *template, Value context,
+bool template_render_nested(Render *outer, const Template *template, Value context,
                             Rendered *rendered, Fault *fault)
 {
     return render_text(outer, template, context, rendered, fault);
@@ -381,7 +381,7 @@ bool template_evaluate(const Template *template, Value context, Rendered *render
     return evaluate(NULL, template, context, rendered, out, fault);
 }
 
-bool template_evaluate_inside(Render *outer, const Template *template, Value context,
+bool template_evaluate_nested(Render *outer, const Template *template, Value context,
                               Rendered *rendered, Value *out, Fault *fault)
 {
     return evaluate(outer, template, context, rendered, out, fault);

@@ -17,7 +17,7 @@ static void expect_columns(Arena *arena, const Kind *kind, bool wide, const char
 
 static const RecordField spec[] = {
     { .name = "size", .type = RECORD_INT, .column = { "SIZE" }, .help = "h" },
-    { .name = "note", .column = { "NOTE", .is_late = true }, .help = "h" },
+    { .name = "note", .column = { "NOTE", .after_status = true }, .help = "h" },
     { .name = "hidden", .help = "h" },
     { 0 },
 };

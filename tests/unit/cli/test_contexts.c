@@ -81,7 +81,7 @@ static void invalid_contexts_are_rejected(void **state)
     refuses(HEAD "\"a\":{\"server\":\"x\",\"key\":\"k\"}}}", "must be given together");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":\"k\",\"token_file\":\"f\"}}}",
             "mutually exclusive");
-    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "'contexts/a/token': must be a text");
+    refuses(HEAD "\"a\":{\"server\":\"x\",\"token\":7}}}", "'contexts/a/token': must be a string");
     refuses(HEAD "\"a\":{\"server\":\"x\",\"tokens\":\"k\"}}}", "did you mean 'token'");
     refuses("{\n\"format\":\"eden.contexts/"
             "1\",\n\"contexts\":{\"a\":{\"server\":\"x\",\n\"token\":7}}}",

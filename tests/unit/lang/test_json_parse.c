@@ -365,7 +365,7 @@ static void duplicate_keys_are_found_in_maps_of_any_size(void **state)
         assert_str(reading->problems.items[0].hint, "first at line 1, column 2");
 
         JsonOptions options = json_options_default;
-        options.duplicates = true;
+        options.allow_duplicates = true;
         AUTO(Reading) *again = reading_start(buf_str(&text));
         assert_true(read_with(again, &options));
         assert_int_equal(again->value.map->len, sizes[i]);

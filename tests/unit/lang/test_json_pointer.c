@@ -14,7 +14,7 @@ static void a_pointer_resolves_to_a_position(void **state)
 {
     static const struct {
         const char *pointer;
-        bool whole;
+        bool is_found;
         const char *value, *name;
     } rows[] = {
         { "/spec/rules/0/verbs/1", true, "'list'", "null" },
@@ -38,9 +38,9 @@ static void a_pointer_resolves_to_a_position(void **state)
         AUTO_CLEAR(Buf) name = buf_make(BUF_UNLIMITED);
         dump_value(place.value, &value);
         dump_value(place.name, &name);
-        if (place.whole != rows[i].whole || !str_eq_c(buf_str(&value), rows[i].value) ||
+        if (place.is_found != rows[i].is_found || !str_eq_c(buf_str(&value), rows[i].value) ||
             !str_eq_c(buf_str(&name), rows[i].name)) {
-            fail_msg("%s: %d %s %s", rows[i].pointer, place.whole, buf_c(&value), buf_c(&name));
+            fail_msg("%s: %d %s %s", rows[i].pointer, place.is_found, buf_c(&value), buf_c(&name));
         }
     }
 }
@@ -50,11 +50,11 @@ static void invalid_pointers_resolve_to_nothing(void **state)
     AUTO_CLEAR(Loaded) loaded = { 0 };
     loaded_read(&loaded, str_from_c(text), NULL);
     Value document = loaded.documents->items[0];
-    assert_true(json_pointer_find(document, STR_EMPTY).whole);
-    assert_false(json_pointer_find(document, STR("spec")).whole);
+    assert_true(json_pointer_find(document, STR_EMPTY).is_found);
+    assert_false(json_pointer_find(document, STR("spec")).is_found);
     assert_int_equal(json_pointer_find(document, STR("spec")).value.kind, VALUE_MAP);
-    assert_false(json_pointer_find(document, STR("/~")).whole);
-    assert_false(json_pointer_find(value_null(), STR("/a")).whole);
+    assert_false(json_pointer_find(document, STR("/~")).is_found);
+    assert_false(json_pointer_find(value_null(), STR("/a")).is_found);
 }
 
 int main(void)

@@ -111,8 +111,8 @@ static const RecordField wheel_fields[] = {
     { "spare", RECORD_BOOL, RECORD_BOOL_AT(Wheel, is_spare), .is_required = true, .help = "x" },
     { "color", RECORD_TEXT, RECORD_CODED_AT(Wheel, color, Color, color_codec), .help = "x" },
     { "labels", RECORD_TEXT, RECORD_VALUE_AT(Wheel, labels), .shape = RECORD_MAP, .help = "x" },
-    { "spokes", RECORD_OBJECT, RECORD_STRUCTS_AT(Wheel, spokes, spoke_count, Spoke, spoke_fields),
-      .help = "x" },
+    { "spokes", RECORD_OBJECT,
+      RECORD_STRUCT_ARRAY_AT(Wheel, spokes, spoke_count, Spoke, spoke_fields), .help = "x" },
     { "best", RECORD_OBJECT, RECORD_STRUCT_AT(Wheel, best, Spoke, spoke_fields), .help = "x" },
     { "rim", RECORD_CHOICE, RECORD_ENUM_AT(Wheel, rim, metal), .help = "x" },
     { "size", RECORD_INT, RECORD_INT_AT(Wheel, size), .help = "x" },
@@ -232,7 +232,7 @@ static void errors_name_the_field(void **state)
         { START ",\"spare\":false,\"color\":\"red\"}", RECORD_STORED,
           "'color': must be six hexadecimal digits" },
         { START ",\"spare\":false,\"labels\":{\"a\":1}}", RECORD_STORED,
-          "'labels/a': must be a text" },
+          "'labels/a': must be a string" },
         { START ",\"spare\":false,\"spokes\":[{\"length\":1},{\"length\":101}]}", RECORD_STORED,
           "'spokes/1/length': must be from 0 to 100" },
         { START ",\"spare\":false,\"spokes\":[{\"length\":1,\"metal\":\"stel\"}]}", RECORD_STORED,
@@ -252,11 +252,11 @@ static void errors_name_the_field(void **state)
         { START ",\"spare\":false,\"spares\":[{\"length\":1},{\"length\":1},{\"length\":1}]}",
           RECORD_STORED, "'spares': has 3 items; at most 2 are allowed" },
         { START ",\"spare\":true}", RECORD_STORED, "a spare wheel has spokes" },
-        { START ",\"spare\":false,\"colour\":\"red\"}", RECORD_OUTSIDE,
+        { START ",\"spare\":false,\"colour\":\"red\"}", RECORD_EXTERNAL,
           "'colour': unknown field; did you mean 'color'?" },
-        { START ",\"spare\":false,\"best\":{\"length\":1,\"format\":\"x\"}}", RECORD_OUTSIDE,
+        { START ",\"spare\":false,\"best\":{\"length\":1,\"format\":\"x\"}}", RECORD_EXTERNAL,
           "'best/format': unknown field" },
-        { START ",\"spare\":false,\"\\u001b[1m\":1}", RECORD_OUTSIDE, "'?': unknown field" },
+        { START ",\"spare\":false,\"\\u001b[1m\":1}", RECORD_EXTERNAL, "'?': unknown field" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Wheel wheel = { .made_ms = 99 };
@@ -283,8 +283,8 @@ typedef struct Frame {
 } Frame;
 
 static const RecordField frame_fields[] = {
-    { "stripes", RECORD_TEXT, RECORD_CODEDS_AT(Frame, stripes, stripe_count, Color, color_codec),
-      .help = "x" },
+    { "stripes", RECORD_TEXT,
+      RECORD_CODED_ARRAY_AT(Frame, stripes, stripe_count, Color, color_codec), .help = "x" },
     { "paint", RECORD_TEXT, RECORD_CODED_AT(Frame, paint, Color, paint_codec), .help = "x" },
     { "bar", RECORD_OBJECT, RECORD_STRUCT_AT(Frame, bar, Spoke, spoke_fields), .help = "x" },
     { "names", RECORD_TEXT, RECORD_POINTER_AT(Frame, names, name_count, 2, Str, NULL),
@@ -302,7 +302,7 @@ static const RecordFormat frame_format = {
 
 static bool frame_read(const char *text, Frame *out, Error *err)
 {
-    return record_read(&frame_format, &arena, str_from_c(text), RECORD_OUTSIDE, out, err);
+    return record_read(&frame_format, &arena, str_from_c(text), RECORD_EXTERNAL, out, err);
 }
 
 static void lists_of_strings_and_coded_items_survive_a_round_trip(void **state)
@@ -366,7 +366,7 @@ static void records_from_outside_can_name_their_format(void **state)
 {
     Wheel wheel;
     Error err;
-    assert_true(record_read(&wheel_format, &arena, STR(START ",\"spare\":false}"), RECORD_OUTSIDE,
+    assert_true(record_read(&wheel_format, &arena, STR(START ",\"spare\":false}"), RECORD_EXTERNAL,
                             &wheel, &err));
 }
 

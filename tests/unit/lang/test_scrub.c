@@ -598,10 +598,10 @@ static void the_longest_secret_is_found(void **state)
                  { STR(""), 0, 0, "" } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Buf parts = buf_make_in(&arena, BUF_UNLIMITED);
-        ScrubberFound found = scrubber_find(scrubber, rows[i].text, note_respelled, &parts);
+        ScrubberMatch found = scrubber_find(scrubber, rows[i].text, note_respelled, &parts);
         assert_str(buf_str(&parts), rows[i].respelled);
-        assert_int_equal(found.as_is, rows[i].as_is);
-        assert_int_equal(found.spelled, rows[i].spelled);
+        assert_int_equal(found.verbatim, rows[i].as_is);
+        assert_int_equal(found.any_spelling, rows[i].spelled);
     }
 }
 

@@ -350,7 +350,7 @@ static void invalid_requests_are_rejected(void **state)
     } rows[] = {
         { "name", NULL, text_value("../x"), "invalid node name: character 1 is" },
         { "name", NULL, text_value("-oProxyCommand=x"), "invalid node name: character 1 is" },
-        { "name", NULL, value_int(1), "'name': must be a text" },
+        { "name", NULL, value_int(1), "'name': must be a string" },
         { "name", NULL, value_missing(), "'name': is required" },
         { "ca", NULL, text_value("sha256:00"), "a pin must be" },
         { "nonce", NULL, text_value(""), "'nonce': must be 26 letters and digits" },

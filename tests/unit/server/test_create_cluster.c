@@ -288,7 +288,7 @@ static void settings_are_read_strictly(void **state)
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[1]}",
-          "'names/0': must be a text" },
+          "'names/0': must be a string" },
         { "{\"format\":\"eden.server/"
           "1\",\"cluster\":\"blue\",\"node\":\"s1\",\"store\":\"i\",\"rpc\":\"a\","
           "\"api\":\"b\",\"names\":[\"a\"],\"more\":1}",

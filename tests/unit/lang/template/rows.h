@@ -8,7 +8,7 @@
 
 typedef struct Row {
     const char *text; /* a template, or an expression when it does not start with a brace */
-    const char *shows;
+    const char *output;
 } Row;
 
 #define ROWS_CONTEXT                                                                \
@@ -40,10 +40,10 @@ static inline void check_row(const TemplateSettings *settings, const Row *row, V
         buf_put_format(&shown, "!%s: %" STR_FMT, fault_class_name(fault.class),
                        STR_ARG(fault.message));
     }
-    if (!str_eq_c(buf_str(&shown), row->shows)) {
+    if (!str_eq_c(buf_str(&shown), row->output)) {
         print_error("%s\n", row->text);
     }
-    assert_str(buf_str(&shown), row->shows);
+    assert_str(buf_str(&shown), row->output);
 }
 
 static inline void check_rows(const TemplateSettings *settings, const Row *rows, size_t count)

@@ -54,7 +54,7 @@ static void tear_down(Fixture *fixture)
     arena_clear(&fixture->arena);
 }
 
-static bool shows(Str text)
+static bool output(Str text)
 {
     return str_find(text, STR(SECRET), 0) != STR_NOT_FOUND ||
            str_find(text, STR("S3CR3T-HUNTER2"), 0) != STR_NOT_FOUND ||
@@ -76,7 +76,7 @@ PRINTF_LIKE(2, 3) static void check(Fixture *fixture, const char *format, ...)
         return;
     }
     fixture->faults++;
-    if (shows(fault.message) || shows(fault.hint)) {
+    if (output(fault.message) || output(fault.hint)) {
         print_error("%s: %" STR_FMT " (%" STR_FMT ")\n", text, STR_ARG(fault.message),
                     STR_ARG(fault.hint));
         fail();

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 /* Renders with `s` (secret "hunter2"), `l` (a list of "open" and the secret), `d` (a map with the
- * secret under "key") and `sl` (a list that is secret itself); shows secret bytes as '*'. */
+ * secret under "key") and `sl` (a list that is secret itself); output secret bytes as '*'. */
 static void check_shown(const char *text, const char *expected, const char *file, int line)
 {
     TemplateSettings settings = template_settings_default();

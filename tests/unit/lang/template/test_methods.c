@@ -49,7 +49,7 @@ static void every_example_shows_its_documented_result(void **state)
     TemplateSettings settings = template_settings_default();
     for (const MethodTable *table = method_tables; table->type != NULL; table++) {
         for (const Native *row = table->rows; row->name != NULL; row++) {
-            check_row(&settings, &(Row){ row->example, row->shows }, value_null());
+            check_row(&settings, &(Row){ row->example, row->output }, value_null());
         }
     }
 }

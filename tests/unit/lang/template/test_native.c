@@ -13,7 +13,7 @@ static void check_rows(const Native *const *tables, Find find, bool filtered)
             assert_non_null(row->call);
             assert_non_null(row->help);
             assert_non_null(row->example);
-            assert_non_null(row->shows);
+            assert_non_null(row->output);
             assert_true(strlen(row->help) > 5);
             assert_int_equal(row->help[strlen(row->help) - 1], '.');
             assert_true(!filtered || native_param_count(row) > 0);
@@ -75,7 +75,7 @@ static void a_row_describes_itself(void **state)
                                 .params = { { "value" }, { "times", "2" } },
                                 .help = "Says it twice.",
                                 .example = "{{ 'a' | twice }}",
-                                .shows = "a\na\n" };
+                                .output = "a\na\n" };
     buf_reset(&text);
     native_describe(&row, true, &text);
     assert_str(buf_str(&text), "twice(times=2)\n"

@@ -22,9 +22,9 @@ static void check_example(const char *kind, const Native *row)
                     STR_ARG(fault.message));
         fail();
     }
-    if (!str_eq_c(buf_str(&rendered.text), row->shows)) {
-        print_error("%s %s shows \"%" STR_FMT "\", not \"%s\"\n", kind, row->name,
-                    STR_ARG(buf_str(&rendered.text)), row->shows);
+    if (!str_eq_c(buf_str(&rendered.text), row->output)) {
+        print_error("%s %s output \"%" STR_FMT "\", not \"%s\"\n", kind, row->name,
+                    STR_ARG(buf_str(&rendered.text)), row->output);
         fail();
     }
 }

@@ -23,7 +23,7 @@ static const struct Loaded {
     Str name;
     Str text;
 } loaded[] = {
-    { STR("shows"), STR("{{ p }}") },
+    { STR("output"), STR("{{ p }}") },
     { STR("passes"), STR("{% block b %}{{ v }}{% endblock %}") },
     { STR("exports"), STR("{% set x = p %}{% macro m(a) %}<{{ a }}>{% endmacro %}body {{ p }}") },
 };
@@ -86,7 +86,7 @@ static void tear_down(Fixture *fixture)
 }
 
 /* In any case, forwards or backwards, whole or most of it. */
-static bool shows(Str text)
+static bool output(Str text)
 {
     static const Str traces[] = { STR("hunter"), STR("unter2"),   STR("retnuh"),
                                   STR("2retnu"), STR("aHVudGVy"), STR("68756e74") };
@@ -126,7 +126,7 @@ PRINTF_LIKE(2, 3) static bool check(Fixture *fixture, const char *format, ...)
         SecretRange range = rendered->secrets[i];
         memset(rendered->text.data + range.start, '*', range.end - range.start);
     }
-    if (shows(buf_str(&rendered->text))) {
+    if (output(buf_str(&rendered->text))) {
         print_error("%s: %" STR_FMT "\n", text, STR_ARG(buf_str(&rendered->text)));
         fail();
     }
@@ -273,7 +273,7 @@ static void statements_leak_no_secrets(void **state)
         "%}",
         "{% for k in hm %}{{ k }}{% endfor %}{% for k, v in m.items() %}{{ k }}{{ v }}{% endfor %}",
         "{% set a, b = hl %}{{ a }}{{ b }}{% set (c, d), e = [hl, 1] %}{{ c }}",
-        "{% include 'shows' %}{% set v = p %}{% include 'passes' %}",
+        "{% include 'output' %}{% set v = p %}{% include 'passes' %}",
         "{% import 'exports' as e with context %}{{ e.x }}{{ e }}{{ e.m(p) }}{{ e | upper }}",
         "{% from 'exports' import x, m with context %}{{ x }}{{ m(x) }}",
         "{% extends 'passes' %}{% block b %}{{ p }}{{ super() | upper }}{% endblock %}",

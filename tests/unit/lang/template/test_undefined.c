@@ -261,7 +261,7 @@ static void a_name_within_a_map_is_suggested(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Fault fault = { 0 };
         assert_false(row_renders(templates, &rows[i], context, &rendered, &fault));
-        assert_str(fault.hint, rows[i].shows);
+        assert_str(fault.hint, rows[i].output);
     }
 }
 

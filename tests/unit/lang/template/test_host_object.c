@@ -1,6 +1,6 @@
 /* Objects of a host: lazy maps, what is called otherwise than it is read, what is not known yet,
  * renders inside of renders. */
-#include "lang/template/inside.h"
+#include "lang/template/host_object.h"
 
 #include "lang/template/ops.h"
 #include "unit.h"
@@ -98,8 +98,8 @@ static bool inner_get_attr(Render *r, Object *object, Str name, Value *out, bool
     Fault fault;
     Value value;
     *found = true;
-    if (!template_evaluate_inside(r, inner->template, inner->context, &rendered, &value, &fault)) {
-        return render_raise_inside(r, &fault, inner->document);
+    if (!template_evaluate_nested(r, inner->template, inner->context, &rendered, &value, &fault)) {
+        return render_raise_nested(r, &fault, inner->document);
     }
     *out = value_copy(r->arena, value);
     return true;
@@ -171,7 +171,7 @@ static const char *show(World *w, const char *text)
 static void a_lazy_map_behaves_like_a_map(void **state)
 {
     static const struct {
-        const char *text, *shows;
+        const char *text, *output;
     } rows[] = {
         { "{{ vars.port }}{{ vars['name'] }}", "80web" },
         { "{{ vars }}", "{'port': 80, 'name': 'web'}" },
@@ -193,7 +193,7 @@ static void a_lazy_map_behaves_like_a_map(void **state)
         { "{{ vars.prot }}", "!UndefinedError: 'dict object' has no attribute 'prot'" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_string_equal(show(*state, rows[i].text), rows[i].shows);
+        assert_string_equal(show(*state, rows[i].text), rows[i].output);
     }
     assert_str(((World *)*state)->fault.hint, "did you mean 'port'?");
 }
@@ -240,7 +240,7 @@ static void secrets_from_a_host_are_marked(void **state)
 static void callables_can_have_a_different_value(void **state)
 {
     static const struct {
-        const char *text, *shows;
+        const char *text, *output;
     } rows[] = {
         { "{{ macros['count'] }}{{ macros.count }}", "33" },
         { "{{ macros['count'](21) }}{{ macros.count('x') }}", "42xx" },
@@ -251,7 +251,7 @@ static void callables_can_have_a_different_value(void **state)
         { "{{ {'f': dict}['f'](a=1) }}{{ [range][0](2) | list }}", "{'a': 1}[0, 1]" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_string_equal(show(*state, rows[i].text), rows[i].shows);
+        assert_string_equal(show(*state, rows[i].text), rows[i].output);
     }
 }
 

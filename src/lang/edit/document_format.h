@@ -1,4 +1,4 @@
-/* Interface of the formats used by document.c. Private. */
+/* Interface between document.c and the formats. Private to this folder. */
 #pragma once
 
 #include "base/buf.h"
@@ -28,21 +28,22 @@ typedef struct Document {
     Value root; /* missing: the text is empty */
 } Document;
 
-/* Variants of a change are numbered from 0 and tried in order; false: there are no more. A proposal
- * may be wrong: the result is parsed and verified. */
+/* Each change has one or more variants, numbered from 0 and tried in order; the functions return
+ * false if there are no more. A proposal may be wrong: document.c parses and verifies the
+ * result. */
 struct DocumentFormat {
     const char *name;
-    bool text_keys; /* all keys are strings */
+    bool string_keys; /* all keys are strings */
     bool (*load)(Document *document, Error *err);
-    /* The value after printing and parsing it. */
+    /* Prints and parses the value, which yields the form it will have in the document. */
     bool (*normalize)(Arena *arena, Value value, Value *out, Error *err);
-    bool (*replace)(const Document *document, const Spot *spot, Value value, unsigned way,
+    bool (*replace)(const Document *document, const Spot *spot, Value value, unsigned variant,
                     Splices *out);
-    /* Appends to the map or list at the spot, which is not empty. */
-    bool (*insert)(const Document *document, const Spot *spot, Value key, Value value, unsigned way,
-                   Splices *out);
-    /* Removes one of several. */
-    bool (*remove)(const Document *document, const Spot *spot, unsigned way, Splices *out);
+    /* Appends to the non-empty map or list at the spot. */
+    bool (*insert)(const Document *document, const Spot *spot, Value key, Value value,
+                   unsigned variant, Splices *out);
+    /* Removes an entry or item that is not the only one in its container. */
+    bool (*remove)(const Document *document, const Spot *spot, unsigned variant, Splices *out);
 };
 
 static inline void splices_add(Splices *splices, size_t start, size_t end, Str text)
@@ -56,6 +57,6 @@ static inline size_t node_end(Value v)
 }
 
 /* Sets "name:3:5: message" from the first problem. Always returns false. */
-bool document_refuse(Str name, const Problems *problems, Error *err);
+bool document_set_error(Str name, const Problems *problems, Error *err);
 /* "\r\n" if the first line ends with it, otherwise "\n". */
 Str document_line_end(Str text);
