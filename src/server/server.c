@@ -58,6 +58,7 @@ struct Server {
     CertifySettings certify;
     State *state;
     Roster *roster;
+    FleetRuns *runs;
     PeerCheck judge;
     RefusalLog refusals; /* of nodes */
     Credentials *credentials;
@@ -335,6 +336,7 @@ static bool listen_api(Server *server, Error *err)
                                           .store_id = str_from_c(server->settings.store_id),
                                           .directory = path_in_directory(server, "").data,
                                           .admission = server->admission,
+                                          .runs = server->runs,
                                           .ssh_verifier = server->ssh_verifier,
                                           .cas = server->certify.cas,
                                           .names = server->api_names,
@@ -409,6 +411,7 @@ static void start_serving(Server *server)
         controllers_new(&(ControllersOptions){ .at = cluster_of(server),
                                                .server = str_from_c(server->settings.node),
                                                .admission = server->admission,
+                                               .runs = server->runs,
                                                .authority = server->authority });
     OwnFiles files = own_files(server);
     own_files_save_copy(&files);
@@ -559,6 +562,7 @@ static bool open_certificates(Server *server, Error *err)
                                                    .context = server,
                                                    .keeps = stored_is_kind });
     server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
+    server->runs = fleet_runs_new(server->state, KEYS_PREFIX);
     at = cluster_of(server);
     AuthorityOptions authority = { .at = at,
                                    .cluster = str_from_c(settings->cluster),
@@ -689,6 +693,7 @@ static void server_free(Server *server)
     server->certify.cas = NULL;
     authority_free(server->authority);
     store_close(server->store); /* its callbacks may still use these: */
+    fleet_runs_free(server->runs);
     roster_free(server->roster);
     state_free(server->state);
     tls_context_free(server->rpc_tls);
