@@ -221,6 +221,12 @@ const Option *option_find(const Command *command, const Verb *verb, Str name)
             return at.option;
         }
     }
+    for (const Option *option = command->internal_options; option != NULL && option->name != NULL;
+         option++) {
+        if (str_eq_c(name, option->name)) {
+            return option;
+        }
+    }
     return NULL;
 }
 

@@ -103,9 +103,10 @@ typedef struct Command {
     const char *help;                 /* one line */
     const char *text;                 /* paragraphs for help and manual; may be NULL */
     const Option *options;            /* with verbs: options of all verbs */
-    const Example *examples;          /* only without verbs */
-    const Verb *verbs;                /* either verbs */
-    RunFunction *run;                 /* or a function */
+    const Option *internal_options; /* for other processes of eden: accepted, but not documented */
+    const Example *examples;        /* only without verbs */
+    const Verb *verbs;              /* either verbs */
+    RunFunction *run;               /* or a function */
 } Command;
 
 /* In the order of commands.def; ends with NULL. */

@@ -236,6 +236,7 @@ const Command command_apply = {
         "are listed and discarded, and remaining processes are killed. Services, swap, kernel\n"
         "modules and the clock cannot be isolated: steps that change them fail. Requires root.",
     .options = options,
+    .internal_options = run_internal_options,
     .examples = examples,
     .run = apply_run,
 };

@@ -90,6 +90,7 @@ const Command command_plan = {
         "contains the values given with -D, so only its owner may read it. Secrets are not saved\n"
         "and must be passed again to apply it. 'eden plan FILE' shows it again.",
     .options = options,
+    .internal_options = run_internal_options,
     .examples = examples,
     .run = plan_run,
 };

@@ -5,16 +5,28 @@
 #include "cli/run_junit.h"
 #include "cli/run_print.h"
 #include "cli/run_progress.h"
+#include "fleet/records.h"
 #include "lang/duration.h"
 #include "lang/json.h"
 #include "modules/modules.h"
 #include "run/node_paths.h"
 #include "run/plan_file.h"
+#include "run/run_events.h"
 #include "sys/file.h"
 #include "sys/signals.h"
 
 enum {
     WORKERS_MAX = 256
+};
+
+const Option run_internal_options[] = {
+    { .name = "run-id", .argument = "ID", .help = "ID of the run" },
+    { .name = "events",
+      .argument = "FILE",
+      .word = WORD_FILE,
+      .help = "append the events of the run to this file" },
+    { .name = "site-version", .argument = "NAME", .help = "version of the site, for the events" },
+    { 0 },
 };
 
 static bool get_order(const Invocation *invocation, RunConfig *out)
@@ -66,6 +78,27 @@ static bool get_paths(const Invocation *invocation, RunConfig *out)
     return true;
 }
 
+static bool get_run_id(const Invocation *invocation, RunConfig *out)
+{
+    Error err;
+    const char *id = invocation_text(invocation, "run-id");
+    bool has_events = invocation_text(invocation, "events") != NULL;
+    if ((id != NULL) != has_events) {
+        usage_error(invocation, "--run-id and --events require each other");
+        return false;
+    }
+    if (id == NULL) {
+        return true;
+    }
+    if (!run_id_check(str_from_c(id), &err)) {
+        usage_error(invocation, "--run-id: %s", err.text);
+        return false;
+    }
+    out->id = str_from_c(id);
+    out->is_supervised = true;
+    return true;
+}
+
 bool run_config_get(const Invocation *invocation, RunConfig *out)
 {
     *out = (RunConfig){
@@ -77,7 +110,8 @@ bool run_config_get(const Invocation *invocation, RunConfig *out)
         .command = arena_format(invocation->arena, "eden %s %s", invocation->command->name,
                                 invocation->args[0]),
     };
-    if (!inputs_check_defines(invocation) || !get_paths(invocation, out)) {
+    if (!inputs_check_defines(invocation) || !get_paths(invocation, out) ||
+        (invocation->command->internal_options != NULL && !get_run_id(invocation, out))) {
         return false;
     }
     out->labels = invocation_texts(invocation, "label", &out->label_count);
@@ -157,6 +191,43 @@ int run_tell_late(const Invocation *invocation, const Error *err)
     return error_kind_exit_code(err->kind);
 }
 
+/* --- Events, for the agent ------------------------------------------------------------------- */
+
+static bool open_events(const Invocation *invocation, const RunConfig *config, RunEvents **out,
+                        Error *err)
+{
+    *out = NULL;
+    if (config->id.len == 0) {
+        return true;
+    }
+    RunEventsSettings settings = { .path = invocation_text(invocation, "events"),
+                                   .run = config->id,
+                                   .version = invocation_text(invocation, "site-version") };
+    return run_events_open(invocation->arena, &settings, out, err) ||
+           error_wrap(err, "cannot write the events of the run");
+}
+
+static void tell_lost_events(const Invocation *invocation, const RunEvents *events)
+{
+    const Error *lost = run_events_lost(events);
+    if (lost != NULL) {
+        stream_put_format(invocation->err, "eden: events of the run were lost: %s\n", lost->text);
+    }
+}
+
+/* Ends the events of a run that could not be finished. Its exit code tells the same. */
+static int fail_events(const Invocation *invocation, RunEvents *events, const char *result,
+                       Str reason, const Problems *problems, int code)
+{
+    Error err;
+    if (events != NULL && !run_events_fail(events, result, reason, problems, code, &err)) {
+        (void)run_tell_late(invocation, &err);
+    }
+    return code;
+}
+
+/* --- Running --------------------------------------------------------------------------------- */
+
 /* Prints an empty report if one is expected, and the reason in any case. */
 static int tell_nothing_matched(Invocation *invocation, Inputs *inputs, const Run *run)
 {
@@ -187,13 +258,45 @@ static bool leave_machine(Invocation *invocation, Run *run, Error *err)
     return run_leave(run, err);
 }
 
-static int perform(Invocation *invocation, Inputs *inputs, Run *run)
+/* Another run holds the lock: this one has not begun, and the agent starts it later. */
+static bool is_locked_out(const Inputs *inputs, const Error *err)
+{
+    const Problems *problems = &inputs->problems;
+    return err->kind == ERROR_CONFLICT && problems->count > 0 &&
+           str_eq_c(problems->items[problems->count - 1].code, "E0701");
+}
+
+static int tell_failed_run(Invocation *invocation, Inputs *inputs, RunEvents *events,
+                           const Error *err)
+{
+    bool is_locked = is_locked_out(inputs, err);
+    int code = run_tell_error(invocation, inputs, err);
+    return is_locked ? code
+                     : fail_events(invocation, events, "failed", str_from_c(err->text),
+                                   &inputs->problems, code);
+}
+
+/* The report is printed; what is left may still fail. */
+static bool finish(Invocation *invocation, Run *run, RunEvents *events, int code, Error *err)
+{
+    const char *junit = invocation_text(invocation, "junit");
+    if (events != NULL && !run_events_end(events, run, code, err)) {
+        return false;
+    }
+    return (junit == NULL || run_junit_write(run_report(run), junit, err)) &&
+           (run_leaving(run) == NULL || leave_machine(invocation, run, err));
+}
+
+static int perform(Invocation *invocation, Inputs *inputs, Run *run, RunEvents *events)
 {
     ProgressMode mode;
     (void)progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
                                   invocation->moving_err, &mode);
     RunProgress *progress = run_progress_new(invocation->arena, invocation->err, mode, run);
     RunView view = run_progress_view(progress);
+    if (events != NULL) {
+        view = run_events_view(events, run, view);
+    }
     Error err;
     int interrupts;
     if (!signals_open(&interrupts, &err)) {
@@ -203,18 +306,22 @@ static int perform(Invocation *invocation, Inputs *inputs, Run *run)
     run_progress_end(progress);
     signals_close(interrupts);
     if (!ok) {
-        return run_tell_error(invocation, inputs, &err);
+        return tell_failed_run(invocation, inputs, events, &err);
     }
     const RunReport *report = run_report(run);
     print_report(invocation, inputs, report);
-    const char *junit = invocation_text(invocation, "junit");
-    if (junit != NULL && !run_junit_write(report, junit, &err)) {
-        return run_tell_late(invocation, &err);
+    int code = exit_code(invocation, report);
+    ok = finish(invocation, run, events, code, &err);
+    if (events != NULL) {
+        tell_lost_events(invocation, events);
     }
-    if (run_leaving(run) != NULL && !leave_machine(invocation, run, &err)) {
-        return run_tell_late(invocation, &err);
+    if (ok) {
+        return code;
     }
-    return exit_code(invocation, report);
+    code = run_tell_late(invocation, &err);
+    bool has_left = run_leaving(run) != NULL && run_leave_ready(run, &(Error){ 0 });
+    return has_left ? fail_events(invocation, events, "failed", str_from_c(err.text), NULL, code)
+                    : code;
 }
 
 /* Whether the option sets a variable that must not be printed. */
@@ -315,15 +422,22 @@ int run_command(Invocation *invocation, const RunConfig *config, const RunOrder 
     if (order->plan != NULL && !check_plan(invocation, config, order->plan, &inputs, &code)) {
         return code;
     }
+    AUTO(RunEvents) *events = NULL;
     AUTO(Run) *run = NULL;
+    Error err;
+    if (!open_events(invocation, config, &events, &err)) {
+        return run_tell_error(invocation, &inputs, &err);
+    }
     if (!run_load(invocation->arena, config, &inputs.sources, &inputs.problems, &run)) {
-        return inputs_report(&inputs, invocation);
+        return fail_events(invocation, events, "failed", STR("the site cannot be loaded"),
+                           &inputs.problems, inputs_report(&inputs, invocation));
     }
     if (run_steps(run)->count == 0) {
-        return tell_nothing_matched(invocation, &inputs, run);
+        code = tell_nothing_matched(invocation, &inputs, run);
+        return fail_events(invocation, events, "skipped", STR("no job selects this node"), NULL,
+                           code);
     }
-    code = perform(invocation, &inputs, run);
-    Error err;
+    code = perform(invocation, &inputs, run, events);
     if (order->out != NULL && run_report(run) != NULL &&
         !save_plan(invocation, run, order->out, &err)) {
         return run_tell_late(invocation, &err);

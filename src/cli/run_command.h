@@ -65,6 +65,9 @@
         .fallback = "text", .help = "output format"                                         \
     }
 
+/* How the agent runs a site for the cluster. */
+extern const Option run_internal_options[];
+
 /* Reads all options except those that the command itself handles. Returns false after reporting an
  * invalid one. */
 MUST_CHECK bool run_config_get(const Invocation *invocation, RunConfig *out);

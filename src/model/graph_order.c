@@ -155,7 +155,7 @@ Net graph_make_net(GraphBuilder *builder, const EdgeVec *soft, const bool *left_
 /* --- Order ------------------------------------------------------------------------------------ */
 
 typedef struct Ranked {
-    OrderKind order;
+    StepOrderKind order;
     int64_t number;
     uint32_t step;
 } Ranked;

@@ -145,7 +145,7 @@ static void gate(Schedule *schedule, Barrier barrier, uint32_t vertex)
 }
 
 /* Marks the vertices of steps with this order, or of actions with this stage. */
-static bool mark_order(const Graph *graph, OrderKind order, bool *marked)
+static bool mark_order(const Graph *graph, StepOrderKind order, bool *marked)
 {
     bool any = false;
     for (uint32_t i = 0; i < graph->vertex_count; i++) {

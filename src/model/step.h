@@ -38,12 +38,12 @@ typedef struct Requisite {
     Value place; /* the reference as written */
 } Requisite;
 
-typedef enum OrderKind {
+typedef enum StepOrderKind {
     ORDER_FIRST,
     ORDER_NUMBER, /* before steps without an order */
     ORDER_NONE,
     ORDER_LAST,
-} OrderKind;
+} StepOrderKind;
 
 typedef struct Retry {
     int64_t interval_ms;
@@ -102,7 +102,7 @@ typedef struct StepSpec {
     const RunOptions *run;
     Requisite *requisites;
     uint32_t requisite_count;
-    OrderKind order;
+    StepOrderKind order;
     int64_t order_number;
     Dynamic for_each; /* null constant if absent, missing if invalid */
     bool has_for_each;

@@ -1,10 +1,12 @@
 #include "rpc/methods.h"
 
+#include "rpc/run_append.h"
 #include "rpc/session_message.h"
 
 enum {
     METHOD_SMALL_MAX = 4 * 1024,
     METHOD_KEY_MAX = 16 * 1024,
+    METHOD_RUN_LINES_MAX = RUN_LINES_MAX + METHOD_KEY_MAX,
     METHOD_STORE_MAX = 3 * 1024 * 1024, /* limit of the store, plus overhead */
 };
 

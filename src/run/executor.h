@@ -12,6 +12,9 @@
 /* Callbacks during the run; each may be NULL. */
 typedef struct RunView {
     void *context;
+    /* Everything is ready, and no step has started; an apply holds its lock. If it fails, so does
+     * the run. */
+    bool (*begun)(void *context, Error *err);
     void (*started)(void *context, uint32_t step, WorkPhase phase);
     /* Until `until_us` at the latest; 0: until an external event. An empty `why` means that it no
      * longer waits. */

@@ -184,10 +184,11 @@ static bool note(Run *run, const Directory *state, bool resumes, Error *err)
     if (resumes && !check_guarded(run, err)) {
         return false;
     }
-    run->now.resume.resumes = resumes;
+    bool by_unit = resumes && !run->config.is_supervised;
+    run->now.resume.resumes = by_unit;
     put_command(run);
     return resume_save(state, &run->now.resume, err) &&
-           (!resumes || resume_unit_put(run->host, run->arena,
+           (!by_unit || resume_unit_put(run->host, run->arena,
                                         file_absolute(run->arena, run->config.state), err));
 }
 

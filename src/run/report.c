@@ -1,6 +1,14 @@
 #include "run/report.h"
 
+#include <stdio.h>
+
+#include "lang/json.h"
 #include "lang/scrub.h"
+#include "sys/sha256.h"
+
+enum {
+    DIGEST_DIGITS = 16
+};
 
 const char *cause_name(Cause cause)
 {
@@ -77,7 +85,7 @@ static Value error_value(const Problem *error, Arena *arena)
     return value_map(map);
 }
 
-static Value step_value(const Step *step, const StepReport *report, Arena *arena)
+Value step_report_value(const Step *step, const StepReport *report, Arena *arena)
 {
     const StepSpec *spec = step->spec;
     Map *map = map_new(arena, 24);
@@ -111,7 +119,7 @@ static Value step_value(const Step *step, const StepReport *report, Arena *arena
     return value_map(map);
 }
 
-static Value counts_value(const RunReport *report, Arena *arena)
+Value run_report_counts_value(const RunReport *report, Arena *arena)
 {
     static const StepResult shown[] = { RESULT_OK,      RESULT_CHANGED, RESULT_FAILED,
                                         RESULT_SKIPPED, RESULT_BLOCKED, RESULT_WAITING,
@@ -125,6 +133,46 @@ static Value counts_value(const RunReport *report, Arena *arena)
     return value_map(map);
 }
 
+static void add_to_digest(Sha256 *sha, Str text)
+{
+    char length[24];
+    snprintf(length, sizeof length, "%zu:", text.len);
+    sha256_add(sha, str_from_c(length));
+    sha256_add(sha, text);
+}
+
+/* A value that JSON cannot represent counts by its beginning. */
+static void add_changes(Sha256 *sha, const StepReport *report, Arena *arena)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    if (report->changes != NULL) {
+        (void)!json_print(&text, value_map(report->changes), NULL, &err);
+    }
+    add_to_digest(sha, buf_str(&text));
+    add_to_digest(sha, report->diff);
+}
+
+Str run_report_digest(const RunReport *report, Arena *arena)
+{
+    Sha256 sha;
+    char digits[SHA256_HEX + 1];
+    bool is_empty = true;
+    sha256_start(&sha);
+    for (uint32_t i = 0; i < report->steps->count; i++) {
+        const StepReport *item = &report->items[i];
+        StepResult result = item->status.result;
+        if (result == RESULT_CHANGED || result == RESULT_FAILED || result == RESULT_UNKNOWN) {
+            is_empty = false;
+            add_to_digest(&sha, report->steps->items[i].id);
+            add_to_digest(&sha, str_from_c(step_result_name(result)));
+            add_changes(&sha, item, arena);
+        }
+    }
+    sha256_finish(&sha, digits);
+    return is_empty ? STR_EMPTY : arena_copy(arena, str_from(digits, DIGEST_DIGITS));
+}
+
 Value run_report_value(const RunReport *report, Arena *arena)
 {
     Map *map = map_new(arena, 13);
@@ -136,12 +184,13 @@ Value run_report_value(const RunReport *report, Arena *arena)
     put(arena, map, "result",
         value_string(str_from_c(step_result_name(run_report_result(report)))));
     put(arena, map, "interrupted", value_bool(report->interrupted));
-    put(arena, map, "counts", counts_value(report, arena));
+    put(arena, map, "counts", run_report_counts_value(report, arena));
     put(arena, map, "owed", value_list(report->owed != NULL ? report->owed : list_new(arena, 0)));
     put(arena, map, "duration_ms", milliseconds(report->duration_us));
     List *steps = list_new(arena, report->steps->count);
     for (uint32_t i = 0; i < report->steps->count; i++) {
-        list_push(arena, steps, step_value(&report->steps->items[i], &report->items[i], arena));
+        list_push(arena, steps,
+                  step_report_value(&report->steps->items[i], &report->items[i], arena));
     }
     put(arena, map, "steps", value_list(steps));
     return value_map(map);

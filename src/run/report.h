@@ -64,5 +64,13 @@ void run_report_count(const RunReport *report, uint32_t counts[RESULT_COUNT]);
 /* The worst result: failed (or blocked), waiting, unknown or changed, ok. */
 StepResult run_report_result(const RunReport *report);
 
+/* A step as in "eden.run/1". */
+Value step_report_value(const Step *step, const StepReport *report, Arena *arena);
+/* The object "counts" of "eden.run/1". */
+Value run_report_counts_value(const RunReport *report, Arena *arena);
+/* Identifies the changes of a run: 16 hexadecimal digits that are equal if the same steps changed
+ * the same or failed. Empty if nothing changed or failed. In the arena. */
+Str run_report_digest(const RunReport *report, Arena *arena);
+
 /* The object "eden.run/1" of `plan -o json` and `apply -o json`. */
 Value run_report_value(const RunReport *report, Arena *arena);

@@ -38,6 +38,8 @@ typedef struct RunConfig {
     int64_t max_wait_us; /* negative: no limit */
     ModuleTable modules; /* built-in modules; those of the site are added */
     Str command;         /* shown to others while the lock is held */
+    Str id;              /* of the run; empty: a new one is made */
+    bool is_supervised;  /* after a reboot the agent continues it, rather than systemd */
 } RunConfig;
 
 typedef struct Run Run;

@@ -501,18 +501,21 @@ static void execute(Run *run, Books *books, const RunView *view, int interrupts,
     fill_report(run);
 }
 
-static bool plan(Run *run, const RunView *view, int interrupts)
+static bool plan(Run *run, const RunView *view, int interrupts, Error *err)
 {
+    if (view->begun != NULL && !view->begun(view->context, err)) {
+        return false;
+    }
     host_plan_begin(run->host);
     run->now.provisions = provisions_new(run->graph);
     DebtBook book;
-    Error err;
+    Error unread;
     AUTO_CLEAR(Directory) state = { .descriptor = -1 };
     debt_book_init(&book, run->arena);
-    if (directory_open(run->config.state, &state, &err) &&
-        !journal_read(&state, run->arena, &book, &err)) {
+    if (directory_open(run->config.state, &state, &unread) &&
+        !journal_read(&state, run->arena, &book, &unread)) {
         problems_add_as(run->problems, SEVERITY_WARNING, "E0713", NULL, 0, 0,
-                        "what is owed cannot be read: %s", err.text);
+                        "what is owed cannot be read: %s", unread.text);
     }
     execute(run, NULL, view, interrupts, find_debts(run, &book, &book, NULL));
     run->now.report.owed = list_debts(run, &book);
@@ -526,7 +529,10 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     if (!books_open(books, err)) {
         return false;
     }
-    books->id = run_id_make(run->arena);
+    if (view->begun != NULL && !view->begun(view->context, err)) {
+        return false;
+    }
+    books->id = run->config.id.len > 0 ? run->config.id : run_id_make(run->arena);
     run->now.values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
     for (uint32_t i = 0; i < edge_count; i++) {
@@ -559,7 +565,7 @@ bool run_perform(Run *run, const RunView *view, int interrupts, Error *err)
     }
     run_leave_load(run);
     if (run->config.planning) {
-        return plan(run, view, interrupts);
+        return plan(run, view, interrupts, err);
     }
     Books books = { .run = run, .state = { .descriptor = -1 } };
     bool ok = apply(run, &books, view, interrupts, err);

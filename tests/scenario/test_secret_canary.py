@@ -277,7 +277,7 @@ def walk(canary):
     canary.run("apply", "out.plan", "-D", f"given={SECRET}", "--diff", "full")
     for extra in (["--verbose", "--progress", "plain", "--junit", "out.xml"],
                   ["-o", "json", "--progress", "json", "--order", "justdoit"],
-                  ["-o", "yaml", "--verbose", "--order", "genius"],
+                  ["-o", "yaml", "--verbose", "--order", "genius", "--run-id", "r", "--events", "out.events"],
                   ["--diff", "full", "--verbose", "--progress", "none"]):  # fmt: skip
         done = canary.run("apply", *args, *extra)
         assert done.returncode == 1, done.stderr

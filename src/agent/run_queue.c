@@ -1,0 +1,206 @@
+#include "agent/run_queue.h"
+
+DEFINE_ENUM_NAMES(QueuePhase, queue_phase, [QUEUE_ACCEPTED] = "accepted",
+                  [QUEUE_STARTED] = "started", [QUEUE_ENDED] = "ended")
+
+enum {
+    LANE_SITES,
+    LANE_COMMANDS,
+    LANE_COUNT,
+};
+
+static unsigned lane_of(const QueueRun *run)
+{
+    return run->order->kind == ORDER_EXEC ? LANE_COMMANDS : LANE_SITES;
+}
+
+static QueueAction rest_until(int64_t ms)
+{
+    return (QueueAction){ .act = QUEUE_REST, .look_ms = ms };
+}
+
+static QueueAction conclude(NodeOutcome outcome, const char *reason)
+{
+    return (QueueAction){ .act = QUEUE_CONCLUDE, .outcome = outcome, .reason = reason };
+}
+
+static QueueAction requeue(bool counts)
+{
+    return (QueueAction){ .act = QUEUE_REQUEUE, .counts = counts };
+}
+
+static int64_t timeout_at(const QueueRun *run)
+{
+    return run->order->timeout_ms > 0 && run->order->timeout_ms < INT64_MAX - run->started_ms
+               ? run->started_ms + run->order->timeout_ms
+               : INT64_MAX;
+}
+
+static bool is_timed_out(const QueueRun *run, int64_t now_ms)
+{
+    return now_ms >= timeout_at(run);
+}
+
+/* SIGINT lets running steps finish, a second one stops them, and SIGKILL ends everything. */
+static QueueAction decide_running(const QueueRun *run, int64_t now_ms)
+{
+    if (!run->order->is_canceled && !is_timed_out(run, now_ms)) {
+        return rest_until(timeout_at(run));
+    }
+    if (run->signals > 0 && now_ms < run->signaled_ms + QUEUE_CANCEL_MS) {
+        return rest_until(run->signaled_ms + QUEUE_CANCEL_MS);
+    }
+    return (QueueAction){ .act = run->signals < 2 ? QUEUE_INTERRUPT : QUEUE_KILL };
+}
+
+/* The runner is gone without the last event. While it was watched, that was no accident of the
+ * machine or the agent, and would happen again. A command is never repeated: it may be the one that
+ * restarts the machine. */
+static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
+{
+    if (run->order->is_canceled) {
+        return conclude(NODE_CANCELED, "");
+    }
+    if (run->was_watched && is_timed_out(run, now_ms)) {
+        return conclude(NODE_FAILED, "it exceeded its time limit");
+    }
+    if (run->was_watched) {
+        return conclude(NODE_FAILED, "");
+    }
+    if (run->order->kind == ORDER_EXEC && run->tail != TAIL_NONE) {
+        return conclude(NODE_FAILED, "it was interrupted, and a command is not repeated");
+    }
+    if (run->interruptions + 1 >= QUEUE_ATTEMPTS_MAX) {
+        return conclude(NODE_FAILED, "it was interrupted too often");
+    }
+    return requeue(true);
+}
+
+static QueueAction decide_gone(const QueueRun *run, int64_t now_ms)
+{
+    QueueAction end = { .act = QUEUE_ADOPT_END, .outcome = NODE_OK };
+    if (run->tail == TAIL_INTERRUPTED && run->order->is_canceled) {
+        end.outcome = NODE_CANCELED;
+    } else if (run->tail == TAIL_INTERRUPTED && is_timed_out(run, now_ms)) {
+        end.reason = "it exceeded its time limit";
+    }
+    switch (run->tail) {
+    case TAIL_ENDED: return end;
+    case TAIL_INTERRUPTED:
+        return run->was_watched || run->signals > 0 || run->order->is_canceled
+                   ? end
+                   : decide_lost(run, now_ms);
+    case TAIL_LEAVING:
+        if (run->order->is_canceled) {
+            return conclude(NODE_CANCELED, "");
+        }
+        return run->is_same_boot && now_ms < run->left_ms + QUEUE_LEAVE_MS
+                   ? rest_until(run->left_ms + QUEUE_LEAVE_MS)
+                   : requeue(false);
+    case TAIL_NONE:
+    case TAIL_OPEN: break;
+    }
+    return run->is_locked && run->tail == TAIL_NONE ? requeue(false) : decide_lost(run, now_ms);
+}
+
+/* It is the first of its queue. */
+static QueueAction decide_first(const QueueView *view, const QueueRun *run)
+{
+    switch (run->site) {
+    case SITE_MISSING: return (QueueAction){ .act = QUEUE_FETCH };
+    case SITE_FETCHING: return rest_until(INT64_MAX);
+    case SITE_FAILED:
+        return view->now_ms >= run->fetched_ms + QUEUE_FETCH_MS
+                   ? (QueueAction){ .act = QUEUE_FETCH }
+                   : rest_until(run->fetched_ms + QUEUE_FETCH_MS);
+    case SITE_UNNEEDED:
+    case SITE_READY: break;
+    }
+    return run->order->kind == ORDER_APPLY && view->is_locked
+               ? rest_until(view->now_ms + QUEUE_LOCK_MS)
+               : (QueueAction){ .act = QUEUE_START };
+}
+
+static QueueAction decide_accepted(const QueueView *view, const QueueRun *run, bool is_first)
+{
+    const Order *order = run->order;
+    if (run->is_withdrawn && run->attempts == 0) {
+        return (QueueAction){ .act = QUEUE_FORGET };
+    }
+    if (order->is_canceled) {
+        return conclude(NODE_CANCELED, "it was canceled before it started");
+    }
+    if (order->expires_ms > 0 && run->attempts == 0) {
+        if (view->now_ms >= order->expires_ms) {
+            return conclude(NODE_SKIPPED, "the order expired before it could start");
+        }
+        QueueAction action = is_first ? decide_first(view, run) : rest_until(INT64_MAX);
+        if (action.act == QUEUE_REST && action.look_ms > order->expires_ms) {
+            action.look_ms = order->expires_ms;
+        }
+        return action;
+    }
+    return is_first ? decide_first(view, run) : rest_until(INT64_MAX);
+}
+
+static QueueAction decide_one(const QueueView *view, const QueueRun *run, bool is_first)
+{
+    switch (run->phase) {
+    case QUEUE_ACCEPTED: return decide_accepted(view, run, is_first);
+    case QUEUE_STARTED:
+        return run->has_runner ? decide_running(run, view->now_ms) : decide_gone(run, view->now_ms);
+    case QUEUE_ENDED: break;
+    }
+    return rest_until(INT64_MAX);
+}
+
+/* The run that the queue of a lane is at: the one that has started, otherwise the oldest. */
+static uint32_t first_of(const QueueView *view, unsigned lane)
+{
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = 0; i < view->count; i++) {
+        const QueueRun *run = &view->runs[i];
+        if (lane_of(run) != lane) {
+            continue;
+        }
+        if (run->phase == QUEUE_STARTED) {
+            return i;
+        }
+        first = run->phase == QUEUE_ACCEPTED && first == UINT32_MAX ? i : first;
+    }
+    return first;
+}
+
+QueueAction queue_decide(const QueueView *view)
+{
+    uint32_t first[LANE_COUNT];
+    QueueAction rest = rest_until(INT64_MAX);
+    for (unsigned lane = 0; lane < LANE_COUNT; lane++) {
+        first[lane] = first_of(view, lane);
+    }
+    for (uint32_t i = 0; i < view->count; i++) {
+        const QueueRun *run = &view->runs[i];
+        QueueAction action = decide_one(view, run, first[lane_of(run)] == i);
+        action.run = i;
+        if (action.act != QUEUE_REST) {
+            return action;
+        }
+        rest.look_ms = action.look_ms < rest.look_ms ? action.look_ms : rest.look_ms;
+    }
+    return rest;
+}
+
+QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind)
+{
+    const QueueRun *it = &view->runs[run];
+    uint32_t first = first_of(view, lane_of(it));
+    *behind = UINT32_MAX;
+    if (first != run) {
+        *behind = first;
+        return WAIT_BEHIND;
+    }
+    if (it->site != SITE_UNNEEDED && it->site != SITE_READY) {
+        return WAIT_SITE;
+    }
+    return it->order->kind == ORDER_APPLY && view->is_locked ? WAIT_LOCK : WAIT_NOT;
+}

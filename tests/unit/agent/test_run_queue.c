@@ -1,0 +1,307 @@
+#include "agent/run_queue.h"
+
+#include "unit.h"
+
+#define NOW 1000000
+
+enum {
+    RUNS_MAX = 4
+};
+
+/* One run; what is not said is zero: an apply that was accepted. */
+typedef struct Row {
+    const char *name;
+    Order order;
+    QueueRun run;
+    bool is_locked;
+    QueueAction wanted;
+} Row;
+
+static const char *act_name(QueueDo act)
+{
+    static const char *const names[] = {
+        [QUEUE_REST] = "rest",   [QUEUE_FORGET] = "forget",     [QUEUE_FETCH] = "fetch",
+        [QUEUE_START] = "start", [QUEUE_REQUEUE] = "requeue",   [QUEUE_INTERRUPT] = "interrupt",
+        [QUEUE_KILL] = "kill",   [QUEUE_CONCLUDE] = "conclude", [QUEUE_ADOPT_END] = "adopt end",
+    };
+    return names[act];
+}
+
+static void check(const Row *row)
+{
+    QueueRun run = row->run;
+    run.order = &row->order;
+    QueueView view = { .runs = &run, .count = 1, .is_locked = row->is_locked, .now_ms = NOW };
+    QueueAction got = queue_decide(&view);
+    const QueueAction *wanted = &row->wanted;
+    const char *reason = got.reason == NULL ? "" : got.reason;
+    if (got.act != wanted->act || got.outcome != wanted->outcome || got.counts != wanted->counts ||
+        (wanted->act == QUEUE_REST && got.look_ms != wanted->look_ms) ||
+        (wanted->reason != NULL && strstr(reason, wanted->reason) == NULL)) {
+        print_error("%s: got %s, outcome %d, counts %d, look %lld, '%s'\n", row->name,
+                    act_name(got.act), got.outcome, got.counts, (long long)got.look_ms, reason);
+        fail();
+    }
+}
+
+#define STARTED .phase = QUEUE_STARTED, .attempts = 1, .started_ms = NOW - 1000
+#define RUNNING STARTED, .has_runner = true
+
+static void each_state_leads_to_one_action(void **state)
+{
+    static const Row rows[] = {
+        /* Before the start. */
+        { "a new one starts", .wanted = { QUEUE_START } },
+        { "its site is missing", .run = { .site = SITE_MISSING }, .wanted = { QUEUE_FETCH } },
+        { "its site is fetched", .run = { .site = SITE_FETCHING },
+          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "its site could not be fetched", .run = { .site = SITE_FAILED, .fetched_ms = NOW - 1 },
+          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_FETCH_MS } },
+        { "a while ago", .run = { .site = SITE_FAILED, .fetched_ms = NOW - QUEUE_FETCH_MS },
+          .wanted = { QUEUE_FETCH } },
+        { "its site is there", .run = { .site = SITE_READY }, .wanted = { QUEUE_START } },
+        { "an apply waits for the lock", .is_locked = true,
+          .wanted = { QUEUE_REST, .look_ms = NOW + QUEUE_LOCK_MS } },
+        { "a plan does not", { .kind = ORDER_PLAN }, .is_locked = true, .wanted = { QUEUE_START } },
+        { "nor a command", { .kind = ORDER_EXEC }, .is_locked = true, .wanted = { QUEUE_START } },
+        { "withdrawn", .run = { .is_withdrawn = true }, .wanted = { QUEUE_FORGET } },
+        { "withdrawn between two attempts", .run = { .is_withdrawn = true, .attempts = 1 },
+          .wanted = { QUEUE_START } },
+        { "canceled",
+          { .is_canceled = true },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED, .reason = "before" } },
+        { "expired",
+          { .expires_ms = NOW },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_SKIPPED, .reason = "expired" } },
+        { "canceled and expired",
+          { .expires_ms = NOW, .is_canceled = true },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
+        { "not yet expired", { .expires_ms = NOW + 1 }, .wanted = { QUEUE_START } },
+        { "it expires while it waits",
+          { .expires_ms = NOW + 1 },
+          .is_locked = true,
+          .wanted = { QUEUE_REST, .look_ms = NOW + 1 } },
+        { "one that has started does not expire",
+          { .expires_ms = NOW - 1 },
+          .run = { .attempts = 1 },
+          .wanted = { QUEUE_START } },
+        /* While it runs. */
+        { "it runs", .run = { RUNNING }, .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "it runs and is withdrawn", .run = { RUNNING, .is_withdrawn = true },
+          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "cancel", { .is_canceled = true }, .run = { RUNNING }, .wanted = { QUEUE_INTERRUPT } },
+        { "canceled just now",
+          { .is_canceled = true },
+          .run = { RUNNING, .signals = 1, .signaled_ms = NOW - 1 },
+          .wanted = { QUEUE_REST, .look_ms = NOW - 1 + QUEUE_CANCEL_MS } },
+        { "canceled a while ago",
+          { .is_canceled = true },
+          .run = { RUNNING, .signals = 1, .signaled_ms = NOW - QUEUE_CANCEL_MS },
+          .wanted = { QUEUE_INTERRUPT } },
+        { "canceled twice",
+          { .is_canceled = true },
+          .run = { RUNNING, .signals = 2, .signaled_ms = NOW - QUEUE_CANCEL_MS },
+          .wanted = { QUEUE_KILL } },
+        { "within its time",
+          { .timeout_ms = 2000 },
+          .run = { RUNNING },
+          .wanted = { QUEUE_REST, .look_ms = NOW + 1000 } },
+        { "over its time",
+          { .timeout_ms = 1000 },
+          .run = { RUNNING },
+          .wanted = { QUEUE_INTERRUPT } },
+        { "a limit without end",
+          { .timeout_ms = INT64_MAX },
+          .run = { RUNNING },
+          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        /* The runner is gone. */
+        { "ended", .run = { STARTED, .tail = TAIL_ENDED },
+          .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK } },
+        { "ended before the cancel arrived",
+          { .is_canceled = true },
+          .run = { STARTED, .tail = TAIL_ENDED, .signals = 1 },
+          .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK } },
+        { "interrupted by a cancel",
+          { .is_canceled = true },
+          .run = { STARTED, .tail = TAIL_INTERRUPTED, .signals = 1 },
+          .wanted = { QUEUE_ADOPT_END, .outcome = NODE_CANCELED } },
+        { "interrupted by its timeout",
+          { .timeout_ms = 1000 },
+          .run = { STARTED, .tail = TAIL_INTERRUPTED, .signals = 1 },
+          .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK, .reason = "time limit" } },
+        { "killed by its timeout",
+          { .timeout_ms = 1000 },
+          .run = { STARTED, .tail = TAIL_OPEN, .signals = 3, .was_watched = true },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_FAILED, .reason = "time limit" } },
+        { "killed by a cancel",
+          { .is_canceled = true },
+          .run = { STARTED, .tail = TAIL_OPEN, .signals = 3, .was_watched = true },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
+        { "killed while watched", .run = { STARTED, .tail = TAIL_OPEN, .was_watched = true },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_FAILED } },
+        { "interrupted while watched",
+          .run = { STARTED, .tail = TAIL_INTERRUPTED, .was_watched = true },
+          .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK } },
+        { "interrupted at a shutdown", .run = { STARTED, .tail = TAIL_INTERRUPTED },
+          .wanted = { QUEUE_REQUEUE, .counts = true } },
+        { "lost", .run = { STARTED, .tail = TAIL_OPEN },
+          .wanted = { QUEUE_REQUEUE, .counts = true } },
+        { "lost before it began", .run = { STARTED }, .wanted = { QUEUE_REQUEUE, .counts = true } },
+        { "lost twice", .run = { STARTED, .tail = TAIL_OPEN, .interruptions = 1 },
+          .wanted = { QUEUE_REQUEUE, .counts = true } },
+        { "lost three times", .run = { STARTED, .tail = TAIL_OPEN, .interruptions = 2 },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_FAILED, .reason = "too often" } },
+        { "lost and canceled",
+          { .is_canceled = true },
+          .run = { STARTED, .tail = TAIL_OPEN },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
+        { "a lost command",
+          { .kind = ORDER_EXEC },
+          .run = { STARTED, .tail = TAIL_OPEN },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_FAILED, .reason = "not repeated" } },
+        { "a command lost before it began",
+          { .kind = ORDER_EXEC },
+          .run = { STARTED },
+          .wanted = { QUEUE_REQUEUE, .counts = true } },
+        { "locked out", .run = { STARTED, .was_watched = true, .is_locked = true },
+          .wanted = { QUEUE_REQUEUE } },
+        /* Restarts of the machine that a step has requested. */
+        { "the machine goes down",
+          .run = { STARTED, .tail = TAIL_LEAVING, .is_same_boot = true, .left_ms = NOW - 5,
+                   .was_watched = true },
+          .wanted = { QUEUE_REST, .look_ms = NOW - 5 + QUEUE_LEAVE_MS } },
+        { "it does not",
+          .run = { STARTED, .tail = TAIL_LEAVING, .is_same_boot = true,
+                   .left_ms = NOW - QUEUE_LEAVE_MS },
+          .wanted = { QUEUE_REQUEUE } },
+        { "it is back",
+          .run = { STARTED, .tail = TAIL_LEAVING, .left_ms = NOW - 5, .interruptions = 2 },
+          .wanted = { QUEUE_REQUEUE } },
+        { "it is back, and the run was canceled",
+          { .is_canceled = true },
+          .run = { STARTED, .tail = TAIL_LEAVING, .left_ms = NOW - 5 },
+          .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
+        { "over", .run = { .phase = QUEUE_ENDED }, .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+        { "over and withdrawn", .run = { .phase = QUEUE_ENDED, .is_withdrawn = true },
+          .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        check(&rows[i]);
+    }
+}
+
+typedef struct Queue {
+    Order orders[RUNS_MAX];
+    QueueRun runs[RUNS_MAX];
+    QueueView view;
+} Queue;
+
+static void queue_init(Queue *queue, uint32_t count)
+{
+    *queue = (Queue){ .view = { .runs = queue->runs, .count = count, .now_ms = NOW } };
+    for (uint32_t i = 0; i < count; i++) {
+        queue->runs[i].order = &queue->orders[i];
+    }
+}
+
+static void the_oldest_starts_and_others_wait_behind_it(void **state)
+{
+    Queue queue;
+    uint32_t behind;
+    queue_init(&queue, 3);
+    QueueAction action = queue_decide(&queue.view);
+    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.run, 0);
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
+    assert_int_equal(queue_wait(&queue.view, 2, &behind), WAIT_BEHIND);
+    assert_int_equal(behind, 0);
+    queue.runs[0].phase = QUEUE_STARTED;
+    queue.runs[0].has_runner = true;
+    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+    queue.runs[0].phase = QUEUE_ENDED;
+    action = queue_decide(&queue.view);
+    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.run, 1);
+}
+
+static void one_that_has_started_stays_first(void **state)
+{
+    Queue queue;
+    uint32_t behind;
+    queue_init(&queue, 2); /* an older order arrives late */
+    queue.runs[1].phase = QUEUE_STARTED;
+    queue.runs[1].has_runner = true;
+    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_BEHIND);
+    assert_int_equal(behind, 1);
+}
+
+static void nothing_starts_while_the_machine_goes_down(void **state)
+{
+    Queue queue;
+    queue_init(&queue, 2);
+    queue.runs[0] = (QueueRun){ .order = &queue.orders[0],
+                                .phase = QUEUE_STARTED,
+                                .tail = TAIL_LEAVING,
+                                .is_same_boot = true,
+                                .left_ms = NOW };
+    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST);
+}
+
+static void a_command_does_not_wait_for_an_apply(void **state)
+{
+    Queue queue;
+    queue_init(&queue, 3);
+    queue.orders[1].kind = queue.orders[2].kind = ORDER_EXEC;
+    queue.runs[0].phase = QUEUE_STARTED;
+    queue.runs[0].has_runner = true;
+    QueueAction action = queue_decide(&queue.view);
+    assert_int_equal(action.act, QUEUE_START);
+    assert_int_equal(action.run, 1);
+    queue.runs[1].phase = QUEUE_STARTED;
+    queue.runs[1].has_runner = true;
+    assert_int_equal(queue_decide(&queue.view).act, QUEUE_REST); /* but for another command */
+}
+
+static void what_waits_can_be_canceled_and_can_expire(void **state)
+{
+    Queue queue;
+    queue_init(&queue, 3);
+    queue.runs[0].phase = QUEUE_STARTED;
+    queue.runs[0].has_runner = true;
+    queue.orders[1].expires_ms = NOW + 7;
+    assert_int_equal(queue_decide(&queue.view).look_ms, NOW + 7);
+    queue.orders[2].is_canceled = true;
+    QueueAction action = queue_decide(&queue.view);
+    assert_int_equal(action.run, 2);
+    assert_int_equal(action.outcome, NODE_CANCELED);
+}
+
+static void a_run_says_what_it_waits_for(void **state)
+{
+    Queue queue;
+    uint32_t behind;
+    queue_init(&queue, 1);
+    queue.view.is_locked = true;
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_LOCK);
+    assert_int_equal(behind, UINT32_MAX);
+    queue.runs[0].site = SITE_FETCHING;
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_SITE);
+    queue.runs[0].site = SITE_READY;
+    queue.orders[0].kind = ORDER_PLAN;
+    assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_state_leads_to_one_action),
+        cmocka_unit_test(the_oldest_starts_and_others_wait_behind_it),
+        cmocka_unit_test(one_that_has_started_stays_first),
+        cmocka_unit_test(nothing_starts_while_the_machine_goes_down),
+        cmocka_unit_test(a_command_does_not_wait_for_an_apply),
+        cmocka_unit_test(what_waits_can_be_canceled_and_can_expire),
+        cmocka_unit_test(a_run_says_what_it_waits_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
