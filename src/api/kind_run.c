@@ -361,8 +361,7 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
 
 /* --- Actions --------------------------------------------------------------------------------- */
 
-/* The run of the path, if the caller may see it. Returns NULL after responding. */
-static const RunEntry *run_of(ApiCall *call)
+const RunEntry *run_of_call(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     const RunEntry *run = NULL;
@@ -389,7 +388,7 @@ static void on_canceled(void *context, const Error *err)
 
 void run_cancel(ApiCall *call)
 {
-    const RunEntry *run = run_of(call);
+    const RunEntry *run = run_of_call(call);
     if (run != NULL) {
         fleet_run_cancel(call_store(call), run->id, on_canceled, call);
     }
@@ -433,7 +432,7 @@ static const char *outcome_name(const ApiSettings *settings, const RunEntry *run
 
 void run_nodes_get(ApiCall *call)
 {
-    const RunEntry *run = run_of(call);
+    const RunEntry *run = run_of_call(call);
     uint32_t limit, shown = 0;
     if (run == NULL ||
         !call_parameter_count(call, "limit", NODES_PAGE_DEFAULT, NODES_PAGE_MAX, &limit)) {
