@@ -1,7 +1,23 @@
 /* /metrics */
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/kind_stored.h"
 #include "api/metrics.h"
+
+/* One metric at a time, because its samples must be adjacent. */
+static void put_objects(const ApiSettings *settings, MetricsText *text)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; kinds[i] != NULL; i++) {
+            if (stored_is(kinds[i])) {
+                StoredUsage usage = stored_usage(kinds[i], &settings->at);
+                MetricLabel kind = { "kind", str_from_c(kinds[i]->name) };
+                metrics_text_int(text, pass == 0 ? METRIC_OBJECTS : METRIC_OBJECTS_BYTES, &kind, 1,
+                                 pass == 0 ? usage.objects : (int64_t)usage.bytes);
+            }
+        }
+    }
+}
 
 void metrics_get(ApiCall *call)
 {
@@ -11,6 +27,7 @@ void metrics_get(ApiCall *call)
     MetricsText text;
     metrics_text_init(&text, &out);
     metrics_text_int(&text, METRIC_BUILD_INFO, &version, 1, 1);
+    put_objects(settings, &text);
     if (settings->gather != NULL) {
         settings->gather(settings->context, &text);
     }

@@ -74,7 +74,7 @@ def test_the_server_of_a_run_directory_is_checked_from_elsewhere(cluster, eden, 
         checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
         assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
                 "versions", "member", "audit", "revocations", "budgets", "joins",
-                "leases"} == states(checks, "ok")
+                "leases", "objects"} == states(checks, "ok")
         assert "is not a member" in checks["member"]["text"]
         assert states(checks, "warning") == {"silent"}  # s1 has no agent
     cluster.server.kill()
