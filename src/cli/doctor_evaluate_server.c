@@ -17,8 +17,9 @@ enum {
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
     AUDIT_ENTRIES_MANY = 1000000,
-    LEASES_HIGH = 80,  /* percent */
-    OBJECTS_HIGH = 80, /* percent */
+    AUDIT_SHARE_HIGH = 10, /* percent of the disk */
+    LEASES_HIGH = 80,      /* percent */
+    OBJECTS_HIGH = 80,     /* percent */
 };
 
 static DoctorResult skip(Arena *arena)
@@ -552,12 +553,20 @@ DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
     }
     int64_t archived = value_get_int(value_get_map(view->audit.json, "archived"), "last");
     int64_t count = value_get_int(view->audit.json, "last") - archived;
-    if (count <= AUDIT_ENTRIES_MANY) {
+    int64_t bytes = value_get_int(view->audit.json, "bytes");
+    int64_t disk = value_get_int(view->audit.json, "disk_bytes");
+    bool is_large = disk > 0 && bytes >= disk / 100 * AUDIT_SHARE_HIGH;
+    if (count <= AUDIT_ENTRIES_MANY && !is_large) {
         return (DoctorResult){ .state = DOCTOR_OK,
                                .text = output_count(arena, count, "entry", "entries") };
     }
     return doctor_fix(
-        doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
+        is_large
+            ? doctor_say(arena, DOCTOR_WARNING,
+                         "%" PRId64 " entries that are not archived take %" PRId64 " MiB, %" PRId64
+                         " %% of the disk",
+                         count, bytes >> 20, bytes * 100 / disk)
+            : doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
         arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
             .data);
 }

@@ -446,6 +446,13 @@ static void a_log_that_grows_is_to_be_archived(void **state)
                         "'eden audit archive --to audit-900001.ndjson'");
     say_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "1000000 entries");
+    say_json(*state, &view->audit,
+             "{\"last\":9000,\"archived\":null,\"bytes\":104857599,\"disk_bytes\":1048576000}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "9000 entries");
+    say_json(*state, &view->audit,
+             "{\"last\":9000,\"archived\":null,\"bytes\":104857600,\"disk_bytes\":1048576000}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING,
+           "9000 entries that are not archived take 100 MiB, 10 % of the disk");
     fail_with(&view->audit.err, ERROR_DENIED);
     expect(*state, view, CHECK_AUDIT, DOCTOR_SKIPPED, "");
 }
