@@ -179,9 +179,8 @@ static void collect_late(Run *run, const Step *step)
     const char *ids = spec->action == NULL ? NULL : action_id_params(spec->module, spec->action);
     for (uint32_t i = 0; ids != NULL && spec->action->params[i].name != NULL; i++) {
         const ParamSpec *param = &spec->action->params[i];
-        if ((param->kind == PARAM_PATH || param->kind == PARAM_PLACE) &&
-            (spec->params_set >> i & 1) != 0 && value_is_missing(step->values[i]) &&
-            id_params_hold(ids, str_from_c(param->name)) &&
+        if (param_is_path(param) && (spec->params_set >> i & 1) != 0 &&
+            value_is_missing(step->values[i]) && id_params_hold(ids, str_from_c(param->name)) &&
             value_is_string(spec->params[i]->value)) {
             Str text = value_str(spec->params[i]->value);
             size_t brace = str_find(text, STR("{"), 0);
