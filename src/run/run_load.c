@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "facts/facts.h"
 #include "model/document_place.h"
+#include "run/node_paths.h"
 #include "run/run_inner.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -80,6 +81,7 @@ static bool load_node(Run *run)
     const RunConfig *config = &run->config;
     NodeOptions options = { .etc = config->etc,
                             .state = config->state,
+                            .home = node_home_path(run->arena, config->root),
                             .name = config->node,
                             .labels = config->labels,
                             .label_count = config->label_count,
