@@ -26,6 +26,7 @@ static const StateRetention keeps[KEY_KIND_COUNT] = {
     [KEY_BROWSER] = RETAIN_VALUE,
     [KEY_CURSOR_KEY] = RETAIN_VALUE,
     [KEY_AUDIT] = RETAIN_EVENTS,
+    [KEY_AUDIT_HEAD] = RETAIN_VALUE,
 };
 
 /* Internal records that are read from the state. */
