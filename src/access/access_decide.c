@@ -19,12 +19,17 @@ static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), 
 
 /* What operators work with. */
 static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config") };
+/* Not "exec": a run applies what was reviewed, a command can be anything. */
+static const Str runs[] = { WORD("Run") };
+static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("create"),
+                                 WORD("cancel") };
 static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
 static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
                                          WORD("Audit"), WORD("Metrics") };
 /* No raw keys, backups or audit log: the requests of other users are not public. */
 static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"), WORD("Config"),
-                                       WORD("Certificate"), WORD("Role"),  WORD("Metrics") };
+                                       WORD("Certificate"), WORD("Role"),  WORD("Metrics"),
+                                       WORD("Run") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \
@@ -41,6 +46,7 @@ static const AccessRule operator_rules[] = {
     RULE(every, tended),
     RULE(looks, seen_by_operators),
     RULE(hands_out, handed_out),
+    RULE(run_verbs, runs),
 };
 static const AccessRule viewer_rules[] = { RULE(looks, seen_by_viewers) };
 

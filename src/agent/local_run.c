@@ -19,9 +19,8 @@ enum {
 
 /* --- Records ----------------------------------------------------------------------------------- */
 
-DEFINE_ENUM_NAMES(QueuePhase,
-                  queue_phase, [QUEUE_ACCEPTED] = "accepted", [QUEUE_STARTED] = "started",
-                  [QUEUE_ENDED] = "ended")
+DEFINE_ENUM_NAMES(QueuePhase, queue_phase, [QUEUE_ACCEPTED] = "accepted",
+                  [QUEUE_STARTED] = "started", [QUEUE_ENDED] = "ended")
 
 static const RecordField state_fields[] = {
     { "phase", RECORD_CHOICE, RECORD_ENUM_AT(LocalState, phase, queue_phase), .is_required = true,

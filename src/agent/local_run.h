@@ -5,7 +5,7 @@
  *     events.ndjson    written by the runner (run/run_events.h)
  *     result.json      what became of it, once that is known
  *     output           standard output and error of the runner
- *     exec.yaml        the command of an ORDER_EXEC, as a file with one step
+ *     exec.yaml        the command of an RUN_KIND_EXEC, as a file with one step
  *     state            the state directory of such a step
  *
  * Loop thread; it blocks while a small file is written. */

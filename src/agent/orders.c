@@ -224,7 +224,7 @@ static bool start(Entry *entry, Error *err)
     LocalState *state = &entry->run->state;
     LocalState former = *state;
     if (!scan_events(entry, err) ||
-        (entry->run->order.kind == ORDER_EXEC &&
+        (entry->run->order.kind == RUN_KIND_EXEC &&
          !local_run_put_command(options->node.directory, entry->run, err))) {
         return false;
     }
@@ -364,7 +364,7 @@ static Entry *add_entry(Orders *orders, LocalRun *run)
     Entry *entry = memory_new(sizeof *entry);
     entry->orders = orders;
     entry->run = run;
-    entry->site = run->order.kind == ORDER_EXEC ? SITE_UNNEEDED : SITE_MISSING;
+    entry->site = run->order.kind == RUN_KIND_EXEC ? SITE_UNNEEDED : SITE_MISSING;
     VEC_PUSH(&orders->arena, &orders->entries, entry);
     qsort(orders->entries.items, orders->entries.len, sizeof(Entry *), compare_entries);
     return entry;
@@ -627,7 +627,7 @@ static bool take_order(Orders *orders, Str id, Str text)
         entry = add_entry(orders, run);
         entry->text = arena_copy(&run->arena, text);
         log_info("order received", LOG_STR("run", id),
-                 LOG_C("kind", order_kind_name(run->order.kind)));
+                 LOG_C("kind", run_kind_name(run->order.kind)));
         return true;
     }
     if (err.kind == ERROR_INVALID || err.kind == ERROR_LIMIT) {

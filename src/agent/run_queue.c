@@ -8,7 +8,7 @@ enum {
 
 static unsigned lane_of(const QueueRun *run)
 {
-    return run->order->kind == ORDER_EXEC ? LANE_COMMANDS : LANE_SITES;
+    return run->order->kind == RUN_KIND_EXEC ? LANE_COMMANDS : LANE_SITES;
 }
 
 static QueueAction rest_until(int64_t ms)
@@ -64,7 +64,7 @@ static QueueAction decide_lost(const QueueRun *run, int64_t now_ms)
     if (run->was_watched) {
         return conclude(NODE_FAILED, "");
     }
-    if (run->order->kind == ORDER_EXEC && run->tail != TAIL_NONE) {
+    if (run->order->kind == RUN_KIND_EXEC && run->tail != TAIL_NONE) {
         return conclude(NODE_FAILED, "it was interrupted, and a command is not repeated");
     }
     if (run->interruptions + 1 >= QUEUE_ATTEMPTS_MAX) {
@@ -113,7 +113,7 @@ static QueueAction decide_first(const QueueView *view, const QueueRun *run)
     case SITE_UNNEEDED:
     case SITE_READY: break;
     }
-    return run->order->kind == ORDER_APPLY && view->is_locked
+    return run->order->kind == RUN_KIND_APPLY && view->is_locked
                ? rest_until(view->now_ms + QUEUE_LOCK_MS)
                : (QueueAction){ .act = QUEUE_START };
 }
@@ -199,5 +199,5 @@ QueueWait queue_wait(const QueueView *view, uint32_t run, uint32_t *behind)
     if (it->site != SITE_UNNEEDED && it->site != SITE_READY) {
         return WAIT_SITE;
     }
-    return it->order->kind == ORDER_APPLY && view->is_locked ? WAIT_LOCK : WAIT_NOT;
+    return it->order->kind == RUN_KIND_APPLY && view->is_locked ? WAIT_LOCK : WAIT_NOT;
 }

@@ -51,10 +51,10 @@ static void put_site_words(const RunnerOptions *options, Arena *arena, Words *wo
 static const char *const *make_words(const RunnerOptions *options, Arena *arena)
 {
     const Order *order = &options->run->order;
-    bool is_exec = order->kind == ORDER_EXEC;
+    bool is_exec = order->kind == RUN_KIND_EXEC;
     Words words = { 0 };
     VEC_PUSH(arena, &words, "eden");
-    VEC_PUSH(arena, &words, order->kind == ORDER_PLAN ? "plan" : "apply");
+    VEC_PUSH(arena, &words, order->kind == RUN_KIND_PLAN ? "plan" : "apply");
     put_option(arena, &words, "--run-id", str_from_c(order->run));
     put_option(arena, &words, "--events",
                str_from_c(local_run_path(options->node->path, options->run, arena, LOCAL_EVENTS)));

@@ -8,6 +8,8 @@
 #include "api/metrics.h"
 #include "audit/audit.h"
 #include "cluster/cluster_store.h"
+#include "fleet/run_logs.h"
+#include "fleet/runs.h"
 #include "membership/admission.h"
 #include "membership/authority.h"
 #include "membership/own_certificates.h"
@@ -35,6 +37,8 @@ typedef struct ApiSettings {
     Str store_id;          /* id of the store; changes when a backup is restored */
     const char *directory; /* directory of the server's files; may be NULL */
     Admission *admission;  /* NULL: joining is not available */
+    const FleetRuns *runs; /* NULL: runs are not available */
+    RunLogs *run_logs;     /* NULL: neither are their logs */
     const CaSet *cas;      /* its content may change; may be NULL */
     const Str *names;      /* addresses of this API: "eden1.example.org:1338" */
     uint32_t name_count;

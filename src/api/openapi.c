@@ -132,6 +132,12 @@ static const struct {
 } parameters[] = {
     { "limit", "integer", NULL, "maximum number of results" },
     { "continue", "string", NULL, "where the page starts: the value from the previous page" },
+    { "after", "string", NULL, "where the page starts: `next` of the previous page" },
+    { "node", "string", NULL, "only this node" },
+    { "step", "string", NULL, "only this step" },
+    { "follow", "boolean", NULL, "keep streaming until the run has ended" },
+    { "outcome", "string", "pending|waiting|running|ok|changed|failed|skipped|canceled|silent",
+      "only targets with this outcome" },
     { "selector", "string", NULL,
       "only objects with matching names and labels, such as 'role=web'" },
     { "watch", "string", "sse|ndjson", "stream changes as they happen, in this format" },

@@ -12,10 +12,13 @@ static const StateRetention keeps[KEY_KIND_COUNT] = {
     [KEY_NODE_ALIVE] = RETAIN_VALUE,
     [KEY_NODE_SILENT] = RETAIN_VALUE,
     [KEY_REMOVED] = RETAIN_VALUE,
+    [KEY_ORDER] = RETAIN_KEY,
     [KEY_SESSION] = RETAIN_VALUE,
     [KEY_FACTS] = RETAIN_DIGEST,
     [KEY_TRUST] = RETAIN_VALUE,
     [KEY_SERVICE] = RETAIN_VALUE,
+    [KEY_RUN] = RETAIN_VALUE,
+    [KEY_RUN_NODE] = RETAIN_VALUE,
     [KEY_LOCK] = RETAIN_VALUE,
     [KEY_LEADER] = RETAIN_VALUE,
     [KEY_OBJECT] = RETAIN_VALUE,
@@ -50,7 +53,7 @@ StateRetention state_retention(KeyKind kind)
     return keeps[kind];
 }
 
-/* The list of revocations may be larger; clients cannot write it. */
+/* The list of revocations and the targets of a run may be larger; clients cannot write them. */
 bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind kind,
                          const Str *parts)
 {
@@ -58,5 +61,6 @@ bool state_retains_value(const StateEvents *events, const StoreKv *kv, KeyKind k
     bool is_read = kind == KEY_OBJECT     ? keeps_object(events, parts[0])
                    : kind == KEY_INTERNAL ? keeps_internal(parts[0])
                                           : true;
-    return keeps[kind] == RETAIN_VALUE && is_read && (kv->value.len <= VALUE_MAX || is_pki);
+    bool may_be_large = is_pki || kind == KEY_RUN;
+    return keeps[kind] == RETAIN_VALUE && is_read && (kv->value.len <= VALUE_MAX || may_be_large);
 }

@@ -6,8 +6,9 @@
 
 /* --- Orders ----------------------------------------------------------------------------------- */
 
-DEFINE_ENUM_NAMES(OrderKind,
-                  order_kind, [ORDER_APPLY] = "apply", [ORDER_PLAN] = "plan", [ORDER_EXEC] = "exec")
+DEFINE_ENUM_NAMES(
+    RunKind,
+    run_kind, [RUN_KIND_APPLY] = "apply", [RUN_KIND_PLAN] = "plan", [RUN_KIND_EXEC] = "exec")
 
 bool run_id_check(Str id, Error *err)
 {
@@ -32,7 +33,7 @@ bool manifest_id_check(Str id, Error *err)
 static bool check_order(const void *record, Error *err)
 {
     const Order *order = record;
-    bool is_exec = order->kind == ORDER_EXEC;
+    bool is_exec = order->kind == RUN_KIND_EXEC;
     if (is_exec != (order->command_count > 0)) {
         return error_set(err, ERROR_INVALID,
                          is_exec ? "no command" : "a command is valid only for exec");
@@ -44,7 +45,7 @@ static bool check_order(const void *record, Error *err)
 static const RecordField order_fields[] = {
     { "run", RECORD_TEXT, RECORD_CHARS_AT(Order, run), .is_required = true,
       .check_text = run_id_check, .help = "ID of the run" },
-    { "kind", RECORD_CHOICE, RECORD_ENUM_AT(Order, kind, order_kind), .is_required = true,
+    { "kind", RECORD_CHOICE, RECORD_ENUM_AT(Order, kind, run_kind), .is_required = true,
       .choices = "apply|plan|exec", .help = "what to do" },
     { "version", RECORD_TEXT, RECORD_CHARS_AT(Order, version), .help = "version of the site" },
     { "manifest", RECORD_TEXT, RECORD_CHARS_AT(Order, manifest), .check_text = manifest_id_check,
@@ -185,7 +186,7 @@ static bool check_run(const void *record, Error *err)
 static const RecordField run_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(FleetRun, id), .is_required = true,
       .check_text = run_id_check, .help = "ID of the run" },
-    { "kind", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, kind, order_kind), .is_required = true,
+    { "kind", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, kind, run_kind), .is_required = true,
       .choices = "apply|plan|exec", .help = "what its targets do" },
     { "cause", RECORD_CHOICE, RECORD_ENUM_AT(FleetRun, cause, run_cause), .is_required = true,
       .choices = "caller|version", .help = "what started it" },

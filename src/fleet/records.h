@@ -20,24 +20,24 @@ enum {
     VERSION_NAME_MAX = 63,      /* bytes */
 };
 
-typedef enum OrderKind {
-    ORDER_APPLY,
-    ORDER_PLAN, /* changes nothing */
-    ORDER_EXEC, /* one command instead of a site */
-} OrderKind;
-DECLARE_ENUM_NAMES(OrderKind, order_kind)
+typedef enum RunKind {
+    RUN_KIND_APPLY,
+    RUN_KIND_PLAN, /* changes nothing */
+    RUN_KIND_EXEC, /* one command instead of a site */
+} RunKind;
+DECLARE_ENUM_NAMES(RunKind, run_kind)
 
 typedef struct Order {
     char run[RUN_ID_MAX + 1];
-    OrderKind kind;
-    char version[VERSION_NAME_MAX + 1];  /* of the site; empty for ORDER_EXEC */
+    RunKind kind;
+    char version[VERSION_NAME_MAX + 1];  /* of the site; empty for RUN_KIND_EXEC */
     char manifest[MANIFEST_ID_TEXT + 1]; /* blob with the list of its files */
     Str *jobs;                           /* only these; none: the base jobs of the node */
     uint32_t job_count;
     Str mode;     /* order of steps, such as "genius"; empty: default */
     Str *defines; /* as for -D */
     uint32_t define_count;
-    Str *command; /* program and arguments of ORDER_EXEC */
+    Str *command; /* program and arguments of RUN_KIND_EXEC */
     uint32_t command_count;
     int64_t timeout_ms; /* of the whole run on the node; 0: none */
     int64_t created_ms;
@@ -132,7 +132,7 @@ enum {
 
 typedef struct FleetRun {
     char id[RUN_ID_MAX + 1];
-    OrderKind kind;
+    RunKind kind;
     RunCause cause;
     FleetRunState state;
     Str by, reason, selector;

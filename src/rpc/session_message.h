@@ -18,7 +18,7 @@ enum {
     SESSION_WATCHES_MAX = 16,           /* per node */
     SESSION_REASON_MAX = 200,           /* maximum length of a reason, in bytes */
     SESSION_REFUSALS_MAX = 16,          /* per ack */
-    SESSION_RECORDS_MAX = 64,           /* per message: fits into one transaction */
+    SESSION_RECORDS_MAX = 56,           /* per message: fits into one transaction */
     SESSION_RECORD_KEY_MAX = 512,       /* bytes */
     SESSION_RECORD_MAX = 1024 * 1024,   /* maximum size of a body, in bytes */
     SESSION_RECORDS_BYTES = 256 * 1024, /* per message, unless its first record is larger */

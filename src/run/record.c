@@ -18,18 +18,22 @@ enum {
 
 static const char suffix[] = ".json";
 
-Str run_id_make(Arena *arena)
+Str run_id_format(Arena *arena, int64_t ms, uint64_t random)
 {
     Buf id = buf_make_in(arena, RECORD_ID_MAX);
-    int64_t ms = clock_now_ms();
     Str now = utc_text(arena, ms);
     for (size_t i = 0; i < now.len && now.data[i] != 'Z'; i++) {
         if (now.data[i] != '-' && now.data[i] != ':') {
             buf_put_char(&id, now.data[i]);
         }
     }
-    buf_put_format(&id, ".%03d-%04x", (int)(ms % 1000), (unsigned)(random_seed() & 0xffff));
+    buf_put_format(&id, ".%03d-%04x", (int)(ms % 1000), (unsigned)(random & 0xffff));
     return buf_str(&id);
+}
+
+Str run_id_make(Arena *arena)
+{
+    return run_id_format(arena, clock_now_ms(), random_seed());
 }
 
 void run_record_init(RunRecord *record, Str id)

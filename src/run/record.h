@@ -28,6 +28,8 @@ typedef struct RunRecord {
 
 /* A new ID that sorts by time: "20260131T081530.250-3f2a". */
 Str run_id_make(Arena *arena);
+/* The same for this time and this random number. */
+Str run_id_format(Arena *arena, int64_t ms, uint64_t random);
 
 void run_record_init(RunRecord *record, Str id);
 void run_record_clear(RunRecord *record);

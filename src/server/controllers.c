@@ -4,13 +4,15 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "fleet/dispatcher.h"
 #include "membership/node_sweep.h"
 #include "membership/nodes.h"
 
 struct Controllers {
     ControllersOptions options;
     Leader *leader;
-    NodeSweep *node_sweep; /* NULL: another server leads */
+    NodeSweep *node_sweep;  /* NULL: another server leads */
+    Dispatcher *dispatcher; /* the same */
 };
 
 static void elected(void *context)
@@ -19,6 +21,8 @@ static void elected(void *context)
     const StoreCompare *fence = leader_fence(controllers->leader);
     nodes_note_all_silent(&controllers->options.at, fence);
     controllers->node_sweep = node_sweep_new(&controllers->options.at, fence);
+    controllers->dispatcher = dispatcher_new(&(DispatcherOptions){
+        .at = controllers->options.at, .runs = controllers->options.runs, .fence = *fence });
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
 }
@@ -27,6 +31,7 @@ static void deposed(void *context)
 {
     Controllers *controllers = context;
     node_sweep_free(TAKE(controllers->node_sweep));
+    dispatcher_free(TAKE(controllers->dispatcher));
     admission_lead(controllers->options.admission, NULL);
     authority_lead(controllers->options.authority, NULL);
 }
@@ -53,6 +58,7 @@ void controllers_free(Controllers *controllers)
     if (controllers != NULL) {
         leader_free(controllers->leader);
         node_sweep_free(controllers->node_sweep);
+        dispatcher_free(controllers->dispatcher);
         free(controllers);
     }
 }

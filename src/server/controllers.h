@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cluster/leader.h"
+#include "fleet/runs.h"
 #include "membership/admission.h"
 #include "membership/authority.h"
 #include "membership/roster.h"
@@ -14,6 +15,7 @@ typedef struct ControllersOptions {
     Str server;      /* name of this server */
     Admission *admission;
     Authority *authority;
+    const FleetRuns *runs;
 } ControllersOptions;
 
 /* The options must be valid until controllers_free. */

@@ -23,17 +23,13 @@
 #include "net/grpc_server.h"
 #include "pki/credential.h"
 #include "pki/peer.h"
-#include "rpc/dispatch.h"
 #include "server/controllers.h"
 #include "server/create_cluster.h"
 #include "server/own_files.h"
 #include "server/peer_check.h"
 #include "server/server_metrics.h"
+#include "server/services.h"
 #include "server/store_identity.h"
-#include "service/nodes_service.h"
-#include "service/pki_service.h"
-#include "service/session_service.h"
-#include "service/store_service.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 #include "sys/own_pages.h"
@@ -58,16 +54,14 @@ struct Server {
     CertifySettings certify;
     State *state;
     Roster *roster;
+    FleetRuns *runs;
+    RunLogs *run_logs;
     PeerCheck judge;
     RefusalLog refusals; /* of nodes */
     Credentials *credentials;
     Audit *audit;
     LoopTimer sweep;
-    StoreService *store_service;
-    PkiService *pki_service;
-    NodesService *nodes_service;
-    SessionService *sessions;
-    Dispatch *dispatch;
+    Services services;
     TlsContext *rpc_tls;
     GrpcServer *rpc;
     const Listener *rpc_listener;
@@ -205,33 +199,24 @@ static bool parse_listen_address(Str text, uint16_t port, Address *out, Error *e
 
 static bool listen_rpc(Server *server, Error *err)
 {
-    MethodBinding bindings[STORE_SERVICE_METHODS + 3];
     Address address;
     if (!parse_listen_address(server->settings.rpc, PORT_RPC, &address, err) ||
         !set_rpc_tls(server, err)) {
         return false;
     }
-    server->store_service = store_service_new(server->store, server->state);
-    store_service_bind(server->store_service, bindings);
-    server->sessions = session_service_new(
-        &(SessionServiceOptions){ .loop = server->options.loop,
-                                  .store = server->store,
-                                  .state = server->state,
-                                  .prefix = KEYS_PREFIX,
-                                  .server = str_from_c(server->settings.node),
-                                  .store_id = str_from_c(server->settings.store_id),
-                                  .limits = server->settings.node_limits });
-    bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
-    server->pki_service = pki_service_new(&server->certify);
-    bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
-    ClusterStore at = cluster_of(server);
-    server->nodes_service = nodes_service_new(&at, &server->audit);
-    bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(server->nodes_service);
-    server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
+    services_open(&(ServicesOptions){ .at = cluster_of(server),
+                                      .settings = &server->settings,
+                                      .certify = &server->certify,
+                                      .audit = &server->audit,
+                                      .runs = server->runs,
+                                      .run_logs = server->run_logs,
+                                      .describe = describe,
+                                      .context = server },
+                  &server->services);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
     options.per_node_max = PER_NODE_MAX;
-    dispatch_serve(server->dispatch, &options);
+    dispatch_serve(server->services.dispatch, &options);
     server->rpc = grpc_server_new(&options);
     ListenerOptions listening = listener_options(server);
     listening.tls = server->rpc_tls;
@@ -291,7 +276,7 @@ static bool listen_health(Server *server, Error *err)
 static void ping(void *context, Str node, SessionPinged *done, void *done_context)
 {
     const Server *server = context;
-    session_service_ping(server->sessions, node, done, done_context);
+    session_service_ping(server->services.sessions, node, done, done_context);
 }
 
 static void gather(void *context, MetricsText *out)
@@ -305,7 +290,7 @@ static void gather(void *context, MetricsText *out)
                        .state = server->state,
                        .roster = server->roster,
                        .joins = admission_counts(server->admission),
-                       .sessions = server->sessions,
+                       .sessions = server->services.sessions,
                        .own = server->own,
                        .cas = server->certify.cas,
                        .listeners = { { "rpc", server->rpc_listener },
@@ -335,6 +320,8 @@ static bool listen_api(Server *server, Error *err)
                                           .store_id = str_from_c(server->settings.store_id),
                                           .directory = path_in_directory(server, "").data,
                                           .admission = server->admission,
+                                          .runs = server->runs,
+                                          .run_logs = server->run_logs,
                                           .ssh_verifier = server->ssh_verifier,
                                           .cas = server->certify.cas,
                                           .names = server->api_names,
@@ -409,6 +396,7 @@ static void start_serving(Server *server)
         controllers_new(&(ControllersOptions){ .at = cluster_of(server),
                                                .server = str_from_c(server->settings.node),
                                                .admission = server->admission,
+                                               .runs = server->runs,
                                                .authority = server->authority });
     OwnFiles files = own_files(server);
     own_files_save_copy(&files);
@@ -559,7 +547,12 @@ static bool open_certificates(Server *server, Error *err)
                                                    .context = server,
                                                    .keeps = stored_is_kind });
     server->roster = roster_new(server->state, KEYS_PREFIX, &nodes);
+    server->runs = fleet_runs_new(server->state, KEYS_PREFIX);
     at = cluster_of(server);
+    if (!run_logs_open(server->options.loop, path_in_directory(server, "/run-logs").data,
+                       &server->run_logs, err)) {
+        return false;
+    }
     AuthorityOptions authority = { .at = at,
                                    .cluster = str_from_c(settings->cluster),
                                    .node = str_from_c(settings->node),
@@ -678,17 +671,15 @@ static void server_free(Server *server)
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
     ssh_verifier_free(server->ssh_verifier);
-    dispatch_free(server->dispatch);
-    store_service_free(server->store_service);
-    pki_service_free(server->pki_service);
-    nodes_service_free(server->nodes_service);
-    session_service_free(server->sessions);
+    services_close(&server->services);
     state_stop(server->state);
     own_certificates_free(server->own);
     /* store callbacks may still complete callers that wait for a certificate */
     server->certify.cas = NULL;
     authority_free(server->authority);
     store_close(server->store); /* its callbacks may still use these: */
+    run_logs_close(server->run_logs);
+    fleet_runs_free(server->runs);
     roster_free(server->roster);
     state_free(server->state);
     tls_context_free(server->rpc_tls);
@@ -771,8 +762,8 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     }
     if (server->rpc != NULL) {
         /* Long-lived streams would only delay it. */
-        session_service_stop(server->sessions);
-        store_service_stop(server->store_service);
+        session_service_stop(server->services.sessions);
+        store_service_stop(server->services.store);
         server->stopping++;
         grpc_server_stop(server->rpc, grace_ms, one_stopped, server);
     }

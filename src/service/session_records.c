@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/hex.h"
 #include "base/json_out.h"
+#include "fleet/records.h"
 #include "lang/json.h"
 #include "lang/record.h"
 #include "pki/trust_notice.h"
@@ -18,10 +19,10 @@ enum {
     JSON_NODES = 200 * 1000,
     EPOCH_DIGITS = 16,
     MARK_MAX = 16 * 1024, /* bytes */
-    RUN_ID_MAX = 64,
     STEP_MAX = 255,
-    /* Three categories with four states each, one operation for every other record, and the mark. */
-    WRITES_WORST = (SESSION_RECORDS_MAX - 3) + 3 * 4 + 1,
+    /* Three categories with four states each, two operations for every other record (a final result
+     * also deletes the order), and the mark. */
+    WRITES_WORST = 2 * (SESSION_RECORDS_MAX - 3) + 3 * 4 + 1,
 };
 _Static_assert((int)WRITES_WORST <= (int)SESSION_WRITES_MAX &&
                    (int)SESSION_WRITES_MAX <= (int)STORE_OPS_MAX,
@@ -288,16 +289,18 @@ static Reason write_status(Writer *writer, const Record *record)
     return NULL;
 }
 
-/* It may become part of a path: no "..", and no hidden file. */
-static bool is_run_id(Str id)
+/* Validates the result of a run. */
+static bool read_result(Str body, bool *is_final)
 {
-    for (size_t i = 0; i < id.len; i++) {
-        char c = id.data[i];
-        if (!ascii_is_alpha(c) && !ascii_is_digit(c) && c != '-' && c != '_' && c != '.') {
-            return false;
-        }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    NodeResult result;
+    Error err;
+    if (!node_result_read(&arena, body, &result, &err)) {
+        return false;
     }
-    return id.len > 0 && id.len <= RUN_ID_MAX && id.data[0] != '.';
+    *is_final = node_outcome_is_final(result.outcome);
+    return true;
 }
 
 static Reason write_result(Writer *writer, const Record *record)
@@ -314,8 +317,13 @@ static Reason write_result(Writer *writer, const Record *record)
             return "not the name of a step";
         }
     }
-    if (!is_run_id(run)) {
+    bool is_final = false;
+    Error err;
+    if (!run_id_check(run, &err)) {
         return "not the ID of a run";
+    }
+    if (step.len == 0 && !read_result(record->body, &is_final)) {
+        return "not the result of a run";
     }
     int64_t cost = (int64_t)record->body.len + NODE_RECORD_COST;
     if (writer->out->results_bytes + cost > writer->sender->results_left) {
@@ -328,9 +336,15 @@ static Reason write_result(Writer *writer, const Record *record)
     }
     writer->out->results_bytes += cost;
     Str node = writer->sender->node;
-    Str key = step.len == 0 ? key_for(writer, KEY_RUN_NODE, (Str[]){ run, node }, 2)
-                            : key_for(writer, KEY_RUN_STEP, (Str[]){ run, step, node }, 3);
-    put(writer, key, record->body);
+    if (step.len > 0) {
+        put(writer, key_for(writer, KEY_RUN_STEP, (Str[]){ run, step, node }, 3), record->body);
+        return NULL;
+    }
+    put(writer, key_for(writer, KEY_RUN_NODE, (Str[]){ run, node }, 2), record->body);
+    if (is_final) {
+        Str order = key_for(writer, KEY_ORDER, (Str[]){ node, run }, 2);
+        *op_of(writer, order) = (StoreOp){ .kind = STORE_DELETE, .key = order };
+    }
     return NULL;
 }
 

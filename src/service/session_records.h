@@ -22,7 +22,7 @@ enum {
     SESSION_LOG_MAX = 8 * 1024,         /* bytes of one; longer ones are rejected */
     SESSION_LOGS_BYTES = 512 * 1024,    /* of one message, as written */
     SESSION_BODIES_BYTES = 1400 * 1024, /* of all other records of one message */
-    SESSION_WRITES_MAX = 96,            /* operations that one message can result in */
+    SESSION_WRITES_MAX = 120,           /* operations that one message can result in */
 };
 
 /* --- Position of a node: "eden.session/1" under sessions/<node> ------------------------------ */

@@ -62,8 +62,14 @@ static void each_state_leads_to_one_action(void **state)
         { "its site is there", .run = { .site = SITE_READY }, .wanted = { QUEUE_START } },
         { "an apply waits for the lock", .is_locked = true,
           .wanted = { QUEUE_REST, .look_ms = NOW + QUEUE_LOCK_MS } },
-        { "a plan does not", { .kind = ORDER_PLAN }, .is_locked = true, .wanted = { QUEUE_START } },
-        { "nor a command", { .kind = ORDER_EXEC }, .is_locked = true, .wanted = { QUEUE_START } },
+        { "a plan does not",
+          { .kind = RUN_KIND_PLAN },
+          .is_locked = true,
+          .wanted = { QUEUE_START } },
+        { "nor a command",
+          { .kind = RUN_KIND_EXEC },
+          .is_locked = true,
+          .wanted = { QUEUE_START } },
         { "withdrawn", .run = { .is_withdrawn = true }, .wanted = { QUEUE_FORGET } },
         { "withdrawn between two attempts", .run = { .is_withdrawn = true, .attempts = 1 },
           .wanted = { QUEUE_START } },
@@ -156,11 +162,11 @@ static void each_state_leads_to_one_action(void **state)
           .run = { STARTED, .tail = TAIL_OPEN },
           .wanted = { QUEUE_CONCLUDE, .outcome = NODE_CANCELED } },
         { "a lost command",
-          { .kind = ORDER_EXEC },
+          { .kind = RUN_KIND_EXEC },
           .run = { STARTED, .tail = TAIL_OPEN },
           .wanted = { QUEUE_CONCLUDE, .outcome = NODE_FAILED, .reason = "not repeated" } },
         { "a command lost before it began",
-          { .kind = ORDER_EXEC },
+          { .kind = RUN_KIND_EXEC },
           .run = { STARTED },
           .wanted = { QUEUE_REQUEUE, .counts = true } },
         { "locked out", .run = { STARTED, .was_watched = true, .is_locked = true },
@@ -252,7 +258,7 @@ static void a_command_does_not_wait_for_an_apply(void **state)
 {
     Queue queue;
     queue_init(&queue, 3);
-    queue.orders[1].kind = queue.orders[2].kind = ORDER_EXEC;
+    queue.orders[1].kind = queue.orders[2].kind = RUN_KIND_EXEC;
     queue.runs[0].phase = QUEUE_STARTED;
     queue.runs[0].has_runner = true;
     QueueAction action = queue_decide(&queue.view);
@@ -288,7 +294,7 @@ static void a_run_says_what_it_waits_for(void **state)
     queue.runs[0].site = SITE_FETCHING;
     assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_SITE);
     queue.runs[0].site = SITE_READY;
-    queue.orders[0].kind = ORDER_PLAN;
+    queue.orders[0].kind = RUN_KIND_PLAN;
     assert_int_equal(queue_wait(&queue.view, 0, &behind), WAIT_NOT);
 }
 

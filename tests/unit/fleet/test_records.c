@@ -7,7 +7,7 @@
 static FleetRun example(Str *targets, uint32_t count)
 {
     return (FleetRun){ .id = "20260131T081530.250-3f2a",
-                       .kind = ORDER_APPLY,
+                       .kind = RUN_KIND_APPLY,
                        .cause = RUN_BY_CALLER,
                        .state = RUN_RUNNING,
                        .by = STR("token ops"),

@@ -33,24 +33,40 @@ static void check_op(uint32_t at, StoreOpKind kind, const char *key, const char 
     assert_str(writes.ops[at].value, value);
 }
 
+#define RESULT_OF(outcome) \
+    "{\"format\":\"eden.node-result/1\",\"outcome\":\"" outcome "\",\"since_ms\":1}"
+#define RUNNING RESULT_OF("running")
+
 static void test_each_kind_has_its_key(void **state)
 {
     const Record records[] = {
         { 1, RECORD_FACTS, STR_EMPTY, STR("{\"a\":1}"), 0 },
-        { 2, RECORD_RESULT, STR("r-1"), STR("{}"), 2 },
+        { 2, RECORD_RESULT, STR("r-1"), STR(RUNNING), 2 },
         { 3, RECORD_RESULT, STR("r-1/a/b"), STR("[]"), 0 },
         { 67, RECORD_LOG, STR("boot"), STR("a \"line\"\n\xff"), 3 },
     };
     make(*state, records, COUNT_OF(records));
     assert_int_equal(writes.op_count, 4);
     check_op(0, STORE_PUT, "/eden/facts/web1", "{\"a\":1}");
-    check_op(1, STORE_PUT, "/eden/runs/r-1/nodes/web1", "{}");
+    check_op(1, STORE_PUT, "/eden/runs/r-1/nodes/web1", RUNNING);
     check_op(2, STORE_PUT, "/eden/runs/r-1/steps/a%2Fb/web1", "[]");
     check_op(3, STORE_PUT, "/eden/logs/web1/03",
              "{\"format\":\"eden.log/1\",\"epoch\":\"0000000000000abc\",\"sequence\":67,\"lost\":3,"
              "\"taken_ms\":1000,\"key\":\"boot\",\"text\":\"a \\\"line\\\"\\n\xef\xbf\xbd\"}");
     assert_int_equal(writes.refusal_count, 0);
     assert_int_equal(writes.lost, 5);
+}
+
+static void test_a_final_result_deletes_the_order(void **state)
+{
+    const Record records[] = {
+        { 1, RECORD_RESULT, STR("r-1"), STR(RUNNING), 0 },
+        { 2, RECORD_RESULT, STR("r-1"), STR(RESULT_OF("failed")), 0 },
+    };
+    make(*state, records, COUNT_OF(records));
+    assert_int_equal(writes.op_count, 2);
+    check_op(0, STORE_PUT, "/eden/runs/r-1/nodes/web1", RESULT_OF("failed"));
+    check_op(1, STORE_DELETE, "/eden/orders/web1/r-1", "");
 }
 
 static void test_a_category_has_one_state(void **state)
@@ -111,15 +127,16 @@ static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
         { 10, RECORD_LOG, STR_EMPTY, large, 0 },
         { 11, RECORD_RESULT, STR(".."), STR("{}"), 0 },
         { 12, RECORD_RESULT, STR("r"), STR("{}"), 0 },
+        { 13, RECORD_RESULT, STR("r"), STR(RUNNING), 0 },
     };
     make(arena, records, COUNT_OF(records));
-    assert_int_equal(writes.refusal_count, 11);
-    for (uint32_t i = 0; i < 11; i++) {
+    assert_int_equal(writes.refusal_count, 12);
+    for (uint32_t i = 0; i < 12; i++) {
         assert_int_equal(writes.refusals[i].sequence, i + 1);
         assert_true(writes.refusals[i].reason.len > 0);
     }
     assert_int_equal(writes.op_count, 1);
-    check_op(0, STORE_PUT, "/eden/runs/r/nodes/web1", "{}");
+    check_op(0, STORE_PUT, "/eden/runs/r/nodes/web1", RUNNING);
 }
 
 /* CVE-2025-22236, CVE-2025-22239: a node tells of itself, and gives nobody anything to do. Each key
@@ -180,7 +197,7 @@ static void test_the_worst_message_fits(void **state)
     memset(json, ' ', SESSION_RECORD_MAX);
     json[0] = '1';
     records[3] = (Record){ 4, RECORD_FACTS, STR_EMPTY, str_from(json, SESSION_RECORD_MAX), 0 };
-    records[4] = (Record){ 5, RECORD_RESULT, STR("r"), str_from(json, SESSION_RECORD_MAX), 0 };
+    records[4] = (Record){ 5, RECORD_RESULT, STR("r/s"), str_from(json, SESSION_RECORD_MAX), 0 };
     make(arena, records, SESSION_RECORDS_MAX);
     assert_true(writes.op_count < SESSION_WRITES_MAX);
     size_t size = 0;
@@ -283,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_kind_has_its_key, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_result_deletes_the_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_category_has_one_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_trust_report_is_validated_before_it_is_stored,
                                         set_up, tear_down),

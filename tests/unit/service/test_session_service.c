@@ -328,8 +328,8 @@ static void test_records_and_mark_are_one_transaction(void **state)
     tell_one(&node, 3, RECORD_STATUS, "configured/success", "{}");
     check_value(f, "/eden/status/configured/running/web1", NULL);
     check_value(f, "/eden/status/configured/success/web1", "{}");
-    tell_one(&node, 4, RECORD_RESULT, "r1", "[1]");
-    check_value(f, "/eden/runs/r1/nodes/web1", "[1]");
+    tell_one(&node, 4, RECORD_RESULT, "r1/s", "[1]");
+    check_value(f, "/eden/runs/r1/steps/s/web1", "[1]");
     assert_int_equal(node.refusals, 0);
     assert_int_equal(session_service_counts(f->service).taken, 4);
     node_close(&node);
@@ -340,19 +340,19 @@ static void test_a_repeated_record_is_not_applied_again(void **state)
     Fixture *f = *state;
     Node node;
     open_live(f, &node);
-    tell_one(&node, 1, RECORD_RESULT, "r1", "1");
+    tell_one(&node, 1, RECORD_RESULT, "r1/s", "1");
     node_close(&node);
-    int64_t revision = get(f, "/eden/runs/r1/nodes/web1").mod_revision;
+    int64_t revision = get(f, "/eden/runs/r1/steps/s/web1").mod_revision;
     open_live(f, &node);
     assert_int_equal(node.hello.sequence, 1);
-    const Record records[] = { { 1, RECORD_RESULT, STR("r1"), STR("1"), 0 },
-                               { 2, RECORD_RESULT, STR("r2"), STR("2"), 0 } };
+    const Record records[] = { { 1, RECORD_RESULT, STR("r1/s"), STR("1"), 0 },
+                               { 2, RECORD_RESULT, STR("r2/s"), STR("2"), 0 } };
     tell(&node, records, 2);
     while (node.acked < 2) {
         world_run(&f->world);
     }
-    assert_int_equal(get(f, "/eden/runs/r1/nodes/web1").mod_revision, revision);
-    check_value(f, "/eden/runs/r2/nodes/web1", "2");
+    assert_int_equal(get(f, "/eden/runs/r1/steps/s/web1").mod_revision, revision);
+    check_value(f, "/eden/runs/r2/steps/s/web1", "2");
     node_close(&node);
 }
 
@@ -387,14 +387,14 @@ static void test_much_at_once_arrives_piece_by_piece(void **state)
             waits++;
             world_run(&f->world);
         }
-        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1"), str_from(body, sizeof body), 0 }, 1);
+        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1/s"), str_from(body, sizeof body), 0 }, 1);
     }
     while (node.acked < COUNT) {
         assert_false(node.ended);
         world_run(&f->world);
     }
     assert_true(waits > 0);
-    assert_int_equal(get(f, "/eden/runs/r1/nodes/web1").version, COUNT);
+    assert_int_equal(get(f, "/eden/runs/r1/steps/s/web1").version, COUNT);
     node_close(&node);
 }
 
@@ -614,7 +614,7 @@ static void test_a_dropped_node_leaves_nothing_behind(void **state)
     say_hello(&node, "web1", "node", 0);
     wait_hello(&node);
     for (uint64_t i = 1; i <= 20; i++) {
-        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1"), STR("1"), 0 }, 1);
+        tell(&node, &(Record){ i, RECORD_RESULT, STR("r1/s"), STR("1"), 0 }, 1);
     }
     while (node.acked < 1) {
         world_run(&f->world);
@@ -787,12 +787,12 @@ static void test_results_over_the_quota_are_rejected(void **state)
     Node node;
     open_live(f, &node);
     const char *body = arena_copy_c(&f->arena, large(f, 700));
-    tell_one(&node, 1, RECORD_RESULT, "r1", body);
+    tell_one(&node, 1, RECORD_RESULT, "r1/s", body);
     tell_one(&node, 2, RECORD_RESULT, "r1/step", body);
     assert_int_equal(node.refusals, 0);
-    tell_one(&node, 3, RECORD_RESULT, "r2", body);
+    tell_one(&node, 3, RECORD_RESULT, "r2/s", body);
     assert_int_equal(node.refusals, 1);
-    check_value(f, "/eden/runs/r2/nodes/web1", NULL);
+    check_value(f, "/eden/runs/r2/steps/s/web1", NULL);
     /* Everything else is taken. */
     tell_one(&node, 4, RECORD_FACTS, "", "{\"os\":1}");
     check_value(f, "/eden/facts/web1", "{\"os\":1}");
@@ -808,14 +808,14 @@ static void test_results_are_counted_before_permanent_rejection(void **state)
     Node node;
     open_live(f, &node);
     const char *body = arena_copy_c(&f->arena, large(f, 700));
-    tell_one(&node, 1, RECORD_RESULT, "r1", body);
-    tell_one(&node, 2, RECORD_RESULT, "r1", body);
-    tell_one(&node, 3, RECORD_RESULT, "r1", body);
+    tell_one(&node, 1, RECORD_RESULT, "r1/s", body);
+    tell_one(&node, 2, RECORD_RESULT, "r1/s", body);
+    tell_one(&node, 3, RECORD_RESULT, "r1/s", body);
     assert_int_equal(node.refusals, 1);
     uint64_t sequence = 3;
     while (node.refusals == sequence - 2) {
         sequence++;
-        tell_one(&node, sequence, RECORD_RESULT, "r1", body);
+        tell_one(&node, sequence, RECORD_RESULT, "r1/s", body);
         assert_true(sequence < 50);
     }
     tell_one(&node, sequence + 1, RECORD_FACTS, "", "{}");

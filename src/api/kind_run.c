@@ -1,0 +1,614 @@
+/* Run: what nodes are to do, once, and what became of it on each of them.
+ *
+ * The targets are resolved when the run is created. A role whose rule for runs has a selector may
+ * create, cancel and see runs whose targets all match it. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/kind_rows.h"
+#include "base/json_out.h"
+#include "base/utc.h"
+#include "base/vec.h"
+#include "fleet/run_change.h"
+#include "fleet/runs.h"
+#include "lang/duration.h"
+#include "run/record.h"
+
+enum {
+    TIMEOUT_MAX_MS = 24 * 3600 * 1000,
+    DENIED_SHOWN = 5, /* names in a message */
+    NODES_PAGE_DEFAULT = 500,
+    NODES_PAGE_MAX = 1000,
+};
+
+/* --- Objects --------------------------------------------------------------------------------- */
+
+static Value text_list(Arena *arena, const Str *items, uint32_t count)
+{
+    List *list = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, list, value_string(arena_copy(arena, items[i])));
+    }
+    return value_list(list);
+}
+
+static void set_list(Arena *arena, Map *map, const char *name, const Str *items, uint32_t count)
+{
+    if (count > 0) {
+        map_set_str(arena, map, str_from_c(name), text_list(arena, items, count));
+    }
+}
+
+static void set_text(Arena *arena, Map *map, const char *name, Str text)
+{
+    if (text.len > 0) {
+        object_set_text(arena, map, name, text);
+    }
+}
+
+static Value run_spec(Arena *arena, const FleetRun *run)
+{
+    Map *spec = map_new(arena, 12);
+    set_text(arena, spec, "selector", run->selector);
+    set_text(arena, spec, "version", str_from_c(run->version));
+    set_list(arena, spec, "jobs", run->jobs, run->job_count);
+    set_list(arena, spec, "command", run->command, run->command_count);
+    set_list(arena, spec, "defines", run->defines, run->define_count);
+    set_text(arena, spec, "order", run->mode);
+    set_text(arena, spec, "retry_of", str_from_c(run->retry_of));
+    set_text(arena, spec, "reason", run->reason);
+    if (run->kind == RUN_KIND_PLAN) {
+        map_set_str(arena, spec, STR("check"), value_bool(true));
+    }
+    if (run->timeout_ms > 0) {
+        Buf timeout = buf_make_in(arena, BUF_UNLIMITED);
+        duration_put(&timeout, run->timeout_ms);
+        set_text(arena, spec, "timeout", buf_str(&timeout));
+    }
+    return value_map(spec);
+}
+
+/* Targets without a result, by whether they have a session; those of an ended run are silent. */
+typedef struct Unreported {
+    uint32_t pending, silent;
+} Unreported;
+
+static bool is_silent(const ApiSettings *settings, const RunEntry *run, uint32_t target)
+{
+    const RosterNode *node = roster_find(settings->at.roster, run->record.targets[target]);
+    return run->record.state == RUN_ENDED || node == NULL || !node->is_alive;
+}
+
+static Unreported count_unreported(const ApiSettings *settings, const RunEntry *run)
+{
+    Unreported counts = { 0 };
+    if (run->record.state == RUN_ENDED) {
+        counts.silent = run->unreported;
+        return counts;
+    }
+    for (uint32_t i = 0; i < run->record.target_count && run->unreported > 0; i++) {
+        if (!run->targets[i].has_result) {
+            counts.silent += is_silent(settings, run, i);
+            counts.pending += !is_silent(settings, run, i);
+        }
+    }
+    return counts;
+}
+
+/* The worst outcome of all targets; of a run in progress, "running". */
+static const char *run_outcome(const RunEntry *run, const Unreported *unreported)
+{
+    if (run->record.state != RUN_ENDED) {
+        return "running";
+    }
+    return run->counts[NODE_FAILED] > 0 ? "failed"
+           : run->record.is_canceled    ? "canceled"
+           : unreported->silent > 0 || run->counts[NODE_WAITING] > 0 ||
+                   run->counts[NODE_RUNNING] > 0
+               ? "silent"
+           : run->counts[NODE_CANCELED] > 0 ? "canceled"
+           : run->counts[NODE_CHANGED] > 0  ? "changed"
+           : run->counts[NODE_OK] > 0       ? "ok"
+                                            : "skipped";
+}
+
+static Value run_counts(Arena *arena, const RunEntry *run, const Unreported *unreported)
+{
+    Map *counts = map_new(arena, 9);
+    map_set_str(arena, counts, STR("pending"), value_int(unreported->pending));
+    for (uint32_t i = 0; i < NODE_OUTCOME_COUNT; i++) {
+        Str name = str_from_c(node_outcome_name((NodeOutcome)i));
+        map_set_str(arena, counts, name, value_int(run->counts[i]));
+    }
+    map_set_str(arena, counts, STR("silent"), value_int(unreported->silent));
+    return value_map(counts);
+}
+
+static KindItem run_item(const Kind *kind, const ApiSettings *settings, Arena *arena,
+                         const RunEntry *run)
+{
+    const FleetRun *record = &run->record;
+    Unreported unreported = count_unreported(settings, run);
+    Map *status = map_new(arena, 12);
+    KindItem item = { .name = arena_copy(arena, run->id),
+                      .labels = value_missing(),
+                      .annotations = value_missing(),
+                      .revision = run->revision,
+                      .created_ms = record->created_ms,
+                      .nodes = record->targets,
+                      .node_count = record->target_count,
+                      .spec = value_missing(),
+                      .status = value_map(status) };
+    object_uuid(kind, item.name, item.uuid);
+    if (run->error.len > 0) {
+        item.error = arena_copy(arena, run->error);
+        return item;
+    }
+    item.spec = run_spec(arena, record);
+    object_set_text(arena, status, "kind", str_from_c(run_kind_name(record->kind)));
+    object_set_text(arena, status, "state", str_from_c(fleet_run_state_name(record->state)));
+    object_set_text(arena, status, "outcome", str_from_c(run_outcome(run, &unreported)));
+    object_set_text(arena, status, "by", record->by);
+    object_set_text(arena, status, "cause", str_from_c(run_cause_name(record->cause)));
+    object_set_text(arena, status, "created", utc_text(arena, record->created_ms));
+    if (record->ended_ms > 0) {
+        object_set_text(arena, status, "ended", utc_text(arena, record->ended_ms));
+    }
+    map_set_str(arena, status, STR("canceled"), value_bool(record->is_canceled));
+    map_set_str(arena, status, STR("targets"), value_int(record->target_count));
+    map_set_str(arena, status, STR("counts"), run_counts(arena, run, &unreported));
+    return item;
+}
+
+static bool has_runs(const ApiSettings *settings, Error *err)
+{
+    return settings->runs != NULL ||
+           error_set(err, ERROR_UNAVAILABLE, "this server does not support runs");
+}
+
+static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
+{
+    if (!has_runs(settings, err)) {
+        return false;
+    }
+    uint32_t from = page->after.len > 0 ? fleet_runs_after(settings->runs, page->after) : 0;
+    uint32_t count = fleet_runs_count(settings->runs) - from;
+    count = count < page->limit ? count : page->limit;
+    KindItem *items = ARENA_ARRAY(arena, KindItem, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = run_item(kind, settings, arena, fleet_runs_at(settings->runs, from + i));
+    }
+    *out =
+        (KindItems){ .items = items,
+                     .count = count,
+                     .next = from + count < fleet_runs_count(settings->runs) ? items[count - 1].name
+                                                                             : STR_EMPTY,
+                     .revision = state_age(settings->at.state).revision };
+    return true;
+}
+
+static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
+{
+    const RunEntry *run;
+    if (!has_runs(settings, err) || !fleet_runs_resolve(settings->runs, name, &run, err)) {
+        return false;
+    }
+    *out = run_item(kind, settings, arena, run);
+    return true;
+}
+
+/* --- Creating -------------------------------------------------------------------------------- */
+
+typedef struct RunDraft {
+    ApiCall *call;
+    FleetRun run;
+    Value spec;
+    uint32_t limit; /* 0: all */
+    VEC(Str) targets;
+    VEC(Str) denied; /* targets that the caller's roles do not cover */
+} RunDraft;
+
+static void read_list(Arena *arena, Value spec, const char *name, Str **out, uint32_t *count)
+{
+    const Value *value = value_get(spec, str_from_c(name));
+    *count = value != NULL && value->kind == VALUE_LIST ? value->list->len : 0;
+    *out = ARENA_ARRAY(arena, Str, *count + 1);
+    for (uint32_t i = 0; i < *count; i++) {
+        (*out)[i] = value_str(value->list->items[i]);
+    }
+}
+
+static void read_spec(RunDraft *draft)
+{
+    ApiCall *call = draft->call;
+    FleetRun *run = &draft->run;
+    Value spec = draft->spec;
+    const Value *check = value_get(spec, STR("check")), *limit = value_get(spec, STR("limit"));
+    int64_t now_ms = loop_wall_ms(call_store(call)->loop);
+    Str id = run_id_format(&call->arena, now_ms, loop_random(call_store(call)->loop));
+    *run = (FleetRun){ .cause = RUN_BY_CALLER,
+                       .by = str_from_c(call->caller.principal.who),
+                       .reason = value_get_text(spec, "reason"),
+                       .selector = value_get_text(spec, "selector"),
+                       .mode = value_get_text(spec, "order"),
+                       .created_ms = now_ms };
+    memcpy(run->id, id.data, id.len);
+    read_list(&call->arena, spec, "jobs", &run->jobs, &run->job_count);
+    read_list(&call->arena, spec, "defines", &run->defines, &run->define_count);
+    read_list(&call->arena, spec, "command", &run->command, &run->command_count);
+    run->kind = run->command_count > 0                                         ? RUN_KIND_EXEC
+                : check != NULL && check->kind == VALUE_BOOL && check->boolean ? RUN_KIND_PLAN
+                                                                               : RUN_KIND_APPLY;
+    (void)duration_parse(value_get_text(spec, "timeout"), &run->timeout_ms);
+    draft->limit = limit != NULL ? (uint32_t)limit->integer : 0;
+}
+
+/* Whether the caller's roles allow the run on this node. */
+static bool may_target(const ApiCall *call, const RosterNode *node)
+{
+    return node->error.len == 0
+               ? call_may_access(call, str_from_c(node->record.name), node->record.labels)
+               : !call->is_limited;
+}
+
+static void add_target(RunDraft *draft, const RosterNode *node)
+{
+    Arena *arena = &draft->call->arena;
+    Str name = arena_copy(arena, str_from_c(node->record.name));
+    if (may_target(draft->call, node)) {
+        VEC_PUSH(arena, &draft->targets, name);
+    } else {
+        VEC_PUSH(arena, &draft->denied, name);
+    }
+}
+
+/* The targets of an earlier run that have not succeeded there. */
+static bool was_unsuccessful(const RunEntry *run, Str node)
+{
+    uint32_t index;
+    return run == NULL ||
+           (run_entry_target(run, node, &index) &&
+            (!run->targets[index].has_result || run->targets[index].outcome == NODE_FAILED ||
+             run->targets[index].outcome == NODE_CANCELED ||
+             !node_outcome_is_final(run->targets[index].outcome)));
+}
+
+static bool find_targets(RunDraft *draft, Error *err)
+{
+    ApiCall *call = draft->call;
+    const ApiSettings *settings = call_settings(call);
+    AUTO(FactsSelector) *selector = NULL;
+    const RunEntry *earlier = NULL;
+    Str retry_of = value_get_text(draft->spec, "retry_of");
+    Str text = draft->run.selector.len > 0 ? draft->run.selector : STR("*");
+    if (!facts_selector_parse(text, &selector, err) ||
+        (retry_of.len > 0 && !fleet_runs_resolve(settings->runs, retry_of, &earlier, err))) {
+        return false;
+    }
+    if (earlier != NULL) {
+        memcpy(draft->run.retry_of, earlier->id.data, earlier->id.len);
+    }
+    const RosterNode *node;
+    RosterRange range = roster_range(settings->at.roster, &call->arena, NULL, STR_EMPTY);
+    while ((node = roster_next(&range)) != NULL) {
+        Str name = str_from_c(node->record.name);
+        if (was_unsuccessful(earlier, name) &&
+            facts_selector_matches(selector, name, node->record.labels, node->facts) &&
+            (draft->limit == 0 || draft->targets.len < draft->limit)) {
+            add_target(draft, node);
+        }
+    }
+    draft->run.targets = draft->targets.items;
+    draft->run.target_count = draft->targets.len;
+    if (draft->denied.len > 0) {
+        Buf names = buf_make_in(&call->arena, BUF_UNLIMITED);
+        for (uint32_t i = 0; i < draft->denied.len && i < DENIED_SHOWN; i++) {
+            buf_put_format(&names, "%s%" STR_FMT, i > 0 ? ", " : "",
+                           STR_ARG(draft->denied.items[i]));
+        }
+        return error_set(err, ERROR_DENIED,
+                         "your roles do not allow this on %u of the selected nodes: %" STR_FMT
+                         "%s; restrict the selector",
+                         draft->denied.len, STR_ARG(buf_str(&names)),
+                         draft->denied.len > DENIED_SHOWN ? ", ..." : "");
+    }
+    return draft->targets.len > 0 ||
+           error_set(err, ERROR_NOT_FOUND, "no node matches '%" STR_FMT "'", STR_ARG(text));
+}
+
+static void on_created(void *context, const Error *err)
+{
+    const RunDraft *draft = context;
+    kind_create_done(draft->call, str_from_c(draft->run.id), err);
+}
+
+static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
+{
+    RunDraft *draft = ARENA_NEW(&call->arena, RunDraft);
+    Error err;
+    *draft = (RunDraft){ .call = call, .spec = object->spec };
+    if (!has_runs(call_settings(call), &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    read_spec(draft);
+    bool is_exec = strcmp(call->verb, "exec") == 0;
+    if (is_exec != (draft->run.kind == RUN_KIND_EXEC)) {
+        call_refuse_field(call, STR("/spec/command"),
+                          is_exec ? "a command is required"
+                                  : "commands are executed by POST /v1/exec, which requires the "
+                                    "permission 'exec'");
+        return;
+    }
+    if (!find_targets(draft, &err)) {
+        call_fail(call, &err);
+        return;
+    }
+    fleet_run_create(call_store(call), &draft->run, on_created, draft);
+}
+
+static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
+{
+    Error err;
+    Str selector = value_get_text(draft->spec, "selector");
+    AUTO(FactsSelector) *parsed = NULL;
+    if (selector.len > 0 && !field_has_problem(problems, STR("/spec/selector")) &&
+        !facts_selector_parse(selector, &parsed, &err)) {
+        field_problem(arena, problems, STR("/spec/selector"), "%s", err.text);
+    }
+}
+
+/* --- Actions --------------------------------------------------------------------------------- */
+
+const RunEntry *run_of_call(ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    const RunEntry *run = NULL;
+    Error err;
+    if (!has_runs(settings, &err) || !fleet_runs_resolve(settings->runs, call->part, &run, &err)) {
+        call_fail(call, &err);
+        return NULL;
+    }
+    KindItem item = { .nodes = run->record.targets, .node_count = run->record.target_count };
+    if (!call_may_see(call, &item)) {
+        call_refuse_hidden(call);
+        return NULL;
+    }
+    return run;
+}
+
+static void on_canceled(void *context, const Error *err)
+{
+    ApiCall *call = context;
+    if (call_resume(call, err)) {
+        kind_changed(call, call->part, false);
+    }
+}
+
+void run_cancel(ApiCall *call)
+{
+    const RunEntry *run = run_of_call(call);
+    if (run != NULL) {
+        fleet_run_cancel(call_store(call), run->id, on_canceled, call);
+    }
+}
+
+static void put_result(Buf *json, Arena *arena, const RunTarget *target)
+{
+    NodeResult result;
+    Error err;
+    if (!node_result_read(arena, target->result->value, &result, &err)) {
+        json_out_text(json, "error", str_from_c(err.text));
+        return;
+    }
+    const StepCounts *counts = &result.counts;
+    json_out_text(json, "reason", result.reason);
+    json_out_open(json, "counts", '{');
+    json_out_int(json, "ok", counts->ok);
+    json_out_int(json, "changed", counts->changed);
+    json_out_int(json, "failed", counts->failed);
+    json_out_int(json, "skipped", counts->skipped);
+    json_out_int(json, "blocked", counts->blocked);
+    json_out_int(json, "waiting", counts->waiting);
+    json_out_int(json, "unknown", counts->unknown);
+    json_out_close(json, '}');
+    json_out_text(json, "step", result.step);
+    json_out_text(json, "code", result.code);
+    json_out_text(json, "error", result.error);
+    json_out_text(json, "digest", str_from_c(result.digest));
+    json_out_int(json, "attempts", result.attempts);
+    json_out_time(json, "since", result.since_ms);
+    json_out_time(json, "started", result.started_ms);
+    json_out_time(json, "ended", result.ended_ms);
+}
+
+static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
+{
+    return run->targets[target].has_result    ? node_outcome_name(run->targets[target].outcome)
+           : is_silent(settings, run, target) ? "silent"
+                                              : "pending";
+}
+
+void run_nodes_get(ApiCall *call)
+{
+    const RunEntry *run = run_of_call(call);
+    uint32_t limit, shown = 0;
+    if (run == NULL ||
+        !call_parameter_count(call, "limit", NODES_PAGE_DEFAULT, NODES_PAGE_MAX, &limit)) {
+        return;
+    }
+    const ApiSettings *settings = call_settings(call);
+    Str after = call_parameter(call, "after"), wanted = call_parameter(call, "outcome"),
+        next = STR_EMPTY;
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.run-nodes/1");
+    json_out_text(&json, "run", run->id);
+    json_out_open(&json, "nodes", '[');
+    for (uint32_t i = 0; i < run->record.target_count; i++) {
+        Str node = run->record.targets[i];
+        const char *outcome = outcome_name(settings, run, i);
+        if (str_compare(node, after) <= 0 || (wanted.len > 0 && !str_eq_c(wanted, outcome))) {
+            continue;
+        }
+        if (shown == limit) {
+            break;
+        }
+        json_out_open(&json, NULL, '{');
+        json_out_text(&json, "node", node);
+        json_out_text(&json, "outcome", str_from_c(outcome));
+        if (run->targets[i].has_result) {
+            put_result(&json, &call->arena, &run->targets[i]);
+        }
+        json_out_close(&json, '}');
+        next = ++shown == limit ? node : STR_EMPTY;
+    }
+    json_out_close(&json, ']');
+    if (next.len > 0) {
+        json_out_text(&json, "next", next);
+    } else {
+        json_out_null(&json, "next");
+    }
+    json_out_close(&json, '}');
+    call_respond(call, 200, &json);
+}
+
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    return which == 0 ? key_make_prefix(arena, prefix, KEY_RUN, NULL, 0) : STR_EMPTY;
+}
+
+static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    Error err;
+    if (!key_parse(arena, prefix, key, &found, parts) ||
+        (found != KEY_RUN && found != KEY_RUN_NODE)) {
+        return false;
+    }
+    *name = parts[0];
+    return run_id_check(*name, &err);
+}
+
+/* --- Row ------------------------------------------------------------------------------------- */
+
+static const RecordField spec[] = {
+    { .name = "selector",
+      .max = ACCESS_SELECTOR_MAX,
+      .column = { "SELECTOR", "*" },
+      .help = "nodes by name, label or fact; default: all" },
+    { .name = "version",
+      .max = VERSION_NAME_MAX,
+      .column = { "VERSION" },
+      .help = "version of the site; default: the current one" },
+    { .name = "jobs",
+      .shape = RECORD_LIST,
+      .min = 1,
+      .max = 255,
+      .help = "only these jobs; default: the base jobs of each node" },
+    { .name = "command",
+      .shape = RECORD_LIST,
+      .max = 4096,
+      .help = "program and arguments to execute instead of a site" },
+    { .name = "check", .type = RECORD_BOOL, .help = "only plan: change nothing" },
+    { .name = "order",
+      .type = RECORD_CHOICE,
+      .choices = "ansible|justdoit|genius",
+      .help = "order of the steps" },
+    { .name = "defines",
+      .shape = RECORD_LIST,
+      .min = 1,
+      .max = 4096,
+      .help = "variables, as KEY=VALUE or KEY:=JSON" },
+    { .name = "limit",
+      .type = RECORD_INT,
+      .min = 1,
+      .max = FLEET_TARGETS_MAX,
+      .help = "at most this many of the selected nodes" },
+    { .name = "timeout",
+      .type = RECORD_DURATION,
+      .min = 1000,
+      .max = TIMEOUT_MAX_MS,
+      .help = "time limit of the run on each node" },
+    { .name = "retry_of",
+      .max = RUN_ID_MAX,
+      .help = "only nodes on which this run failed, was canceled or got no answer" },
+    { .name = "reason",
+      .max = FLEET_REASON_MAX,
+      .is_plain = true,
+      .column = { "REASON", .is_wide = true },
+      .help = "why" },
+    { 0 },
+};
+
+static const RecordField counts[] = {
+    { .name = "pending",
+      .type = RECORD_INT,
+      .help = "targets that have not accepted their order yet" },
+    { .name = "waiting",
+      .type = RECORD_INT,
+      .help = "targets that have accepted it but not started" },
+    { .name = "running", .type = RECORD_INT, .help = "targets in progress" },
+    { .name = "ok", .type = RECORD_INT, .help = "targets that were already correct" },
+    { .name = "changed", .type = RECORD_INT, .help = "targets with changes" },
+    { .name = "failed", .type = RECORD_INT, .help = "targets with a failed step" },
+    { .name = "skipped", .type = RECORD_INT, .help = "targets with nothing to do" },
+    { .name = "canceled", .type = RECORD_INT, .help = "targets on which the run was canceled" },
+    { .name = "silent", .type = RECORD_INT, .help = "targets that did not respond" },
+    { 0 },
+};
+
+static const RecordField status[] = {
+    { .name = "kind",
+      .type = RECORD_CHOICE,
+      .choices = "apply|plan|exec",
+      .column = { "KIND" },
+      .help = "what the targets do" },
+    { .name = "state",
+      .type = RECORD_CHOICE,
+      .choices = "pending|running|ended|unreadable",
+      .help = "pending: orders are being written" },
+    { .name = "outcome",
+      .type = RECORD_CHOICE,
+      .choices = "running|ok|changed|failed|skipped|canceled|silent",
+      .column = { "OUTCOME" },
+      .help = "the worst outcome of its targets" },
+    { .name = "targets", .type = RECORD_INT, .column = { "TARGETS" }, .help = "number of nodes" },
+    { .name = "counts", .type = RECORD_OBJECT, .fields = counts, .help = "targets by outcome" },
+    { .name = "by", .column = { "BY", .is_wide = true }, .help = "who requested it" },
+    { .name = "cause",
+      .type = RECORD_CHOICE,
+      .choices = "caller|version",
+      .help = "caller: a request; version: a version of the site became current" },
+    { .name = "created",
+      .type = RECORD_TIME,
+      .column = { "CREATED" },
+      .help = "when it was created" },
+    { .name = "ended",
+      .type = RECORD_TIME,
+      .column = { "ENDED", .is_wide = true },
+      .help = "when it ended" },
+    { .name = "canceled", .type = RECORD_BOOL, .help = "whether it was canceled" },
+    { .name = "error", .help = "why its record cannot be read" },
+    { 0 },
+};
+
+const Kind kind_run = {
+    .name = "Run",
+    .plural = "runs",
+    .help = "A run across nodes: its targets, and what became of it on each of them.",
+    .verbs = KIND_LIST | KIND_GET | KIND_CREATE,
+    .spec = spec,
+    .status = status,
+    .name_help = "ID of the run",
+    .is_about_nodes = true,
+    .check = check,
+    .list = list,
+    .get = get,
+    .create = create,
+    .watch_prefix = watch_prefix,
+    .key_to_name = key_to_name,
+};

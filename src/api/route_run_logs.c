@@ -1,0 +1,92 @@
+/* GET /v1/runs/<name>/logs: the events of a run, one line of JSON each; with `follow` also those that
+ * are still to come, until the run has ended. */
+#include "api/call.h"
+#include "api/handlers.h"
+#include "base/log.h"
+#include "fleet/run_logs.h"
+#include "fleet/runs.h"
+
+enum {
+    CHUNK_BYTES = 256 << 10,
+};
+
+typedef struct LogStream {
+    ApiCall *call;
+    RunLogReader *reader;
+    Str run;
+    bool follows;
+    bool is_sending; /* a chunk has not been sent yet */
+} LogStream;
+
+static void on_closed(void *context)
+{
+    LogStream *stream = context;
+    run_log_reader_free(TAKE(stream->reader));
+}
+
+/* Whether more events may follow: a run may also disappear. */
+static bool is_open(const LogStream *stream)
+{
+    const RunEntry *run = fleet_runs_find(call_settings(stream->call)->runs, stream->run);
+    return stream->follows && run != NULL && run->record.state != RUN_ENDED;
+}
+
+static void send_next(LogStream *stream)
+{
+    ApiCall *call = stream->call;
+    AUTO_CLEAR(Buf) chunk = buf_make(BUF_UNLIMITED);
+    bool is_end;
+    Error err;
+    if (!run_log_reader_next(stream->reader, CHUNK_BYTES, &chunk, &is_end, &err)) {
+        log_error("cannot read the log of a run", LOG_C("error", err.text));
+        call_abort(call);
+    } else if (chunk.len > 0) {
+        stream->is_sending = true;
+        call_send_chunk(call, buf_str(&chunk));
+    } else if (!is_open(stream)) {
+        call_end(call);
+    }
+}
+
+static void on_drained(void *context)
+{
+    LogStream *stream = context;
+    stream->is_sending = false;
+    send_next(stream);
+}
+
+static void on_grown(void *context)
+{
+    LogStream *stream = context;
+    if (!stream->is_sending) {
+        send_next(stream);
+    }
+}
+
+void run_logs_get(ApiCall *call)
+{
+    const ApiSettings *settings = call_settings(call);
+    const RunEntry *run = run_of_call(call);
+    LogStream *stream = ARENA_NEW(&call->arena, LogStream);
+    Error err;
+    if (run == NULL) {
+        return;
+    }
+    *stream = (LogStream){ .call = call,
+                           .run = arena_copy(&call->arena, run->id),
+                           .follows = str_eq_c(call_parameter(call, "follow"), "true") };
+    if (settings->run_logs == NULL) {
+        call_refuse(call, 503, "this server stores no logs of runs");
+    } else if (!run_log_read(settings->run_logs, run->id, call_parameter(call, "node"),
+                             call_parameter(call, "step"), &stream->reader, &err)) {
+        call_fail(call, &err);
+    } else if (!call_begin(call, "application/x-ndjson",
+                           &(CallStream){ on_drained, on_closed, stream })) {
+        run_log_reader_free(stream->reader);
+    } else {
+        if (stream->follows) {
+            run_log_reader_follow(stream->reader, on_grown, stream);
+        }
+        send_next(stream);
+    }
+}

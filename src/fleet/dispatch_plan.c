@@ -1,0 +1,101 @@
+#include "fleet/dispatch_plan.h"
+
+static bool is_final(const DispatchTarget *target)
+{
+    return target->has_result && node_outcome_is_final(target->outcome);
+}
+
+/* The time after which a target without a session is not waited for. */
+static int64_t patience_ms(const DispatchTarget *target)
+{
+    return !target->is_member ? 0 : target->has_result ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
+}
+
+static bool is_silent(const DispatchTarget *target)
+{
+    return !is_final(target) && (!target->is_member || target->silent_ms >= patience_ms(target));
+}
+
+/* Collects the targets for which `needs` is true. Returns whether there are any. */
+static bool collect(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
+                    bool (*needs)(const DispatchRun *run, const DispatchTarget *target),
+                    DispatchStep *out)
+{
+    out->target_count = 0;
+    for (uint32_t i = 0; i < count && out->target_count < DISPATCH_BATCH_MAX; i++) {
+        if (needs(run, &targets[i])) {
+            out->targets[out->target_count++] = i;
+        }
+    }
+    return out->target_count > 0;
+}
+
+static bool needs_order(const DispatchRun *run, const DispatchTarget *target)
+{
+    return target->is_member && !target->has_result && target->order_revision == 0;
+}
+
+static bool needs_cancel(const DispatchRun *run, const DispatchTarget *target)
+{
+    return !is_final(target) && target->order_revision > 0 &&
+           target->order_revision < run->canceled_revision;
+}
+
+/* A final result deletes the order, but an order that was written at the same time may be left. */
+static bool is_left_over(const DispatchRun *run, const DispatchTarget *target)
+{
+    return target->order_revision > 0 && is_final(target);
+}
+
+static bool is_abandoned(const DispatchRun *run, const DispatchTarget *target)
+{
+    return target->order_revision > 0 && is_silent(target);
+}
+
+/* Time until the next target counts as silent; 0: no target is silent. */
+static int64_t next_silence_ms(const DispatchTarget *targets, uint32_t count)
+{
+    int64_t next = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const DispatchTarget *target = &targets[i];
+        if (!is_final(target) && !is_silent(target) && target->silent_ms >= 0) {
+            int64_t left = patience_ms(target) - target->silent_ms;
+            next = next == 0 || left < next ? left : next;
+        }
+    }
+    return next;
+}
+
+static bool is_over(const DispatchTarget *targets, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_final(&targets[i]) && !is_silent(&targets[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
+                   DispatchStep *out)
+{
+    *out = (DispatchStep){ .action = DISPATCH_WAIT };
+    bool is_canceled = run->canceled_revision > 0;
+    if (collect(run, targets, count, is_left_over, out)) {
+        out->action = DISPATCH_WITHDRAW;
+    } else if (run->state == RUN_PENDING && !is_canceled &&
+               collect(run, targets, count, needs_order, out)) {
+        out->action = DISPATCH_ORDER;
+    } else if (run->state == RUN_PENDING) {
+        out->action = DISPATCH_RUNNING;
+    } else if (is_canceled && collect(run, targets, count, needs_cancel, out)) {
+        out->action = DISPATCH_ORDER;
+    } else if (run->state == RUN_RUNNING && !is_over(targets, count)) {
+        out->wait_ms = next_silence_ms(targets, count);
+    } else if ((run->cause == RUN_BY_CALLER || run->is_superseded || is_canceled) &&
+               collect(run, targets, count, is_abandoned, out)) {
+        out->action = DISPATCH_WITHDRAW;
+    } else if (run->state == RUN_RUNNING) {
+        out->action = DISPATCH_END;
+    }
+}

@@ -1,0 +1,51 @@
+/* Decides what the leader does next for a run: which orders to write, withdraw or cancel, and when
+ * the run has ended. Pure: a snapshot in, one action out; the caller executes it and asks again
+ * when something has changed. */
+#pragma once
+
+#include "fleet/records.h"
+
+/* One target, as of one revision of the store. */
+typedef struct DispatchTarget {
+    bool has_result;
+    NodeOutcome outcome;    /* of the result */
+    int64_t order_revision; /* of the last change of its order; 0: it has none */
+    bool is_member;         /* it is still a node of the cluster */
+    int64_t silent_ms;      /* how long it has had no session; negative: it has one */
+} DispatchTarget;
+
+enum {
+    DISPATCH_BATCH_MAX = 100,
+    /* A target without a session counts as silent after this time, if it has not accepted its
+     * order, and otherwise. A node that reboots or is overloaded comes back in less. */
+    DISPATCH_SILENT_MS = 20 * 1000,
+    DISPATCH_LOST_MS = 15 * 60 * 1000,
+};
+
+typedef enum DispatchAction {
+    DISPATCH_WAIT,     /* until something changes, or for `wait_ms` */
+    DISPATCH_ORDER,    /* write the orders of `targets`; also when they must say canceled */
+    DISPATCH_WITHDRAW, /* delete the orders of `targets` */
+    DISPATCH_RUNNING,  /* all orders are written: the run is running */
+    DISPATCH_END,      /* the run has ended */
+} DispatchAction;
+
+typedef struct DispatchStep {
+    DispatchAction action;
+    uint32_t targets[DISPATCH_BATCH_MAX]; /* indexes */
+    uint32_t target_count;
+    int64_t wait_ms; /* 0: only until something changes */
+} DispatchStep;
+
+/* `canceled_revision` is the revision in which the run was canceled, 0 if it was not: older orders
+ * do not say so yet. `is_superseded`: a later version is being applied to all nodes, so silent ones
+ * do not have to catch up with this one. */
+typedef struct DispatchRun {
+    FleetRunState state;
+    RunCause cause;
+    int64_t canceled_revision;
+    bool is_superseded;
+} DispatchRun;
+
+void dispatch_plan(const DispatchRun *run, const DispatchTarget *targets, uint32_t count,
+                   DispatchStep *out);

@@ -1,0 +1,351 @@
+/* Each run has at most one transaction in progress, which compares the leader's fence and the run's
+ * record. The next step of the run is planned when the state has seen the write, so a step is never
+ * planned from before an earlier one. */
+#include "fleet/dispatcher.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "cluster/state.h"
+#include "fleet/dispatch_plan.h"
+
+enum {
+    RETRY_MS = 1000,
+    BATCH_BYTES = 1 << 20, /* of the orders of one transaction */
+};
+
+/* A transaction of a run, and afterwards the revision that the state has not seen yet. */
+typedef struct Write {
+    struct Write *next;
+    Dispatcher *dispatcher; /* NULL once it is freed */
+    char run[RUN_ID_MAX + 1];
+    int64_t revision; /* 0: in progress */
+} Write;
+
+struct Dispatcher {
+    DispatcherOptions options;
+    Arena arena;
+    StateView view; /* of what plans depend on */
+    Write *writes;
+    LoopTask check;
+    LoopTimer timer;
+    bool is_deposed; /* the fence did not hold */
+};
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static Write *find_write(const Dispatcher *dispatcher, Str run)
+{
+    Write *write = dispatcher->writes;
+    while (write != NULL && !str_eq_c(run, write->run)) {
+        write = write->next;
+    }
+    return write;
+}
+
+static void unlink_write(Dispatcher *dispatcher, const Write *write)
+{
+    Write **link = &dispatcher->writes;
+    while (*link != write) {
+        link = &(*link)->next;
+    }
+    *link = write->next;
+}
+
+/* Forgets writes that the state has seen. */
+static void drop_seen(Dispatcher *dispatcher)
+{
+    int64_t revision = state_age(dispatcher->options.at.state).revision;
+    for (Write **link = &dispatcher->writes; *link != NULL;) {
+        Write *write = *link;
+        if (write->revision == 0 || write->revision > revision) {
+            link = &write->next;
+            continue;
+        }
+        *link = write->next;
+        free(write);
+    }
+}
+
+static bool is_fenced_out(const Dispatcher *dispatcher, const StoreReply *reply)
+{
+    const StoreOpReply *leader = &reply->ops[0];
+    return leader->kv_count == 0 ||
+           leader->kvs[0].create_revision != dispatcher->options.fence.number;
+}
+
+static void written(void *context, const StoreReply *reply, const Error *err)
+{
+    Write *write = context;
+    Dispatcher *dispatcher = write->dispatcher;
+    if (dispatcher == NULL) {
+        free(write);
+        return;
+    }
+    if (err == NULL && reply->succeeded) {
+        write->revision = reply->revision;
+        loop_defer(dispatcher->options.at.loop, &dispatcher->check);
+        return;
+    }
+    if (err == NULL && is_fenced_out(dispatcher, reply)) {
+        dispatcher->is_deposed = true;
+    } else if (err != NULL) {
+        log_warning("cannot continue a run; retrying", LOG_C("run", write->run),
+                    LOG_C("error", err->text));
+    }
+    unlink_write(dispatcher, write);
+    free(write);
+    loop_timer_start(&dispatcher->timer, RETRY_MS);
+}
+
+static void start_write(Dispatcher *dispatcher, const RunEntry *run, const StoreTxn *txn)
+{
+    const StoreOp leader = { .kind = STORE_RANGE,
+                             .key = dispatcher->options.fence.key,
+                             .keys_only = true };
+    StoreTxn fenced = *txn;
+    fenced.failure = &leader;
+    fenced.failure_count = 1;
+    Write *write = memory_new(sizeof *write);
+    write->dispatcher = dispatcher;
+    memcpy(write->run, run->id.data, run->id.len);
+    write->next = dispatcher->writes;
+    dispatcher->writes = write;
+    Error err;
+    if (!store_txn(dispatcher->options.at.store, &fenced, written, write, &err)) {
+        written(write, NULL, &err);
+    }
+}
+
+static Str run_key(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run)
+{
+    return key_make(arena, dispatcher->options.at.prefix, KEY_RUN, &run->id, 1);
+}
+
+static Str order_key(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run, Str node)
+{
+    return key_make(arena, dispatcher->options.at.prefix, KEY_ORDER, (Str[]){ node, run->id }, 2);
+}
+
+/* The fence, and the record as it was when the step was planned. */
+static void base_compares(const Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
+                          StoreCompare out[2])
+{
+    out[0] = dispatcher->options.fence;
+    out[1] = (StoreCompare){ .target = STORE_MOD_REVISION,
+                             .relation = STORE_EQUAL,
+                             .key = run_key(dispatcher, arena, run),
+                             .number = run->revision };
+}
+
+/* A new order must not follow a result, and a canceled one must not come back after it. */
+static void write_orders(Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
+                         const DispatchStep *step)
+{
+    StoreCompare compares[2 + DISPATCH_BATCH_MAX];
+    StoreOp ops[DISPATCH_BATCH_MAX];
+    Order order = fleet_run_order(&run->record);
+    Buf value = buf_make_in(arena, BUF_UNLIMITED);
+    uint32_t count = 0;
+    order_print(&order, &value);
+    base_compares(dispatcher, arena, run, compares);
+    for (uint32_t i = 0; i < step->target_count && (count + 1) * value.len <= BATCH_BYTES; i++) {
+        uint32_t index = step->targets[i];
+        Str node = run->record.targets[index];
+        Str key = order_key(dispatcher, arena, run, node);
+        bool is_new = run->targets[index].order_revision == 0;
+        compares[2 + count] = (StoreCompare){
+            .target = STORE_VERSION,
+            .relation = is_new ? STORE_EQUAL : STORE_GREATER,
+            .key = is_new ? key_make(arena, dispatcher->options.at.prefix, KEY_RUN_NODE,
+                                     (Str[]){ run->id, node }, 2)
+                          : key,
+        };
+        ops[count++] = (StoreOp){ .kind = STORE_PUT, .key = key, .value = buf_str(&value) };
+    }
+    start_write(dispatcher, run,
+                &(StoreTxn){ .compares = compares,
+                             .compare_count = 2 + count,
+                             .success = ops,
+                             .success_count = count });
+}
+
+static void withdraw_orders(Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
+                            const DispatchStep *step)
+{
+    StoreCompare compares[2];
+    StoreOp ops[DISPATCH_BATCH_MAX];
+    base_compares(dispatcher, arena, run, compares);
+    for (uint32_t i = 0; i < step->target_count; i++) {
+        Str node = run->record.targets[step->targets[i]];
+        ops[i] = (StoreOp){ .kind = STORE_DELETE, .key = order_key(dispatcher, arena, run, node) };
+    }
+    start_write(dispatcher, run,
+                &(StoreTxn){ .compares = compares,
+                             .compare_count = 2,
+                             .success = ops,
+                             .success_count = step->target_count });
+}
+
+static void write_state(Dispatcher *dispatcher, Arena *arena, const RunEntry *run,
+                        FleetRunState state)
+{
+    StoreCompare compares[2];
+    FleetRun record = run->record;
+    Buf value = buf_make_in(arena, BUF_UNLIMITED);
+    record.state = state;
+    record.ended_ms = state == RUN_ENDED ? loop_wall_ms(dispatcher->options.at.loop) : 0;
+    fleet_run_print(&record, &value);
+    base_compares(dispatcher, arena, run, compares);
+    const StoreOp op = { .kind = STORE_PUT,
+                         .key = run_key(dispatcher, arena, run),
+                         .value = buf_str(&value) };
+    start_write(dispatcher, run,
+                &(StoreTxn){
+                    .compares = compares, .compare_count = 2, .success = &op, .success_count = 1 });
+    if (state == RUN_ENDED) {
+        log_info("run ended", LOG_STR("run", run->id));
+    }
+}
+
+/* --- Planning -------------------------------------------------------------------------------- */
+
+static DispatchTarget target_now(const Dispatcher *dispatcher, const RunEntry *run, uint32_t index,
+                                 int64_t now_ms)
+{
+    const RunTarget *target = &run->targets[index];
+    const RosterNode *node = roster_find(dispatcher->options.at.roster, run->record.targets[index]);
+    /* A node whose silence has no known start is given time from the creation of the run. */
+    int64_t since_ms = node != NULL && node->since_ms > 0 ? node->since_ms : run->record.created_ms;
+    return (DispatchTarget){ .has_result = target->has_result,
+                             .outcome = target->outcome,
+                             .order_revision = target->order_revision,
+                             .is_member = node != NULL,
+                             .silent_ms = node != NULL && node->is_alive ? -1
+                                          : now_ms > since_ms            ? now_ms - since_ms
+                                                                         : 0 };
+}
+
+/* Whether a newer run by a version exists. */
+static bool is_superseded(const FleetRuns *runs, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++) {
+        if (fleet_runs_at(runs, i)->record.cause == RUN_BY_VERSION) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns after how long the run must be checked again; 0: when something changes. */
+static int64_t continue_run(Dispatcher *dispatcher, const RunEntry *run, uint32_t index)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const FleetRun *record = &run->record;
+    DispatchTarget *targets = ARENA_ARRAY(&arena, DispatchTarget, record->target_count + 1);
+    int64_t now_ms = loop_wall_ms(dispatcher->options.at.loop);
+    DispatchRun input = { .state = record->state,
+                          .cause = record->cause,
+                          .canceled_revision = record->is_canceled ? run->revision : 0,
+                          .is_superseded = is_superseded(dispatcher->options.runs, index) };
+    DispatchStep step;
+    for (uint32_t i = 0; i < record->target_count; i++) {
+        targets[i] = target_now(dispatcher, run, i, now_ms);
+    }
+    dispatch_plan(&input, targets, record->target_count, &step);
+    switch (step.action) {
+    case DISPATCH_WAIT: return step.wait_ms;
+    case DISPATCH_ORDER: write_orders(dispatcher, &arena, run, &step); break;
+    case DISPATCH_WITHDRAW: withdraw_orders(dispatcher, &arena, run, &step); break;
+    case DISPATCH_RUNNING: write_state(dispatcher, &arena, run, RUN_RUNNING); break;
+    case DISPATCH_END: write_state(dispatcher, &arena, run, RUN_ENDED); break;
+    }
+    return 0;
+}
+
+static void check_runs(void *context)
+{
+    Dispatcher *dispatcher = context;
+    const FleetRuns *runs = dispatcher->options.runs;
+    int64_t next_ms = 0;
+    drop_seen(dispatcher);
+    if (dispatcher->is_deposed || state_age(dispatcher->options.at.state).is_behind) {
+        return;
+    }
+    for (uint32_t i = 0; i < fleet_runs_count(runs); i++) {
+        const RunEntry *run = fleet_runs_at(runs, i);
+        bool has_work = run->record.state != RUN_ENDED || run->order_count > 0;
+        if (has_work && run->error.len == 0 && find_write(dispatcher, run->id) == NULL) {
+            int64_t wait_ms = continue_run(dispatcher, run, i);
+            next_ms = wait_ms > 0 && (next_ms == 0 || wait_ms < next_ms) ? wait_ms : next_ms;
+        }
+    }
+    if (next_ms > 0) {
+        loop_timer_start(&dispatcher->timer, next_ms);
+    }
+}
+
+/* Many changes that arrive together are planned once. */
+static void check_soon(void *context)
+{
+    Dispatcher *dispatcher = context;
+    if (!dispatcher->is_deposed) {
+        loop_defer(dispatcher->options.at.loop, &dispatcher->check);
+    }
+}
+
+static void changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    /* settled() follows. */
+}
+
+static void on_timer(void *context)
+{
+    check_runs(context);
+}
+
+/* --- Lifecycle ------------------------------------------------------------------------------- */
+
+Dispatcher *dispatcher_new(const DispatcherOptions *options)
+{
+    Dispatcher *dispatcher = memory_new(sizeof *dispatcher);
+    arena_init(&dispatcher->arena, ARENA_UNLIMITED);
+    dispatcher->options = *options;
+    dispatcher->options.at.prefix = arena_copy(&dispatcher->arena, options->at.prefix);
+    dispatcher->options.fence.key = arena_copy(&dispatcher->arena, options->fence.key);
+    loop_task_init(&dispatcher->check, check_runs, dispatcher);
+    loop_timer_init(&dispatcher->timer, options->at.loop, on_timer, dispatcher);
+    dispatcher->view = (StateView){
+        .kinds = STATE_KIND(KEY_RUN) | STATE_KIND(KEY_RUN_NODE) | STATE_KIND(KEY_ORDER) |
+                 STATE_KIND(KEY_NODE) | STATE_KIND(KEY_NODE_ALIVE) | STATE_KIND(KEY_NODE_SILENT),
+        .changed = changed,
+        .settled = check_soon,
+        .aged = check_soon,
+        .context = dispatcher,
+    };
+    state_attach(options->at.state, &dispatcher->view);
+    check_soon(dispatcher);
+    return dispatcher;
+}
+
+void dispatcher_free(Dispatcher *dispatcher)
+{
+    if (dispatcher == NULL) {
+        return;
+    }
+    while (dispatcher->writes != NULL) {
+        Write *write = dispatcher->writes;
+        dispatcher->writes = write->next;
+        write->dispatcher = NULL;
+        if (write->revision > 0) {
+            free(write);
+        }
+    }
+    state_detach(dispatcher->options.at.state, &dispatcher->view);
+    loop_task_stop(dispatcher->options.at.loop, &dispatcher->check);
+    loop_timer_stop(&dispatcher->timer);
+    arena_clear(&dispatcher->arena);
+    free(dispatcher);
+}

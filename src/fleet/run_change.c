@@ -1,0 +1,98 @@
+#include "fleet/run_change.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cluster/change.h"
+#include "store/keys.h"
+
+typedef struct RunChange {
+    Arena arena;
+    Str id, value; /* `value` of a new run */
+    ClusterDone *done;
+    void *context;
+} RunChange;
+
+static void on_done(void *context, Change *change, const Error *err)
+{
+    RunChange *request = context;
+    request->done(request->context, err);
+    arena_clear(&request->arena);
+    free(request);
+}
+
+static RunChange *request_new(Str id, ClusterDone *done, void *context)
+{
+    RunChange *request = memory_new(sizeof *request);
+    arena_init(&request->arena, ARENA_UNLIMITED);
+    request->id = arena_copy(&request->arena, id);
+    request->done = done;
+    request->context = context;
+    return request;
+}
+
+static void start(const ClusterStore *at, RunChange *request,
+                  bool (*decide)(void *context, Change *change, Error *err))
+{
+    Change *change;
+    Str key = key_make(&request->arena, at->prefix, KEY_RUN, &request->id, 1);
+    change_start(&(ChangeSpec){ .at = *at,
+                                .keys = &key,
+                                .key_count = 1,
+                                .decide = decide,
+                                .done = on_done,
+                                .context = request },
+                 &change);
+}
+
+static bool decide_create(void *context, Change *change, Error *err)
+{
+    const RunChange *request = context;
+    if (change_has(change, 0)) {
+        return error_set(err, ERROR_CONFLICT, "run '%" STR_FMT "' exists", STR_ARG(request->id));
+    }
+    change_put(change, change_key(change, 0), request->value, 0);
+    return true;
+}
+
+void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *done, void *context)
+{
+    RunChange *request = request_new(str_from_c(run->id), done, context);
+    Buf value = buf_make_in(&request->arena, BUF_UNLIMITED);
+    fleet_run_print(run, &value);
+    request->value = buf_str(&value);
+    start(at, request, decide_create);
+}
+
+static bool decide_cancel(void *context, Change *change, Error *err)
+{
+    const RunChange *request = context;
+    FleetRun run;
+    if (!change_has(change, 0)) {
+        return error_set(err, ERROR_NOT_FOUND, "run '%" STR_FMT "' not found",
+                         STR_ARG(request->id));
+    }
+    if (!fleet_run_read(change_arena(change), change_value(change, 0), &run, err)) {
+        return false;
+    }
+    if (run.state == RUN_ENDED) {
+        return error_set(err, ERROR_CONFLICT, "run '%s' has already ended", run.id);
+    }
+    if (!run.is_canceled) {
+        Buf value = buf_make_in(change_arena(change), BUF_UNLIMITED);
+        run.is_canceled = true;
+        fleet_run_print(&run, &value);
+        change_put(change, change_key(change, 0), buf_str(&value), 0);
+    }
+    return true;
+}
+
+void fleet_run_cancel(const ClusterStore *at, Str id, ClusterDone *done, void *context)
+{
+    Error err;
+    if (!run_id_check(id, &err)) {
+        done(context, &err);
+        return;
+    }
+    start(at, request_new(id, done, context), decide_cancel);
+}

@@ -1,0 +1,12 @@
+/* Creates and cancels runs, each in one transaction. Loop thread only. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+#include "fleet/records.h"
+
+/* The run must have an ID that is not in use (ERROR_CONFLICT). The record is copied. */
+void fleet_run_create(const ClusterStore *at, const FleetRun *run, ClusterDone *done,
+                      void *context);
+/* Targets that have not finished are canceled. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if the
+ * run has ended; canceling twice changes nothing. */
+void fleet_run_cancel(const ClusterStore *at, Str id, ClusterDone *done, void *context);

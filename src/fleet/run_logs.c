@@ -1,0 +1,657 @@
+/* Files are scanned when they are first used, to learn the next number of each node; a torn last
+ * line, left by a power failure, is cut. A failed write makes the log forget what it knows, so the
+ * next use scans the file again. */
+#include "fleet/run_logs.h"
+
+#include <stdlib.h>
+
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/str_map.h"
+#include "base/vec.h"
+#include "fleet/records.h"
+#include "lang/json.h"
+#include "run/run_events.h"
+#include "sys/append_file.h"
+#include "sys/file_reader.h"
+#include "sys/worker.h"
+
+#define SUFFIX ".ndjson"
+
+enum {
+    OPEN_MAX = 64, /* logs in memory */
+    READ_BYTES = 256 << 10,
+    FILES_MAX = 100 * 1000,
+    NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
+};
+
+/* Reads a file line by line, also beyond what was its end earlier. */
+typedef struct Lines {
+    FileReader *file; /* NULL: it did not exist */
+    Buf chunk;        /* read but not returned yet, from `used` on */
+    size_t used;
+    int64_t offset; /* of the file: end of the last line */
+} Lines;
+
+/* What the log has of one node. */
+typedef struct NodeLog {
+    uint64_t next; /* number of the next event */
+    int64_t bytes;
+    bool is_truncated; /* unimportant events are dropped */
+} NodeLog;
+
+typedef struct RunLog {
+    struct RunLog *next;
+    char name[NAME_BYTES]; /* of the file */
+    Str run;               /* in the name */
+    AppendFile file;
+    Arena arena;
+    StrMap nodes;    /* of NodeLog */
+    int64_t bytes;   /* of all lines */
+    Buf gathered;    /* to be written next */
+    Buf writing;     /* owned by the thread while a group is written */
+    bool has_failed; /* set by the thread: the group could not be written */
+    Error failure;
+    bool is_unwritten; /* the same, for the loop thread: */
+    Error why;
+    uint64_t used; /* when it was used last, as a count of uses */
+} RunLog;
+
+typedef struct Append {
+    struct Append *next;
+    RunLog *log;
+    uint64_t stored; /* next number of the node when it is durable */
+    RunLogsAppended *done;
+    void *context;
+} Append;
+
+struct RunLogs {
+    Loop *loop;
+    Directory directory;
+    char *path; /* of the directory */
+    RunLog *logs;
+    uint64_t uses;
+    RunLogReader *readers;
+    Append *gathered, **gathered_last; /* wait for the next group */
+    size_t gathered_bytes;
+    Append *writing;     /* of the group that is being written */
+    VEC(RunLog *) group; /* the logs of that group; the thread reads it */
+    Arena group_arena;
+    bool is_writing;
+    Worker *worker;
+    LoopTask written, start;
+};
+
+struct RunLogReader {
+    RunLogs *logs;
+    RunLogReader *next;
+    char name[NAME_BYTES];
+    Str start; /* of the lines of its node; empty: all nodes */
+    Str step;  /* empty: all */
+    Arena arena;
+    const char *path;
+    Lines lines;
+    LoopRun *grown;
+    void *context;
+};
+
+/* --- Lines ----------------------------------------------------------------------------------- */
+
+/* `{"node":"web1",`: the start of each line of the node. */
+static void put_node_prefix(Buf *out, Str node)
+{
+    buf_put(out, STR("{\"node\":"));
+    json_text_put(out, node);
+    buf_put_char(out, ',');
+}
+
+/* The name and the event of a stored line. */
+static bool line_split(Str line, Str *node, Str *event)
+{
+    const Str start = STR("{\"node\":\"");
+    size_t end = str_find(line, STR("\",\"n\":"), start.len);
+    if (!str_starts(line, start) || end == STR_NOT_FOUND) {
+        return false;
+    }
+    *node = str_slice(line, start.len, end); /* names of nodes need no escapes */
+    *event = str_from_offset(line, end + 2);
+    return true;
+}
+
+static NodeLog *node_log(RunLog *log, Str node)
+{
+    NodeLog *found = str_map_find(&log->nodes, node);
+    if (found == NULL) {
+        found = ARENA_NEW(&log->arena, NodeLog);
+        *found = (NodeLog){ .next = 1 };
+        str_map_put(&log->nodes, arena_copy(&log->arena, node), found);
+    }
+    return found;
+}
+
+/* Events without which the result could not be understood. */
+static bool is_important(Str event)
+{
+    return str_eq(event, STR("begin")) || str_eq(event, STR("step")) ||
+           str_eq(event, STR("leave")) || str_eq(event, STR("end"));
+}
+
+static void lines_clear(Lines *lines)
+{
+    file_reader_close(lines->file);
+    buf_clear(&lines->chunk);
+}
+
+/* The next line without its newline, valid until the next call; no data at the end of the file, of
+ * which an incomplete last line is not returned. */
+static bool lines_next(Lines *lines, Str *line, Error *err)
+{
+    size_t searched = lines->used, end, got;
+    *line = (Str){ 0 };
+    while ((end = str_find(buf_str(&lines->chunk), STR("\n"), searched)) == STR_NOT_FOUND) {
+        memmove(lines->chunk.data, lines->chunk.data + lines->used, lines->chunk.len - lines->used);
+        lines->chunk.len -= lines->used;
+        lines->used = 0;
+        searched = lines->chunk.len;
+        (void)buf_reserve(&lines->chunk, READ_BYTES);
+        if (!file_reader_next(lines->file, lines->chunk.data + searched, READ_BYTES, &got, err)) {
+            return false;
+        }
+        if (got == 0) {
+            return true;
+        }
+        lines->chunk.len += got;
+    }
+    *line = str_slice(buf_str(&lines->chunk), lines->used, end);
+    lines->offset += (int64_t)(end + 1 - lines->used);
+    lines->used = end + 1;
+    return true;
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static void learn_line(RunLog *log, Str line)
+{
+    Str node, event;
+    if (!line_split(line, &node, &event)) {
+        return; /* damaged */
+    }
+    NodeLog *of = node_log(log, node);
+    uint64_t n = 0;
+    for (size_t i = 4; i < event.len && ascii_is_digit(event.data[i]); i++) {
+        n = n * 10 + (uint64_t)(event.data[i] - '0');
+    }
+    of->next = n >= of->next ? n + 1 : of->next;
+    of->bytes += (int64_t)line.len;
+}
+
+static bool learn_lines(RunLog *log, Lines *lines, Error *err)
+{
+    Str line;
+    do {
+        if (!lines_next(lines, &line, err)) {
+            return false;
+        }
+        learn_line(log, line);
+    } while (line.data != NULL);
+    return true;
+}
+
+static bool scan_log(RunLog *log, Error *err)
+{
+    Lines lines = { .chunk = buf_make(BUF_UNLIMITED) };
+    arena_reset(&log->arena);
+    str_map_init(&log->nodes, &log->arena);
+    bool ok = file_reader_open(log->file.name, &lines.file, err) && learn_lines(log, &lines, err);
+    log->bytes = lines.offset;
+    lines_clear(&lines);
+    return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
+}
+
+static bool is_busy(const RunLogs *logs, const RunLog *log)
+{
+    return log->gathered.len > 0 || (logs->is_writing && log->writing.len > 0);
+}
+
+static void log_free(RunLog *log)
+{
+    append_file_close(&log->file);
+    buf_clear(&log->gathered);
+    buf_clear(&log->writing);
+    arena_clear(&log->arena);
+    free(log);
+}
+
+/* Closes the log that was not used for the longest time. */
+static void close_oldest(RunLogs *logs)
+{
+    RunLog **oldest = NULL;
+    uint32_t count = 0;
+    for (RunLog **link = &logs->logs; *link != NULL; link = &(*link)->next) {
+        count++;
+        if (!is_busy(logs, *link) && (oldest == NULL || (*link)->used < (*oldest)->used)) {
+            oldest = link;
+        }
+    }
+    if (count >= OPEN_MAX && oldest != NULL) {
+        RunLog *log = *oldest;
+        *oldest = log->next;
+        log_free(log);
+    }
+}
+
+static void set_name(Str run, char *out)
+{
+    memcpy(out, run.data, run.len);
+    memcpy(out + run.len, SUFFIX, sizeof SUFFIX);
+}
+
+static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
+{
+    RunLog *log = logs->logs;
+    while (log != NULL && !str_eq(log->run, run)) {
+        log = log->next;
+    }
+    if (log == NULL) {
+        close_oldest(logs);
+        log = memory_new(sizeof *log);
+        log->file.descriptor = -1;
+        log->gathered = log->writing = buf_make(BUF_UNLIMITED);
+        arena_init(&log->arena, ARENA_UNLIMITED);
+        set_name(run, log->name);
+        log->run = str_from(log->name, run.len);
+        if (!append_file_open(&logs->directory, log->name, &log->file, err) ||
+            !scan_log(log, err)) {
+            log_free(log);
+            return false;
+        }
+        log->next = logs->logs;
+        logs->logs = log;
+    } else if (log->is_unwritten && !is_busy(logs, log)) {
+        if (!scan_log(log, err)) {
+            return false;
+        }
+        log->is_unwritten = false;
+    }
+    log->used = ++logs->uses;
+    *out = log;
+    return !log->is_unwritten || error_set(err, ERROR_UNAVAILABLE, "%s", log->why.text);
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+/* On the thread. */
+static void write_group(void *context)
+{
+    RunLogs *logs = context;
+    for (RunLog *log = logs->logs; log != NULL; log = log->next) {
+        if (log->writing.len > 0) {
+            log->is_unwritten = !append_file_add(&log->file, buf_str(&log->writing), &log->why) ||
+                                !append_file_sync(&log->file, &log->why);
+        }
+    }
+    loop_post(logs->loop, &logs->written);
+}
+
+static void start_group(void *context)
+{
+    RunLogs *logs = context;
+    if (logs->is_writing || logs->gathered == NULL) {
+        return;
+    }
+    logs->is_writing = true;
+    logs->writing = logs->gathered;
+    logs->gathered = NULL;
+    logs->gathered_last = &logs->gathered;
+    logs->gathered_bytes = 0;
+    logs->group.len = 0;
+    for (RunLog *log = logs->logs; log != NULL; log = log->next) {
+        if (log->gathered.len > 0) {
+            Buf empty = log->writing;
+            log->writing = log->gathered;
+            log->gathered = empty;
+            VEC_PUSH(&logs->group_arena, &logs->group, log);
+        }
+    }
+    worker_wake(logs->worker);
+}
+
+static void notify_readers(RunLogs *logs, const RunLog *log)
+{
+    for (RunLogReader *reader = logs->readers, *next; reader != NULL; reader = next) {
+        next = reader->next;
+        if (reader->grown != NULL && strcmp(reader->name, log->name) == 0) {
+            reader->grown(reader->context);
+        }
+    }
+}
+
+static void finish(Append *append, const Error *err)
+{
+    append->done(append->context, append->stored, err);
+    free(append);
+}
+
+/* Nothing that follows a failed write can be stored either. */
+static void fail_gathered(RunLogs *logs, RunLog *log)
+{
+    buf_reset(&log->gathered);
+    for (Append **link = &logs->gathered; *link != NULL;) {
+        Append *append = *link;
+        if (append->log != log) {
+            link = &append->next;
+            continue;
+        }
+        *link = append->next;
+        finish(append, &log->why);
+    }
+    logs->gathered_last = &logs->gathered;
+    while (*logs->gathered_last != NULL) {
+        logs->gathered_last = &(*logs->gathered_last)->next;
+    }
+}
+
+/* A group was written. */
+static void on_written(void *context)
+{
+    RunLogs *logs = context;
+    Append *append = logs->writing, *next;
+    logs->is_writing = false;
+    logs->writing = NULL;
+    for (uint32_t i = 0; i < logs->group.len; i++) {
+        RunLog *log = logs->group.items[i];
+        log->is_unwritten = log->has_failed;
+        log->why = log->failure;
+        buf_reset(&log->writing);
+    }
+    for (; append != NULL; append = next) {
+        next = append->next;
+        finish(append, append->log->is_unwritten ? &append->log->why : NULL);
+    }
+    for (uint32_t i = 0; i < logs->group.len; i++) {
+        RunLog *log = logs->group.items[i];
+        if (log->is_unwritten) {
+            log_warning("cannot write the log of a run", LOG_STR("run", log->run),
+                        LOG_C("error", log->why.text));
+            fail_gathered(logs, log);
+        } else {
+            notify_readers(logs, log);
+        }
+    }
+    start_group(logs);
+}
+
+/* --- Appending ------------------------------------------------------------------------------- */
+
+static bool check_line(Str line, RunEventLine *event, uint64_t expected, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    size_t at = 0;
+    Value value;
+    Error ignored;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!run_event_next(line, &at, event) || at != line.len) {
+        return error_set(err, ERROR_INVALID, "not the line of an event");
+    }
+    if (event->n != expected) {
+        return error_set(err, ERROR_INVALID, "event %llu follows %llu",
+                         (unsigned long long)event->n, (unsigned long long)expected - 1);
+    }
+    JsonOptions options = json_options_default;
+    options.limits.size = RUN_EVENT_MAX;
+    return json_parse_text(&arena, event->text, &options, &value, &ignored) ||
+           error_set(err, ERROR_INVALID, "event %llu is not JSON", (unsigned long long)event->n);
+}
+
+static void put_event(RunLog *log, NodeLog *of, Str node, const RunEventLine *event)
+{
+    bool is_full = of->bytes > RUN_LOG_NODE_BYTES || log->bytes > RUN_LOG_BYTES;
+    of->next = event->n + 1;
+    if (is_full && !is_important(event->event) && of->is_truncated) {
+        return;
+    }
+    size_t before = log->gathered.len;
+    put_node_prefix(&log->gathered, node);
+    if (is_full && !is_important(event->event)) {
+        of->is_truncated = true;
+        buf_put_format(&log->gathered, "\"n\":%llu,\"at_ms\":%lld,\"event\":\"truncated\"}",
+                       (unsigned long long)event->n, (long long)event->at_ms);
+    } else {
+        buf_put(&log->gathered, str_from_offset(event->text, 1));
+    }
+    buf_put_char(&log->gathered, '\n');
+    of->bytes += (int64_t)(log->gathered.len - before);
+    log->bytes += (int64_t)(log->gathered.len - before);
+}
+
+/* Checks all lines before it takes any. */
+static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *err)
+{
+    NodeLog *of = node_log(log, node);
+    uint64_t n = from;
+    size_t at = 0;
+    RunEventLine event;
+    if (from > of->next) {
+        return true;
+    }
+    for (size_t end; at < lines.len; at = end + 1, n++) {
+        end = str_find(lines, STR("\n"), at);
+        if (end == STR_NOT_FOUND) {
+            return error_set(err, ERROR_INVALID, "the last line has no end");
+        }
+        if (!check_line(str_slice(lines, at, end + 1), &event, n, err)) {
+            return false;
+        }
+    }
+    for (at = 0; run_event_next(lines, &at, &event);) {
+        if (event.n >= of->next) {
+            put_event(log, of, node, &event);
+        }
+    }
+    return true;
+}
+
+bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
+                     RunLogsAppended *done, void *context, Error *err)
+{
+    RunLog *log;
+    if (!run_id_check(run, err)) {
+        return false;
+    }
+    if (logs->gathered_bytes + lines.len > RUN_LOG_PENDING_MAX) {
+        return error_set(err, ERROR_LIMIT, "too many events wait to be written");
+    }
+    if (!find_log(logs, run, &log, err) || !take_lines(log, node, from, lines, err)) {
+        return false;
+    }
+    Append *append = memory_new(sizeof *append);
+    *append = (Append){
+        .log = log, .stored = node_log(log, node)->next, .done = done, .context = context
+    };
+    *logs->gathered_last = append;
+    logs->gathered_last = &append->next;
+    logs->gathered_bytes += lines.len;
+    loop_defer(logs->loop, &logs->start);
+    return true;
+}
+
+/* --- Lifecycle ------------------------------------------------------------------------------- */
+
+bool run_logs_open(Loop *loop, const char *directory, RunLogs **out, Error *err)
+{
+    RunLogs *logs = memory_new(sizeof *logs);
+    logs->loop = loop;
+    logs->directory.descriptor = -1;
+    logs->gathered_last = &logs->gathered;
+    arena_init(&logs->group_arena, ARENA_UNLIMITED);
+    loop_task_init(&logs->written, on_written, logs);
+    loop_task_init(&logs->start, start_group, logs);
+    if (!directory_make(directory, &logs->directory, err)) {
+        free(logs);
+        return false;
+    }
+    logs->path = strdup(directory);
+    if (logs->path == NULL) {
+        memory_exhausted(strlen(directory) + 1);
+    }
+    logs->worker = worker_new(write_group, logs);
+    *out = logs;
+    return true;
+}
+
+static void fail_all(Append *appends)
+{
+    Error err;
+    error_set(&err, ERROR_UNAVAILABLE, "the server is stopping");
+    for (Append *append = appends, *next; append != NULL; append = next) {
+        next = append->next;
+        append->done(append->context, append->stored, &err);
+        free(append);
+    }
+}
+
+void run_logs_close(RunLogs *logs)
+{
+    if (logs == NULL) {
+        return;
+    }
+    worker_free(logs->worker);
+    loop_task_stop(logs->loop, &logs->written);
+    loop_task_stop(logs->loop, &logs->start);
+    fail_all(logs->writing);
+    fail_all(logs->gathered);
+    while (logs->logs != NULL) {
+        RunLog *log = logs->logs;
+        logs->logs = log->next;
+        log_free(log);
+    }
+    directory_close(&logs->directory);
+    arena_clear(&logs->group_arena);
+    free(logs->path);
+    free(logs);
+}
+
+void run_logs_remove(RunLogs *logs, Str run)
+{
+    char name[NAME_BYTES];
+    Error err;
+    for (RunLog **link = &logs->logs; *link != NULL; link = &(*link)->next) {
+        RunLog *log = *link;
+        if (str_eq(log->run, run)) {
+            if (is_busy(logs, log)) {
+                return; /* the next sweep removes it */
+            }
+            *link = log->next;
+            log_free(log);
+            break;
+        }
+    }
+    set_name(run, name);
+    if (!directory_remove(&logs->directory, name, &err) && err.kind != ERROR_NOT_FOUND) {
+        log_warning("cannot remove the log of a run", LOG_C("error", err.text));
+    }
+}
+
+void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    DirectoryEntry *entries;
+    uint32_t count;
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!directory_list(&logs->directory, &arena, FILES_MAX, &entries, &count, &err)) {
+        log_warning("cannot list the logs of runs", LOG_C("error", err.text));
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Str name = entries[i].name;
+        if (str_ends(name, STR(SUFFIX))) {
+            Str run = str_slice(name, 0, name.len - strlen(SUFFIX));
+            if (run_id_check(run, &err) && !keeps(context, run)) {
+                run_logs_remove(logs, run);
+            }
+        }
+    }
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogReader **out, Error *err)
+{
+    if (!run_id_check(run, err)) {
+        return false;
+    }
+    RunLogReader *reader = memory_new(sizeof *reader);
+    arena_init(&reader->arena, ARENA_UNLIMITED);
+    reader->logs = logs;
+    set_name(run, reader->name);
+    Str path = arena_format(&reader->arena, "%s/%s", logs->path, reader->name);
+    reader->path = path.data;
+    reader->lines.chunk = buf_make(BUF_UNLIMITED);
+    if (node.len > 0) {
+        Buf start = buf_make_in(&reader->arena, BUF_UNLIMITED);
+        put_node_prefix(&start, node);
+        reader->start = buf_str(&start);
+    }
+    reader->step = arena_copy(&reader->arena, step);
+    reader->next = logs->readers;
+    logs->readers = reader;
+    *out = reader;
+    return true;
+}
+
+void run_log_reader_free(RunLogReader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    RunLogReader **link = &reader->logs->readers;
+    while (*link != reader) {
+        link = &(*link)->next;
+    }
+    *link = reader->next;
+    lines_clear(&reader->lines);
+    arena_clear(&reader->arena);
+    free(reader);
+}
+
+void run_log_reader_follow(RunLogReader *reader, LoopRun *grown, void *context)
+{
+    reader->grown = grown;
+    reader->context = context;
+}
+
+static bool has_step(const RunLogReader *reader, Str line)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Value value;
+    Error err;
+    return json_parse_text(&arena, line, &json_options_default, &value, &err) &&
+           str_eq(value_get_text(value, "step"), reader->step);
+}
+
+bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end, Error *err)
+{
+    Str line;
+    max += out->len;
+    *is_end = true;
+    if (reader->lines.file == NULL && !file_reader_open(reader->path, &reader->lines.file, err)) {
+        return err->kind == ERROR_NOT_FOUND;
+    }
+    while (out->len < max) {
+        if (!lines_next(&reader->lines, &line, err)) {
+            return false;
+        }
+        if (line.data == NULL) {
+            return true;
+        }
+        if (str_starts(line, reader->start) && (reader->step.len == 0 || has_step(reader, line))) {
+            buf_put(out, line);
+            buf_put_char(out, '\n');
+        }
+    }
+    *is_end = false;
+    return true;
+}

@@ -1,0 +1,56 @@
+/* The events of runs as their nodes uploaded them, on the disk of this server: one file per run that
+ * only grows, a line of JSON per event with the name of its node (run/run_events.h has the events).
+ *
+ * Appends are written in groups: while one group is written and synced by a thread, the next one
+ * gathers. An append is completed when its events are durable, so what a node was told to be stored
+ * survives a power failure. Loop thread. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/own.h"
+#include "sys/loop.h"
+
+typedef struct RunLogs RunLogs;
+
+enum {
+    RUN_LOG_NODE_BYTES = 8 << 20,   /* per node and run; beyond it only important events */
+    RUN_LOG_BYTES = 256 << 20,      /* per run; the same */
+    RUN_LOG_PENDING_MAX = 64 << 20, /* bytes that wait to be written */
+};
+
+/* `directory` is created if it does not exist. */
+MUST_CHECK bool run_logs_open(Loop *loop, const char *directory, RunLogs **out, Error *err);
+/* Waits for a write in progress; appends that are not durable yet are completed with
+ * ERROR_UNAVAILABLE. NULL is allowed. */
+void run_logs_close(RunLogs *logs);
+DEFINE_AUTO(RunLogs, run_logs_close)
+
+/* All events of the node before `next` are durable. */
+typedef void RunLogsAppended(void *context, uint64_t next, const Error *err);
+/* Lines of events of one node in order, the first of which has the number `from`. Events that are
+ * stored already are ignored; after a gap nothing is stored, and `next` tells where to continue.
+ * Without lines, only reports `next`. `done` is called once, in a later iteration of the loop.
+ * Fails with ERROR_INVALID, ERROR_LIMIT if too much waits to be written, or errors of the file. */
+MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
+                                RunLogsAppended *done, void *context, Error *err);
+/* Deletes the log of a run. */
+void run_logs_remove(RunLogs *logs, Str run);
+/* Calls `keeps` for each run that has a log, and deletes the logs for which it returns false. */
+void run_logs_sweep(RunLogs *logs, bool (*keeps)(void *context, Str run), void *context);
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+typedef struct RunLogReader RunLogReader;
+
+/* Only events of this node, and of this step; empty: all. A run without events is empty. */
+MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogReader **out,
+                             Error *err);
+void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */
+DEFINE_AUTO(RunLogReader, run_log_reader_free)
+/* Appends the next lines, up to about `max` bytes. Returns false on errors of the file. `*is_end`:
+ * there are no more at the moment. */
+MUST_CHECK bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end,
+                                    Error *err);
+/* Calls `grown` whenever more events of the run have become durable, until it is freed. */
+void run_log_reader_follow(RunLogReader *reader, LoopRun *grown, void *context);

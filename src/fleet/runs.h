@@ -1,0 +1,45 @@
+/* The runs of the cluster, parsed once when their records change, and what their targets reported.
+ * A view of the state (cluster/state.h). Loop thread only. */
+#pragma once
+
+#include "cluster/state.h"
+#include "fleet/records.h"
+
+typedef struct FleetRuns FleetRuns;
+
+/* What is known about a target of a run. */
+typedef struct RunTarget {
+    bool has_result;
+    NodeOutcome outcome;
+    int64_t order_revision;   /* 0: it has no order */
+    const StateEntry *result; /* its stored record; NULL: none */
+} RunTarget;
+
+typedef struct RunEntry {
+    Str id;
+    FleetRun record;                     /* only the ID if it is unreadable */
+    Str error;                           /* why it is unreadable; otherwise empty */
+    int64_t revision;                    /* of the record's last change */
+    RunTarget *targets;                  /* parallel to record.targets */
+    uint32_t counts[NODE_OUTCOME_COUNT]; /* targets by outcome; others have no result */
+    uint32_t unreported;                 /* number of those */
+    uint32_t order_count;                /* targets with an order */
+} RunEntry;
+
+FleetRuns *fleet_runs_new(State *state, Str prefix);
+void fleet_runs_free(FleetRuns *runs); /* before the state; NULL is allowed */
+DEFINE_AUTO(FleetRuns, fleet_runs_free)
+
+/* NULL if not found. Entries are valid until the next iteration of the loop. */
+const RunEntry *fleet_runs_find(const FleetRuns *runs, Str id);
+/* By a unique prefix of its ID. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if it is ambiguous. */
+MUST_CHECK bool fleet_runs_resolve(const FleetRuns *runs, Str prefix, const RunEntry **out,
+                                   Error *err);
+uint32_t fleet_runs_count(const FleetRuns *runs);
+/* From the newest (0) to the oldest; sorted by ID, which starts with the time. */
+const RunEntry *fleet_runs_at(const FleetRuns *runs, uint32_t index);
+/* The index of the first one that is older than `id`; the count if there is none. */
+uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
+
+/* The index of a target, or false. */
+bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out);

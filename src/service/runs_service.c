@@ -1,0 +1,102 @@
+#include "service/runs_service.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "rpc/run_append.h"
+
+struct RunsService {
+    const FleetRuns *runs;
+    RunLogs *logs;
+};
+
+/* A call that waits until its events are durable; it may end before. */
+typedef struct AppendCall {
+    GrpcCall *call; /* NULL once it has */
+} AppendCall;
+
+static void on_appended(void *context, uint64_t next, const Error *err)
+{
+    AppendCall *append = context;
+    GrpcCall *call = append->call;
+    AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
+    Error failure;
+    free(append);
+    if (call == NULL) {
+        return;
+    }
+    grpc_call_set_data(call, NULL);
+    run_append_reply_encode(next, &reply);
+    if (err == NULL) {
+        err = grpc_call_send(call, buf_str(&reply), &failure) ? NULL : &failure;
+    }
+    if (err == NULL) {
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    } else {
+        grpc_call_fail(call, err);
+    }
+}
+
+/* A node may only write to the logs of runs that it is a target of. */
+static bool check_target(const RunsService *service, const RunAppend *request, Str node, Error *err)
+{
+    uint32_t index;
+    const RunEntry *run = fleet_runs_find(service->runs, request->run);
+    return (run != NULL && run_entry_target(run, node, &index)) ||
+           error_set(err, ERROR_NOT_FOUND,
+                     "run '%" STR_FMT "' not found, or '%" STR_FMT "' is not one of its targets",
+                     STR_ARG(request->run), STR_ARG(node));
+}
+
+static void on_append(GrpcCall *call, Str message)
+{
+    const RunsService *service = dispatch_data(call);
+    Str node = str_from_c(grpc_call_peer(call)->tls.identity.node);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    RunAppend request;
+    Error err;
+    if (!run_append_decode(&arena, message, &request, &err) ||
+        !check_target(service, &request, node, &err)) {
+        grpc_call_fail(call, &err);
+        return;
+    }
+    AppendCall *append = memory_new(sizeof *append);
+    append->call = call;
+    if (!run_logs_append(service->logs, request.run, node, request.from, request.lines, on_appended,
+                         append, &err)) {
+        free(append);
+        grpc_call_fail(call, &err);
+        return;
+    }
+    grpc_call_set_data(call, append);
+}
+
+static void append_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    AppendCall *append = grpc_call_data(call);
+    if (append != NULL) {
+        append->call = NULL;
+    }
+}
+
+static const GrpcHandler append_handler = { .message = on_append, .ended = append_ended };
+
+/* --- Lifecycle ------------------------------------------------------------------------------- */
+
+RunsService *runs_service_new(const FleetRuns *runs, RunLogs *logs)
+{
+    RunsService *service = memory_new(sizeof *service);
+    *service = (RunsService){ runs, logs };
+    return service;
+}
+
+void runs_service_free(RunsService *service)
+{
+    free(service);
+}
+
+MethodBinding runs_service_binding(RunsService *service)
+{
+    return (MethodBinding){ METHOD_RUNS_APPEND, &append_handler, service };
+}

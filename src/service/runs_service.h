@@ -1,0 +1,16 @@
+/* The service eden.v1.Runs: nodes upload the events of their runs. Loop thread only. */
+#pragma once
+
+#include "fleet/run_logs.h"
+#include "fleet/runs.h"
+#include "rpc/dispatch.h"
+
+typedef struct RunsService RunsService;
+
+/* Both must outlive the service. */
+RunsService *runs_service_new(const FleetRuns *runs, RunLogs *logs);
+/* After the servers that use it and before the logs are closed. NULL is allowed. */
+void runs_service_free(RunsService *service);
+DEFINE_AUTO(RunsService, runs_service_free)
+
+MethodBinding runs_service_binding(RunsService *service);
