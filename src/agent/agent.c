@@ -73,6 +73,10 @@ static void begin_membership(Agent *agent)
     }
     MembershipOptions options = { .loop = agent->options.loop,
                                   .directory = &agent->directory,
+                                  .path = agent->own_path,
+                                  .state = &agent->state,
+                                  .state_dir = agent->options.state_dir,
+                                  .config_dir = agent->options.config_dir,
                                   .root = agent->options.root,
                                   .changed = membership_changed,
                                   .context = agent };

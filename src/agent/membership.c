@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "agent/orders.h"
 #include "agent/watched.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -11,12 +12,13 @@
 enum {
     WATCH_NODE,
     WATCH_TRUST,
+    WATCH_ORDERS,
     WATCH_COUNT,
     FILES_MAX = 1000, /* files of one enrollment */
 };
 
 static const char *const watch_names[WATCH_COUNT] = {
-    [WATCH_NODE] = WATCHED_NODE, [WATCH_TRUST] = TRUST_WATCH
+    [WATCH_NODE] = WATCHED_NODE, [WATCH_TRUST] = TRUST_WATCH, [WATCH_ORDERS] = "orders"
 };
 
 struct Membership {
@@ -27,7 +29,8 @@ struct Membership {
     Directory spool_directory;
     Spool *spool;
     Trust *trust;
-    Watched *node;
+    Watched *node, *ordered;
+    Orders *orders;
     SessionLink *link;
     FactsFeed *facts;
     int64_t session_since_ms;
@@ -47,13 +50,16 @@ static void stored(void *context)
 {
     Membership *membership = context;
     session_link_wake(membership->link);
-    facts_feed_stored(membership->facts, outbox_last_sequence(spool_outbox(membership->spool)));
+    uint64_t sequence = outbox_last_sequence(spool_outbox(membership->spool));
+    facts_feed_stored(membership->facts, sequence);
+    orders_stored(membership->orders, sequence);
 }
 
 static void room(void *context)
 {
     Membership *membership = context;
     facts_feed_look(membership->facts);
+    orders_room(membership->orders);
 }
 
 static bool send_facts(void *context, Str body, uint64_t *sequence, Error *err)
@@ -71,12 +77,20 @@ static bool report_trust(void *context, Str body, Error *err)
                       &sequence, err);
 }
 
+static bool report_run(void *context, Str run, Str body, uint64_t *sequence, Error *err)
+{
+    const Membership *membership = context;
+    return outbox_add(spool_outbox(membership->spool), RECORD_RESULT, run, body, sequence, err);
+}
+
 /* --- Downstream ------------------------------------------------------------------------------ */
 
 static WatchPosition position(void *context, uint32_t watch)
 {
     const Membership *membership = context;
-    return watch == WATCH_NODE ? watched_position(membership->node) : (WatchPosition){ 0 };
+    return watch == WATCH_NODE     ? watched_position(membership->node)
+           : watch == WATCH_ORDERS ? watched_position(membership->ordered)
+                                   : (WatchPosition){ 0 };
 }
 
 static void node_kept(void *context, uint64_t ticket)
@@ -84,6 +98,13 @@ static void node_kept(void *context, uint64_t ticket)
     Membership *membership = context;
     session_link_taken(membership->link, WATCH_NODE, ticket);
     told(membership);
+}
+
+static void orders_kept(void *context, uint64_t ticket)
+{
+    Membership *membership = context;
+    session_link_taken(membership->link, WATCH_ORDERS, ticket);
+    orders_take(membership->orders, watched_image(membership->ordered));
 }
 
 static void changes_came(void *context, const Changes *changes, Str store, uint64_t ticket)
@@ -97,6 +118,10 @@ static void changes_came(void *context, const Changes *changes, Str store, uint6
             trust_repeat(membership->trust);
         }
         watched_take(membership->node, changes, store, ticket);
+        return;
+    }
+    if (changes->watch == WATCH_ORDERS) {
+        watched_take(membership->ordered, changes, store, ticket);
         return;
     }
     for (uint32_t i = 0; i < changes->change_count; i++) {
@@ -122,6 +147,7 @@ static void moved(void *context, SessionNodeState state)
         const NodeServer *server = membership_server(membership);
         log_info("session established", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
+        orders_connected(membership->orders);
     }
     if (membership->departure != NULL) {
         departure_moved(membership->departure, state, session_link_status(membership->link).why);
@@ -185,6 +211,13 @@ static bool drop_files(const Directory *directory, const char *prefix, Error *er
     return true;
 }
 
+/* Runners that are left have nobody to report to. */
+static bool drop_runs(const Directory *directory)
+{
+    directory_remove_child(directory, LOCAL_RUNS);
+    return true;
+}
+
 static Str read_enrolment(Arena *arena, const Directory *directory)
 {
     Str text;
@@ -206,6 +239,7 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
     }
     return drop_files(&membership->spool_directory, "", err) &&
            drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
+           drop_runs(directory) &&
            directory_write(directory, AGENT_ENROLMENT, str_from_c(own->enrolment), true, err);
 }
 
@@ -274,6 +308,24 @@ static void open_session(Membership *membership, const LinkServer *servers)
                                                        .name = watch_names[WATCH_NODE],
                                                        .kept = node_kept,
                                                        .context = membership });
+    membership->ordered = watched_open(&(WatchedOptions){ .loop = options->loop,
+                                                          .directory = options->directory,
+                                                          .name = watch_names[WATCH_ORDERS],
+                                                          .kept = orders_kept,
+                                                          .context = membership });
+    RunnerNode node = { .directory = options->directory,
+                        .path = options->path,
+                        .state_dir = options->state_dir,
+                        .config_dir = options->config_dir,
+                        .root = options->root,
+                        .name = str_from_c(membership->state.node) };
+    membership->orders = orders_open(&(OrdersOptions){ .loop = options->loop,
+                                                       .node = node,
+                                                       .state = options->state,
+                                                       .boot_id = membership->boot_id,
+                                                       .report = report_run,
+                                                       .client = client_of,
+                                                       .context = membership });
     membership->link = session_link_new(&(SessionLinkOptions){
         .loop = options->loop,
         .ops = &link_ops,
@@ -311,6 +363,9 @@ bool membership_open(const MembershipOptions *options, Membership **out, Error *
     }
     membership->boot_id = read_boot_id(&membership->arena);
     open_session(membership, servers);
+    if (watched_kept(membership->ordered).store.len > 0) {
+        orders_take(membership->orders, watched_image(membership->ordered));
+    }
     session_link_start(membership->link);
     *out = membership;
     return true;
@@ -324,9 +379,11 @@ void membership_close(Membership *membership)
     }
     departure_free(TAKE(membership->departure));
     facts_feed_free(membership->facts);
+    orders_close(membership->orders);
     session_link_free(membership->link);
     trust_free(membership->trust);
     watched_free(membership->node);
+    watched_free(membership->ordered);
     spool_close(membership->spool);
     directory_close(&membership->spool_directory);
     arena_clear(&membership->arena);
@@ -423,7 +480,7 @@ bool membership_forget(const Directory *directory, Error *err)
     }
     if (directory_open_child(directory, AGENT_SPOOL, &spool, err)) {
         return drop_files(&spool, "", err) && drop_files(directory, "watched-", err) &&
-               drop_files(directory, "facts-", err);
+               drop_files(directory, "facts-", err) && drop_runs(directory);
     }
     return err->kind == ERROR_NOT_FOUND;
 }

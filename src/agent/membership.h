@@ -18,7 +18,10 @@ typedef struct Membership Membership;
 typedef struct MembershipOptions {
     Loop *loop;
     const Directory *directory; /* the agent's; borrowed, like everything here */
-    const char *root;           /* root directory for facts: "/" */
+    const char *path;           /* of that directory */
+    const Directory *state;     /* the state directory, which has the former */
+    const char *state_dir, *config_dir;
+    const char *root; /* root directory for facts and runs: "/" */
     /* The status has changed; may be NULL. Never called from within a function of the membership. */
     void (*changed)(void *context);
     void *context;

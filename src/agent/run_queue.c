@@ -1,8 +1,5 @@
 #include "agent/run_queue.h"
 
-DEFINE_ENUM_NAMES(QueuePhase, queue_phase, [QUEUE_ACCEPTED] = "accepted",
-                  [QUEUE_STARTED] = "started", [QUEUE_ENDED] = "ended")
-
 enum {
     LANE_SITES,
     LANE_COMMANDS,

@@ -21,7 +21,6 @@ typedef enum QueuePhase {
     QUEUE_STARTED,  /* a runner was started */
     QUEUE_ENDED,    /* the outcome is known */
 } QueuePhase;
-DECLARE_ENUM_NAMES(QueuePhase, queue_phase)
 
 /* What the events of the run end with. */
 typedef enum QueueTail {

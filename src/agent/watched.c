@@ -162,6 +162,11 @@ WatchPosition watched_kept(const Watched *watched)
     return (WatchPosition){ watched->image.store, watched->image.revision };
 }
 
+const WatchedImage *watched_image(const Watched *watched)
+{
+    return &watched->image;
+}
+
 const Str *watched_value(const Watched *watched, Str key)
 {
     const WatchedImage *image = &watched->image;

@@ -41,6 +41,8 @@ WatchPosition watched_position(Watched *watched);
 /* The same for status output, without side effects. */
 WatchPosition watched_kept(const Watched *watched);
 
+/* All keys and values; the contents change, the pointer does not. */
+const WatchedImage *watched_image(const Watched *watched);
 /* The value of a key, or of the only key if `key` is empty; NULL if there is none. Valid until the
  * next change. */
 const Str *watched_value(const Watched *watched, Str key);

@@ -80,3 +80,18 @@ bool run_lock_is_held(const Directory *state)
 {
     return file_lock_is_held(state, lock_name);
 }
+
+bool run_lock_holder(const Directory *state, Arena *arena, Str *out)
+{
+    Holder holder;
+    Str text;
+    Error err;
+    if (!run_lock_is_held(state) ||
+        !directory_read(state, arena, lock_name, HOLDER_MAX, &text, &err) ||
+        !record_read(&holder_format, arena, text, RECORD_STORED, &holder, &err)) {
+        return false;
+    }
+    *out = arena_format(arena, "'%" STR_FMT "' (pid %lld)", STR_ARG(holder.command),
+                        (long long)holder.pid);
+    return true;
+}

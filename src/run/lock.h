@@ -10,5 +10,8 @@
  * 4711 ('eden apply site') since 2026-01-31T08:15:30Z". */
 MUST_CHECK bool run_lock_take(const Directory *state, Str command, FileLock *out,
                               Problems *problems, Error *err);
+/* Who holds it: "'eden apply site' (pid 4711)", in the arena. False if nobody does, or the holder
+ * has just taken it. */
+bool run_lock_holder(const Directory *state, Arena *arena, Str *out);
 /* Whether a run is in progress. */
 bool run_lock_is_held(const Directory *state);

@@ -8,6 +8,10 @@
 #include "run/run_inner.h"
 #include "sys/append_file.h"
 #include "sys/clock.h"
+#include "sys/file_lock.h"
+#include "sys/process.h"
+
+#define LOCK_NAME "%.240s.lock"
 
 enum {
     FILE_MAX = 64 << 20,          /* of a file that is continued */
@@ -19,7 +23,8 @@ enum {
     QUIET_US = 1000000,           /* minimum interval between two lines of a step */
     REPEAT_US = 10000000,         /* and between two equal waits */
     END_RESERVED = RUN_EVENT_MAX, /* of disk space for the last event */
-    RESERVE_NAME = 260,
+    NAME_BYTES = 260,
+    NUMBER_MAX = 32,
 };
 
 /* --- Reading ----------------------------------------------------------------------------------- */
@@ -88,6 +93,31 @@ RunEventScan run_events_scan(Str text)
     return scan;
 }
 
+static Str step_of_line(const RunEventLine *line, Arena *arena)
+{
+    Value event;
+    Error err;
+    return json_parse_text(arena, line->text, NULL, &event, &err)
+               ? arena_copy(arena, value_get_text(event, "step"))
+               : STR_EMPTY;
+}
+
+Str run_events_running(Str text, Arena *arena)
+{
+    Str running = STR_EMPTY;
+    RunEventLine line;
+    for (size_t at = 0; run_event_next(text, &at, &line);) {
+        if (str_eq_c(line.event, "start")) {
+            running = step_of_line(&line, arena);
+        } else if (str_eq_c(line.event, "begin") ||
+                   (str_eq_c(line.event, "step") && running.len > 0 &&
+                    str_eq(step_of_line(&line, arena), running))) {
+            running = STR_EMPTY;
+        }
+    }
+    return running;
+}
+
 /* --- The file ---------------------------------------------------------------------------------- */
 
 typedef struct StepNote {
@@ -102,7 +132,8 @@ struct RunEvents {
     Arena *arena;  /* for the notes */
     Arena scratch; /* for the event that is being written */
     Directory directory;
-    char reserve[RESERVE_NAME]; /* a file with space for the last event */
+    FileLock lock;
+    char reserve[NAME_BYTES]; /* a file with space for the last event */
     AppendFile file;
     uint64_t n; /* of the last event in the file */
     uint32_t attempts;
@@ -150,12 +181,36 @@ static bool continue_file(RunEvents *events, Error *err)
     return true;
 }
 
+static bool take_lock(RunEvents *events, const char *name, Error *err)
+{
+    Str number = arena_format(&events->scratch, "%lld", (long long)process_own_number()), found;
+    return file_lock_take(&events->directory, name, number, &events->scratch, &events->lock, &found,
+                          err);
+}
+
+int64_t run_events_writer(const Directory *directory, const char *name)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char lock[NAME_BYTES];
+    Str text;
+    int64_t number;
+    Error err;
+    snprintf(lock, sizeof lock, LOCK_NAME, name);
+    return file_lock_is_held(directory, lock) &&
+                   directory_read(directory, &arena, lock, NUMBER_MAX, &text, &err) &&
+                   str_to_i64(text, &number)
+               ? number
+               : 0;
+}
+
 bool run_events_open(Arena *arena, const RunEventsSettings *settings, RunEvents **out, Error *err)
 {
     RunEvents *events = ARENA_NEW(arena, RunEvents);
     *events = (RunEvents){ .settings = *settings,
                            .arena = arena,
                            .directory = { .descriptor = -1 },
+                           .lock = { .descriptor = -1 },
                            .file = { .descriptor = -1 } };
     arena_init(&events->scratch, ARENA_UNLIMITED);
     const char *slash = strrchr(settings->path, '/');
@@ -164,8 +219,11 @@ bool run_events_open(Arena *arena, const RunEventsSettings *settings, RunEvents 
                      ? STR("/")
                      : str_from(settings->path, (size_t)(slash - settings->path));
     const char *name = slash == NULL ? settings->path : slash + 1;
+    char lock[NAME_BYTES];
+    snprintf(lock, sizeof lock, LOCK_NAME, name);
     snprintf(events->reserve, sizeof events->reserve, "%.240s.reserve", name);
     if (!directory_open(arena_copy_c(arena, folder), &events->directory, err) ||
+        !take_lock(events, lock, err) ||
         !append_file_open(&events->directory, name, &events->file, err) ||
         !continue_file(events, err)) {
         run_events_close(events);
@@ -180,6 +238,7 @@ void run_events_close(RunEvents *events)
 {
     if (events != NULL) {
         append_file_close(&events->file);
+        file_lock_release(&events->lock);
         directory_close(&events->directory);
         arena_clear(&events->scratch);
     }

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "run/run.h"
+#include "sys/directory.h"
 
 /* --- Reading. Pure. ---------------------------------------------------------------------------- */
 
@@ -53,6 +54,10 @@ typedef struct RunEventScan {
 /* Lines are valid up to the first one that is damaged or out of order. */
 RunEventScan run_events_scan(Str text);
 
+/* The step that ran when the events broke off: the last one that was started and has no result. In
+ * the arena; empty: none. */
+Str run_events_running(Str text, Arena *arena);
+
 /* --- Writing ----------------------------------------------------------------------------------- */
 
 typedef struct RunEvents RunEvents;
@@ -63,11 +68,14 @@ typedef struct RunEventsSettings {
     const char *version; /* of the site; may be NULL */
 } RunEventsSettings;
 
-/* Fails with ERROR_CONFLICT if the file has events of another run. */
+/* Fails with ERROR_CONFLICT if the file has events of another run, or another process writes it. */
 MUST_CHECK bool run_events_open(Arena *arena, const RunEventsSettings *settings, RunEvents **out,
                                 Error *err);
 void run_events_close(RunEvents *events); /* NULL is allowed */
 DEFINE_AUTO(RunEvents, run_events_close)
+
+/* The process that writes the events in this directory now; 0: none. */
+int64_t run_events_writer(const Directory *directory, const char *name);
 
 /* The view for run_perform(): writes events and calls `next`. The run begins when it can: not if
  * another one holds the lock. */

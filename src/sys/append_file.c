@@ -37,15 +37,14 @@ void append_file_close(AppendFile *file)
     file->descriptor = -1;
 }
 
-bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out, Error *err)
+bool append_file_read_from(const AppendFile *file, int64_t offset, Arena *arena, size_t max,
+                           Str *out, Error *err)
 {
-    if ((uint64_t)file->size > max) {
-        return error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", file->name, max);
-    }
-    char *data = arena_alloc(arena, (size_t)file->size + 1);
+    char *data = arena_alloc(arena, max + 1);
     size_t len = 0;
-    while (len < (size_t)file->size) {
-        ssize_t got = pread(file->descriptor, data + len, (size_t)file->size - len, (off_t)len);
+    while (len < max) {
+        ssize_t got =
+            pread(file->descriptor, data + len, max - len, (off_t)(offset + (int64_t)len));
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -59,6 +58,14 @@ bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out
     }
     *out = str_from(data, len);
     return true;
+}
+
+bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out, Error *err)
+{
+    if ((uint64_t)file->size > max) {
+        return error_set(err, ERROR_LIMIT, "%s: larger than %zu bytes", file->name, max);
+    }
+    return append_file_read_from(file, 0, arena, (size_t)file->size, out, err);
 }
 
 /* A short write is undone: half a record in the middle of the file would be worse than none. */

@@ -24,6 +24,10 @@ DEFINE_AUTO_CLEAR(AppendFile, append_file_close)
 /* The whole content; `max` as in directory_read. */
 MUST_CHECK bool append_file_read(const AppendFile *file, Arena *arena, size_t max, Str *out,
                                  Error *err);
+/* At most `max` bytes from an offset, up to the current end of the file, which another process may
+ * be writing. */
+MUST_CHECK bool append_file_read_from(const AppendFile *file, int64_t offset, Arena *arena,
+                                      size_t max, Str *out, Error *err);
 /* On failure (disk full) the file is unchanged. */
 MUST_CHECK bool append_file_add(AppendFile *file, Str record, Error *err);
 /* Truncates the file to `size` bytes. */

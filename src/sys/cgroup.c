@@ -85,6 +85,33 @@ bool cgroup_enter(int descriptor, Error *err)
     return write(descriptor, "0", 1) == 1 || file_error(err, errno, "cannot enter the cgroup");
 }
 
+static bool write_file(const char *path, const char *name, const char *text, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const char *file = arena_format(&arena, "%s/%s%c", path, name, '\0').data;
+    int descriptor = open(file, O_WRONLY | O_CLOEXEC);
+    bool ok = descriptor >= 0 && write(descriptor, text, strlen(text)) == (ssize_t)strlen(text);
+    int number = errno;
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return ok || file_error(err, number, file);
+}
+
+bool cgroup_move(const char *path, pid_t process, Error *err)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%d", (int)process);
+    return write_file(path, "cgroup.procs", text, err);
+}
+
+void cgroup_kill(const char *path)
+{
+    Error unsupported;
+    (void)!write_file(path, "cgroup.kill", "1", &unsupported);
+}
+
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
     if (kind == FTW_DP) {

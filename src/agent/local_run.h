@@ -1,0 +1,81 @@
+/* A run of the cluster on this node, as its agent stores it: a directory `runs/<id>` with
+ *
+ *     order.json       what to do
+ *     state.json       how far it is ("eden.local-run/1")
+ *     events.ndjson    written by the runner (run/run_events.h)
+ *     result.json      what became of it, once that is known
+ *     output           standard output and error of the runner
+ *     exec.yaml        the command of an RUN_KIND_EXEC, as a file with one step
+ *     state            the state directory of such a step
+ *
+ * Loop thread; it blocks while a small file is written. */
+#pragma once
+
+#include "agent/run_queue.h"
+#include "run/run_events.h"
+#include "sys/directory.h"
+
+#define LOCAL_RUNS    "runs" /* in the agent's directory */
+#define LOCAL_EVENTS  "events.ndjson"
+#define LOCAL_OUTPUT  "output"
+#define LOCAL_COMMAND "exec.yaml"
+#define LOCAL_STATE   "state"
+
+enum {
+    LOCAL_RUNS_MAX = 10000,
+    LOCAL_RUNS_KEPT = 20, /* of those that are over */
+    BOOT_ID_MAX = 63,     /* bytes */
+};
+
+DECLARE_ENUM_NAMES(QueuePhase, queue_phase)
+
+typedef struct LocalState {
+    QueuePhase phase; /* not QUEUE_ENDED: result.json says that */
+    uint32_t attempts, interruptions, signals;
+    uint32_t begun; /* number of attempts in the events before the last start */
+    int64_t accepted_ms, started_ms, first_started_ms, signaled_ms;
+    char boot[BOOT_ID_MAX + 1]; /* of the last start */
+    bool is_reported;           /* the result is in the outbox, durably */
+    Value unknown;
+} LocalState;
+
+typedef struct LocalRun {
+    Arena arena;
+    Order order;
+    LocalState state;
+    bool has_result;
+    NodeResult result; /* strings are in the arena */
+} LocalRun;
+
+/* Creates the directory, or replaces what is in it. Nothing but these two is in `out` then. */
+MUST_CHECK bool local_run_create(const Directory *agent, Str order, int64_t now_ms, LocalRun **out,
+                                 Error *err);
+/* Fails with ERROR_NOT_FOUND if there is no such run, ERROR_INVALID if it cannot be read. */
+MUST_CHECK bool local_run_load(const Directory *agent, Str id, LocalRun **out, Error *err);
+void local_run_free(LocalRun *run); /* NULL is allowed */
+/* Removes the directory. */
+void local_run_remove(const Directory *agent, Str id);
+/* The IDs of all of them, in no particular order. `path` is that of the agent's directory. */
+MUST_CHECK bool local_runs_list(const char *path, Arena *arena, Str **ids, uint32_t *count,
+                                Error *err);
+/* The path of a file of the run, in the arena. */
+const char *local_run_path(const char *path, const LocalRun *run, Arena *arena, const char *name);
+
+MUST_CHECK bool local_run_open(const Directory *agent, const LocalRun *run, Directory *out,
+                               Error *err);
+/* A newer text of the same order, with a cancel for example. */
+MUST_CHECK bool local_run_put_order(const Directory *agent, LocalRun *run, Str order, Error *err);
+MUST_CHECK bool local_run_save(const Directory *agent, const LocalRun *run, Error *err);
+/* Copies the result. */
+MUST_CHECK bool local_run_conclude(const Directory *agent, LocalRun *run, const NodeResult *result,
+                                   Error *err);
+/* Writes LOCAL_COMMAND, for the command of the order. */
+MUST_CHECK bool local_run_put_command(const Directory *agent, const LocalRun *run, Error *err);
+
+/* The events, up to the first damaged line, in the arena. */
+MUST_CHECK bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena,
+                                 Str *out, Error *err);
+/* What they end with in the current attempt. */
+QueueTail local_run_tail(const LocalRun *run, const RunEventScan *scan);
+/* The result that the last event, "end", describes. Fails with ERROR_INVALID. */
+MUST_CHECK bool local_run_result(Arena *arena, Str end, NodeResult *out, Error *err);

@@ -1,0 +1,794 @@
+#include "agent/orders.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/run_upload.h"
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "lang/json.h"
+#include "run/lock.h"
+#include "sys/file.h"
+
+enum {
+    ACTIONS_MAX = 1000, /* per run, before the loop continues */
+};
+
+typedef struct Fetching Fetching;
+
+/* One run. */
+typedef struct Entry {
+    Orders *orders;
+    LocalRun *run;
+    Str text;          /* of the order */
+    bool is_withdrawn; /* the server has deleted the order */
+    Runner *runner;    /* NULL: none */
+    RunUpload *upload; /* NULL: not started yet, or completed */
+    bool was_watched, is_locked;
+    SurvivorEnd end;
+    /* From the events, after the runner has ended: */
+    QueueTail tail;
+    uint32_t begun;
+    uint64_t last;
+    int64_t left_ms;
+    /* The site. */
+    QueueSite site;
+    char *site_path;
+    int64_t fetched_ms;
+    char fetch_why[FLEET_REASON_MAX / 2];
+    Fetching *fetching;
+    /* What was reported last by this process. */
+    bool is_told;
+    NodeOutcome told;
+    char told_reason[FLEET_REASON_MAX + 1];
+    uint64_t final_sequence; /* of the final result in the outbox; 0: not there yet */
+} Entry;
+
+/* May outlive the entry. */
+struct Fetching {
+    Entry *entry; /* NULL once it is freed */
+};
+
+struct Orders {
+    OrdersOptions options;
+    VEC(Entry *) entries; /* oldest first */
+    Arena arena;          /* for the list */
+    LoopTimer timer;
+    const WatchedImage *image; /* the orders; NULL: not known yet */
+    bool is_behind;            /* not all of them are stored */
+    VEC(Str) unreadable;       /* runs whose orders this agent cannot read, and has reported */
+};
+
+static void look_soon(Orders *orders)
+{
+    loop_timer_start(&orders->timer, 0);
+}
+
+static Str id_of(const Entry *entry)
+{
+    return str_from_c(entry->run->order.run);
+}
+
+static int64_t now_of(const Orders *orders)
+{
+    return loop_wall_ms(orders->options.loop);
+}
+
+/* --- Events ------------------------------------------------------------------------------------ */
+
+static bool scan_events(Entry *entry, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text;
+    if (!local_run_events(entry->orders->options.node.directory, entry->run, &arena, &text, err)) {
+        return false;
+    }
+    RunEventScan scan = run_events_scan(text);
+    entry->tail = local_run_tail(entry->run, &scan);
+    entry->begun = scan.begun;
+    entry->last = scan.last;
+    entry->left_ms = scan.end.at_ms;
+    return true;
+}
+
+static void upload_moved(void *context)
+{
+    look_soon(((Entry *)context)->orders);
+}
+
+static GrpcClient *client_of(void *context)
+{
+    const OrdersOptions *options = &((Entry *)context)->orders->options;
+    return options->client(options->context);
+}
+
+static void start_upload(Entry *entry)
+{
+    const OrdersOptions *options = &entry->orders->options;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    if (entry->upload == NULL &&
+        (!local_run_open(options->node.directory, entry->run, &directory, &err) ||
+         !run_upload_new(&(RunUploadOptions){ .loop = options->loop,
+                                              .directory = &directory,
+                                              .name = LOCAL_EVENTS,
+                                              .node = options->node.name,
+                                              .run = id_of(entry),
+                                              .client = client_of,
+                                              .moved = upload_moved,
+                                              .context = entry },
+                         &entry->upload, &err))) {
+        log_warning("cannot upload the events of a run", LOG_STR("run", id_of(entry)),
+                    LOG_C("why", err.text));
+    }
+    if (entry->upload != NULL) {
+        run_upload_look(entry->upload);
+    }
+}
+
+/* --- Runners ----------------------------------------------------------------------------------- */
+
+static void runner_ended(void *context, SurvivorEnd end)
+{
+    Entry *entry = context;
+    Error err;
+    entry->end = end;
+    entry->was_watched = true;
+    runner_release(TAKE(entry->runner));
+    if (!scan_events(entry, &err)) {
+        log_error("cannot read the events of a run", LOG_STR("run", id_of(entry)),
+                  LOG_C("why", err.text));
+    }
+    entry->is_locked =
+        end.is_known && !end.by_signal && end.number == error_kind_exit_code(ERROR_CONFLICT);
+    start_upload(entry);
+    look_soon(entry->orders);
+}
+
+static void runner_wrote(void *context)
+{
+    start_upload(context);
+}
+
+static RunnerOptions runner_options(Entry *entry)
+{
+    const OrdersOptions *options = &entry->orders->options;
+    return (RunnerOptions){ .loop = options->loop,
+                            .node = &options->node,
+                            .run = entry->run,
+                            .site = entry->site_path,
+                            .ended = runner_ended,
+                            .wrote = runner_wrote,
+                            .context = entry };
+}
+
+/* --- Results ----------------------------------------------------------------------------------- */
+
+static bool conclude(Entry *entry, NodeResult *result, Error *err)
+{
+    LocalRun *run = entry->run;
+    result->started_ms = run->state.first_started_ms;
+    result->ended_ms = result->since_ms = now_of(entry->orders);
+    result->attempts = run->state.attempts;
+    result->logged = entry->last;
+    if (!local_run_conclude(entry->orders->options.node.directory, run, result, err)) {
+        return false;
+    }
+    log_info("run ended", LOG_STR("run", id_of(entry)),
+             LOG_C("outcome", node_outcome_name(result->outcome)), LOG_STR("why", result->reason));
+    return true;
+}
+
+static bool conclude_with(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    NodeResult result = { .outcome = outcome, .unknown = value_missing() };
+    result.reason = str_from_c(reason);
+    if (result.reason.len == 0 && entry->was_watched && outcome == NODE_FAILED) {
+        result.reason = runner_explain(&entry->orders->options.node, entry->run, entry->end,
+                                       entry->tail != TAIL_NONE, &arena);
+    }
+    result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
+    return conclude(entry, &result, err);
+}
+
+static bool adopt_end(Entry *entry, NodeOutcome outcome, const char *reason, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str text;
+    NodeResult result;
+    if (!local_run_events(entry->orders->options.node.directory, entry->run, &arena, &text, err)) {
+        return false;
+    }
+    if (!local_run_result(&arena, run_events_scan(text).end.text, &result, err)) {
+        return conclude_with(entry, NODE_FAILED, err->text, err);
+    }
+    if (outcome == NODE_CANCELED) {
+        result.outcome = outcome;
+    } else if (entry->tail == TAIL_INTERRUPTED) {
+        result.outcome = NODE_FAILED;
+        result.reason = reason != NULL ? str_from_c(reason) : STR("it was interrupted by a signal");
+    }
+    return conclude(entry, &result, err);
+}
+
+/* --- Actions ----------------------------------------------------------------------------------- */
+
+static bool start(Entry *entry, Error *err)
+{
+    const OrdersOptions *options = &entry->orders->options;
+    LocalState *state = &entry->run->state;
+    LocalState former = *state;
+    if (!scan_events(entry, err) ||
+        (entry->run->order.kind == RUN_KIND_EXEC &&
+         !local_run_put_command(options->node.directory, entry->run, err))) {
+        return false;
+    }
+    state->phase = QUEUE_STARTED;
+    state->started_ms = now_of(entry->orders);
+    state->first_started_ms = state->attempts == 0 ? state->started_ms : state->first_started_ms;
+    state->attempts++;
+    state->begun = entry->begun;
+    state->signals = 0;
+    snprintf(state->boot, sizeof state->boot, "%.*s", (int)options->boot_id.len,
+             options->boot_id.data);
+    if (!local_run_save(options->node.directory, entry->run, err)) {
+        *state = former;
+        return false;
+    }
+    entry->tail = TAIL_NONE;
+    entry->was_watched = entry->is_locked = false;
+    RunnerOptions runner = runner_options(entry);
+    if (runner_find(&runner, &entry->runner)) {
+        return true; /* it was not found earlier because it did not have its lock yet */
+    }
+    Error why;
+    if (!runner_start(&runner, &entry->runner, &why)) {
+        return conclude_with(entry, NODE_FAILED, why.text, err);
+    }
+    log_info("run started", LOG_STR("run", id_of(entry)),
+             LOG_INT("pid", runner_number(entry->runner)), LOG_INT("attempt", state->attempts));
+    return true;
+}
+
+static bool requeue(Entry *entry, bool counts, Error *err)
+{
+    LocalState *state = &entry->run->state;
+    LocalState former = *state;
+    state->phase = QUEUE_ACCEPTED;
+    state->interruptions += counts;
+    state->attempts -= entry->is_locked;
+    if (!local_run_save(entry->orders->options.node.directory, entry->run, err)) {
+        *state = former;
+        return false;
+    }
+    if (counts) {
+        log_warning("run was interrupted; starting it again", LOG_STR("run", id_of(entry)),
+                    LOG_INT("interruptions", state->interruptions));
+    }
+    return true;
+}
+
+static bool send_signal(Entry *entry, bool kills, Error *err)
+{
+    LocalState *state = &entry->run->state;
+    state->signals++;
+    state->signaled_ms = now_of(entry->orders);
+    log_info(kills ? "killing a run" : "interrupting a run", LOG_STR("run", id_of(entry)));
+    if (kills) {
+        runner_kill(entry->runner);
+    } else {
+        runner_interrupt(entry->runner);
+    }
+    Error unsaved; /* then the next agent sends one more */
+    (void)!local_run_save(entry->orders->options.node.directory, entry->run, &unsaved);
+    return true;
+}
+
+static void site_failed(Entry *entry, const Error *err)
+{
+    entry->site = SITE_FAILED;
+    entry->fetched_ms = now_of(entry->orders);
+    snprintf(entry->fetch_why, sizeof entry->fetch_why, "%.200s", err->text);
+}
+
+static void site_ready(Entry *entry, const char *path)
+{
+    free(entry->site_path);
+    entry->site_path = strdup(path);
+    if (entry->site_path == NULL) {
+        memory_exhausted(strlen(path));
+    }
+    entry->site = SITE_READY;
+}
+
+static void fetched(void *context, const char *path, const Error *err)
+{
+    Fetching *fetching = context;
+    Entry *entry = fetching->entry;
+    free(fetching);
+    if (entry == NULL) {
+        return;
+    }
+    entry->fetching = NULL;
+    if (path != NULL) {
+        site_ready(entry, path);
+    } else {
+        site_failed(entry, err);
+    }
+    look_soon(entry->orders);
+}
+
+static void fetch(Entry *entry)
+{
+    const OrdersOptions *options = &entry->orders->options;
+    const Order *order = &entry->run->order;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (options->fetch == NULL) {
+        const char *path = arena_copy_c(
+            &arena, arena_format(&arena, "%s/sites/%s", options->node.path, order->version));
+        Error err;
+        if (order->version[0] != '\0' && order->version[0] != '.' &&
+            strchr(order->version, '/') == NULL && file_is_directory(path)) {
+            site_ready(entry, path);
+        } else {
+            error_set(&err, ERROR_NOT_FOUND, "version '%s' is not on this node", order->version);
+            site_failed(entry, &err);
+        }
+        return;
+    }
+    entry->site = SITE_FETCHING;
+    entry->fetching = memory_new(sizeof *entry->fetching);
+    entry->fetching->entry = entry;
+    options->fetch(options->context, str_from_c(order->manifest), str_from_c(order->version),
+                   fetched, entry->fetching);
+}
+
+/* --- Entries ----------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const Entry *first = *(Entry *const *)a, *second = *(Entry *const *)b;
+    int64_t first_ms = first->run->order.created_ms, second_ms = second->run->order.created_ms;
+    return first_ms != second_ms ? (first_ms > second_ms) - (first_ms < second_ms)
+                                 : str_compare(id_of(first), id_of(second));
+}
+
+static Entry *add_entry(Orders *orders, LocalRun *run)
+{
+    Entry *entry = memory_new(sizeof *entry);
+    entry->orders = orders;
+    entry->run = run;
+    entry->site = run->order.kind == RUN_KIND_EXEC ? SITE_UNNEEDED : SITE_MISSING;
+    VEC_PUSH(&orders->arena, &orders->entries, entry);
+    qsort(orders->entries.items, orders->entries.len, sizeof(Entry *), compare_entries);
+    return entry;
+}
+
+static void free_entry(Entry *entry)
+{
+    if (entry->fetching != NULL) {
+        entry->fetching->entry = NULL;
+    }
+    runner_release(entry->runner);
+    run_upload_free(entry->upload);
+    local_run_free(entry->run);
+    free(entry->site_path);
+    free(entry);
+}
+
+static void forget(Orders *orders, uint32_t at)
+{
+    Entry *entry = orders->entries.items[at];
+    local_run_remove(orders->options.node.directory, id_of(entry));
+    log_info("run withdrawn before it started", LOG_STR("run", id_of(entry)));
+    free_entry(entry);
+    orders->entries.len--;
+    memmove(&orders->entries.items[at], &orders->entries.items[at + 1],
+            (orders->entries.len - at) * sizeof(Entry *));
+}
+
+static Entry *find_entry(const Orders *orders, Str id)
+{
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        if (str_eq(id_of(orders->entries.items[i]), id)) {
+            return orders->entries.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* The oldest ones that the server knows everything of. */
+static void drop_old(Orders *orders)
+{
+    uint32_t over = 0;
+    for (uint32_t i = orders->entries.len; i-- > 0;) {
+        Entry *entry = orders->entries.items[i];
+        bool is_over = entry->run->has_result && entry->run->state.is_reported;
+        over += is_over;
+        if (is_over && entry->is_withdrawn && over > LOCAL_RUNS_KEPT) {
+            local_run_remove(orders->options.node.directory, id_of(entry));
+            free_entry(entry);
+            orders->entries.len--;
+            memmove(&orders->entries.items[i], &orders->entries.items[i + 1],
+                    (orders->entries.len - i) * sizeof(Entry *));
+        }
+    }
+}
+
+/* --- Deciding ---------------------------------------------------------------------------------- */
+
+static QueueRun queue_run(const Entry *entry)
+{
+    const LocalState *state = &entry->run->state;
+    return (QueueRun){
+        .order = &entry->run->order,
+        .is_withdrawn = entry->is_withdrawn,
+        .phase = entry->run->has_result ? QUEUE_ENDED : state->phase,
+        .has_runner = entry->runner != NULL,
+        .was_watched = entry->was_watched,
+        .is_locked = entry->is_locked,
+        .tail = entry->tail,
+        .is_same_boot = str_eq_c(entry->orders->options.boot_id, state->boot),
+        .attempts = state->attempts,
+        .interruptions = state->interruptions,
+        .signals = state->signals,
+        .signaled_ms = state->signaled_ms,
+        .started_ms = state->started_ms,
+        .left_ms = entry->left_ms,
+        .fetched_ms = entry->fetched_ms,
+        .site = entry->site,
+    };
+}
+
+static QueueView make_view(const Orders *orders, Arena *arena)
+{
+    QueueRun *runs = ARENA_ARRAY(arena, QueueRun, orders->entries.len + 1);
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        runs[i] = queue_run(orders->entries.items[i]);
+    }
+    return (QueueView){ .runs = runs,
+                        .count = orders->entries.len,
+                        .is_locked = run_lock_is_held(orders->options.state),
+                        .now_ms = now_of(orders) };
+}
+
+static bool perform(Orders *orders, const QueueAction *action, Error *err)
+{
+    Entry *entry = orders->entries.items[action->run];
+    switch (action->act) {
+    case QUEUE_FORGET: forget(orders, action->run); return true;
+    case QUEUE_FETCH: fetch(entry); return true;
+    case QUEUE_START: return start(entry, err);
+    case QUEUE_REQUEUE: return requeue(entry, action->counts, err);
+    case QUEUE_INTERRUPT: return send_signal(entry, false, err);
+    case QUEUE_KILL: return send_signal(entry, true, err);
+    case QUEUE_CONCLUDE: return conclude_with(entry, action->outcome, action->reason, err);
+    case QUEUE_ADOPT_END: return adopt_end(entry, action->outcome, action->reason, err);
+    case QUEUE_REST: break;
+    }
+    BUG("no such action");
+}
+
+/* --- Reporting --------------------------------------------------------------------------------- */
+
+static Str wait_reason(const Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
+{
+    const Entry *entry = orders->entries.items[at];
+    uint32_t behind;
+    Str holder;
+    switch (queue_wait(view, at, &behind)) {
+    case WAIT_BEHIND:
+        return arena_format(arena, "waits for run %s",
+                            orders->entries.items[behind]->run->order.run);
+    case WAIT_LOCK:
+        return run_lock_holder(orders->options.state, arena, &holder)
+                   ? arena_format(arena, "waits for %" STR_FMT, STR_ARG(holder))
+                   : STR("waits for another run on this node");
+    case WAIT_SITE:
+        return entry->site == SITE_FAILED
+                   ? arena_format(arena, "cannot fetch the site: %s", entry->fetch_why)
+                   : STR("fetches the site");
+    case WAIT_NOT: break;
+    }
+    return STR("starts");
+}
+
+static bool is_uploaded(const Entry *entry)
+{
+    return entry->last == 0 ||
+           (entry->upload != NULL && run_upload_is_complete(entry->upload, entry->last));
+}
+
+static void send_result(Entry *entry, const NodeResult *result)
+{
+    const OrdersOptions *options = &entry->orders->options;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    uint64_t sequence;
+    Error err;
+    node_result_print(result, &text);
+    if (!options->report(options->context, id_of(entry), buf_str(&text), &sequence, &err)) {
+        log_debug("cannot report a result now", LOG_STR("run", id_of(entry)),
+                  LOG_C("why", err.text));
+        return;
+    }
+    entry->is_told = true;
+    entry->told = result->outcome;
+    snprintf(entry->told_reason, sizeof entry->told_reason, "%.*s", (int)result->reason.len,
+             result->reason.data);
+    entry->final_sequence = node_outcome_is_final(result->outcome) ? sequence : 0;
+}
+
+static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *arena)
+{
+    Entry *entry = orders->entries.items[at];
+    const LocalState *state = &entry->run->state;
+    if (entry->run->has_result) {
+        if (!state->is_reported && entry->final_sequence == 0 && is_uploaded(entry)) {
+            send_result(entry, &entry->run->result);
+        }
+        return;
+    }
+    NodeResult result = { .outcome = NODE_RUNNING,
+                          .started_ms = state->first_started_ms,
+                          .since_ms = view->now_ms,
+                          .attempts = state->attempts,
+                          .unknown = value_missing() };
+    if (view->runs[at].phase == QUEUE_ACCEPTED) {
+        result.outcome = NODE_WAITING;
+        result.reason = wait_reason(orders, view, at, arena);
+    } else if (entry->runner == NULL && entry->tail == TAIL_LEAVING) {
+        result.reason = STR("the machine restarts");
+    }
+    result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
+    if (!entry->is_told || entry->told != result.outcome ||
+        !str_eq_c(result.reason, entry->told_reason)) {
+        send_result(entry, &result);
+    }
+}
+
+/* --- Orders of the server ---------------------------------------------------------------------- */
+
+static void refuse_order(Orders *orders, Str id, const Error *why)
+{
+    NodeResult result = { .outcome = NODE_FAILED,
+                          .since_ms = now_of(orders),
+                          .ended_ms = now_of(orders),
+                          .unknown = value_missing() };
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    uint64_t sequence;
+    Error err;
+    for (uint32_t i = 0; i < orders->unreadable.len; i++) {
+        if (str_eq(orders->unreadable.items[i], id)) {
+            return;
+        }
+    }
+    char reason[FLEET_REASON_MAX];
+    snprintf(reason, sizeof reason - 8, "this agent cannot read the order: %.400s", why->text);
+    result.reason = str_from_c(reason);
+    log_error("cannot read an order", LOG_STR("run", id), LOG_C("why", why->text));
+    node_result_print(&result, &text);
+    if (orders->options.report(orders->options.context, id, buf_str(&text), &sequence, &err)) {
+        VEC_PUSH(&orders->arena, &orders->unreadable, arena_copy(&orders->arena, id));
+    }
+}
+
+/* The last part of the key. */
+static Str id_of_key(Str key)
+{
+    size_t from = key.len;
+    while (from > 0 && key.data[from - 1] != '/') {
+        from--;
+    }
+    return str_slice(key, from, key.len);
+}
+
+static void update_order(Entry *entry, Str text)
+{
+    Error err;
+    if (str_eq(entry->text, text) || entry->run->has_result) {
+        return;
+    }
+    if (!local_run_put_order(entry->orders->options.node.directory, entry->run, text, &err)) {
+        log_error("cannot take a change of an order", LOG_STR("run", id_of(entry)),
+                  LOG_C("why", err.text));
+        return;
+    }
+    entry->text = arena_copy(&entry->run->arena, text);
+}
+
+/* Returns false if the disk fails. */
+static bool take_order(Orders *orders, Str id, Str text)
+{
+    Error err;
+    LocalRun *run;
+    Entry *entry = find_entry(orders, id);
+    if (entry != NULL) {
+        entry->is_withdrawn = false;
+        update_order(entry, text);
+        return true;
+    }
+    if (!run_id_check(id, &err)) {
+        return true;
+    }
+    if (local_run_create(orders->options.node.directory, text, now_of(orders), &run, &err)) {
+        if (!str_eq_c(id, run->order.run)) {
+            error_set(&err, ERROR_INVALID, "it is of run '%s'", run->order.run);
+            local_run_remove(orders->options.node.directory, str_from_c(run->order.run));
+            local_run_free(run);
+            refuse_order(orders, id, &err);
+            return true;
+        }
+        entry = add_entry(orders, run);
+        entry->text = arena_copy(&run->arena, text);
+        log_info("order received", LOG_STR("run", id),
+                 LOG_C("kind", run_kind_name(run->order.kind)));
+        return true;
+    }
+    if (err.kind == ERROR_INVALID || err.kind == ERROR_LIMIT) {
+        refuse_order(orders, id, &err);
+        return true;
+    }
+    log_error("cannot store an order; will retry", LOG_STR("run", id), LOG_C("why", err.text));
+    return false;
+}
+
+static void take_orders(Orders *orders)
+{
+    const WatchedImage *image = orders->image;
+    orders->is_behind = false;
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        orders->entries.items[i]->is_withdrawn = true;
+    }
+    for (uint32_t i = 0; i < image->entries.len; i++) {
+        const WatchedEntry *entry = &image->entries.items[i];
+        if (!take_order(orders, id_of_key(entry->key), entry->value)) {
+            orders->is_behind = true;
+        }
+    }
+}
+
+/* --- The loop ---------------------------------------------------------------------------------- */
+
+static void look(void *context)
+{
+    Orders *orders = context;
+    if (orders->is_behind) {
+        take_orders(orders);
+    }
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    QueueAction action = { .look_ms = INT64_MAX };
+    QueueView view = make_view(orders, &arena);
+    Error err;
+    for (uint32_t i = 0; orders->image != NULL && i < ACTIONS_MAX; i++) {
+        action = queue_decide(&view);
+        if (action.act == QUEUE_REST) {
+            break;
+        }
+        if (!perform(orders, &action, &err)) {
+            log_error("cannot continue with a run; will retry", LOG_C("why", err.text));
+            action.look_ms = view.now_ms + ORDERS_RETRY_MS;
+            break;
+        }
+        view = make_view(orders, &arena);
+        action.look_ms = view.now_ms;
+    }
+    for (uint32_t i = 0; i < view.count; i++) {
+        report(orders, &view, i, &arena);
+    }
+    drop_old(orders);
+    if (orders->is_behind && action.look_ms > view.now_ms + ORDERS_RETRY_MS) {
+        action.look_ms = view.now_ms + ORDERS_RETRY_MS;
+    }
+    if (action.look_ms != INT64_MAX) {
+        int64_t delay = action.look_ms - view.now_ms;
+        loop_timer_start(&orders->timer, delay > 0 ? delay : 0);
+    }
+}
+
+void orders_take(Orders *orders, const WatchedImage *image)
+{
+    orders->image = image;
+    orders->is_behind = true;
+    look(orders);
+}
+
+void orders_stored(Orders *orders, uint64_t sequence)
+{
+    Error err;
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        Entry *entry = orders->entries.items[i];
+        if (entry->final_sequence == 0 || entry->final_sequence > sequence ||
+            entry->run->state.is_reported) {
+            continue;
+        }
+        entry->run->state.is_reported = true;
+        run_upload_free(TAKE(entry->upload));
+        if (!local_run_save(orders->options.node.directory, entry->run, &err)) {
+            log_warning("a result may be reported twice", LOG_STR("run", id_of(entry)),
+                        LOG_C("why", err.text));
+        }
+    }
+}
+
+void orders_room(Orders *orders)
+{
+    look_soon(orders);
+}
+
+void orders_connected(Orders *orders)
+{
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        if (orders->entries.items[i]->upload != NULL) {
+            run_upload_connected(orders->entries.items[i]->upload);
+        }
+    }
+}
+
+/* --- Lifecycle --------------------------------------------------------------------------------- */
+
+static void restore(Orders *orders, Str id)
+{
+    LocalRun *run;
+    Error err;
+    if (!local_run_load(orders->options.node.directory, id, &run, &err)) {
+        /* Without its state it was not accepted yet: the order is still there. */
+        log_warning("cannot read a run; removing it", LOG_STR("run", id), LOG_C("why", err.text));
+        local_run_remove(orders->options.node.directory, id);
+        return;
+    }
+    Entry *entry = add_entry(orders, run);
+    RunnerOptions runner = runner_options(entry);
+    if (!scan_events(entry, &err)) {
+        log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("why", err.text));
+    }
+    if (!run->has_result && run->state.phase == QUEUE_STARTED &&
+        runner_find(&runner, &entry->runner)) {
+        log_info("found a running run", LOG_STR("run", id),
+                 LOG_INT("pid", runner_number(entry->runner)));
+    }
+    if (!run->state.is_reported && entry->last > 0) {
+        start_upload(entry);
+    }
+}
+
+Orders *orders_open(const OrdersOptions *options)
+{
+    Orders *orders = memory_new(sizeof *orders);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str *ids;
+    uint32_t count;
+    Error err;
+    orders->options = *options;
+    arena_init(&orders->arena, ARENA_UNLIMITED);
+    orders->options.node.name = arena_copy(&orders->arena, options->node.name);
+    orders->options.boot_id = arena_copy(&orders->arena, options->boot_id);
+    loop_timer_init(&orders->timer, options->loop, look, orders);
+    if (!local_runs_list(options->node.path, &arena, &ids, &count, &err)) {
+        log_error("cannot list the runs of this node", LOG_C("why", err.text));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        restore(orders, ids[i]);
+    }
+    return orders;
+}
+
+void orders_close(Orders *orders)
+{
+    if (orders == NULL) {
+        return;
+    }
+    loop_timer_stop(&orders->timer);
+    for (uint32_t i = 0; i < orders->entries.len; i++) {
+        free_entry(orders->entries.items[i]);
+    }
+    arena_clear(&orders->arena);
+    free(orders);
+}

@@ -1,0 +1,41 @@
+/* Uploads the events of one run to the server of the session: Runs/Append, one call at a time, from
+ * the event that the server expects next. Repeats calls that fail. Loop thread. */
+#pragma once
+
+#include "net/grpc_client.h"
+#include "sys/append_file.h"
+#include "sys/loop.h"
+
+typedef struct RunUpload RunUpload;
+
+enum {
+    UPLOAD_SETTLE_MS = 100,     /* events within this time are sent together */
+    UPLOAD_CALL_MS = 30 * 1000, /* time limit of a call */
+    UPLOAD_RETRY_MS = 1000,     /* delay after a failure; doubles up to: */
+    UPLOAD_RETRY_MAX_MS = 60 * 1000,
+};
+
+typedef struct RunUploadOptions {
+    Loop *loop;
+    const Directory *directory; /* of the run; used by run_upload_new() alone */
+    const char *name;           /* of the file of events in it */
+    Str node, run;              /* copied */
+    /* The connection to the server; NULL if there is none. */
+    GrpcClient *(*client)(void *context);
+    /* More events are stored, or the server does not take them. Called in a later iteration. */
+    void (*moved)(void *context);
+    void *context;
+} RunUploadOptions;
+
+/* Does nothing until run_upload_look(). */
+MUST_CHECK bool run_upload_new(const RunUploadOptions *options, RunUpload **out, Error *err);
+void run_upload_free(RunUpload *upload); /* NULL is allowed */
+DEFINE_AUTO(RunUpload, run_upload_free)
+
+/* There may be new events. */
+void run_upload_look(RunUpload *upload);
+/* There is a connection again: sends at once. */
+void run_upload_connected(RunUpload *upload);
+/* Whether there is nothing left to do for events up to this number: the server has them, or does
+ * not want any. */
+bool run_upload_is_complete(const RunUpload *upload, uint64_t last);

@@ -1,0 +1,231 @@
+#include "agent/runner.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "sys/path_watch.h"
+#include "sys/process.h"
+
+enum {
+    OUTPUT_READ = 64 << 10, /* bytes of output that are searched for an error */
+};
+
+struct Runner {
+    RunnerOptions options;
+    Survivor *process;
+    PathWatch *files;
+};
+
+/* --- Command line ------------------------------------------------------------------------------ */
+
+typedef VEC(const char *) Words;
+
+static void put_option(Arena *arena, Words *words, const char *option, Str value)
+{
+    VEC_PUSH(arena, words, option);
+    VEC_PUSH(arena, words, arena_copy_c(arena, value));
+}
+
+static void put_site_words(const RunnerOptions *options, Arena *arena, Words *words)
+{
+    const Order *order = &options->run->order;
+    for (uint32_t i = 0; i < order->job_count; i++) {
+        put_option(arena, words, "--job", order->jobs[i]);
+    }
+    for (uint32_t i = 0; i < order->define_count; i++) {
+        put_option(arena, words, "--define", order->defines[i]);
+    }
+    if (order->mode.len > 0) {
+        put_option(arena, words, "--order", order->mode);
+    }
+    if (order->version[0] != '\0') {
+        put_option(arena, words, "--site-version", str_from_c(order->version));
+    }
+    if (strcmp(options->node->root, "/") != 0) {
+        put_option(arena, words, "--root", str_from_c(options->node->root));
+    }
+}
+
+/* A command has a state directory of its own, so that it does not wait for the lock. */
+static const char *const *make_words(const RunnerOptions *options, Arena *arena)
+{
+    const Order *order = &options->run->order;
+    bool is_exec = order->kind == RUN_KIND_EXEC;
+    Words words = { 0 };
+    VEC_PUSH(arena, &words, "eden");
+    VEC_PUSH(arena, &words, order->kind == RUN_KIND_PLAN ? "plan" : "apply");
+    put_option(arena, &words, "--run-id", str_from_c(order->run));
+    put_option(arena, &words, "--events",
+               str_from_c(local_run_path(options->node->path, options->run, arena, LOCAL_EVENTS)));
+    put_option(arena, &words, "--node", options->node->name);
+    put_option(arena, &words, "--progress", STR("none"));
+    put_option(arena, &words, "--config-dir", str_from_c(options->node->config_dir));
+    put_option(
+        arena, &words, "--state-dir",
+        str_from_c(is_exec ? local_run_path(options->node->path, options->run, arena, LOCAL_STATE)
+                           : options->node->state_dir));
+    if (!is_exec) {
+        put_site_words(options, arena, &words);
+    }
+    VEC_PUSH(arena, &words, "--");
+    VEC_PUSH(arena, &words,
+             is_exec ? local_run_path(options->node->path, options->run, arena, LOCAL_COMMAND)
+                     : options->site);
+    VEC_PUSH(arena, &words, NULL);
+    return words.items;
+}
+
+/* --- Following --------------------------------------------------------------------------------- */
+
+static void process_ended(void *context, SurvivorEnd end)
+{
+    Runner *runner = context;
+    runner->options.ended(runner->options.context, end);
+}
+
+static void files_changed(void *context, const char *name)
+{
+    Runner *runner = context;
+    if (name == NULL || strcmp(name, LOCAL_EVENTS) == 0) {
+        runner->options.wrote(runner->options.context);
+    }
+}
+
+static Runner *new_runner(const RunnerOptions *options)
+{
+    Runner *runner = memory_new(sizeof *runner);
+    runner->options = *options;
+    return runner;
+}
+
+static SurvivorOptions survivor_options(Runner *runner)
+{
+    const RunnerOptions *options = &runner->options;
+    return (SurvivorOptions){ .loop = options->loop,
+                              .program = options->node->program,
+                              .name = options->run->order.run,
+                              .ended = process_ended,
+                              .context = runner };
+}
+
+static void follow(Runner *runner)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error err;
+    const RunnerOptions *options = &runner->options;
+    if (!path_watch_new(options->loop,
+                        local_run_path(options->node->path, options->run, &arena, ""),
+                        files_changed, runner, &runner->files, &err)) {
+        log_warning("cannot follow the events of a run; they are sent when it has ended",
+                    LOG_C("run", options->run->order.run), LOG_C("why", err.text));
+    }
+    options->wrote(options->context);
+}
+
+bool runner_start(const RunnerOptions *options, Runner **out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Runner *runner = new_runner(options);
+    SurvivorOptions how = survivor_options(runner);
+    if (!survivor_start(&how, make_words(options, &arena),
+                        local_run_path(options->node->path, options->run, &arena, LOCAL_OUTPUT),
+                        &runner->process, err)) {
+        free(runner);
+        return error_wrap(err, "cannot start the runner");
+    }
+    follow(runner);
+    *out = runner;
+    return true;
+}
+
+/* A process that was given the number of a runner that has ended does not hold its lock. */
+static bool find(Runner *runner)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    const RunnerOptions *options = &runner->options;
+    SurvivorOptions how = survivor_options(runner);
+    Error err;
+    if (!local_run_open(options->node->directory, options->run, &directory, &err)) {
+        return false;
+    }
+    int64_t writer = run_events_writer(&directory, LOCAL_EVENTS);
+    if (writer == 0 || !survivor_find(&how, (pid_t)writer, &runner->process, &err)) {
+        return false;
+    }
+    if (run_events_writer(&directory, LOCAL_EVENTS) != writer) {
+        survivor_release(TAKE(runner->process));
+        return false;
+    }
+    return true;
+}
+
+bool runner_find(const RunnerOptions *options, Runner **out)
+{
+    Runner *runner = new_runner(options);
+    if (!find(runner)) {
+        free(runner);
+        return false;
+    }
+    follow(runner);
+    *out = runner;
+    return true;
+}
+
+void runner_release(Runner *runner)
+{
+    if (runner != NULL) {
+        survivor_release(runner->process);
+        path_watch_free(runner->files);
+        free(runner);
+    }
+}
+
+pid_t runner_number(const Runner *runner)
+{
+    return survivor_number(runner->process);
+}
+
+void runner_interrupt(const Runner *runner)
+{
+    survivor_interrupt(runner->process);
+}
+
+void runner_kill(const Runner *runner)
+{
+    survivor_kill(runner->process);
+}
+
+/* --- Explaining -------------------------------------------------------------------------------- */
+
+static Str describe_end(SurvivorEnd end, Arena *arena)
+{
+    return !end.is_known   ? STR("the runner ended without a result")
+           : end.by_signal ? arena_format(arena, "the runner was killed by %" STR_FMT,
+                                          STR_ARG(process_signal_name(arena, end.number)))
+                           : arena_format(arena, "the runner exited with status %d", end.number);
+}
+
+Str runner_explain(const RunnerNode *node, const LocalRun *run, SurvivorEnd end, bool has_begun,
+                   Arena *arena)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Str text, how = describe_end(end, arena);
+    Error err;
+    if (has_begun && local_run_events(node->directory, run, arena, &text, &err)) {
+        Str step = run_events_running(text, arena);
+        return step.len == 0 ? how
+                             : arena_format(arena, "%" STR_FMT " while step '%" STR_FMT "' ran",
+                                            STR_ARG(how), STR_ARG(step));
+    }
+    if (local_run_open(node->directory, run, &directory, &err) &&
+        directory_read(&directory, arena, LOCAL_OUTPUT, OUTPUT_READ, &text, &err)) {
+        Str said = process_words(arena, text);
+        return said.len == 0
+                   ? how
+                   : arena_format(arena, "%" STR_FMT ": %" STR_FMT, STR_ARG(how), STR_ARG(said));
+    }
+    return how;
+}

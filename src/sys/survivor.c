@@ -1,0 +1,250 @@
+#include "sys/survivor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/bug.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "sys/cgroup.h"
+#include "sys/child.h"
+#include "sys/file_error.h"
+#include "sys/own_unit.h"
+#include "sys/process.h"
+
+struct Survivor {
+    SurvivorOptions options;
+    pid_t pid;
+    int descriptor; /* its pidfd */
+    bool is_child;
+    bool has_ended;
+    Arena arena;
+    const char *group; /* path of its cgroup; NULL: none */
+    uv_poll_t poll;
+};
+
+/* --- Cgroups ------------------------------------------------------------------------------------- */
+
+/* Only below a unit of systemd with Delegate=: anything else is not ours to divide. */
+static void find_group(Survivor *survivor)
+{
+    Error err;
+    if (survivor->options.name != NULL && own_unit_is_kept() &&
+        !cgroup_path(&survivor->arena, survivor->options.name, &survivor->group, &err)) {
+        survivor->group = NULL;
+    }
+}
+
+static void enter_group(Survivor *survivor)
+{
+    Error err;
+    find_group(survivor);
+    if (survivor->group == NULL) {
+        return;
+    }
+    (void)!cgroup_make(survivor->group, &err); /* it may exist */
+    if (!cgroup_move(survivor->group, survivor->pid, &err)) {
+        log_debug("the process stays in the cgroup of its parent", LOG_C("why", err.text));
+        survivor->group = NULL;
+    }
+}
+
+/* --- Starting ------------------------------------------------------------------------------------ */
+
+static bool is_for_daemon(const char *variable)
+{
+    static const char *const names[] = { "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=",
+                                         "LISTEN_FDS=",    "LISTEN_PID=",    "SYSTEMD_EXEC_PID=" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (strncmp(variable, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char **environment(Arena *arena)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **result = ARENA_ARRAY(arena, char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_for_daemon(environ[i])) {
+            result[kept++] = environ[i];
+        }
+    }
+    result[kept] = NULL;
+    return result;
+}
+
+static const char *program_of(const Survivor *survivor)
+{
+    const char *program = survivor->options.program;
+    return program == NULL ? CHILD_SAME_PROGRAM : program;
+}
+
+static int spawn(Survivor *survivor, const char *const *argv, const char *output)
+{
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output,
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    int number = posix_spawn(&survivor->pid, program_of(survivor), &actions, &attributes,
+                             (char *const *)argv, environment(&survivor->arena));
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return number;
+}
+
+/* --- Following ----------------------------------------------------------------------------------- */
+
+static SurvivorEnd take_end(const Survivor *survivor)
+{
+    int status = 0;
+    SurvivorEnd end = { .is_known = survivor->is_child &&
+                                    waitpid(survivor->pid, &status, WNOHANG) == survivor->pid };
+    if (end.is_known) {
+        end.by_signal = WIFSIGNALED(status);
+        end.number = end.by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    return end;
+}
+
+/* What a step has left running, such as a daemon that was started without systemd, keeps the cgroup. */
+static void readable(uv_poll_t *poll, int status, int events)
+{
+    Survivor *survivor = poll->data;
+    survivor->has_ended = true;
+    uv_poll_stop(poll);
+    if (survivor->group != NULL) {
+        (void)rmdir(survivor->group);
+    }
+    survivor->options.ended(survivor->options.context, take_end(survivor));
+}
+
+static void follow(Survivor *survivor)
+{
+    int result =
+        uv_poll_init(loop_uv(survivor->options.loop), &survivor->poll, survivor->descriptor);
+    BUG_IF(result != 0);
+    survivor->poll.data = survivor;
+    result = uv_poll_start(&survivor->poll, UV_READABLE, readable);
+    BUG_IF(result != 0);
+}
+
+static Survivor *new_survivor(const SurvivorOptions *options)
+{
+    Survivor *survivor = memory_new(sizeof *survivor);
+    survivor->options = *options;
+    arena_init(&survivor->arena, ARENA_UNLIMITED);
+    return survivor;
+}
+
+static bool discard(Survivor *survivor)
+{
+    arena_clear(&survivor->arena);
+    free(survivor);
+    return false;
+}
+
+bool survivor_start(const SurvivorOptions *options, const char *const *argv, const char *output,
+                    Survivor **out, Error *err)
+{
+    Survivor *survivor = new_survivor(options);
+    survivor->is_child = true;
+    signal(SIGCHLD, SIG_DFL); /* ignored, the exit status would be lost */
+    int number = spawn(survivor, argv, output);
+    if (number != 0) {
+        file_error(err, number, program_of(survivor));
+        return discard(survivor);
+    }
+    survivor->descriptor = (int)syscall(SYS_pidfd_open, survivor->pid, 0);
+    if (survivor->descriptor < 0) {
+        number = errno;
+        kill(survivor->pid, SIGKILL);
+        waitpid(survivor->pid, NULL, 0);
+        file_error(err, number, "pidfd_open");
+        return discard(survivor);
+    }
+    enter_group(survivor);
+    follow(survivor);
+    *out = survivor;
+    return true;
+}
+
+bool survivor_find(const SurvivorOptions *options, pid_t number, Survivor **out, Error *err)
+{
+    Survivor *survivor = new_survivor(options);
+    survivor->pid = number;
+    survivor->descriptor = (int)syscall(SYS_pidfd_open, number, 0);
+    if (survivor->descriptor < 0) {
+        error_set(err, ERROR_NOT_FOUND, "process %d does not exist", (int)number);
+        return discard(survivor);
+    }
+    find_group(survivor);
+    follow(survivor);
+    *out = survivor;
+    return true;
+}
+
+static void closed(uv_handle_t *handle)
+{
+    Survivor *survivor = handle->data;
+    close(survivor->descriptor);
+    (void)discard(survivor);
+}
+
+void survivor_release(Survivor *survivor)
+{
+    if (survivor != NULL) {
+        uv_close((uv_handle_t *)&survivor->poll, closed);
+    }
+}
+
+pid_t survivor_number(const Survivor *survivor)
+{
+    return survivor->pid;
+}
+
+void survivor_interrupt(const Survivor *survivor)
+{
+    if (!survivor->has_ended) {
+        (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGINT, NULL, 0);
+    }
+}
+
+/* The number of the group is that of the process, which exists until its end was reported. */
+void survivor_kill(const Survivor *survivor)
+{
+    if (survivor->has_ended) {
+        return;
+    }
+    if (survivor->group != NULL) {
+        cgroup_kill(survivor->group);
+    }
+    (void)kill(-survivor->pid, SIGKILL);
+    (void)syscall(SYS_pidfd_send_signal, survivor->descriptor, SIGKILL, NULL, 0);
+}

@@ -1,0 +1,49 @@
+/* A process that continues when the daemon that started it exits, is killed or is
+ * replaced, and that the next daemon finds again by its number. Its exit is reported through a
+ * pidfd. Loop thread.
+ *
+ * It has a session and a process group of its own, no terminal, no standard input, and its output
+ * goes to a file. Where the daemon is the main process of a systemd unit, it is moved to a cgroup
+ * below that of the unit, so that all of its descendants can be killed. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/own.h"
+#include "sys/loop.h"
+
+typedef struct Survivor Survivor;
+
+typedef struct SurvivorEnd {
+    bool is_known; /* otherwise it was not a child of this process */
+    bool by_signal;
+    int number; /* the signal, or the exit code */
+} SurvivorEnd;
+
+typedef struct SurvivorOptions {
+    Loop *loop;
+    const char *program; /* a path; NULL: that of this process */
+    const char *name;    /* of its cgroup; NULL: none */
+    /* Called once, in a later iteration; the survivor may be released in it. */
+    void (*ended)(void *context, SurvivorEnd end);
+    void *context;
+} SurvivorOptions;
+
+/* Starts the program. `argv` ends with NULL; `output` is the path of a file
+ * that is created (0600) or truncated. Fails with ERROR_OS and the like. */
+MUST_CHECK bool survivor_start(const SurvivorOptions *options, const char *const *argv,
+                               const char *output, Survivor **out, Error *err);
+/* Follows a running process that an earlier daemon started. Fails with ERROR_NOT_FOUND if there is
+ * no such process. */
+MUST_CHECK bool survivor_find(const SurvivorOptions *options, pid_t number, Survivor **out,
+                              Error *err);
+/* Stops following it; the process continues. NULL is fine. */
+void survivor_release(Survivor *survivor);
+DEFINE_AUTO(Survivor, survivor_release)
+
+pid_t survivor_number(const Survivor *survivor);
+/* SIGINT to the process, which passes it on as it sees fit. */
+void survivor_interrupt(const Survivor *survivor);
+/* SIGKILL to its process group, and to all of its cgroup if it has one. */
+void survivor_kill(const Survivor *survivor);

@@ -1,0 +1,174 @@
+#include "sys/survivor.h"
+
+#include <signal.h>
+
+#include "net/world.h"
+#include "sys/directory.h"
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    Survivor *survivor;
+    bool has_ended;
+    SurvivorEnd end;
+} Fixture;
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    survivor_release(f->survivor);
+    world_close(&f->world);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void ended(void *context, SurvivorEnd end)
+{
+    Fixture *f = context;
+    f->has_ended = true;
+    f->end = end;
+    loop_stop(f->world.loop);
+}
+
+static SurvivorOptions options(Fixture *f)
+{
+    return (SurvivorOptions){
+        .loop = f->world.loop, .program = "/bin/sh", .name = "test", .ended = ended, .context = f
+    };
+}
+
+static void start(Fixture *f, const char *script)
+{
+    const char *const argv[] = { "sh", "-c", script, NULL };
+    SurvivorOptions how = options(f);
+    Error err;
+    if (!survivor_start(&how, argv, scratch_place(f->scratch, "output"), &f->survivor, &err)) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static Str output(Fixture *f)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Str text;
+    Error err;
+    assert_true(directory_open(f->scratch->path, &directory, &err));
+    assert_true(directory_read(&directory, &f->scratch->arena, "output", 4096, &text, &err));
+    return text;
+}
+
+static void its_output_is_a_file_and_its_exit_code_is_known(void **state)
+{
+    Fixture *f = *state;
+    start(f, "echo out; echo error >&2; exit 7");
+    world_run(&f->world);
+    assert_true(f->end.is_known && !f->end.by_signal);
+    assert_int_equal(f->end.number, 7);
+    assert_str(output(f), "out\nerror\n");
+}
+
+static void it_has_a_session_of_its_own_and_nothing_of_the_daemon(void **state)
+{
+    Fixture *f = *state;
+    setenv("NOTIFY_SOCKET", "/nowhere", 1);
+    start(f, "test \"$(ps -o sid= -p $$ | tr -d ' ')\" = $$ && test -z \"$NOTIFY_SOCKET\" && "
+             "! read x");
+    unsetenv("NOTIFY_SOCKET");
+    world_run(&f->world);
+    assert_int_equal(f->end.number, 0);
+}
+
+static void an_interrupt_reaches_only_the_process(void **state)
+{
+    Fixture *f = *state;
+    start(f, "trap 'exit 3' INT; kill -STOP $$; while :; do read x < /dev/zero; done");
+    /* It stops itself once it is prepared. */
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)survivor_number(f->survivor), &info, WSTOPPED), 0);
+    survivor_interrupt(f->survivor);
+    kill(survivor_number(f->survivor), SIGCONT);
+    world_run(&f->world);
+    assert_int_equal(f->end.number, 3);
+}
+
+static void a_kill_reaches_the_whole_group(void **state)
+{
+    Fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0); /* inherited: readable when the last of them is gone */
+    start(f, "sleep 1000 & kill -STOP $$");
+    close(ends[1]);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)survivor_number(f->survivor), &info, WSTOPPED), 0);
+    survivor_kill(f->survivor);
+    world_run(&f->world);
+    assert_true(f->end.is_known && f->end.by_signal);
+    assert_int_equal(f->end.number, SIGKILL);
+    char byte;
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
+static void another_daemon_finds_it_and_hears_of_its_end(void **state)
+{
+    Fixture *f = *state;
+    start(f, "kill -STOP $$; exit 7");
+    pid_t number = survivor_number(f->survivor);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)number, &info, WSTOPPED), 0);
+    survivor_release(f->survivor); /* it goes on */
+    f->survivor = NULL;
+    SurvivorOptions how = options(f);
+    Error err;
+    assert_true(survivor_find(&how, number, &f->survivor, &err));
+    assert_int_equal(survivor_number(f->survivor), number);
+    kill(number, SIGCONT);
+    world_run(&f->world);
+    assert_false(f->end.is_known);
+    survivor_kill(f->survivor); /* does nothing */
+    assert_int_equal(waitpid(number, NULL, 0), number);
+}
+
+static void one_that_is_gone_is_not_found(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    SurvivorOptions how = options(f);
+    assert_false(survivor_find(&how, child, &f->survivor, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+    how.program = "/no/such/program";
+    assert_false(survivor_start(&how, (const char *const[]){ "x", NULL },
+                                scratch_place(f->scratch, "output"), &f->survivor, &err));
+    assert_int_equal(err.kind, ERROR_NOT_FOUND);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(its_output_is_a_file_and_its_exit_code_is_known),
+        TEST(it_has_a_session_of_its_own_and_nothing_of_the_daemon),
+        TEST(an_interrupt_reaches_only_the_process),
+        TEST(a_kill_reaches_the_whole_group),
+        TEST(another_daemon_finds_it_and_hears_of_its_end),
+        TEST(one_that_is_gone_is_not_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
