@@ -97,11 +97,11 @@ void run_logs_get(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     const RunEntry *run = run_of_call(call);
-    LogStream *stream = ARENA_NEW(&call->arena, LogStream);
     Error err;
     if (run == NULL) {
         return;
     }
+    LogStream *stream = ARENA_NEW(&call->arena, LogStream);
     *stream = (LogStream){ .call = call,
                            .loop = settings->at.loop,
                            .run = arena_copy(&call->arena, run->id),
