@@ -23,17 +23,13 @@
 #include "net/grpc_server.h"
 #include "pki/credential.h"
 #include "pki/peer.h"
-#include "rpc/dispatch.h"
 #include "server/controllers.h"
 #include "server/create_cluster.h"
 #include "server/own_files.h"
 #include "server/peer_check.h"
 #include "server/server_metrics.h"
+#include "server/services.h"
 #include "server/store_identity.h"
-#include "service/nodes_service.h"
-#include "service/pki_service.h"
-#include "service/session_service.h"
-#include "service/store_service.h"
 #include "sys/clock_watch.h"
 #include "sys/directory.h"
 #include "sys/own_pages.h"
@@ -64,17 +60,14 @@ struct Server {
     Credentials *credentials;
     Audit *audit;
     LoopTimer sweep;
-    StoreService *store_service;
-    PkiService *pki_service;
-    NodesService *nodes_service;
-    SessionService *sessions;
-    Dispatch *dispatch;
+    Services services;
     TlsContext *rpc_tls;
     GrpcServer *rpc;
     const Listener *rpc_listener;
     Admission *admission;
     Controllers *controllers;
     SshVerifier *ssh_verifier;
+    Versions *versions;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
@@ -206,33 +199,22 @@ static bool parse_listen_address(Str text, uint16_t port, Address *out, Error *e
 
 static bool listen_rpc(Server *server, Error *err)
 {
-    MethodBinding bindings[STORE_SERVICE_METHODS + 3];
     Address address;
     if (!parse_listen_address(server->settings.rpc, PORT_RPC, &address, err) ||
         !set_rpc_tls(server, err)) {
         return false;
     }
-    server->store_service = store_service_new(server->store, server->state);
-    store_service_bind(server->store_service, bindings);
-    server->sessions = session_service_new(
-        &(SessionServiceOptions){ .loop = server->options.loop,
-                                  .store = server->store,
-                                  .state = server->state,
-                                  .prefix = KEYS_PREFIX,
-                                  .server = str_from_c(server->settings.node),
-                                  .store_id = str_from_c(server->settings.store_id),
-                                  .limits = server->settings.node_limits });
-    bindings[STORE_SERVICE_METHODS] = session_service_binding(server->sessions);
-    server->pki_service = pki_service_new(&server->certify);
-    bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(server->pki_service);
-    ClusterStore at = cluster_of(server);
-    server->nodes_service = nodes_service_new(&at, &server->audit);
-    bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(server->nodes_service);
-    server->dispatch = dispatch_new(bindings, COUNT_OF(bindings), describe, server);
+    services_open(&(ServicesOptions){ .at = cluster_of(server),
+                                      .settings = &server->settings,
+                                      .certify = &server->certify,
+                                      .audit = &server->audit,
+                                      .describe = describe,
+                                      .context = server },
+                  &server->services);
     GrpcServerOptions options = grpc_server_defaults();
     options.loop = server->options.loop;
     options.per_node_max = PER_NODE_MAX;
-    dispatch_serve(server->dispatch, &options);
+    dispatch_serve(server->services.dispatch, &options);
     server->rpc = grpc_server_new(&options);
     ListenerOptions listening = listener_options(server);
     listening.tls = server->rpc_tls;
@@ -292,7 +274,7 @@ static bool listen_health(Server *server, Error *err)
 static void ping(void *context, Str node, SessionPinged *done, void *done_context)
 {
     const Server *server = context;
-    session_service_ping(server->sessions, node, done, done_context);
+    session_service_ping(server->services.sessions, node, done, done_context);
 }
 
 static void gather(void *context, MetricsText *out)
@@ -306,7 +288,7 @@ static void gather(void *context, MetricsText *out)
                        .state = server->state,
                        .roster = server->roster,
                        .joins = admission_counts(server->admission),
-                       .sessions = server->sessions,
+                       .sessions = server->services.sessions,
                        .own = server->own,
                        .cas = server->certify.cas,
                        .listeners = { { "rpc", server->rpc_listener },
@@ -330,6 +312,8 @@ static bool listen_api(Server *server, Error *err)
                                                  .cluster = str_from_c(server->settings.cluster),
                                                  .directory = path_in_directory(server, "").data,
                                                  .cas = server->certify.cas });
+    server->versions = versions_new(
+        &(VersionsSettings){ server->certify.at, path_in_directory(server, "").data, NULL });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .node = str_from_c(server->settings.node),
@@ -344,6 +328,7 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .versions = server->versions,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .is_stopping = &server->is_stopping,
@@ -678,15 +663,12 @@ static void server_free(Server *server)
 {
     controllers_free(server->controllers);
     api_free(server->api);
+    versions_free(server->versions);
     admission_free(server->admission);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);
     ssh_verifier_free(server->ssh_verifier);
-    dispatch_free(server->dispatch);
-    store_service_free(server->store_service);
-    pki_service_free(server->pki_service);
-    nodes_service_free(server->nodes_service);
-    session_service_free(server->sessions);
+    services_close(&server->services);
     state_stop(server->state);
     own_certificates_free(server->own);
     /* store callbacks may still complete callers that wait for a certificate */
@@ -776,8 +758,8 @@ void server_close(Server *server, int64_t grace_ms, LoopRun *closed, void *conte
     }
     if (server->rpc != NULL) {
         /* Long-lived streams would only delay it. */
-        session_service_stop(server->sessions);
-        store_service_stop(server->store_service);
+        session_service_stop(server->services.sessions);
+        store_service_stop(server->services.store);
         server->stopping++;
         grpc_server_stop(server->rpc, grace_ms, one_stopped, server);
     }

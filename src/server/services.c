@@ -1,0 +1,34 @@
+#include "server/services.h"
+
+void services_open(const ServicesOptions *options, Services *out)
+{
+    const ClusterStore *at = &options->at;
+    const ServerSettings *settings = options->settings;
+    MethodBinding bindings[STORE_SERVICE_METHODS + 3];
+    out->store = store_service_new(at->store, at->state);
+    out->sessions =
+        session_service_new(&(SessionServiceOptions){ .loop = at->loop,
+                                                      .store = at->store,
+                                                      .state = at->state,
+                                                      .prefix = at->prefix,
+                                                      .server = str_from_c(settings->node),
+                                                      .store_id = str_from_c(settings->store_id),
+                                                      .limits = settings->node_limits });
+    out->pki = pki_service_new(options->certify);
+    out->nodes = nodes_service_new(at, options->audit);
+    store_service_bind(out->store, bindings);
+    bindings[STORE_SERVICE_METHODS] = session_service_binding(out->sessions);
+    bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(out->pki);
+    bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(out->nodes);
+    out->dispatch = dispatch_new(bindings, COUNT_OF(bindings), options->describe, options->context);
+}
+
+void services_close(Services *services)
+{
+    dispatch_free(services->dispatch);
+    store_service_free(services->store);
+    pki_service_free(services->pki);
+    nodes_service_free(services->nodes);
+    session_service_free(services->sessions);
+    *services = (Services){ 0 };
+}

@@ -1,0 +1,31 @@
+/* The gRPC services of a server. Loop thread only. */
+#pragma once
+
+#include "audit/audit.h"
+#include "server/server_settings.h"
+#include "service/nodes_service.h"
+#include "service/pki_service.h"
+#include "service/session_service.h"
+#include "service/store_service.h"
+
+typedef struct Services {
+    StoreService *store;
+    SessionService *sessions;
+    PkiService *pki;
+    NodesService *nodes;
+    Dispatch *dispatch;
+} Services;
+
+/* All must outlive the services. */
+typedef struct ServicesOptions {
+    ClusterStore at;
+    const ServerSettings *settings;
+    CertifySettings *certify;
+    Audit *const *audit;
+    DispatchDescribe *describe;
+    void *context; /* of `describe` */
+} ServicesOptions;
+
+void services_open(const ServicesOptions *options, Services *out);
+/* After the servers that use them. Services that were not opened are fine. */
+void services_close(Services *services);
