@@ -46,7 +46,8 @@ static bool keeps_internal(Str kind)
  * with values of any size. */
 static bool keeps_object(const StateEvents *events, Str kind)
 {
-    return str_eq(kind, STR("role")) || (events->keeps != NULL && events->keeps(kind));
+    return str_eq(kind, STR("role")) || str_eq(kind, STR("version")) ||
+           (events->keeps != NULL && events->keeps(kind));
 }
 
 StateRetention state_retention(KeyKind kind)
