@@ -324,6 +324,34 @@ static void on_created(void *context, const Error *err)
     kind_create_done(draft->call, str_from_c(draft->run.id), err);
 }
 
+/* The version to apply: the one of the spec, by its name or the start of it, or the current one. */
+static bool find_version(RunDraft *draft, Error *err)
+{
+    ApiCall *call = draft->call;
+    const ClusterStore *at = call_store(call);
+    Str name = value_get_text(draft->spec, "version");
+    CurrentVersion current;
+    VersionEntry entry;
+    if (name.len == 0) {
+        if (!versions_current(&call->arena, at->state, at->prefix, &current)) {
+            return error_set(
+                err, ERROR_NOT_FOUND,
+                "the cluster has no version of a site yet; 'eden push DIR' creates one");
+        }
+        name = arena_copy(&call->arena, str_from_c(current.version));
+    }
+    if (!versions_find(&call->arena, at->state, at->prefix, name, &entry, err)) {
+        return false;
+    }
+    if (entry.error.len > 0 || entry.version.state != VERSION_VALID) {
+        return error_set(err, ERROR_CONFLICT, "version '%" STR_FMT "' was rejected",
+                         STR_ARG(entry.name));
+    }
+    memcpy(draft->run.version, entry.name.data, entry.name.len);
+    memcpy(draft->run.manifest, entry.version.manifest, sizeof entry.version.manifest);
+    return true;
+}
+
 static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
 {
     RunDraft *draft = ARENA_NEW(&call->arena, RunDraft);
@@ -342,7 +370,7 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *object)
                                     "permission 'exec'");
         return;
     }
-    if (!find_targets(draft, &err)) {
+    if ((!is_exec && !find_version(draft, &err)) || !find_targets(draft, &err)) {
         call_fail(call, &err);
         return;
     }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "fleet/dispatcher.h"
+#include "fleet/version_runs.h"
 #include "membership/node_sweep.h"
 #include "membership/nodes.h"
 
@@ -13,6 +14,7 @@ struct Controllers {
     Leader *leader;
     NodeSweep *node_sweep;  /* NULL: another server leads */
     Dispatcher *dispatcher; /* the same */
+    VersionRuns *version_runs;
 };
 
 static void elected(void *context)
@@ -23,6 +25,7 @@ static void elected(void *context)
     controllers->node_sweep = node_sweep_new(&controllers->options.at, fence);
     controllers->dispatcher = dispatcher_new(&(DispatcherOptions){
         .at = controllers->options.at, .runs = controllers->options.runs, .fence = *fence });
+    controllers->version_runs = version_runs_new(&controllers->options.at, fence);
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
 }
@@ -32,6 +35,7 @@ static void deposed(void *context)
     Controllers *controllers = context;
     node_sweep_free(TAKE(controllers->node_sweep));
     dispatcher_free(TAKE(controllers->dispatcher));
+    version_runs_free(TAKE(controllers->version_runs));
     admission_lead(controllers->options.admission, NULL);
     authority_lead(controllers->options.authority, NULL);
 }
@@ -59,6 +63,7 @@ void controllers_free(Controllers *controllers)
         leader_free(controllers->leader);
         node_sweep_free(controllers->node_sweep);
         dispatcher_free(controllers->dispatcher);
+        version_runs_free(controllers->version_runs);
         free(controllers);
     }
 }

@@ -1,0 +1,13 @@
+/* Applies a version of the site on all nodes when it becomes the current one: creates a run for it,
+ * on the leader. Loop thread only. */
+#pragma once
+
+#include "membership/roster.h"
+
+typedef struct VersionRuns VersionRuns;
+
+/* Stops by itself when the fence, leader_fence(), does not hold. Everything is copied except the state
+ * and the roster. */
+VersionRuns *version_runs_new(const ClusterStore *at, const StoreCompare *fence);
+void version_runs_free(VersionRuns *runs); /* before the state and the store; NULL is allowed */
+DEFINE_AUTO(VersionRuns, version_runs_free)
