@@ -48,7 +48,7 @@ static const Option options[] = {
     { .name = "order",
       .argument = "MODE",
       .choices = "ansible|justdoit|genius",
-      .help = "order of the steps on each node: sequential, parallel, or parallel by cost" },
+      .help = "sequential, parallel, or parallel by cost" },
     { .name = "define",
       .letter = 'D',
       .argument = "KEY=VALUE",
