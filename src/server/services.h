@@ -3,6 +3,7 @@
 
 #include "audit/audit.h"
 #include "server/server_settings.h"
+#include "service/blob_service.h"
 #include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/session_service.h"
@@ -13,6 +14,7 @@ typedef struct Services {
     SessionService *sessions;
     PkiService *pki;
     NodesService *nodes;
+    BlobService *blobs;
     Dispatch *dispatch;
 } Services;
 
@@ -22,6 +24,7 @@ typedef struct ServicesOptions {
     const ServerSettings *settings;
     CertifySettings *certify;
     Audit *const *audit;
+    Versions *versions;
     DispatchDescribe *describe;
     void *context; /* of `describe` */
 } ServicesOptions;
