@@ -211,6 +211,7 @@ static bool listen_rpc(Server *server, Error *err)
                                       .audit = &server->audit,
                                       .runs = server->runs,
                                       .run_logs = server->run_logs,
+                                      .versions = server->versions,
                                       .describe = describe,
                                       .context = server },
                   &server->services);
@@ -315,8 +316,6 @@ static bool listen_api(Server *server, Error *err)
                                                  .cluster = str_from_c(server->settings.cluster),
                                                  .directory = path_in_directory(server, "").data,
                                                  .cas = server->certify.cas });
-    server->versions = versions_new(
-        &(VersionsSettings){ server->certify.at, path_in_directory(server, "").data, NULL });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .node = str_from_c(server->settings.node),
@@ -391,6 +390,8 @@ static OwnFiles own_files(Server *server)
 static void start_serving(Server *server)
 {
     Error err;
+    server->versions = versions_new(
+        &(VersionsSettings){ server->certify.at, path_in_directory(server, "").data, NULL });
     if (!listen_rpc(server, &err) || !listen_api(server, &err)) {
         fail(server, &err);
         return;

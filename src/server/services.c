@@ -4,7 +4,7 @@ void services_open(const ServicesOptions *options, Services *out)
 {
     const ClusterStore *at = &options->at;
     const ServerSettings *settings = options->settings;
-    MethodBinding bindings[STORE_SERVICE_METHODS + 4];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 5];
     out->store = store_service_new(at->store, at->state);
     out->sessions =
         session_service_new(&(SessionServiceOptions){ .loop = at->loop,
@@ -17,11 +17,13 @@ void services_open(const ServicesOptions *options, Services *out)
     out->pki = pki_service_new(options->certify);
     out->nodes = nodes_service_new(at, options->audit);
     out->runs = runs_service_new(at->loop, options->runs, options->run_logs);
+    out->blobs = blob_service_new(at, options->versions);
     store_service_bind(out->store, bindings);
     bindings[STORE_SERVICE_METHODS] = session_service_binding(out->sessions);
     bindings[STORE_SERVICE_METHODS + 1] = pki_service_binding(out->pki);
     bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(out->nodes);
     bindings[STORE_SERVICE_METHODS + 3] = runs_service_binding(out->runs);
+    bindings[STORE_SERVICE_METHODS + 4] = blob_service_binding(out->blobs);
     out->dispatch = dispatch_new(bindings, COUNT_OF(bindings), options->describe, options->context);
 }
 
@@ -32,6 +34,7 @@ void services_close(Services *services)
     pki_service_free(services->pki);
     nodes_service_free(services->nodes);
     runs_service_free(services->runs);
+    blob_service_free(services->blobs);
     session_service_free(services->sessions);
     *services = (Services){ 0 };
 }

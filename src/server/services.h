@@ -3,6 +3,7 @@
 
 #include "audit/audit.h"
 #include "server/server_settings.h"
+#include "service/blob_service.h"
 #include "service/nodes_service.h"
 #include "service/pki_service.h"
 #include "service/runs_service.h"
@@ -15,6 +16,7 @@ typedef struct Services {
     PkiService *pki;
     NodesService *nodes;
     RunsService *runs;
+    BlobService *blobs;
     Dispatch *dispatch;
 } Services;
 
@@ -26,6 +28,7 @@ typedef struct ServicesOptions {
     Audit *const *audit;
     const FleetRuns *runs;
     RunLogs *run_logs;
+    Versions *versions;
     DispatchDescribe *describe;
     void *context; /* of `describe` */
 } ServicesOptions;

@@ -16,7 +16,16 @@ enum {
     /* Free space that is left for the store: this, or a part of a small disk. */
     DISK_RESERVE = 64 << 20,
     DISK_RESERVE_PART = 16,
+    SETS_MAX = 4,
 };
+
+/* The blobs of a manifest, kept because many nodes request the same version. */
+typedef struct BlobSet {
+    char manifest[BLOB_ID_TEXT + 1]; /* empty: unused */
+    Arena arena;
+    StrMap ids;
+    uint64_t used; /* larger: more recently */
+} BlobSet;
 
 struct Versions {
     ClusterStore at;
@@ -25,6 +34,8 @@ struct Versions {
     BlobStore *blobs; /* NULL: not open yet */
     Directory directory;
     VersionCheck check;
+    BlobSet sets[SETS_MAX];
+    uint64_t uses;
     WorkQueue *transfers, *checks; /* a check takes long, and transfers do not wait for it */
 };
 
@@ -59,11 +70,13 @@ typedef struct Transfer {
     Str id, data;
     Str *ids; /* in: requested; out: missing */
     uint32_t count;
-    bool has_failed;
+    bool has_failed, has_set;
     Error err;
     ClusterDone *done;
     VersionsMissing *done_missing;
     VersionsGot *done_get;
+    VersionsBlobs *done_blobs;
+    BlobSet set;
     void *context;
 } Transfer;
 
@@ -224,6 +237,88 @@ void versions_get(Versions *versions, Str id, VersionsGot *done, void *context)
     Transfer *transfer = transfer_new(versions, get, get_done, context);
     transfer->done_get = done;
     transfer->id = arena_copy(&transfer->arena, id);
+    work_queue_add(versions->transfers, &transfer->item);
+}
+
+static void read_blobs(WorkItem *item)
+{
+    Transfer *transfer = (Transfer *)item;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Manifest manifest;
+    Str text;
+    if (!blob_store_read(transfer->versions->blobs, &arena, transfer->id, &text, &transfer->err) ||
+        !manifest_read(&arena, text, &manifest, &transfer->err)) {
+        transfer->has_failed = true;
+        return;
+    }
+    StrMap borrowed;
+    str_map_init(&borrowed, &arena);
+    manifest_add_blobs(&manifest, &borrowed);
+    uint32_t at = 0;
+    for (const StrMapEntry *entry; (entry = str_map_next(&borrowed, &at)) != NULL;) {
+        str_map_put(&transfer->set.ids, arena_copy(&transfer->set.arena, entry->key), NULL);
+    }
+    transfer->has_set = true;
+}
+
+static BlobSet *find_set(Versions *versions, Str manifest)
+{
+    for (size_t i = 0; i < SETS_MAX; i++) {
+        if (str_eq_c(manifest, versions->sets[i].manifest)) {
+            return &versions->sets[i];
+        }
+    }
+    return NULL;
+}
+
+/* Keeps a set instead of the one that was not used for the longest time. */
+static BlobSet *keep_set(Versions *versions, const Transfer *transfer)
+{
+    BlobSet *oldest = &versions->sets[0];
+    for (size_t i = 1; i < SETS_MAX; i++) {
+        oldest = versions->sets[i].used < oldest->used ? &versions->sets[i] : oldest;
+    }
+    if (oldest->manifest[0] != '\0') {
+        arena_clear(&oldest->arena);
+    }
+    *oldest = transfer->set;
+    oldest->ids.arena = &oldest->arena;
+    memcpy(oldest->manifest, transfer->id.data, BLOB_ID_TEXT);
+    return oldest;
+}
+
+static void blobs_read(WorkItem *item)
+{
+    Transfer *transfer = (Transfer *)item;
+    Versions *versions = transfer->versions;
+    const Error *err = transfer_error(transfer);
+    BlobSet *set = err == NULL ? find_set(versions, transfer->id) : NULL;
+    if (set == NULL && transfer->has_set) {
+        set = keep_set(versions, transfer);
+    } else {
+        arena_clear(&transfer->set.arena);
+    }
+    if (set != NULL) {
+        set->used = ++versions->uses;
+    }
+    if (set == NULL && err == NULL) {
+        error_set(&transfer->err, ERROR_UNAVAILABLE, "too many versions are requested; try again");
+        err = &transfer->err;
+    }
+    transfer->done_blobs(transfer->context, set == NULL ? NULL : &set->ids, err);
+    transfer_free(transfer);
+}
+
+void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context)
+{
+    bool is_known = find_set(versions, manifest) != NULL;
+    Transfer *transfer =
+        transfer_new(versions, is_known ? run_nothing : read_blobs, blobs_read, context);
+    transfer->done_blobs = done;
+    transfer->id = arena_copy(&transfer->arena, manifest);
+    arena_init(&transfer->set.arena, ARENA_UNLIMITED);
+    str_map_init(&transfer->set.ids, &transfer->set.arena);
     work_queue_add(versions->transfers, &transfer->item);
 }
 
@@ -558,6 +653,11 @@ void versions_free(Versions *versions)
     if (versions != NULL) {
         work_queue_free(versions->transfers);
         work_queue_free(versions->checks);
+        for (size_t i = 0; i < SETS_MAX; i++) {
+            if (versions->sets[i].manifest[0] != '\0') {
+                arena_clear(&versions->sets[i].arena);
+            }
+        }
         blob_store_close(versions->blobs);
         directory_close(&versions->directory);
         arena_clear(&versions->arena);

@@ -40,6 +40,10 @@ void versions_put_pack(Versions *versions, Str pack, ClusterDone *done, void *co
 typedef void VersionsGot(void *context, Str data, const Error *err);
 void versions_get(Versions *versions, Str id, VersionsGot *done, void *context);
 
+/* The ids of the blobs of a manifest, as keys; valid during the call. */
+typedef void VersionsBlobs(void *context, const StrMap *blobs, const Error *err);
+void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context);
+
 /* --- Versions --------------------------------------------------------------------------------- */
 
 typedef struct VersionDraft {

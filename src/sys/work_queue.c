@@ -110,6 +110,7 @@ void work_queue_free(WorkQueue *queue)
     worker_free(queue->worker);
     loop_task_stop(queue->loop, &queue->finished);
     for (WorkItem *item; (item = list_take(queue, &queue->executed)) != NULL;) {
+        item->is_canceled = true;
         item->done(item);
     }
     for (WorkItem *item; (item = waiting.first) != NULL;) {

@@ -11,8 +11,8 @@ typedef struct WorkItem WorkItem;
 struct WorkItem {
     void (*run)(WorkItem *item);  /* on the thread: must only use what belongs to the item */
     void (*done)(WorkItem *item); /* on the loop, once, in a later iteration */
-    bool is_canceled;             /* in `done`: the queue was freed before it was executed */
-    WorkItem *next;               /* owned by the queue */
+    bool is_canceled; /* in `done`: the queue is being freed, and it may not have been executed */
+    WorkItem *next;   /* owned by the queue */
 };
 
 WorkQueue *work_queue_new(Loop *loop);

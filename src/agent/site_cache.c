@@ -1,0 +1,620 @@
+#include "agent/site_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "rpc/methods.h"
+#include "service/blob_message.h"
+#include "source/site_tree.h"
+#include "sys/directory.h"
+#include "sys/file.h"
+#include "sys/file_tree.h"
+#include "sys/work_queue.h"
+
+#define DRAFTS ".new" /* directory of versions that are not complete */
+
+enum {
+    CALL_MS = 10 * 60 * 1000,    /* of one request; the server ends one that stalls earlier */
+    UNSTORED_MAX = 4 << 20,      /* bytes that may wait to be written */
+    SITES_MAX = 1000,            /* directories in sites/ */
+    LEFTOVER_AGE_MS = 60 * 1000, /* blobs that belong to no kept version */
+};
+
+/* One version that is requested. */
+struct SiteFetch {
+    SiteCache *cache;
+    char manifest[BLOB_ID_TEXT + 1];
+    char version[VERSION_NAME_LEN + 1];
+    bool verify_contents;
+    SiteFetched *done; /* NULL: canceled */
+    void *context;
+    SiteFetch *next;
+};
+
+struct SiteCache {
+    SiteCacheOptions options;
+    Arena arena;
+    const char *blobs_path, *sites_path;
+    BlobStore *blobs;
+    WorkQueue *work;
+    SiteFetch *first, **last; /* the first one is active */
+    LoopTimer retry;
+    int64_t retry_ms;
+    Error why;      /* why it waits */
+    bool is_busy;   /* a step is being executed */
+    GrpcCall *call; /* NULL: none */
+    bool has_failed;
+    Error failure; /* of a blob that could not be stored */
+    Arena step;    /* of the current step */
+    Str *missing;  /* blobs to request; the manifest itself if it is missing */
+    uint32_t missing_count, received;
+    bool needs_manifest;
+    uint32_t expected;  /* of the call: index of the next blob in `missing` */
+    uint32_t requested; /* of the call: index after its last blob */
+    Buf blob;           /* of the call: what was received of that blob */
+    size_t unstored;    /* bytes that wait to be written */
+    bool is_paused;
+};
+
+/* --- Steps on the thread ---------------------------------------------------------------------- */
+
+/* Looks for the version, and creates its directory if all blobs are there. */
+typedef struct BuildStep {
+    WorkItem item;
+    SiteCache *cache;
+    Arena arena;
+    char manifest[BLOB_ID_TEXT + 1];
+    char version[VERSION_NAME_LEN + 1];
+    bool verify_contents;
+    const char *path; /* set: it is complete */
+    bool needs_manifest;
+    Str *missing;
+    uint32_t missing_count;
+    bool has_failed;
+    Error err;
+} BuildStep;
+
+static bool read_manifest(const SiteCache *cache, Arena *arena, Str id, Manifest *out, Error *err)
+{
+    Str text;
+    return blob_store_read(cache->blobs, arena, id, &text, err) &&
+           manifest_read(arena, text, out, err);
+}
+
+/* Beside the directory of a version, <version>.manifest has the id of its manifest; its time is that
+ * of the last use. */
+static bool is_note(Str name)
+{
+    return str_ends(name, STR(".manifest"));
+}
+
+static int compare_newest(const void *a, const void *b)
+{
+    const DirectoryEntry *first = a, *second = b;
+    return first->mtime_ns < second->mtime_ns ? 1 : first->mtime_ns > second->mtime_ns ? -1 : 0;
+}
+
+/* Adds the blobs of a version that is kept. */
+static void add_kept(const SiteCache *cache, Arena *arena, const Directory *sites, const char *note,
+                     StrMap *keep)
+{
+    Manifest manifest;
+    Error ignored;
+    Str id;
+    if (!directory_read(sites, arena, note, BLOB_ID_TEXT, &id, &ignored) || !blob_id_is_valid(id)) {
+        return;
+    }
+    str_map_put(keep, id, NULL);
+    if (read_manifest(cache, arena, id, &manifest, &ignored)) {
+        manifest_add_blobs(&manifest, keep);
+    }
+}
+
+static void remove_version(const SiteCache *cache, const Directory *sites, Str note)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error ignored;
+    Str version = str_slice(note, 0, note.len - STR(".manifest").len);
+    file_tree_remove(
+        arena_format(&arena, "%s/%" STR_FMT, cache->sites_path, STR_ARG(version)).data);
+    (void)!directory_remove(sites, note.data, &ignored);
+}
+
+/* Removes the versions that were not used for the longest time, and blobs of none. */
+static void remove_old(const SiteCache *cache, Str version)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
+    DirectoryEntry *entries;
+    uint32_t count, kept = 0;
+    StrMap keep;
+    BlobSweep sweep;
+    Error err;
+    str_map_init(&keep, &arena);
+    if (!directory_open(cache->sites_path, &sites, &err) ||
+        !directory_list(&sites, &arena, SITES_MAX, &entries, &count, &err)) {
+        log_warning("cannot remove old versions of the site", LOG_C("why", err.text));
+        return;
+    }
+    if (count > 1) {
+        qsort(entries, count, sizeof *entries, compare_newest);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Str name = entries[i].name;
+        if (is_note(name) && (kept++ < SITE_VERSIONS_KEPT || str_starts(name, version))) {
+            add_kept(cache, &arena, &sites, name.data, &keep);
+        } else if (is_note(name)) {
+            remove_version(cache, &sites, name);
+        }
+    }
+    if (!blob_store_sweep(cache->blobs, &keep, LEFTOVER_AGE_MS, &sweep, &err)) {
+        log_warning("cannot remove old files of the site", LOG_C("why", err.text));
+    }
+}
+
+/* Notes that the version is used, and of which manifest it is. */
+static bool note_use(const BuildStep *step, Error *err)
+{
+    AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
+    char name[VERSION_NAME_LEN + sizeof ".manifest"];
+    snprintf(name, sizeof name, "%s.manifest", step->version);
+    return directory_open(step->cache->sites_path, &sites, err) &&
+           directory_write(&sites, name, str_from_c(step->manifest), true, err);
+}
+
+static bool create_tree(BuildStep *step, const Manifest *manifest, const char *path, Error *err)
+{
+    const char *draft =
+        arena_format(&step->arena, "%s/" DRAFTS "/%s", step->cache->sites_path, step->version).data;
+    file_tree_remove(draft);
+    if (!site_tree_create(manifest, step->cache->blobs, draft, true, err)) {
+        return false;
+    }
+    if (!file_tree_rename(draft, path, err)) {
+        file_tree_remove(draft);
+        return false;
+    }
+    return true;
+}
+
+static bool is_intact(BuildStep *step, const Manifest *manifest, const char *path)
+{
+    Error why;
+    if (!file_is_directory(path)) {
+        return false;
+    }
+    if (site_tree_verify(manifest, path, step->verify_contents, &why)) {
+        return true;
+    }
+    log_warning("a version of the site is damaged and is created again",
+                LOG_C("version", step->version), LOG_C("why", why.text));
+    file_tree_remove(path);
+    return false;
+}
+
+static bool build(BuildStep *step, Error *err)
+{
+    SiteCache *cache = step->cache;
+    Str id = str_from_c(step->manifest);
+    const char *path = arena_format(&step->arena, "%s/%s", cache->sites_path, step->version).data;
+    Manifest manifest;
+    if (!read_manifest(cache, &step->arena, id, &manifest, err)) {
+        step->needs_manifest = err->kind == ERROR_NOT_FOUND;
+        return step->needs_manifest;
+    }
+    (void)blob_store_touch(cache->blobs, id);
+    if (!is_intact(step, &manifest, path)) {
+        step->missing_count =
+            site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
+        if (step->missing_count > 0) {
+            return true;
+        }
+        if (!create_tree(step, &manifest, path, err)) {
+            /* A blob was damaged, and is missing now. */
+            step->missing_count =
+                err->kind != ERROR_NOT_FOUND
+                    ? 0
+                    : site_tree_missing(&step->arena, &manifest, cache->blobs, &step->missing);
+            return step->missing_count > 0;
+        }
+    }
+    if (!note_use(step, err)) {
+        return false;
+    }
+    remove_old(cache, str_from_c(step->version));
+    step->path = path;
+    return true;
+}
+
+static void run_build(WorkItem *item)
+{
+    BuildStep *step = (BuildStep *)item;
+    step->has_failed = !build(step, &step->err);
+}
+
+/* --- Progress --------------------------------------------------------------------------------- */
+
+static void advance(SiteCache *cache);
+
+static void end_first(SiteCache *cache, const char *path, const Error *err)
+{
+    SiteFetch *fetch = cache->first;
+    cache->first = fetch->next;
+    if (cache->first == NULL) {
+        cache->last = &cache->first;
+    }
+    cache->why = (Error){ .kind = ERROR_NONE };
+    cache->missing_count = cache->received = 0;
+    cache->retry_ms = SITE_RETRY_MIN_MS;
+    if (fetch->done != NULL) {
+        fetch->done(fetch->context, path, err);
+    }
+    free(fetch);
+}
+
+static void wait_and_retry(SiteCache *cache, const Error *why)
+{
+    cache->why = *why;
+    loop_timer_start(&cache->retry, cache->retry_ms);
+    cache->retry_ms *= 2;
+    cache->retry_ms = cache->retry_ms > SITE_RETRY_MAX_MS ? SITE_RETRY_MAX_MS : cache->retry_ms;
+}
+
+static void on_retry(void *context)
+{
+    advance(context);
+}
+
+/* --- Receiving -------------------------------------------------------------------------------- */
+
+typedef struct StoreStep {
+    WorkItem item;
+    SiteCache *cache;
+    char id[BLOB_ID_TEXT + 1];
+    Buf data;
+    bool has_failed;
+    Error err;
+} StoreStep;
+
+static void run_store(WorkItem *item)
+{
+    StoreStep *step = (StoreStep *)item;
+    step->has_failed =
+        !blob_store_put(step->cache->blobs, str_from_c(step->id), buf_str(&step->data), &step->err);
+}
+
+static void call_over(SiteCache *cache);
+
+static void store_done(WorkItem *item)
+{
+    StoreStep *step = (StoreStep *)item;
+    SiteCache *cache = step->cache;
+    bool is_closing = item->is_canceled;
+    cache->unstored -= step->data.len;
+    if (step->has_failed && !cache->has_failed) {
+        cache->has_failed = true;
+        cache->failure = step->err;
+        /* Data with another hash was damaged on the way, or on the server. */
+        cache->failure.kind = step->err.kind == ERROR_INVALID ? ERROR_UNAVAILABLE : step->err.kind;
+    }
+    cache->received += !step->has_failed;
+    buf_clear(&step->data);
+    free(step);
+    if (is_closing) {
+        return;
+    }
+    if (cache->is_paused && cache->unstored <= UNSTORED_MAX / 2 && cache->call != NULL) {
+        cache->is_paused = false;
+        grpc_call_resume(cache->call);
+    }
+    call_over(cache);
+}
+
+static void store_blob(SiteCache *cache)
+{
+    StoreStep *step = memory_new(sizeof *step);
+    Str id = cache->missing[cache->expected++];
+    step->item = (WorkItem){ .run = run_store, .done = store_done };
+    step->cache = cache;
+    step->data = cache->blob;
+    memcpy(step->id, id.data, BLOB_ID_TEXT);
+    cache->blob = buf_make(BLOB_MANIFEST_MAX);
+    cache->unstored += step->data.len;
+    if (cache->unstored > UNSTORED_MAX && !cache->is_paused) {
+        cache->is_paused = true;
+        grpc_call_pause(cache->call);
+    }
+    work_queue_add(cache->work, &step->item);
+}
+
+static void fail_call(SiteCache *cache, const Error *err)
+{
+    if (!cache->has_failed) {
+        cache->has_failed = true;
+        cache->failure = *err;
+    }
+}
+
+/* Ends the call from this side. */
+static void give_up_call(SiteCache *cache, const Error *err)
+{
+    fail_call(cache, err);
+    grpc_call_cancel(TAKE(cache->call));
+    call_over(cache);
+}
+
+static void on_chunk(GrpcCall *call, Str message)
+{
+    SiteCache *cache = grpc_call_data(call);
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    BlobChunk chunk;
+    Error err;
+    size_t max = cache->needs_manifest ? BLOB_MANIFEST_MAX : BLOB_MAX;
+    if (!blob_chunk_decode(&arena, message, &chunk, &err)) {
+        err.kind = ERROR_UNAVAILABLE;
+        give_up_call(cache, &err);
+        return;
+    }
+    if (cache->expected == cache->requested || !str_eq(chunk.id, cache->missing[cache->expected]) ||
+        cache->blob.len + chunk.data.len > max) {
+        error_set(&err, ERROR_UNAVAILABLE, "the server sent a blob that was not requested");
+        give_up_call(cache, &err);
+        return;
+    }
+    buf_put(&cache->blob, chunk.data);
+    if (chunk.is_last) {
+        store_blob(cache);
+    }
+}
+
+/* Errors of the connection are retried; what the server says is final. */
+static void on_call_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    SiteCache *cache = grpc_call_data(call);
+    Error err;
+    cache->call = NULL;
+    if (status != GRPC_OK) {
+        ErrorKind kind = grpc_status_kind(status);
+        bool is_final = kind == ERROR_NOT_FOUND || kind == ERROR_DENIED || kind == ERROR_INVALID;
+        error_set(&err, is_final ? kind : ERROR_UNAVAILABLE, "%" STR_FMT, STR_ARG(text));
+        fail_call(cache, &err);
+    } else if (cache->expected < cache->requested) {
+        error_set(&err, ERROR_UNAVAILABLE, "the server did not send all blobs");
+        fail_call(cache, &err);
+    }
+    call_over(cache);
+}
+
+static const GrpcHandler call_handler = { .message = on_chunk, .ended = on_call_ended };
+
+/* Continues when the call has ended and everything that it brought is stored. */
+static void call_over(SiteCache *cache)
+{
+    if (cache->call != NULL || cache->unstored > 0) {
+        return;
+    }
+    cache->is_busy = false;
+    if (!cache->has_failed) {
+        cache->retry_ms = SITE_RETRY_MIN_MS;
+        advance(cache);
+    } else if (cache->failure.kind == ERROR_UNAVAILABLE) {
+        wait_and_retry(cache, &cache->failure);
+    } else {
+        end_first(cache, NULL, &cache->failure);
+        advance(cache);
+    }
+}
+
+static bool start_call(SiteCache *cache, Error *err)
+{
+    AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
+    GrpcClient *client = cache->options.client(cache->options.context);
+    if (client == NULL) {
+        return error_set(err, ERROR_UNAVAILABLE, "there is no connection to a server");
+    }
+    cache->requested = cache->missing_count < BLOB_IDS_MAX ? cache->missing_count : BLOB_IDS_MAX;
+    BlobRequest request = { .manifest = str_from_c(cache->first->manifest),
+                            .ids = cache->missing,
+                            .count = cache->needs_manifest ? 0 : cache->requested };
+    blob_request_encode(&request, &message);
+    if (!grpc_client_start(client, method_rows[METHOD_BLOBS_GET].path, GRPC_SERVER_STREAM,
+                           &call_handler, cache, CALL_MS, &cache->call, err)) {
+        return false;
+    }
+    if (!grpc_call_send(cache->call, buf_str(&message), err)) {
+        grpc_call_cancel(TAKE(cache->call));
+        return false;
+    }
+    grpc_call_end_sending(cache->call);
+    return true;
+}
+
+static void request_blobs(SiteCache *cache)
+{
+    Error err;
+    cache->expected = cache->requested = 0;
+    cache->has_failed = cache->is_paused = false;
+    buf_reset(&cache->blob);
+    if (start_call(cache, &err)) {
+        cache->is_busy = true;
+    } else {
+        err.kind = ERROR_UNAVAILABLE;
+        wait_and_retry(cache, &err);
+    }
+}
+
+/* --- Building --------------------------------------------------------------------------------- */
+
+static void copy_missing(SiteCache *cache, const BuildStep *step)
+{
+    uint32_t count = step->needs_manifest ? 1 : step->missing_count;
+    arena_clear(&cache->step);
+    cache->needs_manifest = step->needs_manifest;
+    cache->missing = ARENA_ARRAY(&cache->step, Str, count);
+    cache->missing_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        cache->missing[i] = arena_copy(
+            &cache->step, step->needs_manifest ? str_from_c(step->manifest) : step->missing[i]);
+    }
+}
+
+static void build_done(WorkItem *item)
+{
+    BuildStep *step = (BuildStep *)item;
+    SiteCache *cache = step->cache;
+    if (!item->is_canceled) {
+        cache->is_busy = false;
+        if (step->has_failed || step->path != NULL) {
+            end_first(cache, step->path, step->has_failed ? &step->err : NULL);
+            advance(cache);
+        } else if (cache->first->done == NULL) {
+            advance(cache); /* canceled */
+        } else {
+            copy_missing(cache, step);
+            request_blobs(cache);
+        }
+    }
+    arena_clear(&step->arena);
+    free(step);
+}
+
+/* Executes the next step of the first fetch, unless one is being executed. */
+static void advance(SiteCache *cache)
+{
+    while (!cache->is_busy && cache->first != NULL && cache->first->done == NULL) {
+        end_first(cache, NULL, NULL);
+    }
+    if (cache->is_busy || cache->first == NULL) {
+        return;
+    }
+    const SiteFetch *fetch = cache->first;
+    BuildStep *step = memory_new(sizeof *step);
+    loop_timer_stop(&cache->retry);
+    cache->is_busy = true;
+    cache->why = (Error){ .kind = ERROR_NONE };
+    step->item = (WorkItem){ .run = run_build, .done = build_done };
+    step->cache = cache;
+    step->verify_contents = fetch->verify_contents;
+    arena_init(&step->arena, ARENA_UNLIMITED);
+    memcpy(step->manifest, fetch->manifest, sizeof step->manifest);
+    memcpy(step->version, fetch->version, sizeof step->version);
+    work_queue_add(cache->work, &step->item);
+}
+
+/* --- Interface -------------------------------------------------------------------------------- */
+
+SiteFetch *site_cache_fetch(SiteCache *cache, const SiteRequest *request, SiteFetched *done,
+                            void *context)
+{
+    SiteFetch *fetch = memory_new(sizeof *fetch);
+    fetch->cache = cache;
+    fetch->verify_contents = request->verify_contents;
+    fetch->done = done;
+    fetch->context = context;
+    snprintf(fetch->manifest, sizeof fetch->manifest, "%s", request->manifest);
+    snprintf(fetch->version, sizeof fetch->version, "%s", request->version);
+    *cache->last = fetch;
+    cache->last = &fetch->next;
+    if (!loop_timer_started(&cache->retry)) {
+        advance(cache);
+    }
+    return fetch;
+}
+
+void site_fetch_cancel(SiteFetch *fetch)
+{
+    if (fetch == NULL) {
+        return;
+    }
+    SiteCache *cache = fetch->cache;
+    fetch->done = NULL;
+    if (fetch == cache->first && cache->call != NULL) {
+        Error err;
+        error_set(&err, ERROR_CONFLICT, "canceled");
+        give_up_call(cache, &err);
+    } else if (fetch == cache->first && loop_timer_started(&cache->retry)) {
+        advance(cache);
+    }
+}
+
+void site_cache_wake(SiteCache *cache)
+{
+    if (loop_timer_started(&cache->retry)) {
+        cache->retry_ms = SITE_RETRY_MIN_MS;
+        loop_timer_start(&cache->retry, 0);
+    }
+}
+
+SiteFetchStatus site_cache_status(const SiteCache *cache)
+{
+    return (SiteFetchStatus){ .is_active = cache->first != NULL,
+                              .version = cache->first == NULL ? "" : cache->first->version,
+                              .missing = cache->missing_count,
+                              .received = cache->received,
+                              .why = cache->why };
+}
+
+/* Removes what a killed process has not completed. */
+static bool clean_sites(const char *path, Arena *arena, Error *err)
+{
+    AUTO_CLEAR(Directory) sites = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) drafts = { .descriptor = -1 };
+    file_tree_remove(arena_format(arena, "%s/" DRAFTS, path).data);
+    if (!directory_make(path, &sites, err) || !directory_make_child(&sites, DRAFTS, &drafts, err)) {
+        return false;
+    }
+    directory_drop_drafts(&sites);
+    return true;
+}
+
+bool site_cache_open(const SiteCacheOptions *options, SiteCache **out, Error *err)
+{
+    SiteCache *cache = memory_new(sizeof *cache);
+    cache->options = *options;
+    arena_init(&cache->arena, ARENA_UNLIMITED);
+    arena_init(&cache->step, ARENA_UNLIMITED);
+    cache->last = &cache->first;
+    cache->blob = buf_make(BLOB_MANIFEST_MAX);
+    cache->retry_ms = SITE_RETRY_MIN_MS;
+    cache->blobs_path = arena_format(&cache->arena, "%s/blobs", options->directory).data;
+    cache->sites_path = arena_format(&cache->arena, "%s/sites", options->directory).data;
+    loop_timer_init(&cache->retry, options->loop, on_retry, cache);
+    if (!blob_store_open(cache->blobs_path, &cache->blobs, err) ||
+        !clean_sites(cache->sites_path, &cache->arena, err)) {
+        site_cache_close(cache);
+        return false;
+    }
+    cache->work = work_queue_new(options->loop);
+    *out = cache;
+    return true;
+}
+
+void site_cache_close(SiteCache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    if (cache->call != NULL) {
+        grpc_call_cancel(TAKE(cache->call));
+    }
+    loop_timer_stop(&cache->retry);
+    for (SiteFetch *fetch = cache->first; fetch != NULL; fetch = fetch->next) {
+        fetch->done = NULL;
+    }
+    work_queue_free(cache->work);
+    for (SiteFetch *fetch = cache->first; fetch != NULL;) {
+        SiteFetch *next = fetch->next;
+        free(fetch);
+        fetch = next;
+    }
+    blob_store_close(cache->blobs);
+    buf_clear(&cache->blob);
+    arena_clear(&cache->step);
+    arena_clear(&cache->arena);
+    free(cache);
+}

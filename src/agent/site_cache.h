@@ -1,0 +1,66 @@
+/* Versions of the site on a node: fetches them from the server, blob by blob, and keeps the last
+ * ones as directories. Loop thread; files are read and written on a thread of its own.
+ *
+ *     blobs/ab/<sha256>    what was received, verified
+ *     sites/<version>/     the files of a version, complete
+ *
+ * Only blobs that are missing are requested. What was received stays, so a fetch that is interrupted
+ * by a broken connection or the end of the agent continues. A directory that is damaged is created
+ * again. */
+#pragma once
+
+#include "net/grpc_client.h"
+#include "source/version.h"
+
+typedef struct SiteCache SiteCache;
+typedef struct SiteFetch SiteFetch;
+
+enum {
+    SITE_VERSIONS_KEPT = 3,
+    SITE_RETRY_MIN_MS = 1000,
+    SITE_RETRY_MAX_MS = 30 * 1000,
+};
+
+typedef struct SiteCacheOptions {
+    Loop *loop;
+    const char *directory; /* of the agent; copied */
+    /* The connection to a server; NULL: none at the moment. */
+    GrpcClient *(*client)(void *context);
+    void *context;
+} SiteCacheOptions;
+
+/* Fails with ERROR_DENIED or ERROR_OS. */
+MUST_CHECK bool site_cache_open(const SiteCacheOptions *options, SiteCache **out, Error *err);
+/* Fetches in progress end without `done`. NULL is allowed. */
+void site_cache_close(SiteCache *cache);
+DEFINE_AUTO(SiteCache, site_cache_close)
+
+typedef struct SiteRequest {
+    const char *manifest; /* SHA-256 of the manifest */
+    const char *version;  /* its name: that of the directory */
+    bool
+        verify_contents; /* of a directory that exists; otherwise only sizes and modes are checked */
+} SiteRequest;
+
+/* `path` is the directory, valid during the call; NULL with an error: ERROR_NOT_FOUND if the server
+ * does not have the version, ERROR_DENIED, ERROR_INVALID, or ERROR_OS if it cannot be stored. While
+ * there is no connection the fetch waits and retries. */
+typedef void SiteFetched(void *context, const char *path, const Error *err);
+
+/* Calls `done` once, in a later iteration. Fetches are executed one after another. The directory
+ * remains until SITE_VERSIONS_KEPT others were fetched after it. */
+SiteFetch *site_cache_fetch(SiteCache *cache, const SiteRequest *request, SiteFetched *done,
+                            void *context);
+/* `done` is not called anymore. Only before `done`. NULL is allowed. */
+void site_fetch_cancel(SiteFetch *fetch);
+/* A connection exists: retries now. */
+void site_cache_wake(SiteCache *cache);
+
+typedef struct SiteFetchStatus {
+    bool is_active;
+    const char *version; /* that is being fetched */
+    uint32_t missing;    /* blobs that are still to be received */
+    uint32_t received;
+    Error why; /* why it waits; ERROR_NONE: it does not */
+} SiteFetchStatus;
+SiteFetchStatus site_cache_status(const SiteCache *cache);

@@ -1,0 +1,29 @@
+/* Messages of the service eden.v1.Blobs, for servers and nodes. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "source/blob_store.h"
+
+enum {
+    BLOB_IDS_MAX = 1000,        /* per request */
+    BLOB_CHUNK_MAX = 256 << 10, /* bytes of data in one message */
+};
+
+/* Ids are 64 hexadecimal digits here, and 32 bytes in the message. */
+typedef struct BlobRequest {
+    Str manifest;
+    Str *ids; /* none: the manifest itself */
+    uint32_t count;
+} BlobRequest;
+
+typedef struct BlobChunk {
+    Str id, data;
+    bool is_last;
+} BlobChunk;
+
+void blob_request_encode(const BlobRequest *request, Buf *out);
+/* Fail with ERROR_INVALID or ERROR_LIMIT. Everything is in the arena. */
+MUST_CHECK bool blob_request_decode(Arena *arena, Str bytes, BlobRequest *out, Error *err);
+void blob_chunk_encode(const BlobChunk *chunk, Buf *out);
+MUST_CHECK bool blob_chunk_decode(Arena *arena, Str bytes, BlobChunk *out, Error *err);

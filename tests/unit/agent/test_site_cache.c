@@ -1,0 +1,516 @@
+/* A node fetches versions from a server, over a Unix socket, while connections break and files are
+ * damaged. */
+#include "agent/site_cache.h"
+
+#include "cluster/cluster_keys.h"
+#include "net/grpc_server.h"
+#include "net/world.h"
+#include "ready_state.h"
+#include "service/blob_message.h"
+#include "service/blob_service.h"
+#include "source/site_tree.h"
+#include "source/versions.h"
+#include "sys/file.h"
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    ClusterStore at;
+    Versions *versions;
+    BlobService *service;
+    Dispatch *dispatch;
+    GrpcServer *server;
+    GrpcClient *client;
+    Address address;
+    BlobStore *blobs; /* those of the server */
+    SiteCache *cache;
+    LoopTimer poll;
+    uint32_t cut_after; /* blobs after which the connection is closed */
+    bool is_done;
+    const char *path;
+    Error err;
+    GrpcStatus status;
+} Fixture;
+
+static const Http2Header protocol[] = { { { PROTOCOL_HEADER, 13 }, { "1", 1 } } };
+
+static void describe(void *context, const Peer *peer, Caller *out)
+{
+    *out = (Caller){
+        .has_identity = true, .identity = { "blue", "web1" }, .is_ours = true, .is_approved = true
+    };
+}
+
+static void connect_client(Fixture *f)
+{
+    GrpcClientOptions options = grpc_client_defaults();
+    options.loop = f->world.loop;
+    options.address = f->address;
+    options.metadata = protocol;
+    options.metadata_count = 1;
+    f->client = grpc_client_new(&options);
+}
+
+static GrpcClient *client_of(void *context)
+{
+    const Fixture *f = context;
+    return f->client;
+}
+
+static void open_cache(Fixture *f)
+{
+    Error err;
+    assert_true(
+        site_cache_open(&(SiteCacheOptions){ .loop = f->world.loop,
+                                             .directory = scratch_place(f->scratch, "agent"),
+                                             .client = client_of,
+                                             .context = f },
+                        &f->cache, &err));
+}
+
+static void open_server(Fixture *f)
+{
+    GrpcServerOptions options = grpc_server_defaults();
+    ListenerOptions listening = listener_defaults();
+    const Listener *listener;
+    Error err;
+    f->service = blob_service_new(&f->at, f->versions);
+    MethodBinding binding = blob_service_binding(f->service);
+    f->dispatch = dispatch_new(&binding, 1, describe, f);
+    options.loop = f->world.loop;
+    dispatch_serve(f->dispatch, &options);
+    f->server = grpc_server_new(&options);
+    assert_true(
+        address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &f->address, &err));
+    assert_true(grpc_server_listen(f->server, &listening, &f->address, &listener, &err));
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    f->at = (ClusterStore){ .loop = f->world.loop,
+                            .store = store_open_memory(f->world.loop, NULL),
+                            .prefix = STR("/eden") };
+    f->at.state = new_state(&f->at, NULL);
+    while (!state_age(f->at.state).is_ready) {
+        world_pass(&f->world, 1);
+    }
+    const char *server = scratch_place(f->scratch, "server");
+    f->versions = versions_new(&(VersionsSettings){ .at = f->at, .directory = server });
+    assert_true(blob_store_open(scratch_place(f->scratch, "server/blobs"), &f->blobs, &err));
+    open_server(f);
+    connect_client(f);
+    open_cache(f);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    site_cache_close(f->cache);
+    grpc_client_free(f->client);
+    grpc_server_free(f->server);
+    world_pass(&f->world, 0);
+    versions_free(f->versions);
+    blob_service_free(f->service);
+    dispatch_free(f->dispatch);
+    blob_store_close(f->blobs);
+    state_stop(f->at.state);
+    store_close(f->at.store);
+    state_free(f->at.state);
+    world_close(&f->world);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+/* --- Versions -------------------------------------------------------------------------------- */
+
+static void stored(void *context, const StoreReply *reply, const Error *err)
+{
+    Fixture *f = context;
+    assert_null(err);
+    loop_stop(f->world.loop);
+}
+
+static void put_big(Scratch *scratch, const char *name, int fill)
+{
+    FILE *file = fopen(scratch_reach(scratch, name), "w");
+    for (int i = 0; i < BLOB_MAX; i++) {
+        fputc(fill, file);
+    }
+    fclose(file);
+}
+
+/* Records the files in "site" as a version; gives its name, and its manifest. */
+static const char *record(Fixture *f, VersionState state, const char **manifest)
+{
+    Arena *arena = &f->scratch->arena;
+    Buf text = buf_make_in(arena, BUF_UNLIMITED), record = buf_make_in(arena, BUF_UNLIMITED);
+    Manifest scanned;
+    Version version = { .state = state, .created_ms = 1 };
+    char *name = ARENA_ARRAY(arena, char, VERSION_NAME_LEN + 1);
+    Error err;
+    assert_true(site_tree_scan(arena, scratch_place(f->scratch, "site"), f->blobs, &scanned, &err));
+    manifest_print(&scanned, &text);
+    blob_id_of(buf_str(&text), version.manifest);
+    assert_true(blob_store_put(f->blobs, str_from_c(version.manifest), buf_str(&text), &err));
+    version_name_of(version.manifest, name);
+    version_print(&version, &record);
+    assert_true(store_put(f->at.store, cluster_key_version(arena, STR("/eden"), str_from_c(name)),
+                          buf_str(&record), 0, stored, f, &err));
+    world_run(&f->world);
+    while (state_find(f->at.state, cluster_key_version(arena, STR("/eden"), str_from_c(name))) ==
+           NULL) {
+        world_pass(&f->world, 1);
+    }
+    *manifest = arena_copy_c(arena, str_from_c(version.manifest));
+    return name;
+}
+
+static void put_site(Fixture *f, const char *motd)
+{
+    scratch_put(f->scratch, "site/jobs/base.yaml", "jobs: {}\n");
+    scratch_put(f->scratch, "site/files/motd", motd);
+    scratch_put(f->scratch, "site/files/empty", "");
+    unlink(scratch_place(f->scratch, "site/files/link"));
+    scratch_link(f->scratch, "site/files/link", "motd");
+}
+
+/* --- Fetching -------------------------------------------------------------------------------- */
+
+static void fetched(void *context, const char *path, const Error *err)
+{
+    Fixture *f = context;
+    assert_false(f->is_done);
+    f->is_done = true;
+    f->path = path == NULL ? NULL : arena_copy_c(&f->scratch->arena, str_from_c(path));
+    f->err = err == NULL ? (Error){ .kind = ERROR_NONE } : *err;
+    loop_stop(f->world.loop);
+}
+
+static SiteFetch *start(Fixture *f, const char *name, const char *manifest, bool contents)
+{
+    f->is_done = false;
+    return site_cache_fetch(f->cache, &(SiteRequest){ manifest, name, contents }, fetched, f);
+}
+
+static void finish(Fixture *f)
+{
+    while (!f->is_done) {
+        world_run(&f->world);
+    }
+}
+
+static void fetch(Fixture *f, const char *name, const char *manifest)
+{
+    start(f, name, manifest, false);
+    finish(f);
+    if (f->err.kind != ERROR_NONE) {
+        fail_msg("%s", f->err.text);
+    }
+}
+
+static Str text_of(Fixture *f, const char *name)
+{
+    Arena *arena = &f->scratch->arena;
+    Error err;
+    Str text;
+    Str path = arena_format(arena, "%s/%s", f->path, name);
+    assert_true(file_read(arena, path.data, 1 << 20, &text, &err));
+    return text;
+}
+
+static void test_a_version_becomes_a_directory(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    assert_true(str_ends(str_from_c(f->path), str_from_c(name)));
+    assert_true(str_eq(text_of(f, "files/link"), STR("welcome\n")));
+    assert_true(str_eq(text_of(f, "files/empty"), STR_EMPTY));
+    assert_false(site_cache_status(f->cache).is_active);
+}
+
+static void test_a_known_version_needs_no_server(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    grpc_client_free(TAKE(f->client));
+    fetch(f, name, manifest);
+    site_cache_close(f->cache);
+    open_cache(f);
+    fetch(f, name, manifest);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
+}
+
+static void cut(void *context)
+{
+    Fixture *f = context;
+    if (site_cache_status(f->cache).received >= f->cut_after) {
+        grpc_client_free(TAKE(f->client));
+        loop_stop(f->world.loop);
+    } else {
+        loop_timer_start(&f->poll, 0);
+    }
+}
+
+static void put_large_site(Fixture *f)
+{
+    put_site(f, "welcome\n");
+    for (int i = 0; i < 20; i++) {
+        put_big(f->scratch, arena_format(&f->scratch->arena, "site/files/%d", i).data, 'a' + i);
+    }
+}
+
+static void start_and_cut(Fixture *f, const char *name, const char *manifest)
+{
+    start(f, name, manifest, false);
+    f->cut_after = 3;
+    loop_timer_init(&f->poll, f->world.loop, cut, f);
+    loop_timer_start(&f->poll, 0);
+    while (f->client != NULL) {
+        world_run(&f->world);
+    }
+    assert_false(f->is_done);
+}
+
+static void test_a_fetch_continues_after_the_connection_broke(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_large_site(f);
+    const char *name = record(f, VERSION_VALID, &manifest);
+    start_and_cut(f, name, manifest);
+    while (site_cache_status(f->cache).why.kind == ERROR_NONE) {
+        world_pass(&f->world, 1);
+    }
+    connect_client(f);
+    site_cache_wake(f->cache);
+    while (!f->is_done) {
+        /* What was received before is not requested again: there are 22 blobs. */
+        assert_true(site_cache_status(f->cache).missing <= 22);
+        world_run(&f->world);
+    }
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    assert_int_equal(text_of(f, "files/19").len, BLOB_MAX);
+}
+
+static void test_a_new_agent_continues_a_fetch(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    uint32_t kept = 0;
+    put_large_site(f);
+    const char *name = record(f, VERSION_VALID, &manifest);
+    start_and_cut(f, name, manifest);
+    site_cache_close(f->cache);
+    scratch_put(f->scratch,
+                arena_format(&f->scratch->arena, "agent/sites/.new/%s/jobs/x", name).data, "x");
+    connect_client(f);
+    open_cache(f);
+    assert_int_equal(
+        access(scratch_place(f->scratch,
+                             arena_format(&f->scratch->arena, "agent/sites/.new/%s", name).data),
+               F_OK),
+        -1);
+    AUTO(BlobStore) *blobs = NULL;
+    Error err;
+    assert_true(blob_store_open(scratch_place(f->scratch, "agent/blobs"), &blobs, &err));
+    for (int i = 0; i < 20; i++) {
+        char data[BLOB_MAX], id[BLOB_ID_TEXT + 1];
+        memset(data, 'a' + i, sizeof data);
+        blob_id_of(str_from(data, sizeof data), id);
+        kept += blob_store_has(blobs, str_from_c(id));
+    }
+    assert_true(kept >= 2);
+    fetch(f, name, manifest);
+    assert_int_equal(text_of(f, "files/0").len, BLOB_MAX);
+}
+
+static void test_a_fetch_waits_for_a_connection(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    grpc_client_free(TAKE(f->client));
+    start(f, name, manifest, false);
+    while (site_cache_status(f->cache).why.kind != ERROR_UNAVAILABLE) {
+        world_pass(&f->world, 1);
+    }
+    connect_client(f);
+    site_cache_wake(f->cache);
+    finish(f);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+}
+
+static void test_a_damaged_directory_is_created_again(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    const char *motd = arena_format(&f->scratch->arena, "agent/sites/%s/files/motd", name).data;
+    scratch_put(f->scratch, motd, "");
+    fetch(f, name, manifest);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
+    scratch_put(f->scratch, motd, "WELCOME\n");
+    fetch(f, name, manifest);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("WELCOME\n")));
+    start(f, name, manifest, true);
+    finish(f);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
+}
+
+static void damage(Fixture *f, const char *where, Str content)
+{
+    Arena *arena = &f->scratch->arena;
+    char id[BLOB_ID_TEXT + 1];
+    blob_id_of(content, id);
+    scratch_put(f->scratch, arena_format(arena, "%s/blobs/%.2s/%s", where, id, id).data, "damage");
+}
+
+static void test_a_damaged_blob_is_fetched_again(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+    damage(f, "agent", STR("welcome\n"));
+    scratch_put(f->scratch,
+                arena_format(&f->scratch->arena, "agent/sites/%s/files/motd", name).data, "");
+    fetch(f, name, manifest);
+    assert_true(str_eq(text_of(f, "files/motd"), STR("welcome\n")));
+}
+
+static void test_a_blob_that_the_server_has_lost_is_an_error(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_VALID, &manifest);
+    damage(f, "server", STR("welcome\n"));
+    start(f, name, manifest, false);
+    finish(f);
+    assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
+    record(f, VERSION_VALID, &manifest);
+    fetch(f, name, manifest);
+}
+
+static void test_rejected_and_unknown_versions_are_not_sent(void **state)
+{
+    Fixture *f = *state;
+    const char *manifest;
+    put_site(f, "welcome\n");
+    const char *name = record(f, VERSION_REJECTED, &manifest);
+    start(f, name, manifest, false);
+    finish(f);
+    assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
+    char unknown[BLOB_ID_TEXT + 1];
+    blob_id_of(STR("unknown"), unknown);
+    start(f, name, unknown, false);
+    finish(f);
+    assert_int_equal(f->err.kind, ERROR_NOT_FOUND);
+}
+
+static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Fixture *f = grpc_call_data(call);
+    f->status = status;
+    loop_stop(f->world.loop);
+}
+
+static void test_blobs_of_others_are_not_sent(void **state)
+{
+    static const GrpcHandler handler = { .ended = call_ended };
+    Fixture *f = *state;
+    AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
+    const char *manifest;
+    char secret[BLOB_ID_TEXT + 1];
+    GrpcCall *call;
+    Error err;
+    put_site(f, "welcome\n");
+    record(f, VERSION_VALID, &manifest);
+    blob_id_of(STR("secret"), secret);
+    assert_true(blob_store_put(f->blobs, str_from_c(secret), STR("secret"), &err));
+    Str id = str_from_c(secret);
+    BlobRequest request = { str_from_c(manifest), &id, 1 };
+    blob_request_encode(&request, &message);
+    assert_true(grpc_client_start(f->client, method_rows[METHOD_BLOBS_GET].path, GRPC_SERVER_STREAM,
+                                  &handler, f, 0, &call, &err));
+    assert_true(grpc_call_send(call, buf_str(&message), &err));
+    world_run(&f->world);
+    assert_int_equal(f->status, GRPC_PERMISSION_DENIED);
+}
+
+static void test_old_versions_are_removed(void **state)
+{
+    Fixture *f = *state;
+    const char *names[SITE_VERSIONS_KEPT + 1], *manifest;
+    for (int i = 0; i < SITE_VERSIONS_KEPT + 1; i++) {
+        put_site(f, arena_format(&f->scratch->arena, "version %d\n", i).data);
+        names[i] = record(f, VERSION_VALID, &manifest);
+        fetch(f, names[i], manifest);
+    }
+    for (int i = 0; i < SITE_VERSIONS_KEPT + 1; i++) {
+        const char *path = scratch_place(
+            f->scratch, arena_format(&f->scratch->arena, "agent/sites/%s", names[i]).data);
+        assert_int_equal(access(path, F_OK), i == 0 ? -1 : 0);
+    }
+}
+
+static void test_a_canceled_fetch_does_not_hold_up_the_next_one(void **state)
+{
+    Fixture *f = *state;
+    const char *first, *second;
+    put_large_site(f);
+    const char *large = record(f, VERSION_VALID, &first);
+    for (int i = 0; i < 20; i++) {
+        unlink(
+            scratch_place(f->scratch, arena_format(&f->scratch->arena, "site/files/%d", i).data));
+    }
+    const char *small = record(f, VERSION_VALID, &second);
+    SiteFetch *canceled = start(f, large, first, false);
+    start(f, small, second, false);
+    while (site_cache_status(f->cache).received < 2) {
+        world_pass(&f->world, 0);
+    }
+    site_fetch_cancel(canceled);
+    finish(f);
+    assert_int_equal(f->err.kind, ERROR_NONE);
+    assert_true(str_ends(str_from_c(f->path), str_from_c(small)));
+}
+
+#define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(test_a_version_becomes_a_directory),
+        ROW(test_a_known_version_needs_no_server),
+        ROW(test_a_fetch_continues_after_the_connection_broke),
+        ROW(test_a_new_agent_continues_a_fetch),
+        ROW(test_a_fetch_waits_for_a_connection),
+        ROW(test_a_damaged_directory_is_created_again),
+        ROW(test_a_damaged_blob_is_fetched_again),
+        ROW(test_a_blob_that_the_server_has_lost_is_an_error),
+        ROW(test_rejected_and_unknown_versions_are_not_sent),
+        ROW(test_blobs_of_others_are_not_sent),
+        ROW(test_old_versions_are_removed),
+        ROW(test_a_canceled_fetch_does_not_hold_up_the_next_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
