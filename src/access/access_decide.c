@@ -18,7 +18,8 @@ static const Str hands_out[] = { WORD("create"), WORD("delete"), WORD("issue"), 
                                  WORD("renew") };
 
 /* What operators work with. */
-static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config") };
+static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config"), WORD("Version"),
+                              WORD("Blob") };
 /* Not "exec": a run applies what was reviewed, a command can be anything. */
 static const Str runs[] = { WORD("Run") };
 static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("create"),
@@ -27,9 +28,10 @@ static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
 static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
                                          WORD("Audit"), WORD("Metrics") };
 /* No raw keys, backups or audit log: the requests of other users are not public. */
-static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"), WORD("Config"),
-                                       WORD("Certificate"), WORD("Role"),  WORD("Metrics"),
-                                       WORD("Run") };
+/* Nor blobs: sites may contain secrets. */
+static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),  WORD("Config"),
+                                       WORD("Certificate"), WORD("Role"),   WORD("Metrics"),
+                                       WORD("Run"),         WORD("Version") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \

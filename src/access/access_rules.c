@@ -41,7 +41,8 @@ static bool is_word(Str word)
 /* --- Parsing --------------------------------------------------------------------------------- */
 
 typedef struct Reader {
-    Arena *arena;
+    Arena *arena;   /* of the role */
+    Arena *scratch; /* of what only messages need: servers keep all roles in memory */
     const AccessVocabulary *known;
     RuleFaults *faults;
     bool ok;
@@ -66,18 +67,18 @@ static void add_fault(Reader *reader, Str pointer, const char *format, ...)
 
 static Str below(Reader *reader, Str pointer, const char *word)
 {
-    return arena_format(reader->arena, "%" STR_FMT "/%s", STR_ARG(pointer), word);
+    return arena_format(reader->scratch, "%" STR_FMT "/%s", STR_ARG(pointer), word);
 }
 
 static Str item_of(Reader *reader, Str pointer, uint32_t index)
 {
-    return arena_format(reader->arena, "%" STR_FMT "/%u", STR_ARG(pointer), index);
+    return arena_format(reader->scratch, "%" STR_FMT "/%u", STR_ARG(pointer), index);
 }
 
 /* Quotes a string safely for a message. */
 static const char *printable(Reader *reader, Str text)
 {
-    Buf visible = buf_make_in(reader->arena, BUF_UNLIMITED);
+    Buf visible = buf_make_in(reader->scratch, BUF_UNLIMITED);
     visible_put(&visible, str_slice(text, 0, 2 * ACCESS_WORD_MAX));
     return buf_c(&visible);
 }
@@ -115,7 +116,7 @@ static void check_word(Reader *reader, Str pointer, const char *what, Str word)
         add_fault(reader, pointer, "unknown %s '%" STR_FMT "'; did you mean '%" STR_FMT "'?", what,
                   STR_ARG(word), STR_ARG(nearest));
     } else {
-        Buf all = buf_make_in(reader->arena, BUF_UNLIMITED);
+        Buf all = buf_make_in(reader->scratch, BUF_UNLIMITED);
         for (uint32_t i = 0; i < count; i++) {
             buf_put_c(&all, ", ");
             buf_put(&all, words[i]);
@@ -165,7 +166,7 @@ static void read_selector(Reader *reader, Str pointer, Value text, AccessRule *r
         return; /* treated as absent */
     }
     Problems problems;
-    problems_init(&problems, reader->arena);
+    problems_init(&problems, reader->scratch);
     rule->selector = arena_copy(reader->arena, value_str(text));
     if (!object_selector_parse_as(reader->arena, STR("selector"), rule->selector, &rule->parsed,
                                   &problems)) {
@@ -223,7 +224,11 @@ static void read_rule(Reader *reader, Str pointer, Value value, AccessRule *out)
 bool access_role_parse(Arena *arena, Str name, Value rules, Str pointer,
                        const AccessVocabulary *known, AccessRole *out, RuleFaults *faults)
 {
-    Reader reader = { .arena = arena, .known = known, .faults = faults, .ok = true };
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    Reader reader = {
+        .arena = arena, .scratch = &scratch, .known = known, .faults = faults, .ok = true
+    };
     if (rules.kind != VALUE_LIST) {
         add_fault(&reader, pointer, "must be a list of rules");
         return false;

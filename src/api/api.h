@@ -19,6 +19,7 @@
 #include "net/plain_server.h"
 #include "rpc/dispatch.h"
 #include "rpc/session_ping.h"
+#include "source/versions.h"
 
 typedef struct Api Api;
 
@@ -46,7 +47,8 @@ typedef struct ApiSettings {
     Authority *authority;      /* these three may be NULL: certificates are not reported */
     OwnCertificates *own;
     const CertifySettings *certify;
-    Metrics *metrics; /* counts requests; may be NULL */
+    Versions *versions; /* NULL: versions of the site are not available */
+    Metrics *metrics;   /* counts requests; may be NULL */
     /* Adds metrics of the server. May be NULL. */
     void (*gather)(void *context, MetricsText *out);
     const bool *is_stopping; /* set while the server is stopping; may be NULL */

@@ -215,3 +215,66 @@ bool value_body_read(Arena *arena, Str body, Str *value, Error *err)
     return base64_decode(arena, value_str(parsed.value_base64), value) ||
            error_set(err, ERROR_INVALID, "the request body: 'value_base64' is not valid base64");
 }
+
+bool blobs_body_read(Arena *arena, Str body, Str **ids, uint32_t *count, Error *err)
+{
+    enum {
+        IDS_MAX = ROUTE_BLOB_IDS_MAX / BLOB_ID_TEXT
+    };
+    typedef struct BlobsBody {
+        Str *blobs;
+        uint32_t count;
+    } BlobsBody;
+    static const RecordField fields[] = {
+        { "blobs", RECORD_TEXT, RECORD_POINTER_AT(BlobsBody, blobs, count, IDS_MAX, Str, NULL),
+          .is_printed = true },
+        { 0 },
+    };
+    static const RecordFormat format = { .what = "the request body",
+                                         .fields = fields,
+                                         .size = sizeof(BlobsBody),
+                                         .text_max = ROUTE_BLOB_IDS_MAX,
+                                         .values_max = IDS_MAX + VALUES_MAX };
+    BlobsBody parsed;
+    if (!record_read(&format, arena, body, RECORD_EXTERNAL, &parsed, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < parsed.count; i++) {
+        if (!blob_id_is_valid(parsed.blobs[i])) {
+            return error_set(err, ERROR_INVALID,
+                             "the request body: item %u of 'blobs' is not a SHA-256 of %d "
+                             "hexadecimal digits",
+                             i + 1, (int)BLOB_ID_TEXT);
+        }
+    }
+    *ids = parsed.blobs;
+    *count = parsed.count;
+    return true;
+}
+
+bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err)
+{
+    typedef struct ActivateBody {
+        Value pin, run;
+    } ActivateBody;
+    static const RecordField fields[] = {
+        { "pin", RECORD_BOOL, RECORD_VALUE_AT(ActivateBody, pin) },
+        { "run", RECORD_BOOL, RECORD_VALUE_AT(ActivateBody, run) },
+        { 0 },
+    };
+    static const RecordFormat format = { .what = "the request body",
+                                         .fields = fields,
+                                         .size = sizeof(ActivateBody),
+                                         .text_max = ROUTE_BODY_MAX,
+                                         .values_max = VALUES_MAX };
+    ActivateBody parsed;
+    if (!record_read(&format, arena, body.len == 0 ? STR("{}") : body, RECORD_EXTERNAL, &parsed,
+                     err)) {
+        return false;
+    }
+    out->pin = parsed.pin.kind != VALUE_BOOL ? PIN_UNCHANGED
+               : parsed.pin.boolean          ? PIN_SET
+                                             : PIN_CLEAR;
+    out->run = parsed.run.kind != VALUE_BOOL || parsed.run.boolean;
+    return true;
+}

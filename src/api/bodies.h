@@ -5,6 +5,7 @@
 #include "membership/nodes.h"
 #include "membership/own_certificates.h"
 #include "membership/ssh_verifier.h"
+#include "source/versions.h"
 
 /* The subject of a request: the name in an object's metadata, or the machine, certificate or serial
  * number named in the body. Empty if there is none or the body is malformed. In the arena. */
@@ -39,3 +40,8 @@ MUST_CHECK bool rotate_body_read(Arena *arena, Str body, RotateAction *out, Str 
 MUST_CHECK bool archive_body_read(Arena *arena, Str body, Str *hash, Error *err);
 /* {"value":"text"} or {"value_base64":"..."} */
 MUST_CHECK bool value_body_read(Arena *arena, Str body, Str *value, Error *err);
+
+/* {"blobs":["9f86...", ...]} */
+MUST_CHECK bool blobs_body_read(Arena *arena, Str body, Str **ids, uint32_t *count, Error *err);
+/* {"pin":true,"run":false}, both optional */
+MUST_CHECK bool activate_body_read(Arena *arena, Str body, VersionActivation *out, Error *err);

@@ -142,6 +142,10 @@ struct Kind {
     /* Selectors of roles refer to the nodes that its objects concern, instead of their names and
      * labels; create checks permission for each. */
     bool is_about_nodes;
+    /* Limits of a kind with stored_list() etc. (api/kind_stored.h); 0: STORED_OBJECTS_MAX,
+     * STORED_BYTES_MAX. */
+    uint32_t objects_max;
+    size_t bytes_max;
     /* Objects are named after nodes, and lists can be selected by facts
      * (membership/facts_selector.h) if the caller may list facts. */
     bool selects_facts;

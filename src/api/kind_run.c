@@ -69,7 +69,7 @@ static Value run_spec(Arena *arena, const FleetRun *run)
 
 /* Targets without a result, by whether they have a session; those of an ended run are silent. */
 typedef struct Unreported {
-    uint32_t pending, silent;
+    uint32_t pending, silent, canceled;
 } Unreported;
 
 static bool is_silent(const ApiSettings *settings, const RunEntry *run, uint32_t target)
@@ -82,7 +82,7 @@ static Unreported count_unreported(const ApiSettings *settings, const RunEntry *
 {
     Unreported counts = { 0 };
     if (run->record.state == RUN_ENDED) {
-        counts.silent = run->unreported;
+        *(run->record.is_canceled ? &counts.canceled : &counts.silent) = run->unreported;
         return counts;
     }
     for (uint32_t i = 0; i < run->record.target_count && run->unreported > 0; i++) {
@@ -117,7 +117,8 @@ static Value run_counts(Arena *arena, const RunEntry *run, const Unreported *unr
     map_set_str(arena, counts, STR("pending"), value_int(unreported->pending));
     for (uint32_t i = 0; i < NODE_OUTCOME_COUNT; i++) {
         Str name = str_from_c(node_outcome_name((NodeOutcome)i));
-        map_set_str(arena, counts, name, value_int(run->counts[i]));
+        uint32_t more = i == NODE_CANCELED ? unreported->canceled : 0;
+        map_set_str(arena, counts, name, value_int(run->counts[i] + more));
     }
     map_set_str(arena, counts, STR("silent"), value_int(unreported->silent));
     return value_map(counts);
@@ -425,9 +426,10 @@ static void put_result(Buf *json, Arena *arena, const RunTarget *target)
 
 static const char *outcome_name(const ApiSettings *settings, const RunEntry *run, uint32_t target)
 {
-    return run->targets[target].has_result    ? node_outcome_name(run->targets[target].outcome)
-           : is_silent(settings, run, target) ? "silent"
-                                              : "pending";
+    return run->targets[target].has_result ? node_outcome_name(run->targets[target].outcome)
+           : run->record.state == RUN_ENDED && run->record.is_canceled ? "canceled"
+           : is_silent(settings, run, target)                          ? "silent"
+                                                                       : "pending";
 }
 
 void run_nodes_get(ApiCall *call)

@@ -97,6 +97,35 @@ bool stored_key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str
     return is_valid_name(*name);
 }
 
+/* --- Limits ---------------------------------------------------------------------------------- */
+
+bool stored_is(const Kind *kind)
+{
+    return kind->key_to_name == stored_key_to_name;
+}
+
+StoredUsage stored_limits(const Kind *kind)
+{
+    return (StoredUsage){
+        .objects = kind->objects_max > 0 ? kind->objects_max : STORED_OBJECTS_MAX,
+        .bytes = kind->bytes_max > 0 ? kind->bytes_max : STORED_BYTES_MAX,
+    };
+}
+
+StoredUsage stored_usage(const Kind *kind, const ClusterStore *at)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    StoredUsage usage = { 0 };
+    StateRange range =
+        state_range(at->state, stored_watch_prefix(kind, &arena, at->prefix, 0), STR_EMPTY);
+    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
+        usage.objects++;
+        usage.bytes += entry->value.len;
+    }
+    return usage;
+}
+
 /* --- Reading --------------------------------------------------------------------------------- */
 
 bool stored_is_kind(Str word)
@@ -104,8 +133,7 @@ bool stored_is_kind(Str word)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
     for (uint32_t i = 0; kinds[i] != NULL; i++) {
-        if (kinds[i]->key_to_name == stored_key_to_name &&
-            str_eq(word, kind_key_segment(kinds[i], &arena))) {
+        if (stored_is(kinds[i]) && str_eq(word, kind_key_segment(kinds[i], &arena))) {
             return true;
         }
     }
@@ -157,6 +185,7 @@ bool stored_get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str
 /* Outlives the call if its peer disconnects. */
 typedef struct StoredWrite {
     ApiCall *call;
+    const Kind *kind;
     Arena arena;
     Str name, record;
     int64_t revision; /* current revision; 0: does not exist */
@@ -190,9 +219,10 @@ static bool decide(void *context, Change *change, Error *err)
                    : error_set(err, ERROR_CONFLICT,
                                "it was changed in the meantime; read it again");
     }
-    if (write->revision == 0 && change_count(change, 0) >= STORED_OBJECTS_MAX) {
-        return error_set(err, ERROR_LIMIT, "the limit of %d objects of this kind is reached",
-                         STORED_OBJECTS_MAX);
+    uint32_t objects_max = stored_limits(write->kind).objects;
+    if (write->revision == 0 && change_count(change, 0) >= objects_max) {
+        return error_set(err, ERROR_LIMIT, "a cluster can have %u %s; delete some first",
+                         objects_max, write->kind->plural);
     }
     if (!check_guard(write, change, err)) {
         return false;
@@ -225,35 +255,32 @@ static void on_written(void *context, Change *done, const Error *err)
     write_free(write);
 }
 
-static StoredWrite *write_new(ApiCall *call, Str name, int64_t revision)
+static StoredWrite *write_new(const Kind *kind, ApiCall *call, Str name, int64_t revision)
 {
     StoredWrite *write = memory_new(sizeof *write);
     arena_init(&write->arena, ARENA_UNLIMITED);
     write->call = call;
+    write->kind = kind;
     write->name = arena_copy(&write->arena, name);
     write->revision = revision;
     return write;
 }
 
-/* STORED_OBJECTS_MAX objects of average size always fit, so the total is computed only for larger
- * ones. */
-static bool has_room(const Kind *kind, StoredWrite *write, Str key)
+/* As many objects as allowed, of average size, always fit, so the total is computed only for larger
+ * ones. What does not grow is accepted, so that a kind beyond its limit can be made smaller. */
+static bool has_room(const StoredWrite *write, Str key)
 {
     const ClusterStore *at = call_store(write->call);
-    size_t total = write->record.len;
-    if (total <= STORED_BYTES_MAX / STORED_OBJECTS_MAX) {
-        return true;
-    }
-    Str all = stored_watch_prefix(kind, &write->arena, at->prefix, 0);
-    StateRange range = state_range(at->state, all, STR_EMPTY);
-    for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
-        total += str_eq(entry->key, key) ? 0 : entry->value.len;
-    }
-    return total <= STORED_BYTES_MAX;
+    StoredUsage most = stored_limits(write->kind);
+    const StateEntry *present = state_find(at->state, key);
+    size_t before = present == NULL ? 0 : present->value.len;
+    return write->record.len <= most.bytes / most.objects || write->record.len <= before ||
+           stored_usage(write->kind, at).bytes - before + write->record.len <= most.bytes;
 }
 
-static void write_start(const Kind *kind, StoredWrite *write)
+static void write_start(StoredWrite *write)
 {
+    const Kind *kind = write->kind;
     ApiCall *call = write->call;
     /* Patches may add up to more than one request can contain. */
     if (write->record.len > STORED_RECORD_MAX) {
@@ -265,12 +292,11 @@ static void write_start(const Kind *kind, StoredWrite *write)
     Str keys[1 + STORED_GUARDS_MAX];
     Change *change;
     keys[0] = key_of(kind, &write->arena, at->prefix, write->name);
-    if (!has_room(kind, write, keys[0])) {
+    if (!has_room(write, keys[0])) {
         Error err;
         write_free(write);
-        error_set(&err, ERROR_LIMIT,
-                  "objects of this kind would exceed %d MiB in total; delete some first",
-                  STORED_BYTES_MAX >> 20);
+        error_set(&err, ERROR_LIMIT, "%s of a cluster can have %zu MiB in total; delete some first",
+                  kind->plural, stored_limits(kind).bytes >> 20);
         call_fail(call, &err);
         return;
     }
@@ -292,7 +318,7 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 {
     char uuid[OBJECT_UUID_TEXT + 1];
     int64_t now_ms = loop_wall_ms(call_store(call)->loop);
-    StoredWrite *write = write_new(call, draft->name, 0);
+    StoredWrite *write = write_new(kind, call, draft->name, 0);
     /* Differs if an object of this name was deleted and created again. */
     object_uuid(kind,
                 arena_format(&write->arena, "%" STR_FMT "/%" STR_FMT "/%llu/%lld",
@@ -301,7 +327,7 @@ void stored_create(const Kind *kind, ApiCall *call, const KindDraft *draft)
                              (long long)now_ms),
                 uuid);
     write->record = record_text(&write->arena, draft, uuid, now_ms, NULL);
-    write_start(kind, write);
+    write_start(write);
 }
 
 void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
@@ -312,23 +338,23 @@ void stored_update(const Kind *kind, ApiCall *call, const KindDraft *draft)
         call_refuse_field(call, STR("/metadata/name"), err.text);
         return;
     }
-    StoredWrite *write = write_new(call, draft->name, draft->revision);
+    StoredWrite *write = write_new(kind, call, draft->name, draft->revision);
     int64_t created_ms = draft->present->created_ms;
     /* Unknown if the record was unreadable. */
     created_ms = created_ms == 0 ? loop_wall_ms(call_store(call)->loop) : created_ms;
     write->record =
         record_text(&write->arena, draft, draft->present->uuid, created_ms, draft->present);
-    write_start(kind, write);
+    write_start(write);
 }
 
 void stored_remove_guarded(const Kind *kind, ApiCall *call, const KindItem *present,
                            const StoredGuard *guard)
 {
-    StoredWrite *write = write_new(call, present->name, present->revision);
+    StoredWrite *write = write_new(kind, call, present->name, present->revision);
     BUG_IF(guard->key_count > STORED_GUARDS_MAX);
     write->is_delete = true;
     write->guard = *guard; /* change_start() copies the keys */
-    write_start(kind, write);
+    write_start(write);
 }
 
 void stored_remove(const Kind *kind, ApiCall *call, const KindItem *present)

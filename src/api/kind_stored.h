@@ -4,7 +4,7 @@
 
 #include "api/kind.h"
 
-/* Limits, since every server holds all objects in memory. */
+/* Limits, since every server holds all objects in memory. The row of a kind can have lower ones. */
 enum {
     STORED_OBJECTS_MAX = 10000, /* per kind */
     /* size limit of a record, in bytes; more than a request can contain */
@@ -12,6 +12,15 @@ enum {
     /* total size per kind, in bytes; objects of average size do not reach it */
     STORED_BYTES_MAX = 32 << 20,
 };
+
+/* Objects of a kind and the size of their records; also the limits of both. */
+typedef struct StoredUsage {
+    uint32_t objects;
+    size_t bytes;
+} StoredUsage;
+StoredUsage stored_usage(const Kind *kind, const ClusterStore *at);
+StoredUsage stored_limits(const Kind *kind);
+bool stored_is(const Kind *kind); /* whether it is such a kind */
 
 /* Whether objects/<word>/ belongs to such a kind: `keeps` of StateEvents. */
 bool stored_is_kind(Str word);

@@ -239,9 +239,31 @@ static void check(Arena *arena, const KindDraft *draft, FieldProblems *problems)
     }
 }
 
+/* Nobody can grant more than they have: a join token approves machines in advance, whatever their
+ * names and labels will be. */
+static bool may_admit(const ApiCall *call, Error *err)
+{
+    const Credentials *credentials = call_settings(call)->credentials;
+    AccessDecision decision;
+    if (credentials == NULL) {
+        return true;
+    }
+    credentials_decide(credentials, &call->caller.principal, STR("approve"), STR("Node"),
+                       &decision);
+    return decision.verdict == ACCESS_ALLOWED ||
+           error_set(err, ERROR_DENIED,
+                     "a join token admits machines, which you may not do yourself: it requires a "
+                     "role that allows 'approve' on Node without a selector");
+}
+
 static void create_join(ApiCall *call, Value spec)
 {
     const Value *uses = value_get(spec, STR("uses"));
+    Error err;
+    if (!may_admit(call, &err)) {
+        call_fail(call, &err);
+        return;
+    }
     tokens_create(call_store(call),
                   &(TokenRequest){ .label = value_get_text(spec, "description"),
                                    .life_ms = field_life(spec, JOIN_LIFE_MS),

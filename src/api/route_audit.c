@@ -75,6 +75,8 @@ static void put_entries(Buf *json, const ApiSettings *settings, const AuditPage 
     json_out_text(json, "cluster", settings->cluster);
     json_out_int(json, "time_ms", now_ms);
     json_out_int(json, "last", (int64_t)page->head.sequence);
+    json_out_int(json, "bytes", (int64_t)page->head.bytes);
+    json_out_int(json, "disk_bytes", store_status(settings->at.store).disk_bytes);
     put_anchor(json, &page->head);
     json_out_open(json, "may_go", '{');
     json_out_int(json, "last", (int64_t)limits.last);

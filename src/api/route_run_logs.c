@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "base/log.h"
+#include "cluster/state.h"
 #include "fleet/run_logs.h"
 #include "fleet/runs.h"
 
@@ -12,16 +13,24 @@ enum {
 
 typedef struct LogStream {
     ApiCall *call;
+    Loop *loop;
     RunLogReader *reader;
     Str run;
     bool follows;
     bool is_sending; /* a chunk has not been sent yet */
+    State *state;    /* NULL: it does not follow the run */
+    StateView view;  /* of runs: the stream ends with its run */
+    LoopTask check;
 } LogStream;
 
 static void on_closed(void *context)
 {
     LogStream *stream = context;
     run_log_reader_free(TAKE(stream->reader));
+    if (stream->state != NULL) {
+        loop_task_stop(stream->loop, &stream->check);
+        state_detach(TAKE(stream->state), &stream->view);
+    }
 }
 
 /* Whether more events may follow: a run may also disappear. */
@@ -55,7 +64,8 @@ static void on_drained(void *context)
     send_next(stream);
 }
 
-static void on_grown(void *context)
+/* Also when the run may have ended. Not within callbacks: the stream may end here. */
+static void check_stream(void *context)
 {
     LogStream *stream = context;
     if (!stream->is_sending) {
@@ -63,16 +73,37 @@ static void on_grown(void *context)
     }
 }
 
+static void on_grown(void *context)
+{
+    LogStream *stream = context;
+    loop_defer(stream->loop, &stream->check);
+}
+
+static void run_changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    on_grown(context);
+}
+
+static void follow(LogStream *stream, State *state)
+{
+    stream->state = state;
+    stream->view =
+        (StateView){ .kinds = STATE_KIND(KEY_RUN), .changed = run_changed, .context = stream };
+    state_attach(state, &stream->view);
+    run_log_reader_follow(stream->reader, on_grown, stream);
+}
+
 void run_logs_get(ApiCall *call)
 {
     const ApiSettings *settings = call_settings(call);
     const RunEntry *run = run_of_call(call);
-    LogStream *stream = ARENA_NEW(&call->arena, LogStream);
     Error err;
     if (run == NULL) {
         return;
     }
+    LogStream *stream = ARENA_NEW(&call->arena, LogStream);
     *stream = (LogStream){ .call = call,
+                           .loop = settings->at.loop,
                            .run = arena_copy(&call->arena, run->id),
                            .follows = str_eq_c(call_parameter(call, "follow"), "true") };
     if (settings->run_logs == NULL) {
@@ -84,8 +115,9 @@ void run_logs_get(ApiCall *call)
                            &(CallStream){ on_drained, on_closed, stream })) {
         run_log_reader_free(stream->reader);
     } else {
+        loop_task_init(&stream->check, check_stream, stream);
         if (stream->follows) {
-            run_log_reader_follow(stream->reader, on_grown, stream);
+            follow(stream, settings->at.state);
         }
         send_next(stream);
     }

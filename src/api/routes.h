@@ -10,10 +10,13 @@ typedef void RouteHandler(ApiCall *call);
 enum {
     ROUTE_BODY_MAX = 64 << 10,
     ROUTE_VALUE_MAX = 4 << 20, /* a value of the store, in base64 or with escapes */
+    ROUTE_BLOB_MAX = 16 << 20, /* a manifest, or many blobs */
+    ROUTE_BLOB_IDS_MAX = 1 << 20,
 };
 
 /* Content types of bodies, separated by spaces. */
 #define ROUTE_JSON        "application/json"
+#define ROUTE_BYTES       "application/octet-stream"
 #define ROUTE_MERGE_PATCH "application/merge-patch+json application/json"
 
 typedef enum RouteFlags {

@@ -22,6 +22,7 @@ typedef struct QueuedEntry QueuedEntry;
 struct QueuedEntry {
     Arena arena;
     AuditEntry entry;
+    size_t size; /* of its text, once it is linked */
     AuditDone *done;
     void *context;
     QueuedEntry *next;
@@ -182,6 +183,9 @@ static void written(void *context, const StoreReply *reply, const Error *err)
         return;
     }
     if (reply->succeeded) {
+        for (const QueuedEntry *one = audit->flying.first; one != NULL; one = one->next) {
+            audit->head.bytes += one->size;
+        }
         audit->head.sequence = audit->flying.last->entry.sequence;
         memcpy(audit->head.hash, audit->flying.last->entry.hash.data, AUDIT_HASH_TEXT);
         audit->head_revision = reply->revision;
@@ -212,7 +216,9 @@ static Str link_entry(Arena *arena, QueuedEntry *waiting, AuditHead *head)
     waiting->entry.previous = str_from(head->hash, AUDIT_HASH_TEXT);
     audit_entry_print(&waiting->entry, &text, hash);
     waiting->entry.hash = arena_copy(&waiting->arena, str_from(hash, AUDIT_HASH_TEXT));
+    waiting->size = text.len;
     head->sequence++;
+    head->bytes += text.len;
     memcpy(head->hash, hash, sizeof head->hash);
     return buf_str(&text);
 }
@@ -355,7 +361,7 @@ void audit_append(Audit *audit, const AuditEntry *entry, AuditDone *done, void *
 bool audit_is_full(const Audit *audit)
 {
     return audit->head_is_known &&
-           audit->head.sequence - audit->head.floor_sequence >= AUDIT_ENTRIES_MAX;
+           audit_head_is_full(&audit->head, store_status(audit->at.store).disk_bytes);
 }
 
 /* Its slot, which may be reused from the credential that was seen the longest ago. */

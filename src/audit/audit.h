@@ -15,9 +15,8 @@ enum {
     AUDIT_BATCH_MAX = 100,    /* entries per transaction */
     AUDIT_WAITING_MAX = 4000, /* entries waiting to be written */
     AUDIT_PAGE_MAX = 1000,
-    AUDIT_ENTRIES_MAX = 5000000, /* then callers are slowed down until some are archived */
-    AUDIT_DENIED_CHANGES = 20,   /* entries per minute and credential; */
-    AUDIT_SESSIONS = 60,         /* the same, for logins and logouts */
+    AUDIT_DENIED_CHANGES = 20, /* entries per minute and credential; */
+    AUDIT_SESSIONS = 60,       /* the same, for logins and logouts */
 };
 
 /* `at` is copied, including its prefix. */
@@ -42,7 +41,7 @@ typedef enum AuditLimit {
     AUDIT_LIMIT_COUNT
 } AuditLimit;
 
-/* Whether the log has AUDIT_ENTRIES_MAX entries, as far as known. */
+/* audit_head_is_full(), as far as known. */
 bool audit_is_full(const Audit *audit);
 
 /* Whether another entry of this credential is to be written: one read and a few others per minute,

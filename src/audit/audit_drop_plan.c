@@ -99,6 +99,7 @@ bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const St
                         uint32_t count, Error *err)
 {
     AuditChain chain;
+    uint64_t bytes = 0;
     audit_chain_start(&chain, head);
     for (uint32_t i = 0; i < count; i++) {
         if (!audit_chain_add(&chain, chain.sequence + 1, texts[i])) {
@@ -109,7 +110,10 @@ bool audit_drop_advance(AuditHead *head, const AuditDropLimits *limits, const St
         if (!check_age(limits, texts[i], err)) {
             return false;
         }
+        bytes += texts[i].len;
     }
+    /* Entries of earlier versions are not counted. */
+    head->bytes -= bytes < head->bytes ? bytes : head->bytes;
     head->floor_sequence = chain.sequence;
     memcpy(head->floor_hash, chain.hash, sizeof head->floor_hash);
     return true;

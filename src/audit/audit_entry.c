@@ -155,6 +155,12 @@ void audit_head_init(AuditHead *head)
     *head = (AuditHead){ .hash = AUDIT_GENESIS, .floor_hash = AUDIT_GENESIS };
 }
 
+bool audit_head_is_full(const AuditHead *head, int64_t disk_bytes)
+{
+    return head->sequence - head->floor_sequence >= AUDIT_ENTRIES_MAX ||
+           (disk_bytes > 0 && head->bytes >= (uint64_t)disk_bytes / AUDIT_DISK_SHARE);
+}
+
 static bool check_head(const void *record, Error *err)
 {
     const AuditHead *head = record;
@@ -171,6 +177,8 @@ static const RecordField head_fields[] = {
       .help = "number of the last entry that was dropped" },
     { "floor_hash", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_hash), .is_required = true,
       .check_text = check_hash_text, .help = "its hash" },
+    { "bytes", RECORD_INT, RECORD_INT_AT(AuditHead, bytes),
+      .help = "size of the entries that are not dropped" },
     { "floor_time_ms", RECORD_INT, RECORD_INT_AT(AuditHead, floor_time_ms),
       .help = "when that entry was dropped" },
     { "floor_who", RECORD_TEXT, RECORD_CHARS_AT(AuditHead, floor_who),
@@ -218,7 +226,6 @@ static bool break_at(AuditChain *chain, uint64_t sequence, const char *format, .
     return false;
 }
 
-/* The text must be what the log would write itself, and its hash that of everything else. */
 /* The fields that link an entry into the chain. Everything else is covered by the hash, whatever it
  * is: a newer server may write unknown outcomes. */
 typedef struct ChainLink {
@@ -243,6 +250,7 @@ static const RecordFormat link_format = {
     .size = sizeof(ChainLink),
 };
 
+/* The text must be what the log would write itself, and its hash that of everything else. */
 static bool check_hash(AuditChain *chain, Arena *arena, uint64_t sequence, Str text, Value object,
                        Str said)
 {

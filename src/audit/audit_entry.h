@@ -19,6 +19,10 @@ enum {
     AUDIT_NAME_MAX = 300,   /* of the object */
     AUDIT_REASON_MAX = 500, /* of the caller's reason; of a detail */
     AUDIT_ENTRY_MAX = 16 << 10,
+    /* With that many entries, or if they take this part of the disk, callers are slowed down until
+     * some are archived. */
+    AUDIT_ENTRIES_MAX = 5000000,
+    AUDIT_DISK_SHARE = 4,
 };
 
 /* `previous` of the first entry. */
@@ -63,12 +67,16 @@ typedef struct AuditHead {
     /* The last dropped entry, where the chain starts; 0 and AUDIT_GENESIS if none was dropped. */
     uint64_t floor_sequence;
     char floor_hash[AUDIT_HASH_TEXT + 1];
+    uint64_t bytes;        /* size of the entries that are not dropped */
     int64_t floor_time_ms; /* when it was dropped, and by whom; 0 and "" if none was */
     char floor_who[PRINCIPAL_WHO_MAX + 1];
     Value unknown; /* fields that a newer server wrote, in the arena of audit_head_read() */
 } AuditHead;
 
 void audit_head_init(AuditHead *head); /* of an empty log */
+/* Whether the log has AUDIT_ENTRIES_MAX entries, or takes its share of a disk of that size; 0:
+ * unknown. */
+bool audit_head_is_full(const AuditHead *head, int64_t disk_bytes);
 /* As JSON, "eden.audit-head/1". */
 void audit_head_print(const AuditHead *head, Buf *out);
 MUST_CHECK bool audit_head_read(Arena *arena, Str text, AuditHead *out, Error *err);

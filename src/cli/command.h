@@ -73,7 +73,7 @@ typedef struct Argument {
 } Argument;
 
 enum {
-    ARGUMENTS_MAX = 2,
+    ARGUMENTS_MAX = 3,
     EXAMPLES_MAX = 4
 };
 

@@ -21,7 +21,11 @@ const Command command_roles = {
             "    rules:\n"
             "    - {verbs: [get, list, approve], kinds: [Node], selector: role=web}\n"
             "\n"
-            "The roles admin, operator and viewer are built in and cannot be deleted.",
+            "The roles admin, operator and viewer are built in and cannot be deleted.\n"
+            "\n"
+            "Nobody can grant more than they have. Machines are admitted by whoever may\n"
+            "'approve' every Node (admin, operator): 'create' on Token alone allows only\n"
+            "tokens for the API, no join tokens.",
     .options = kind_options,
     .verbs = verbs,
 };

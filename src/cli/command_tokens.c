@@ -236,6 +236,8 @@ static const Verb verbs[] = {
       .text = "Prints a complete 'eden join' command: a new token, the address of this server,\n"
               "and the pin of the cluster's CA, by which the machine verifies the server. Run\n"
               "it on the machine as root. The secret part of the token is shown only once.\n"
+              "This requires a role that allows 'approve' on Node, since the token admits\n"
+              "machines.\n"
               "\n"
               "With --role, prints a token for the API instead. It allows what its roles allow\n"
               "('eden schema Role'), and can be used to log in ('eden login').",

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "api/kind_stored.h"
 #include "cli/doctor_evaluators.h"
 #include "cli/kind_print.h"
 #include "cli/output.h"
@@ -16,7 +17,9 @@ enum {
     DISK_WARNING_SHARE = 10,
     NAMES_SHOWN = 5,
     AUDIT_ENTRIES_MANY = 1000000,
-    LEASES_HIGH = 80, /* percent */
+    AUDIT_SHARE_HIGH = 10, /* percent of the disk */
+    LEASES_HIGH = 80,      /* percent */
+    OBJECTS_HIGH = 80,     /* percent */
 };
 
 static DoctorResult skip(Arena *arena)
@@ -416,6 +419,41 @@ DoctorResult evaluate_leases(Arena *arena, const DoctorView *view)
     return doctor_say(arena, state, "%" PRId64 " of %d in use", used, (int)most);
 }
 
+/* Percent of the limit; -1 if the server does not report it. */
+static int64_t objects_share(Arena *arena, const DoctorView *view, const Kind *kind)
+{
+    StoredUsage most = stored_limits(kind);
+    int64_t objects =
+        metric(arena, view, arena_format(arena, "eden_objects{kind=\"%s\"}", kind->name).data);
+    int64_t bytes = metric(arena, view,
+                           arena_format(arena, "eden_objects_bytes{kind=\"%s\"}", kind->name).data);
+    if (objects < 0 || bytes < 0) {
+        return -1;
+    }
+    int64_t by_count = objects * 100 / most.objects, by_size = bytes * 100 / (int64_t)most.bytes;
+    return by_count > by_size ? by_count : by_size;
+}
+
+DoctorResult evaluate_objects(Arena *arena, const DoctorView *view)
+{
+    DoctorResult result = need(arena, view, &view->metrics);
+    Named many = { .text = buf_make_in(arena, BUF_UNLIMITED) };
+    if (result.text.len > 0) {
+        return result;
+    }
+    for (uint32_t i = 0; kinds[i] != NULL; i++) {
+        int64_t share = stored_is(kinds[i]) ? objects_share(arena, view, kinds[i]) : 0;
+        if (share < 0) {
+            return doctor_say(arena, DOCTOR_SKIPPED, "the server does not report it");
+        }
+        if (share >= OBJECTS_HIGH) {
+            add(&many, str_from_c(kinds[i]->plural), arena_format(arena, "%" PRId64 " %%", share));
+        }
+    }
+    return conclude(arena, &many, DOCTOR_WARNING, "close to their limit",
+                    "all kinds are well below their limits");
+}
+
 /* In the last 24 hours. */
 DoctorResult evaluate_budgets(Arena *arena, const DoctorView *view)
 {
@@ -515,12 +553,20 @@ DoctorResult evaluate_audit(Arena *arena, const DoctorView *view)
     }
     int64_t archived = value_get_int(value_get_map(view->audit.json, "archived"), "last");
     int64_t count = value_get_int(view->audit.json, "last") - archived;
-    if (count <= AUDIT_ENTRIES_MANY) {
+    int64_t bytes = value_get_int(view->audit.json, "bytes");
+    int64_t disk = value_get_int(view->audit.json, "disk_bytes");
+    bool is_large = disk > 0 && bytes >= disk / 100 * AUDIT_SHARE_HIGH;
+    if (count <= AUDIT_ENTRIES_MANY && !is_large) {
         return (DoctorResult){ .state = DOCTOR_OK,
                                .text = output_count(arena, count, "entry", "entries") };
     }
     return doctor_fix(
-        doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
+        is_large
+            ? doctor_say(arena, DOCTOR_WARNING,
+                         "%" PRId64 " entries that are not archived take %" PRId64 " MiB, %" PRId64
+                         " %% of the disk",
+                         count, bytes >> 20, bytes * 100 / disk)
+            : doctor_say(arena, DOCTOR_WARNING, "%" PRId64 " entries that are not archived", count),
         arena_format(arena, "'eden audit archive --to audit-%" PRId64 ".ndjson'", archived + 1)
             .data);
 }

@@ -56,6 +56,7 @@ static bool load_node(SiteWorld *world)
     }
     NodeOptions options = { .etc = world->config,
                             .state = state,
+                            .home = node_home_path(invocation->arena, root),
                             .name = invocation_text(invocation, "node"),
                             .facts = facts_collect(&machine, invocation->arena, NULL, 0,
                                                    &world->inputs.problems) };

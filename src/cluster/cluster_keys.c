@@ -145,6 +145,21 @@ Str cluster_key_rotation_excluded_all(Arena *arena, Str prefix)
     return internal_all(arena, prefix, STR("pki-without"));
 }
 
+Str cluster_key_version(Arena *arena, Str prefix, Str name)
+{
+    return cluster_key_object(arena, prefix, STR("version"), name);
+}
+
+Str cluster_key_version_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("version"));
+}
+
+Str cluster_key_current_version(Arena *arena, Str prefix)
+{
+    return key_make(arena, prefix, KEY_CURRENT_VERSION, NULL, 0);
+}
+
 Str cluster_key_role(Arena *arena, Str prefix, Str name)
 {
     return cluster_key_object(arena, prefix, STR("role"), name);

@@ -54,6 +54,10 @@ Str cluster_key_rotation_excluded_all(Arena *arena, Str prefix);
 /* A plain object. The kind is in lower case: "role". */
 Str cluster_key_object(Arena *arena, Str prefix, Str kind, Str name);
 Str cluster_key_object_all(Arena *arena, Str prefix, Str kind);
+/* Versions of the site, and the record of the current one. */
+Str cluster_key_version(Arena *arena, Str prefix, Str name);
+Str cluster_key_version_all(Arena *arena, Str prefix);
+Str cluster_key_current_version(Arena *arena, Str prefix);
 Str cluster_key_role(Arena *arena, Str prefix, Str name);
 Str cluster_key_role_all(Arena *arena, Str prefix);
 Str cluster_key_access_token(Arena *arena, Str prefix, Str id);

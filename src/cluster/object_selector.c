@@ -9,7 +9,7 @@ bool object_selector_parse_as(Arena *arena, Str name, Str text, const Selector *
                      SELECTOR_TEXT_MAX);
         return false;
     }
-    sources_init(&sources, arena);
+    sources_init(&sources, problems->arena);
     Value value = value_string(arena_copy(arena, text));
     value.source = sources_add(&sources, name, value_str(value));
     value.start = 0;

@@ -26,6 +26,7 @@ static const StateRetention keeps[KEY_KIND_COUNT] = {
     [KEY_BROWSER] = RETAIN_VALUE,
     [KEY_CURSOR_KEY] = RETAIN_VALUE,
     [KEY_AUDIT] = RETAIN_EVENTS,
+    [KEY_AUDIT_HEAD] = RETAIN_VALUE,
 };
 
 /* Internal records that are read from the state. */
@@ -45,7 +46,8 @@ static bool keeps_internal(Str kind)
  * with values of any size. */
 static bool keeps_object(const StateEvents *events, Str kind)
 {
-    return str_eq(kind, STR("role")) || (events->keeps != NULL && events->keeps(kind));
+    return str_eq(kind, STR("role")) || str_eq(kind, STR("version")) ||
+           (events->keeps != NULL && events->keeps(kind));
 }
 
 StateRetention state_retention(KeyKind kind)

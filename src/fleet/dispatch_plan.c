@@ -11,6 +11,13 @@ static int64_t patience_ms(const DispatchTarget *target)
     return !target->is_member ? 0 : target->has_result ? DISPATCH_LOST_MS : DISPATCH_SILENT_MS;
 }
 
+/* Nothing will come from it: the run was canceled before it got an order, or the order was
+ * withdrawn. Only for runs whose orders are all written. */
+static bool is_left_out(const DispatchTarget *target)
+{
+    return !target->has_result && target->order_revision == 0;
+}
+
 static bool is_silent(const DispatchTarget *target)
 {
     return !is_final(target) && (!target->is_member || target->silent_ms >= patience_ms(target));
@@ -58,7 +65,8 @@ static int64_t next_silence_ms(const DispatchTarget *targets, uint32_t count)
     int64_t next = 0;
     for (uint32_t i = 0; i < count; i++) {
         const DispatchTarget *target = &targets[i];
-        if (!is_final(target) && !is_silent(target) && target->silent_ms >= 0) {
+        if (!is_final(target) && !is_left_out(target) && !is_silent(target) &&
+            target->silent_ms >= 0) {
             int64_t left = patience_ms(target) - target->silent_ms;
             next = next == 0 || left < next ? left : next;
         }
@@ -69,7 +77,7 @@ static int64_t next_silence_ms(const DispatchTarget *targets, uint32_t count)
 static bool is_over(const DispatchTarget *targets, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_final(&targets[i]) && !is_silent(&targets[i])) {
+        if (!is_final(&targets[i]) && !is_left_out(&targets[i]) && !is_silent(&targets[i])) {
             return false;
         }
     }

@@ -227,14 +227,14 @@ static bool admit(Attempt *attempt, Change *change, JoinInputs *inputs, const Jo
     return true;
 }
 
-static void put_joining(Change *change, SeenKind which, const PendingRecord *append_audit)
+static void put_joining(Change *change, SeenKind which, const PendingRecord *pending)
 {
     Buf text = buf_make_in(change_arena(change), BUF_UNLIMITED);
-    if (append_audit->count == 0) {
+    if (pending->count == 0) {
         change_delete(change, change_key(change, which));
         return;
     }
-    pending_record_print(append_audit, &text);
+    pending_record_print(pending, &text);
     change_put(change, change_key(change, which), buf_str(&text), 0);
 }
 
@@ -243,18 +243,18 @@ static void evict_victim(const Attempt *attempt, Change *change, JoinInputs *inp
 {
     Arena *arena = change_arena(change);
     bool is_here = strcmp(attempt->victim.name, attempt->request.name) == 0;
-    PendingRecord *append_audit = is_here ? &inputs->joining : ARENA_NEW(arena, PendingRecord);
+    PendingRecord *pending = is_here ? &inputs->joining : ARENA_NEW(arena, PendingRecord);
     Error ignored;
     if (!is_here &&
         (!change_has(change, SEEN_OTHER) ||
-         !pending_record_read(arena, change_value(change, SEEN_OTHER), append_audit, &ignored))) {
+         !pending_record_read(arena, change_value(change, SEEN_OTHER), pending, &ignored))) {
         return;
     }
-    const PendingMachine *machine = pending_record_find(append_audit, &attempt->victim.key);
+    const PendingMachine *machine = pending_record_find(pending, &attempt->victim.key);
     if (machine != NULL && !machine->is_approved) {
-        pending_record_drop(append_audit, &attempt->victim.key);
+        pending_record_drop(pending, &attempt->victim.key);
         if (!is_here) {
-            put_joining(change, SEEN_OTHER, append_audit);
+            put_joining(change, SEEN_OTHER, pending);
         }
     }
 }
@@ -516,11 +516,11 @@ void admission_decide(Admission *admission, Str text, const char *address, Admis
 static bool decide_prune(void *context, Change *change, Error *err)
 {
     const int64_t *now = context;
-    PendingRecord *append_audit = ARENA_NEW(change_arena(change), PendingRecord);
+    PendingRecord *pending = ARENA_NEW(change_arena(change), PendingRecord);
     if (change_has(change, 0) &&
-        pending_record_read(change_arena(change), change_value(change, 0), append_audit, err) &&
-        pending_record_prune(append_audit, *now)) {
-        put_joining(change, 0, append_audit);
+        pending_record_read(change_arena(change), change_value(change, 0), pending, err) &&
+        pending_record_prune(pending, *now)) {
+        put_joining(change, 0, pending);
     }
     return true;
 }
@@ -546,14 +546,14 @@ static void prune(const Admission *admission, Str key)
                  &change);
 }
 
-static void note_record(Admission *admission, const PendingRecord *append_audit)
+static void note_record(Admission *admission, const PendingRecord *pending)
 {
-    for (uint32_t i = 0; i < append_audit->count; i++) {
-        const PendingMachine *machine = &append_audit->machines[i];
+    for (uint32_t i = 0; i < pending->count; i++) {
+        const PendingMachine *machine = &pending->machines[i];
         WaitingRow row = { .key = machine->key,
                            .origin = pending_origin(machine->address),
                            .asked_ms = machine->asked_ms };
-        memcpy(row.name, append_audit->name, sizeof row.name);
+        memcpy(row.name, pending->name, sizeof row.name);
         if (!machine->is_approved) {
             waiting_room_note(admission->room, &row);
         }
@@ -579,15 +579,15 @@ static void sweep_runs(void *context)
     waiting_room_begin(admission->room);
     for (const StateEntry *entry; (entry = state_next(&range)) != NULL;) {
         arena_reset(&record_arena);
-        PendingRecord *append_audit = ARENA_NEW(&record_arena, PendingRecord);
+        PendingRecord *pending = ARENA_NEW(&record_arena, PendingRecord);
         Error ignored;
-        if (!pending_record_read(&record_arena, entry->value, append_audit, &ignored)) {
+        if (!pending_record_read(&record_arena, entry->value, pending, &ignored)) {
             continue; /* listed as damaged */
         }
-        if (pending_record_prune(append_audit, now) && admission->fence != NULL) {
+        if (pending_record_prune(pending, now) && admission->fence != NULL) {
             prune(admission, entry->key);
         }
-        note_record(admission, append_audit);
+        note_record(admission, pending);
     }
     waiting_room_end(admission->room);
 }

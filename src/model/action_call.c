@@ -174,7 +174,7 @@ static bool convert_constant(const SiteLoad *load, const ActionCall *call, const
     if (value_is_string(given)) {
         problem->hint = foreign_value(load, call, spec, value_str(given));
         Str path = arena_format(load->arena, "files/%" STR_FMT, STR_ARG(value_str(given)));
-        if (problem->hint.len > 0 && spec->kind == PARAM_PATH && load->reader.exists != NULL &&
+        if (problem->hint.len > 0 && param_is_path(spec) && load->reader.exists != NULL &&
             document_is_name(value_str(given)) && load->reader.exists(load->reader.context, path)) {
             problem->hint =
                 arena_format(load->problems->arena, "'%" STR_FMT "' is in the site: %" STR_FMT,

@@ -70,8 +70,7 @@ static DynamicOutcome evaluate(Walk *w, Evaluate by, const Dynamic *dynamic, Val
 static bool is_early(const ParamSpec *param, const char *id_params)
 {
     Str name = str_from_c(param->name);
-    return param->kind == PARAM_PATH || param->kind == PARAM_PLACE ||
-           id_params_hold(id_params, name) || str_eq(name, STR("owner")) ||
+    return param_is_path(param) || id_params_hold(id_params, name) || str_eq(name, STR("owner")) ||
            str_eq(name, STR("group")) || str_eq(name, STR("user"));
 }
 

@@ -149,6 +149,7 @@ static const char *const kind_names[] = {
     [PARAM_MODE] = "file mode",
     [PARAM_PATH] = "path",
     [PARAM_PLACE] = "path",
+    [PARAM_FILE] = "path",
     [PARAM_STRINGS] = "list of strings",
     [PARAM_MAP] = "map",
     [PARAM_VERSIONS] = "names, with or without versions",
@@ -162,4 +163,9 @@ static const char *const kind_names[] = {
 const char *param_kind_name(ParamKind kind)
 {
     return kind_names[kind];
+}
+
+bool param_is_path(const ParamSpec *spec)
+{
+    return spec->kind == PARAM_PATH || spec->kind == PARAM_PLACE || spec->kind == PARAM_FILE;
 }

@@ -26,6 +26,7 @@ typedef enum ParamKind {
     /* absolute; converted to a form without "//", "/./" and "/../", and without a trailing "/" */
     PARAM_PATH,
     PARAM_PLACE,   /* the same, but with a trailing "/" if given: into this directory */
+    PARAM_FILE,    /* the same, but of a file: a trailing "/" is an error */
     PARAM_STRINGS, /* list of strings; one string is a list of one */
     PARAM_MAP,     /* string keys to any values; a list of one-key maps is accepted */
     /* names, each with or without a version: a list of strings and one-key maps, or one map;
@@ -178,6 +179,7 @@ int action_param_index(const Action *action, Str name);
 bool action_is_brief(const Action *action, const Value *params);
 uint32_t action_param_count(const Action *action);
 const char *param_kind_name(ParamKind kind);
+bool param_is_path(const ParamSpec *spec); /* an absolute path on the machine */
 
 /* The parameters that contain IDs: the action's or its module's, separated by '|'; NULL if there
  * are none. */

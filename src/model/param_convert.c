@@ -249,6 +249,13 @@ static bool to_place(const Conversion *c, Value given, Value *out)
     return true;
 }
 
+static bool to_file(const Conversion *c, Value given, Value *out)
+{
+    return to_path(c, given, out) &&
+           (given.text[given.len - 1] != '/' ||
+            refuse(c, "the path of a file, without '/' at the end", given));
+}
+
 static bool to_texts(const Conversion *c, Value given, const char *wanted, Value *out)
 {
     if (!value_is_sequence(given)) {
@@ -391,6 +398,7 @@ bool param_convert(Arena *arena, const Sources *sources, const ParamSpec *spec, 
     case PARAM_MODE: return to_mode(&c, given, out);
     case PARAM_PATH: return to_path(&c, given, out);
     case PARAM_PLACE: return to_place(&c, given, out);
+    case PARAM_FILE: return to_file(&c, given, out);
     case PARAM_STRINGS: return to_strings(&c, given, out);
     case PARAM_MAP: return to_map(&c, given, out);
     case PARAM_VERSIONS: return to_versions(&c, given, out);

@@ -18,7 +18,7 @@ struct Selector {
     Str text;
     Str label;
     Str pattern;
-    Dynamic expression;
+    const Dynamic *expression; /* of an expression; most selectors have none */
     const Selector *left, *right;
 };
 
@@ -120,11 +120,13 @@ static const Selector *parse_expression(Parser *p, size_t start, Str term)
         return NULL;
     }
     Selector *selector = new_selector(p, SELECTOR_EXPRESSION);
-    selector->expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->place };
+    Dynamic *expression = ARENA_NEW(p->arena, Dynamic);
+    *expression = (Dynamic){ .kind = DYNAMIC_EXPRESSION, .value = p->place };
+    selector->expression = expression;
     const Source *source = sources_get(p->sources, p->place.source);
     Fault fault;
     if (!templates_compile_expression(p->templates, source == NULL ? STR_EMPTY : source->name, term,
-                                      &selector->expression.template, &fault)) {
+                                      &expression->template, &fault)) {
         document_add_fault(p->problems, p->sources, &fault, p->place);
         return NULL;
     }
@@ -402,7 +404,7 @@ bool selector_match(const Selector *selector, const SelectorSubject *subject, bo
     if (subject->evaluate == NULL) {
         return true;
     }
-    if (subject->evaluate(subject->context, &selector->expression, &value) != DYNAMIC_OK) {
+    if (subject->evaluate(subject->context, selector->expression, &value) != DYNAMIC_OK) {
         return false;
     }
     *out = value_is_true(value);

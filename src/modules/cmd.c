@@ -53,7 +53,7 @@ static bool run_guard(Call *call, const char *name, int *exit_code, Error *err)
     ProcessResult result;
     Command guard = command_of(call, call_param(call, name));
     guard.input = STR_EMPTY;
-    if (!command_run(call, &guard, &result, err)) {
+    if (!command_execute(call, &guard, &result, err)) {
         error_wrap(err, "%s", name);
         return call_blame(call, name);
     }
@@ -226,7 +226,7 @@ static bool is_success(Call *call, int exit_code)
 static bool run_command(Call *call, const Command *command, Outcome *outcome, Error *err)
 {
     ProcessResult result;
-    if (!command_run(call, command, &result, err)) {
+    if (!command_execute(call, command, &result, err)) {
         return false;
     }
     host_forget_people(call->host);

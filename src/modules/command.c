@@ -95,7 +95,7 @@ static size_t output_max(const Command *command)
     return max > COMMAND_OUTPUT_MIN ? max : COMMAND_OUTPUT_MIN;
 }
 
-bool command_run(Call *call, const Command *command, ProcessResult *out, Error *err)
+bool command_execute(Call *call, const Command *command, ProcessResult *out, Error *err)
 {
     Arena *arena = call->arena;
     Texts argv = { 0 }, extra = { 0 };

@@ -30,7 +30,7 @@ typedef struct Command {
 } Command;
 
 /* Runs it until it exits, within the call's timeout. Returns false if it could not be started. */
-MUST_CHECK bool command_run(Call *call, const Command *command, ProcessResult *out, Error *err);
+MUST_CHECK bool command_execute(Call *call, const Command *command, ProcessResult *out, Error *err);
 
 /* Describes the failure of a finished command in one line: "exited with 3: no such table". Always
  * returns false. */

@@ -3,7 +3,7 @@
 #include "modules/file/edit.h"
 
 const ParamSpec document_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "path", PARAM_ANY, .required = true,
       .help = "path of the value in the file: 'server.port', '/server/port' or a list of keys" },
     { "value", PARAM_ANY, .decides = "value", .help = "value to set: string, number, list or map" },

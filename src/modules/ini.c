@@ -4,7 +4,7 @@
 #include "modules/file/edit.h"
 
 static const ParamSpec option_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "section", PARAM_STRING, .help = "section; default: before the first section" },
     { "option", PARAM_STRING,
       .help = "name of the option; without it, the section itself is meant" },

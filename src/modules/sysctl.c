@@ -225,7 +225,7 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
 }
 
 static const ParamSpec present_params[] = {
-    { "file", PARAM_PATH, .fallback = "/etc/sysctl.d/90-eden.conf",
+    { "file", PARAM_FILE, .fallback = "/etc/sysctl.d/90-eden.conf",
       .help = "file that saves it for the next boot", .claims = "path" },
     { "name", PARAM_STRING, .required = true,
       .help = "kernel parameter, such as net.ipv4.ip_forward", .claims = "sysctl" },

@@ -147,12 +147,14 @@ static void take_file(Loading *l, const char *etc)
  * plan may lack labels that a selector needs. */
 static void take_record(Loading *l, const NodeOptions *options)
 {
+    const char *const places[] = { options->state, options->home };
     NodeRecord record;
-    Error err;
-    if (options->state == NULL) {
-        return;
+    Error err = { .kind = ERROR_NOT_FOUND };
+    bool found = false;
+    for (size_t i = 0; !found && err.kind == ERROR_NOT_FOUND && i < COUNT_OF(places); i++) {
+        found = places[i] != NULL && node_state_load_record(places[i], l->arena, &record, &err);
     }
-    if (!node_state_load_record(options->state, l->arena, &record, &err)) {
+    if (!found) {
         if (err.kind == ERROR_DENIED) {
             Problem *problem = problems_add_as(
                 l->problems, SEVERITY_WARNING, "E0596", NULL, 0, 0,

@@ -8,8 +8,10 @@
 
 typedef struct NodeOptions {
     const char *etc; /* the node's etc/eden; missing files are fine */
-    /* its var/lib/eden, where the agent stores the record; may be NULL */
+    /* Where the agent stores the record; either may be NULL. A run with another state directory is
+     * still one on this node: if there is no record in `state`, that in `home` counts. */
     const char *state;
+    const char *home; /* node_home_path() */
     /* NULL: determined automatically; if it differs from the record, the record is ignored */
     const char *name;
     const char *const *labels; /* "role=web", as given; later ones win */

@@ -24,6 +24,13 @@ bool node_state_path(Arena *arena, const char *given, const char *root, const ch
     return locate(arena, given, root, "/var/lib/eden", out, err);
 }
 
+const char *node_home_path(Arena *arena, const char *root)
+{
+    const char *path;
+    Error ignored;
+    return node_state_path(arena, NULL, root, &path, &ignored) ? path : NULL;
+}
+
 bool node_config_path(Arena *arena, const char *given, const char *root, const char **out,
                       Error *err)
 {

@@ -11,6 +11,9 @@
 /* State about runs: var/lib/eden. */
 MUST_CHECK bool node_state_path(Arena *arena, const char *given, const char *root, const char **out,
                                 Error *err);
+/* The var/lib/eden of the root, where its agent has its state unless it was told otherwise; NULL if
+ * that cannot be determined. */
+const char *node_home_path(Arena *arena, const char *root);
 /* Where this machine stores the keys of trusted site modules, whatever the root is: `given`, or its
  * own etc/eden. */
 const char *node_trust_path(const char *given);

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "facts/facts.h"
 #include "model/document_place.h"
+#include "run/node_paths.h"
 #include "run/run_inner.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -80,6 +81,7 @@ static bool load_node(Run *run)
     const RunConfig *config = &run->config;
     NodeOptions options = { .etc = config->etc,
                             .state = config->state,
+                            .home = node_home_path(run->arena, config->root),
                             .name = config->node,
                             .labels = config->labels,
                             .label_count = config->label_count,
@@ -179,9 +181,8 @@ static void collect_late(Run *run, const Step *step)
     const char *ids = spec->action == NULL ? NULL : action_id_params(spec->module, spec->action);
     for (uint32_t i = 0; ids != NULL && spec->action->params[i].name != NULL; i++) {
         const ParamSpec *param = &spec->action->params[i];
-        if ((param->kind == PARAM_PATH || param->kind == PARAM_PLACE) &&
-            (spec->params_set >> i & 1) != 0 && value_is_missing(step->values[i]) &&
-            id_params_hold(ids, str_from_c(param->name)) &&
+        if (param_is_path(param) && (spec->params_set >> i & 1) != 0 &&
+            value_is_missing(step->values[i]) && id_params_hold(ids, str_from_c(param->name)) &&
             value_is_string(spec->params[i]->value)) {
             Str text = value_str(spec->params[i]->value);
             size_t brace = str_find(text, STR("{"), 0);

@@ -68,6 +68,7 @@ struct Server {
     Admission *admission;
     Controllers *controllers;
     SshVerifier *ssh_verifier;
+    Versions *versions;
     Api *api;
     TlsContext *api_tls;
     HttpServer *public_api, *local_api; /* with TLS, and on the Unix socket */
@@ -314,6 +315,8 @@ static bool listen_api(Server *server, Error *err)
                                                  .cluster = str_from_c(server->settings.cluster),
                                                  .directory = path_in_directory(server, "").data,
                                                  .cas = server->certify.cas });
+    server->versions = versions_new(
+        &(VersionsSettings){ server->certify.at, path_in_directory(server, "").data, NULL });
     server->api = api_new(&(ApiSettings){ .at = server->certify.at,
                                           .cluster = str_from_c(server->settings.cluster),
                                           .node = str_from_c(server->settings.node),
@@ -329,6 +332,7 @@ static bool listen_api(Server *server, Error *err)
                                           .authority = server->authority,
                                           .own = server->own,
                                           .certify = &server->certify,
+                                          .versions = server->versions,
                                           .metrics = server->metrics,
                                           .gather = gather,
                                           .is_stopping = &server->is_stopping,
@@ -667,6 +671,7 @@ static void server_free(Server *server)
 {
     controllers_free(server->controllers);
     api_free(server->api);
+    versions_free(server->versions);
     admission_free(server->admission);
     audit_free(TAKE(server->audit));
     credentials_free(server->credentials);

@@ -53,6 +53,7 @@ static void put_store(const ServerView *view, MetricsText *text)
     put(text, METRIC_STORE_COMPACTED, store.compacted);
     put(text, METRIC_STORE_BYTES, store.bytes);
     put(text, METRIC_STORE_LOG_BYTES, store.log_bytes);
+    put(text, METRIC_STORE_DISK_BYTES, store.disk_bytes);
     put(text, METRIC_STORE_FULL, store.condition == STORE_FULL);
     put(text, METRIC_STORE_COMMITS, (int64_t)store.commits);
     put(text, METRIC_STORE_WRITES, (int64_t)store.writes);

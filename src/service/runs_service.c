@@ -5,9 +5,16 @@
 #include "base/memory.h"
 #include "rpc/run_append.h"
 
+enum {
+    SWEEP_FIRST_MS = 60 * 1000, /* runs may still be read after the start */
+    SWEEP_MS = 3600 * 1000,
+};
+
 struct RunsService {
+    Loop *loop;
     const FleetRuns *runs;
     RunLogs *logs;
+    LoopTimer sweep;
 };
 
 /* A call that waits until its events are durable; it may end before. */
@@ -84,16 +91,34 @@ static const GrpcHandler append_handler = { .message = on_append, .ended = appen
 
 /* --- Lifecycle ------------------------------------------------------------------------------- */
 
-RunsService *runs_service_new(const FleetRuns *runs, RunLogs *logs)
+static bool run_exists(void *context, Str run)
+{
+    const RunsService *service = context;
+    return fleet_runs_find(service->runs, run) != NULL;
+}
+
+static void on_sweep(void *context)
+{
+    RunsService *service = context;
+    run_logs_sweep(service->logs, run_exists, service);
+    loop_timer_start(&service->sweep, SWEEP_MS);
+}
+
+RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs)
 {
     RunsService *service = memory_new(sizeof *service);
-    *service = (RunsService){ runs, logs };
+    *service = (RunsService){ .loop = loop, .runs = runs, .logs = logs };
+    loop_timer_init(&service->sweep, loop, on_sweep, service);
+    loop_timer_start(&service->sweep, SWEEP_FIRST_MS);
     return service;
 }
 
 void runs_service_free(RunsService *service)
 {
-    free(service);
+    if (service != NULL) {
+        loop_timer_stop(&service->sweep);
+        free(service);
+    }
 }
 
 MethodBinding runs_service_binding(RunsService *service)

@@ -7,8 +7,8 @@
 
 typedef struct RunsService RunsService;
 
-/* Both must outlive the service. */
-RunsService *runs_service_new(const FleetRuns *runs, RunLogs *logs);
+/* Also deletes the logs of runs that no longer exist, now and then. All must outlive the service. */
+RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs);
 /* After the servers that use it and before the logs are closed. NULL is allowed. */
 void runs_service_free(RunsService *service);
 DEFINE_AUTO(RunsService, runs_service_free)

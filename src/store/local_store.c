@@ -347,6 +347,7 @@ static StoreStatus known_status(const LocalStore *store)
         .compacted = store->state.compacted,
         .bytes = store->told.bytes,
         .log_bytes = store->told.log_bytes,
+        .disk_bytes = store->told.space.disk,
         .has_reserve = store->told.space.held > 0,
         .pending = store->pending,
         .watches = store->watches.count,

@@ -74,6 +74,7 @@ typedef struct JobList {
 
 typedef struct StoreSpace {
     int64_t bytes; /* size of the reserve; 0: none */
+    int64_t disk;  /* size of the disk; 0: unknown */
     int64_t spare; /* free bytes inside the database, when last checked */
     int64_t held;  /* size of the reserve file; 0: there is none */
     bool is_short; /* writes that need space are rejected */

@@ -20,10 +20,12 @@ enum {
 
 void space_init(LocalStore *store)
 {
+    int64_t disk = directory_disk_size(&store->directory);
+    store->space.disk = disk == INT64_MAX ? 0 : disk;
     if (!store->settings.reserve) {
         return;
     }
-    int64_t part = directory_disk_size(&store->directory) / 64;
+    int64_t part = disk / 64;
     store->space.bytes = part > STORE_RESERVE_MAX   ? STORE_RESERVE_MAX
                          : part < STORE_RESERVE_MIN ? STORE_RESERVE_MIN
                                                     : part;

@@ -372,12 +372,13 @@ typedef enum StoreCondition {
 const char *store_condition_name(StoreCondition condition); /* "ok", "damaged" */
 
 typedef struct StoreStatus {
-    int64_t revision;  /* of the last response: other clients may have written since */
-    int64_t compacted; /* 0: nothing was compacted */
-    int64_t bytes;     /* on disk, or in memory for the log */
-    int64_t log_bytes; /* of the changes that are not compacted */
-    bool has_reserve;  /* the reserved disk space is available */
-    uint32_t pending;  /* number of pending calls */
+    int64_t revision;   /* of the last response: other clients may have written since */
+    int64_t compacted;  /* 0: nothing was compacted */
+    int64_t bytes;      /* on disk, or in memory for the log */
+    int64_t log_bytes;  /* of the changes that are not compacted */
+    int64_t disk_bytes; /* size of its disk; 0: unknown, or in memory */
+    bool has_reserve;   /* the reserved disk space is available */
+    uint32_t pending;   /* number of pending calls */
     uint32_t watches, watches_behind;
     uint32_t leases;
     StoreCondition condition;

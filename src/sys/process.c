@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -103,6 +104,20 @@ NO_SANITIZE static bool child_take_program(Child *child)
     return taken >= 0 || child_fail(child, STAGE_OTHER);
 }
 
+/* AddressSanitizer reserves terabytes of addresses. */
+NO_SANITIZE static bool child_limit_memory(Child *child)
+{
+#ifdef POISON_WORKS
+    (void)child;
+    return true;
+#else
+    struct rlimit limit = { child->spec->memory_max, child->spec->memory_max };
+    return child->spec->memory_max == 0 ||
+           syscall(SYS_prlimit64, 0, RLIMIT_AS, &limit, NULL) == 0 ||
+           child_fail(child, STAGE_OTHER);
+#endif
+}
+
 NO_SANITIZE static bool child_prepare(Child *child)
 {
     const ProcessSpec *spec = child->spec;
@@ -143,7 +158,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
     if (!stays && spec->directory != NULL && chdir(spec->directory) != 0) {
         return child_fail(child, STAGE_DIRECTORY);
     }
-    return true;
+    return child_limit_memory(child);
 }
 
 NO_SANITIZE static void child_end(const Child *child)

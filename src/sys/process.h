@@ -37,7 +37,10 @@ typedef struct ProcessSpec {
     uint32_t group_count;
     bool set_umask;
     mode_t umask;
-    int64_t timeout_ms;           /* 0: no limit */
+    int64_t timeout_ms; /* 0: no limit */
+    /* Limit on its address space, in bytes; 0: no limit. Programs with AddressSanitizer have
+     * none. */
+    size_t memory_max;
     size_t output_max;            /* limit for each of the two; the excess is dropped */
     bool end_at_max;              /* kill the program when it writes more */
     bool join_output;             /* both in `out`, in the order they were written */

@@ -1,4 +1,5 @@
-"""file.managed takes what file.content of other steps has published, whichever way it is named."""
+"""file.managed takes what file.content of other steps has published, whichever way it is named; and what
+names of files are."""
 
 import json
 
@@ -79,3 +80,26 @@ def test_a_plain_file_name_has_no_trailing_slash(eden, tmp_path):
     done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state")
     assert done.returncode == 1 and "'/x/' is a directory" in done.stdout, done.stdout
     assert not (tmp_path / "root/x").exists()
+
+
+@pytest.mark.parametrize("parameters", [
+    {"file.copy": [{"name": "/x/"}, {"source": "/one"}]},
+    {"file.symlink": [{"name": "/x/"}, {"target": "/one"}]},
+    {"file.line": [{"name": "/x/"}, {"line": "a"}, {"create": True}]},
+    {"ini.option": [{"name": "/x/"}, {"option": "a"}, {"value": "b"}]},
+    {"json.value": [{"name": "/x/"}, {"path": "a"}, {"value": "b"}]},
+])
+@pytest.mark.parametrize("directory", ["missing", "there"])
+def test_names_of_other_files_have_no_trailing_slash(eden, tmp_path, parameters, directory):
+    """Before, /x was created as a file."""
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "one").write_text("one")
+    if directory == "there":
+        (root / "x").mkdir()
+    (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [{"name": "x", **parameters}]}))
+    for command in ("validate",), ("apply", "--root", "root", "--state-dir", "state"):
+        done = eden(command[0], "steps.yaml", *command[1:])
+        assert done.returncode == 1
+        assert "error[E0308]" in done.stderr and "without '/' at the end, not '/x/'" in done.stderr, done.stderr
+    assert (root / "x").is_dir() == (directory == "there")

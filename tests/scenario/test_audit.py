@@ -189,7 +189,8 @@ def test_nobody_can_grant_more_than_they_have(running):
         {"spec": {"rules": [{"verbs": ["create", "list"], "kinds": ["Token"]},
                             {"verbs": ["create"], "kinds": ["Role"]}]}}))
     helper = bearer(running, "helper")
-    assert helper("POST", "/v1/tokens", {"spec": {"purpose": "join"}})[0] == 201
+    status, told = helper("POST", "/v1/tokens", {"spec": {"purpose": "join"}})
+    assert status == 403 and "'approve' on Node" in told["detail"]
     status, told = helper("POST", "/v1/tokens", {"spec": {"purpose": "access",
                                                           "roles": ["admin"]}})
     assert status == 403 and "/spec/roles" in told["detail"]

@@ -74,7 +74,7 @@ def test_the_server_of_a_run_directory_is_checked_from_elsewhere(cluster, eden, 
         checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
         assert {"server", "store", "server-version", "waiting", "certificates", "rotation", "tokens",
                 "versions", "member", "audit", "revocations", "budgets", "joins",
-                "leases"} == states(checks, "ok")
+                "leases", "objects"} == states(checks, "ok")
         assert "is not a member" in checks["member"]["text"]
         assert states(checks, "warning") == {"silent"}  # s1 has no agent
     cluster.server.kill()
@@ -102,8 +102,8 @@ def test_a_server_that_does_not_run_is_found_from_both_sides(cluster, node):
     start_agent(cluster, *node)
     wait_until(lambda: look(cluster, *node)["session"]["state"] == "ok", "a session")
     cluster.server.stop()
-    wait_until(lambda: look(cluster, *node)["session"]["state"] == "failed", "no session")
-    checks = look(cluster, *node)
+    checks = wait_until(lambda: (lambda seen: seen if seen["session"]["state"] == "failed" else None)(
+        look(cluster, *node)), "no session")
     assert states(checks, "failed") == {"session", "reach"}
     assert "attempts: " in checks["session"]["text"]
     checks = look(cluster)

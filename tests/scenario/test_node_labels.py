@@ -92,6 +92,31 @@ def test_labels_of_this_node_do_not_apply_to_another_name(web, site):
     assert run(web, site, "--node", "web2", check=False).returncode == 3
 
 
+def test_a_run_with_another_state_directory_has_the_labels_of_the_node(cluster, site, tmp_path):
+    cluster.start()
+    root = tmp_path / "root"
+    machine = agents.Machine(cluster, "web1", state=root / "var/lib/eden")
+    machine.state.parent.mkdir(parents=True)
+    machine.join_with_token()
+    machine.start()
+    machine.wait_live()
+    label(machine, "role=web")
+    for command in ("plan", "apply"):
+        done = cluster.eden(command, site, "--root", root, "--state-dir", tmp_path / "other", "-o", "json")
+        report = json.loads(done.stdout)
+        assert (report["node"], [step["name"] for step in report["steps"]]) == ("web1", ["web"])
+    graph = cluster.eden("graph", site, "--root", root, "--state-dir", tmp_path / "other")
+    assert "web#web" in graph.stdout
+    # A record in that directory is the one that counts.
+    other = agents.Machine(cluster, "db1")
+    other.join_with_token()
+    other.start()
+    other.wait_live()
+    label(other, "role=db")
+    done = cluster.eden("plan", site, "--root", root, "--state-dir", other.state, "-o", "json")
+    assert json.loads(done.stdout)["node"] == "db1"
+
+
 def test_the_last_known_labels_apply_while_the_agent_is_down(web, site):
     label(web, "role=web")
     web.agent.kill()

@@ -327,6 +327,24 @@ def test_nobody_can_grant_more_than_they_have(running):
     assert "which you may not do yourself" in told["detail"]
 
 
+def test_creating_tokens_does_not_let_machines_in(running):
+    """A join token admits machines, so it takes the permission to admit any machine."""
+    both = {"verbs": ["create"], "kinds": ["Token"]}
+    for name, rules, status in (
+            ("tokens", [both], 403),
+            ("own", [both, {"verbs": ["approve"], "kinds": ["Node"], "selector": "role=web"}], 403),
+            ("joins", [both, {"verbs": ["approve"], "kinds": ["Node"]}], 201)):
+        role = json.dumps({"spec": {"rules": rules}})
+        assert ask_local(running, "PUT", f"/v1/roles/{name}", role)[0] == 201
+        token = bearer(make_token(running, name))
+        for wish in ({}, {"spec": {"purpose": "join"}}):
+            got, told, _ = ask(running, "POST", "/v1/tokens", json.dumps(wish), **token)
+            assert got == status, told
+            assert status == 201 or "'approve' on Node" in told["detail"]
+    token = bearer(make_token(running, "viewer"))
+    assert ask(running, "POST", "/v1/tokens", "{}", **token)[0] == 403
+
+
 def test_a_role_in_use_cannot_be_deleted(running):
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
     assert ask_local(running, "PUT", "/v1/roles/web", role)[0] in (200, 201)

@@ -6,7 +6,7 @@
 /* --- file.symlink ---------------------------------------------------------------------------- */
 
 static const ParamSpec symlink_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the symlink" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the symlink" },
     { "target", PARAM_STRING, .required = true, .help = "target of the symlink; need not exist",
       .decides = "target" },
     { "force", PARAM_BOOL, .fallback = "false",
@@ -87,7 +87,7 @@ static void symlink_claims(Arena *arena, const Value *params, List *claims)
 /* --- file.copy ------------------------------------------------------------------------------- */
 
 static const ParamSpec copy_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the copy" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the copy" },
     { "source", PARAM_PATH, .decides = "content@copy", .required = true,
       .help = "path of the file to copy" },
     FILE_WRITE_PARAMS,

@@ -6,7 +6,7 @@
 /* --- file.line ------------------------------------------------------------------------------- */
 
 const ParamSpec line_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "line", PARAM_STRING, .help = "content of the line", .decides = "line" },
     { "match", PARAM_STRING,
       .help = "pattern; the last matching line is replaced, or all are removed" },
@@ -139,7 +139,7 @@ void line_claims(Arena *arena, const Value *params, List *claims)
 /* --- file.block ------------------------------------------------------------------------------ */
 
 const ParamSpec block_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "content", PARAM_STRING, .fallback = "", .help = "lines of the block", .decides = "content" },
     { "marker", PARAM_STRING, .fallback = "# {mark} managed by eden",
       .help = "line before and after the block; {mark} becomes BEGIN and END" },

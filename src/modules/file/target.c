@@ -385,7 +385,7 @@ static bool validate(void *context, Str path, Error *err)
     Command command = { .command = command_with_path(asked->call->arena, asked->command, path) };
     Str words = command_words(asked->call->arena, asked->command);
     ProcessResult result;
-    if (!command_run(asked->call, &command, &result, err)) {
+    if (!command_execute(asked->call, &command, &result, err)) {
         return error_wrap(err, "validate '%" STR_FMT "'", STR_ARG(words));
     }
     if (result.ending == PROCESS_EXITED && result.exit_code == 0) {

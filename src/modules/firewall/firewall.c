@@ -136,7 +136,7 @@ static bool confirm_once(Call *call, const Confirm *confirm, int64_t timeout_ms,
     Command command = { .command = confirm->command, .timeout_ms = timeout_ms };
     ProcessResult result;
     Str words = command_words(call->arena, confirm->command);
-    bool ran = command_run(call, &command, &result, err);
+    bool ran = command_execute(call, &command, &result, err);
     if (ran && result.ending == PROCESS_EXITED && result.exit_code == 0) {
         return true;
     }

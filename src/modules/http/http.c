@@ -12,7 +12,7 @@ enum {
 };
 
 static const ParamSpec download_params[] = {
-    { "name", PARAM_PATH, .required = true, .help = "path of the file" },
+    { "name", PARAM_FILE, .required = true, .help = "path of the file" },
     { "url", PARAM_STRING, .decides = "content@download", .required = true,
       .help = "address: https://... or http://..." },
     { "digest", PARAM_STRING, .decides = "digest",

@@ -295,6 +295,33 @@ static void nobody_can_grant_more_than_they_have(void **state)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Servers keep all roles in memory, parsed: short terms and words take the most. */
+static void a_role_takes_memory_in_proportion_to_its_size(void **state)
+{
+    enum {
+        TERMS = 142, /* as many as a selector can have */
+        RATIO_MAX = 48,
+    };
+    World *world = *state;
+    Arena own;
+    AccessRole made;
+    Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < ACCESS_RULES_MAX; i++) {
+        buf_put_c(&text, i == 0 ? "[" : ",");
+        buf_put_c(&text, "{\"verbs\":[\"get\"],\"kinds\":[\"Node\"],\"selector\":\"");
+        for (uint32_t j = 0; j < TERMS; j++) {
+            buf_put_c(&text, j == 0 ? "a=b" : " or a=b");
+        }
+        buf_put_c(&text, "\"}");
+    }
+    buf_put_c(&text, "]");
+    arena_init(&own, ARENA_UNLIMITED);
+    assert_true(access_role_parse(&own, STR("x"), json(world, buf_c(&text)), STR("/spec/rules"),
+                                  &known, &made, &world->faults));
+    assert_in_range(own.held, 1, RATIO_MAX * text.len);
+    arena_clear(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +330,7 @@ int main(void)
         ROW(all_errors_are_reported_at_once),
         ROW(records_of_other_versions_are_accepted),
         ROW(roles_are_bounded),
+        ROW(a_role_takes_memory_in_proportion_to_its_size),
         ROW(names_of_roles_are_plain),
         ROW(denials_name_the_missing_permission),
         ROW(built_in_roles_are_as_documented),

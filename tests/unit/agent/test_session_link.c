@@ -215,7 +215,7 @@ static void node_stop(Fixture *f)
 static void add(Fixture *f, uint64_t number)
 {
     char run[24];
-    snprintf(run, sizeof run, "r%06llu", (unsigned long long)number);
+    snprintf(run, sizeof run, "r%06llu/s", (unsigned long long)number);
     uint64_t sequence;
     Error err;
     assert_true(outbox_add(spool_outbox(f->spool), RECORD_RESULT, str_from_c(run), STR("{}"),
@@ -235,7 +235,7 @@ static void told(void *context, const StoreBatch *batch)
         arena_init(&arena, ARENA_UNLIMITED);
         f->last++;
         Str key =
-            arena_format(&arena, "/eden/runs/r%06llu/nodes/web1", (unsigned long long)f->last);
+            arena_format(&arena, "/eden/runs/r%06llu/steps/s/web1", (unsigned long long)f->last);
         assert_true(str_eq(kv->key, key));
         assert_int_equal(kv->version, 1);
     }

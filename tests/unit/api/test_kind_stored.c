@@ -115,6 +115,36 @@ static void all_of_a_kind_have_a_limit_in_bytes(void **state)
     expect(f, 201, "metadata.name", "b");
 }
 
+/* Servers keep roles in memory in a form that is larger than the record. */
+static void roles_have_lower_limits(void **state)
+{
+    Fixture *f = *state;
+    Arena *arena = &f->scratch->arena;
+    const char *role = "{\"spec\":{\"rules\":[{\"verbs\":[\"get\"],\"kinds\":[\"Node\"]}]}}";
+    Buf padded = buf_make_in(arena, BUF_UNLIMITED);
+    buf_put_c(&padded, ROLE("[\"get\"]"));
+    while (padded.len < 70000) {
+        buf_put_char(&padded, ' ');
+    }
+    for (size_t i = 0; i < (2 << 20) / padded.len + 1; i++) {
+        put_key(f, arena_format(arena, "/eden/objects/role/big%zu", i), buf_str(&padded));
+    }
+    Str large =
+        arena_format(arena, "{\"metadata\":{\"annotations\":{\"a\":\"%03000d\"}},%s", 0, role + 1);
+    ask(f, "PUT", "/v1/roles/new", large.data);
+    expect(f, 429, "detail", "roles of a cluster can have 2 MiB in total; delete some first");
+    /* Beyond the limit, what is there can become smaller. */
+    ask(f, "PUT", "/v1/roles/big0", large.data);
+    expect(f, 200, "metadata.name", "big0");
+    ask(f, "PUT", "/v1/roles/small", role);
+    expect(f, 201, "metadata.name", "small");
+    for (size_t i = 0; i < 1000; i++) {
+        put_key(f, arena_format(arena, "/eden/objects/role/r%zu", i), STR(ROLE("[\"get\"]")));
+    }
+    ask(f, "PUT", "/v1/roles/other", role);
+    expect(f, 429, "detail", "a cluster can have 1000 roles; delete some first");
+}
+
 /* However short the pages, all are found. */
 static uint32_t count_by_pages(Fixture *f, const char *plural)
 {
@@ -233,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(an_unreadable_object_hides_no_other),
         ROW(all_of_a_kind_have_a_limit_in_bytes),
+        ROW(roles_have_lower_limits),
         ROW(paging_continues_after_keys_with_arbitrary_bytes),
         ROW(keys_with_other_names_are_shown_or_skipped),
         ROW(a_role_with_invalid_rules_is_shown_as_such),

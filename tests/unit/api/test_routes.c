@@ -185,12 +185,19 @@ static void public_routes_are_a_fixed_list(void **state)
     }
 }
 
+/* Blobs have no effect until a version refers to them, and storing one twice changes nothing. */
+static bool is_content(Route route)
+{
+    return route == ROUTE_BLOBS_MISSING || route == ROUTE_BLOBS_CREATE || route == ROUTE_BLOB_PUT;
+}
+
 /* What changes something is in the audit log; what reads is not, but for what gives everything away. */
 static void exactly_the_changing_routes_are_audited(void **state)
 {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        bool changes = strcmp(row->method, "GET") != 0 && !route_is_public(row);
+        bool changes = strcmp(row->method, "GET") != 0 && !route_is_public(row) &&
+                       !is_content((Route)i);
         bool is_audited = i == ROUTE_BACKUP || (changes && i != ROUTE_NODE_PING);
         if (route_has(row, ROUTE_AUDITED) != is_audited) {
             fail_msg("%s", row->name);
@@ -214,7 +221,7 @@ static void a_body_has_a_size_and_types(void **state)
         assert_int_equal(route_rows[i].body_max > 0, route_rows[i].types != NULL);
         assert_true(route_rows[i].body_max <= route_largest_body());
     }
-    assert_int_equal(route_largest_body(), ROUTE_VALUE_MAX);
+    assert_int_equal(route_largest_body(), ROUTE_BLOB_MAX);
     assert_true(route_accepts_type(create, &json) && route_accepts_type(create, &odd));
     assert_false(route_accepts_type(create, &merge) || route_accepts_type(create, &form) ||
                  route_accepts_type(create, NULL));

@@ -37,6 +37,7 @@ static inline AuditLines *audit_lines_new(uint32_t count)
         Buf text = buf_make_in(&made->arena, BUF_UNLIMITED);
         audit_entry_print(&entry, &text, made->hashes[i]);
         made->lines[i] = buf_str(&text);
+        made->head.bytes += text.len;
     }
     made->head.sequence = count;
     memcpy(made->head.hash, made->hashes[count], sizeof made->head.hash);

@@ -263,6 +263,25 @@ static void a_log_with_very_many_entries_is_full_until_some_are_archived(void **
     assert_false(audit_is_full(f->audit));
 }
 
+/* As long as entries are counted and dropped by this version, exactly. */
+static void the_head_has_the_size_of_the_entries(void **state)
+{
+    Fixture *f = *state;
+    size_t bytes = 0;
+    for (uint64_t i = 1; i <= 250; i++) {
+        append(f, f->audit, i % 3 == 0 ? "web1" : "a-longer-name");
+    }
+    world_pass(&f->world);
+    for (uint64_t i = 1; i <= 250; i++) {
+        bytes += world_get(&f->world, cluster_key_audit(&f->world.arena, PREFIX, i)).value.len;
+    }
+    AuditHead head;
+    Error err;
+    Str text = world_get(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX)).value;
+    assert_true(audit_head_read(&f->world.arena, text, &head, &err));
+    assert_int_equal(head.bytes, bytes);
+}
+
 static void fields_of_a_newer_server_stay_in_the_head(void **state)
 {
     Fixture *f = *state;
@@ -509,6 +528,7 @@ int main(void)
         ROW(a_head_that_cannot_be_read_stops_everything),
         ROW(a_log_with_very_many_entries_is_full_until_some_are_archived),
         ROW(fields_of_a_newer_server_stay_in_the_head),
+        ROW(the_head_has_the_size_of_the_entries),
         ROW(tampering_with_the_store_is_detected),
         ROW(long_logs_are_verified_page_by_page),
         ROW(paging_works_in_both_directions),

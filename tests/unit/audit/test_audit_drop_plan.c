@@ -131,6 +131,24 @@ static void only_intact_entries_are_dropped(void **state)
     assert_int_equal(head.floor_sequence, 40);
 }
 
+static void dropped_entries_no_longer_count(void **state)
+{
+    AuditLines *lines = *state;
+    AuditDropLimits limits = audit_drop_limits(&lines->head, LATER_MS);
+    AuditHead head = lines->head, young = lines->head;
+    uint64_t left = 0;
+    Error err;
+    for (uint32_t i = 21; i <= LINES_MAX; i++) {
+        left += lines->lines[i].len;
+    }
+    assert_true(audit_drop_advance(&head, &limits, lines->lines + 1, 20, &err));
+    assert_int_equal(head.bytes, left);
+    /* Entries of a version that did not count them. */
+    young.bytes = 100;
+    assert_true(audit_drop_advance(&young, &limits, lines->lines + 1, 20, &err));
+    assert_int_equal(young.bytes, 0);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -138,7 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(the_newest_and_the_young_stay),   ROW(an_archive_of_another_log_drops_nothing),
         ROW(finished_work_is_not_repeated),   ROW(batches_are_bounded),
-        ROW(only_intact_entries_are_dropped),
+        ROW(only_intact_entries_are_dropped), ROW(dropped_entries_no_longer_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,6 +308,29 @@ static void heads_are_read_strictly(void **state)
         &err));
 }
 
+static void a_log_is_full_by_number_or_by_its_share_of_the_disk(void **state)
+{
+    static const struct {
+        uint64_t sequence, floor, bytes;
+        int64_t disk;
+        bool is_full;
+    } rows[] = {
+        { 0, 0, 0, 0, false },
+        { AUDIT_ENTRIES_MAX - 1, 0, 1000, 0, false },
+        { AUDIT_ENTRIES_MAX, 0, 1000, 0, true },
+        { AUDIT_ENTRIES_MAX, 1, 1000, 0, false },
+        { 100, 0, 249, 1000, false },
+        { 100, 0, 250, 1000, true },
+        { 100, 0, 250, 0, false },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AuditHead head = { .sequence = rows[i].sequence,
+                           .floor_sequence = rows[i].floor,
+                           .bytes = rows[i].bytes };
+        assert_int_equal(audit_head_is_full(&head, rows[i].disk), rows[i].is_full);
+    }
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -322,6 +345,7 @@ int main(void)
         ROW(fields_are_bounded_and_clean),
         ROW(hashes_match_other_implementations),
         ROW(heads_are_read_strictly),
+        ROW(a_log_is_full_by_number_or_by_its_share_of_the_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,18 @@ static void say_json(Arena *arena, DoctorResponse *response, const char *text)
     assert_true(json_parse_text(arena, str_from_c(text), NULL, &response->json, &err));
 }
 
+static void say_objects(DoctorView *view, int configs, int role_bytes)
+{
+    static char text[512];
+    snprintf(text, sizeof text,
+             "eden_objects{kind=\"Config\"} %d\n"
+             "eden_objects{kind=\"Role\"} 1\n"
+             "eden_objects_bytes{kind=\"Config\"} 10\n"
+             "eden_objects_bytes{kind=\"Role\"} %d\n",
+             configs, role_bytes);
+    view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
+}
+
 /* As /metrics of a server has them. */
 static void say_metrics(DoctorView *view, int leases, int refused, int limited)
 {
@@ -41,7 +53,11 @@ static void say_metrics(DoctorView *view, int leases, int refused, int limited)
              "eden_joins_total{result=\"refused\"} %d\n"
              "eden_joins_total{result=\"limited\"} %d\n"
              "eden_store_leases_of_another_metric 99999\n"
-             "eden_store_leases %d\n",
+             "eden_store_leases %d\n"
+             "eden_objects{kind=\"Config\"} 1\n"
+             "eden_objects{kind=\"Role\"} 2\n"
+             "eden_objects_bytes{kind=\"Config\"} 300\n"
+             "eden_objects_bytes{kind=\"Role\"} 900\n",
              refused, limited, leases);
     view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
 }
@@ -380,6 +396,22 @@ static void the_cluster_is_checked(void **state)
     expect(*state, view, CHECK_ROTATION, DOCTOR_FAILED, "broken");
 }
 
+static void objects_close_to_their_limit_are_found(void **state)
+{
+    Arena *arena = *state;
+    DoctorView *view = make_view(arena);
+    view->metrics.json = value_string(STR("eden_store_leases 7\n"));
+    expect(arena, view, CHECK_OBJECTS, DOCTOR_SKIPPED, "does not report");
+    say_objects(view, 7999, 100);
+    expect(arena, view, CHECK_OBJECTS, DOCTOR_OK, "well below");
+    say_objects(view, 8000, 100);
+    expect(arena, view, CHECK_OBJECTS, DOCTOR_WARNING, "1 close to their limit: config (80 %)");
+    say_objects(view, 10000, 2 << 20);
+    expect(arena, view, CHECK_OBJECTS, DOCTOR_WARNING, "config (100 %), roles (100 %)");
+    fail_with(&view->metrics.err, ERROR_UNAVAILABLE);
+    expect(arena, view, CHECK_OBJECTS, DOCTOR_FAILED, "broken");
+}
+
 static void strangers_and_nodes_that_exceed_limits_are_found(void **state)
 {
     Arena *arena = *state;
@@ -414,6 +446,13 @@ static void a_log_that_grows_is_to_be_archived(void **state)
                         "'eden audit archive --to audit-900001.ndjson'");
     say_json(*state, &view->audit, "{\"last\":1000000,\"archived\":null}");
     expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "1000000 entries");
+    say_json(*state, &view->audit,
+             "{\"last\":9000,\"archived\":null,\"bytes\":104857599,\"disk_bytes\":1048576000}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_OK, "9000 entries");
+    say_json(*state, &view->audit,
+             "{\"last\":9000,\"archived\":null,\"bytes\":104857600,\"disk_bytes\":1048576000}");
+    expect(*state, view, CHECK_AUDIT, DOCTOR_WARNING,
+           "9000 entries that are not archived take 100 MiB, 10 % of the disk");
     fail_with(&view->audit.err, ERROR_DENIED);
     expect(*state, view, CHECK_AUDIT, DOCTOR_SKIPPED, "");
 }
@@ -544,6 +583,7 @@ int main(void)
         ROW(a_disk_filling_up_is_reported),
         ROW(the_cluster_is_checked),
         ROW(strangers_and_nodes_that_exceed_limits_are_found),
+        ROW(objects_close_to_their_limit_are_found),
         ROW(a_log_that_grows_is_to_be_archived),
         ROW(a_client_machine_gets_no_server_findings),
         ROW(contexts_are_checked),

@@ -147,6 +147,11 @@ static void paths_are_absolute_and_clean(void **state)
         { PARAM_PLACE, "/etc/./motd/", "'/etc/motd/'" },
         { PARAM_PLACE, "//", "'/'" },
         { PARAM_PLACE, "etc/", "must be an absolute path, not 'etc/'" },
+        { PARAM_FILE, "/etc//motd", "'/etc/motd'" },
+        { PARAM_FILE, "/etc/motd/",
+          "must be the path of a file, without '/' at the end, not '/etc/motd/'" },
+        { PARAM_FILE, "/", "must be the path of a file, without '/' at the end, not '/'" },
+        { PARAM_FILE, "etc/", "must be an absolute path, not 'etc/'" },
         { PARAM_PATH, "etc/motd", "must be an absolute path, not 'etc/motd'" },
         { PARAM_PATH, "17", "must be an absolute path, not 17" },
     };

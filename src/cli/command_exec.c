@@ -1,0 +1,47 @@
+/* eden exec: execute a command on nodes of the cluster. */
+#include "cli/fleet_run.h"
+#include "cli/kind_print.h"
+
+static int exec_run(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Map *spec = map_new(arena, 4);
+    List *command = list_new(arena, invocation->arg_count);
+    if (!fleet_spec_read(invocation, spec)) {
+        return EXIT_USAGE;
+    }
+    if (value_get_text(value_map(spec), "selector").len == 0) {
+        return usage_error(invocation, "--selector is required; use -l '*' for all nodes");
+    }
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        list_push(arena, command, value_string(str_from_c(invocation->args[i])));
+    }
+    map_set_str(arena, spec, STR("command"), value_list(command));
+    return fleet_run_start(invocation, "/v1/exec", spec);
+}
+
+static const Option options[] = {
+    FLEET_CREATE_OPTIONS,
+    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden exec -l role=web -- systemctl is-active nginx", "ask all web servers" },
+    { "eden exec -l '*' --limit 3 -- uname -r", "try it on three nodes first" },
+    { 0 },
+};
+
+const Command command_exec = {
+    .name = "exec",
+    .group = GROUP_CLUSTER,
+    .args = { { "COMMAND..." } },
+    .help = "Execute a command on nodes of the cluster.",
+    .text = "COMMAND is a program and its arguments, without a shell; put '--' before it. Equal\n"
+            "results are shown once, with the nodes. Requires the permission 'exec' on Run, which\n"
+            "operators do not have, and is recorded in the audit log.",
+    .options = options,
+    .examples = examples,
+    .run = exec_run,
+};

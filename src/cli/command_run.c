@@ -1,0 +1,84 @@
+/* eden run: apply the site to nodes of the cluster. */
+#include "cli/fleet_run.h"
+#include "cli/kind_print.h"
+
+static void set_list(Arena *arena, Map *map, const char *name, const char *const *items,
+                     uint32_t count)
+{
+    List *list = list_new(arena, count);
+    for (uint32_t i = 0; i < count; i++) {
+        list_push(arena, list, value_string(str_from_c(items[i])));
+    }
+    if (count > 0) {
+        map_set_str(arena, map, str_from_c(name), value_list(list));
+    }
+}
+
+static int run_run(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Map *spec = map_new(arena, 8);
+    uint32_t count;
+    const char *version = invocation_text(invocation, "version"),
+               *order = invocation_text(invocation, "order");
+    if (!fleet_spec_read(invocation, spec)) {
+        return EXIT_USAGE;
+    }
+    set_list(arena, spec, "jobs", invocation->args, invocation->arg_count);
+    const char **defines = invocation_texts(invocation, "define", &count);
+    set_list(arena, spec, "defines", defines, count);
+    if (version != NULL) {
+        map_set_str(arena, spec, STR("version"), value_string(str_from_c(version)));
+    }
+    if (order != NULL) {
+        map_set_str(arena, spec, STR("order"), value_string(str_from_c(order)));
+    }
+    if (invocation_flag(invocation, "check")) {
+        map_set_str(arena, spec, STR("check"), value_bool(true));
+    }
+    return fleet_run_start(invocation, "/v1/runs", spec);
+}
+
+static const Option options[] = {
+    FLEET_CREATE_OPTIONS,
+    { .name = "check", .help = "only plan what would change; change nothing" },
+    { .name = "version",
+      .argument = "REF",
+      .help = "version of the site; default: the current one" },
+    { .name = "order",
+      .argument = "MODE",
+      .choices = "ansible|justdoit|genius",
+      .help = "order of the steps on each node: sequential, parallel, or parallel by cost" },
+    { .name = "define",
+      .letter = 'D',
+      .argument = "KEY=VALUE",
+      .repeats = true,
+      .help = "set a variable to a string; KEY:=JSON for other types" },
+    OUTPUT_OPTION(KIND_FORMATS, "table", "output format"),
+    CLUSTER_OPTIONS,
+    { 0 },
+};
+
+static const Example examples[] = {
+    { "eden run", "apply the current version of the site to all nodes" },
+    { "eden run -l role=web --check", "show what would change on the web servers" },
+    { "eden run backup -l db1 --reason 'before the upgrade'", "run one job on one node" },
+    { 0 },
+};
+
+const Command command_run = {
+    .name = "run",
+    .group = GROUP_CLUSTER,
+    .args = { { "[JOB...]" } },
+    .help = "Apply the site to nodes of the cluster.",
+    .text =
+        "Without JOB, each node applies the base jobs that select it. Nodes plan and decide for\n"
+        "themselves; each executes one run at a time. A node without a session is reported as\n"
+        "silent, never as ok.\n"
+        "\n"
+        "Ctrl-C stops watching, not the run: 'eden runs watch' continues to watch it, 'eden\n"
+        "runs cancel' stops it.",
+    .options = options,
+    .examples = examples,
+    .run = run_run,
+};

@@ -1,0 +1,207 @@
+/* eden versions: versions of the site in the cluster. */
+#include "cli/cluster_client.h"
+#include "cli/kind_command.h"
+#include "cli/output.h"
+#include "cli/problem_input.h"
+#include "cli/responses.h"
+#include "cli/version_diff.h"
+#include "cli/version_ref.h"
+
+static int run_list(Invocation *invocation)
+{
+    return kind_list_as(invocation, kind_print_table,
+                        "no versions; 'eden push DIR' creates the first one");
+}
+
+static const char *ref_of(const Invocation *invocation, uint32_t arg, const char *fallback)
+{
+    return invocation->arg_count > arg ? invocation->args[arg] : fallback;
+}
+
+/* --- show ------------------------------------------------------------------------------------ */
+
+static int print_problems(Invocation *invocation, Value version)
+{
+    Inputs inputs;
+    Value problems;
+    inputs_init(&inputs, invocation->arena);
+    int code = cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "GET",
+                           .target = cluster_target_with(invocation->arena, "/v1/versions/",
+                                                         object_name(version), "/problems") },
+        &problems);
+    if (code == EXIT_OK) {
+        problem_input_add(&inputs.problems, problems, NULL);
+        (void)inputs_report(&inputs, invocation);
+    }
+    return code;
+}
+
+static int run_show(Invocation *invocation)
+{
+    Value version;
+    int code = version_ref_find(invocation, ref_of(invocation, 0, "current"), &version);
+    if (code != EXIT_OK || kind_print_value(invocation, version, &code)) {
+        return code;
+    }
+    code = output_yaml(invocation, version);
+    return code == EXIT_OK && value_get_int(object_status(version), "problems") > 0
+               ? print_problems(invocation, version)
+               : code;
+}
+
+/* --- diff ------------------------------------------------------------------------------------ */
+
+static int run_diff(Invocation *invocation)
+{
+    Value before, after;
+    int code = version_ref_find(invocation, ref_of(invocation, 0, "previous"), &before);
+    if (code == EXIT_OK) {
+        code = version_ref_find(invocation, ref_of(invocation, 1, "current"), &after);
+    }
+    return code == EXIT_OK ? version_diff(invocation, before, after) : code;
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+static int activate(Invocation *invocation, Value version, Value pin, bool run)
+{
+    int code = version_activate_at(invocation, object_name(version), pin, run, &version);
+    if (code != EXIT_OK || kind_print_value(invocation, version, &code)) {
+        return code;
+    }
+    output_line(invocation->out, "version %" STR_FMT " is current%s", STR_ARG(object_name(version)),
+                value_get_bool(object_status(version), "pinned") ? " and pinned" : "");
+    return EXIT_OK;
+}
+
+static int run_rollback(Invocation *invocation)
+{
+    Value version;
+    int code = version_ref_find(invocation, ref_of(invocation, 0, "previous"), &version);
+    return code == EXIT_OK
+               ? activate(invocation, version, value_bool(invocation_flag(invocation, "pin")),
+                          !invocation_flag(invocation, "no-run"))
+               : code;
+}
+
+/* Pinning the current version applies nothing. */
+static int run_pin(Invocation *invocation)
+{
+    Value version;
+    int code = version_ref_find(invocation, ref_of(invocation, 0, "current"), &version);
+    return code == EXIT_OK ? activate(invocation, version, value_bool(true),
+                                      !value_get_bool(object_status(version), "current") &&
+                                          !invocation_flag(invocation, "no-run"))
+                           : code;
+}
+
+static int run_unpin(Invocation *invocation)
+{
+    Value version;
+    int code = version_ref_find(invocation, "current", &version);
+    return code == EXIT_OK ? activate(invocation, version, value_bool(false), false) : code;
+}
+
+static int run_delete(Invocation *invocation)
+{
+    Str *names = ARENA_ARRAY(invocation->arena, Str, invocation->arg_count);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        Value version;
+        int code = version_ref_find(invocation, invocation->args[i], &version);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        names[i] = object_name(version);
+    }
+    return responses_request_each(
+        invocation,
+        &(EachRequest){
+            .method = "DELETE", .prefix = "/v1/versions/", .suffix = "", .done = "is deleted" },
+        names, invocation->arg_count);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
+#define NO_RUN_OPTION                                                         \
+    {                                                                         \
+        .name = "no-run", .help = "do not apply the version on all nodes now" \
+    }
+static const Option diff_options[] = {
+    { .name = "name-status", .help = "only list the files that differ" },
+    { 0 },
+};
+static const Option rollback_options[] = {
+    { .name = "pin", .help = "keep the version current until 'eden versions unpin'" },
+    NO_RUN_OPTION,
+    { 0 },
+};
+static const Option pin_options[] = { NO_RUN_OPTION, { 0 } };
+
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List versions, newest first.",
+      .options = kind_list_options,
+      .examples = { { "eden versions", "all versions" } },
+      .run = run_list },
+    { .name = "show",
+      .args = { { "[REF]" } },
+      .help = "Show a version, and its problems with their locations.",
+      .examples = { { "eden versions show", "the current version" },
+                    { "eden versions show 3f2a", "the version that begins with 3f2a" } },
+      .run = run_show },
+    { .name = "diff",
+      .args = { { "[REF]" }, { "[REF]" } },
+      .help = "Show the differences between two versions.",
+      .text = "Without REF, between the previous and the current version; with one, between\n"
+              "that and the current one. Files that are not text, or larger than 1 MiB, are only\n"
+              "listed.",
+      .options = diff_options,
+      .examples = { { "eden versions diff", "what the last push changed" },
+                    { "eden versions diff 3f2a 9be1 --name-status", "files that differ" } },
+      .run = run_diff },
+    { .name = "pin",
+      .args = { { "[REF]" } },
+      .help = "Make a version current and keep it until it is unpinned.",
+      .text = "Without REF, the current version. While a version is pinned, neither a push nor a\n"
+              "new commit replaces it.",
+      .options = pin_options,
+      .examples = { { "eden versions pin --reason 'release freeze'", "keep the current version" } },
+      .run = run_pin },
+    { .name = "unpin",
+      .help = "Allow other versions to replace the current one.",
+      .examples = { { "eden versions unpin", "end a freeze" } },
+      .run = run_unpin },
+    { .name = "rollback",
+      .args = { { "[REF]" } },
+      .help = "Make an earlier version current again.",
+      .text = "Without REF, the previous version. This also unpins a pinned version, unless --pin\n"
+              "is given.",
+      .options = rollback_options,
+      .examples = { { "eden versions rollback", "undo the last push" },
+                    { "eden versions rollback 3f2a --pin", "return to a version and stay there" } },
+      .run = run_rollback },
+    { .name = "delete",
+      .args = { { "REF..." } },
+      .help = "Delete versions that are not in use.",
+      .text = "The current and the previous version cannot be deleted.",
+      .examples = { { "eden versions delete 3f2a", "delete a version" } },
+      .run = run_delete },
+    { 0 },
+};
+
+const Command command_versions = {
+    .name = "versions",
+    .group = GROUP_CLUSTER,
+    .kind = "Version",
+    .help = "Show versions of the site, and choose the current one.",
+    .text = "A version is the content of a site: 'eden push' creates one. Nodes apply the current\n"
+            "version.\n"
+            "\n"
+            "REF is the name of a version or its beginning, the beginning of its git commit,\n"
+            "'current' or 'previous'.",
+    .options = kind_options,
+    .verbs = verbs,
+};

@@ -1,0 +1,288 @@
+#include "cli/fleet_run.h"
+
+#include "base/str_map.h"
+#include "cli/fleet_view.h"
+#include "cli/kind_print.h"
+#include "cli/output.h"
+#include "cli/selector_input.h"
+#include "lang/json.h"
+#include "sys/clock.h"
+
+enum {
+    NAMES_SHOWN = 5, /* of nodes with the same failure */
+    FOLLOW_MS = 24 * 3600 * 1000,
+};
+
+/* --- Creating -------------------------------------------------------------------------------- */
+
+bool fleet_spec_read(Invocation *invocation, Map *spec)
+{
+    Arena *arena = invocation->arena;
+    const char *limit = invocation_text(invocation, "limit"),
+               *time = invocation_text(invocation, "time-limit"),
+               *reason = invocation_text(invocation, "reason");
+    SelectorInput selector;
+    int64_t count;
+    if (selector_input_read(invocation, true, &selector) != EXIT_OK) {
+        return false;
+    }
+    if (selector.is_given) {
+        map_set_str(arena, spec, STR("selector"), value_string(selector.text));
+    }
+    if (limit != NULL && (!str_to_i64(str_from_c(limit), &count) || count < 1)) {
+        usage_error(invocation, "--limit must be a number of nodes, not '%s'", limit);
+        return false;
+    }
+    if (limit != NULL) {
+        map_set_str(arena, spec, STR("limit"), value_int(count));
+    }
+    if (time != NULL) {
+        map_set_str(arena, spec, STR("timeout"), value_string(str_from_c(time)));
+    }
+    if (reason != NULL) {
+        map_set_str(arena, spec, STR("reason"), value_string(str_from_c(reason)));
+    }
+    return true;
+}
+
+static Value spec_of(Value run)
+{
+    return value_get_map(run, "spec");
+}
+
+int fleet_run_start(Invocation *invocation, const char *target, Map *spec)
+{
+    Arena *arena = invocation->arena;
+    Map *body = map_new(arena, 1);
+    Value run;
+    map_set_str(arena, body, STR("spec"), value_map(spec));
+    int code = cluster_call(invocation,
+                            &(ClusterRequest){ .method = "POST",
+                                               .target = str_from_c(target),
+                                               .body = cluster_body(arena, value_map(body)) },
+                            &run);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (!invocation_flag(invocation, "detach")) {
+        return fleet_run_watch(invocation, run);
+    }
+    if (!kind_print_value(invocation, run, &code)) {
+        output_line(invocation->out, "%" STR_FMT, STR_ARG(object_name(run)));
+    }
+    return code;
+}
+
+/* --- Following ------------------------------------------------------------------------------- */
+
+int fleet_run_get(Invocation *invocation, Str id, Value *out)
+{
+    return cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "GET",
+                           .target = cluster_target(invocation->arena, "/v1/runs/", id) },
+        out);
+}
+
+static bool has_ended(Value run)
+{
+    return str_eq_c(value_get_text(object_status(run), "state"), "ended");
+}
+
+static int follow_events(Invocation *invocation, Value run, FleetView *view)
+{
+    Str target =
+        cluster_target_with(invocation->arena, "/v1/runs/", object_name(run), "/logs?follow=true");
+    ClusterStreamHandler handler = { .on_chunk = fleet_view_take,
+                                     .context = view,
+                                     .idle_timeout_ms = FOLLOW_MS };
+    ClusterRefusal refusal = { .target = target };
+    Error err;
+    bool ok = cluster_stream(invocation, &(ClusterRequest){ .method = "GET", .target = target },
+                             &handler, &refusal, &err);
+    fleet_view_end(view);
+    return ok ? EXIT_OK : cluster_report_refusal(invocation, &refusal, &err);
+}
+
+int fleet_run_watch(Invocation *invocation, Value run)
+{
+    AUTO_CLEAR(FleetView) view = { 0 };
+    Value status = object_status(run);
+    ProgressMode mode;
+    Str id = object_name(run);
+    if (!progress_mode_from_name(str_from_c(invocation_text(invocation, "progress")),
+                                 invocation->moving_err, &mode)) {
+        return EXIT_USAGE;
+    }
+    fleet_view_init(&view, invocation->arena, invocation->err, mode, id,
+                    value_get_text(spec_of(run), "version"),
+                    (uint32_t)value_get_int(status, "targets"));
+    if (mode == PROGRESS_PLAIN || mode == PROGRESS_TTY) {
+        output_line(invocation->err,
+                    "run %" STR_FMT " on %u nodes; Ctrl-C stops watching, 'eden runs cancel "
+                    "%" STR_FMT "' stops the run",
+                    STR_ARG(id), view.targets, STR_ARG(id));
+        (void)stream_flush(invocation->err);
+    }
+    int code = follow_events(invocation, run, &view);
+    if (code == EXIT_OK) {
+        code = fleet_run_get(invocation, id, &run);
+    }
+    return code == EXIT_OK ? fleet_run_report(invocation, run) : code;
+}
+
+/* --- Reporting ------------------------------------------------------------------------------- */
+
+int fleet_run_nodes(Invocation *invocation, Str id, List **out)
+{
+    Arena *arena = invocation->arena;
+    Str after = STR_EMPTY;
+    *out = list_new(arena, 16);
+    do {
+        Value page;
+        Str target = cluster_target_with(arena, "/v1/runs/", id, "/nodes");
+        if (after.len > 0) {
+            target = cluster_target(
+                arena, arena_format(arena, "%" STR_FMT "?after=%c", STR_ARG(target), '\0').data,
+                after);
+        }
+        int code =
+            cluster_call(invocation, &(ClusterRequest){ .method = "GET", .target = target }, &page);
+        if (code != EXIT_OK) {
+            return code;
+        }
+        const List *nodes = value_get_list(page, "nodes");
+        for (uint32_t i = 0; i < nodes->len; i++) {
+            list_push(arena, *out, nodes->items[i]);
+        }
+        after = value_get_text(page, "next");
+    } while (after.len > 0);
+    return EXIT_OK;
+}
+
+static int outcome_code(const Invocation *invocation, Value run)
+{
+    Value counts = value_get_map(object_status(run), "counts");
+    bool is_detailed = invocation->verb == NULL && invocation_flag(invocation, "detailed-exitcode");
+    bool has_changed = value_get_int(counts, "changed") > 0;
+    bool has_failed = value_get_int(counts, "failed") > 0;
+    Str outcome = value_get_text(object_status(run), "outcome");
+    if (has_failed) {
+        return is_detailed && has_changed ? EXIT_CHANGES_AND_FAILURES : EXIT_FAILED;
+    }
+    if (str_eq_c(outcome, "canceled")) {
+        return EXIT_FAILED;
+    }
+    if (value_get_int(counts, "silent") > 0) {
+        return EXIT_NOT_MATCHED;
+    }
+    return is_detailed && has_changed ? EXIT_CHANGES : EXIT_OK;
+}
+
+/* "3 changed, 1 failed, 1 silent" */
+static Str counts_text(Arena *arena, Value run)
+{
+    static const char *const order[] = { "failed",  "silent",  "canceled", "changed", "ok",
+                                         "skipped", "running", "waiting",  "pending" };
+    Value counts = value_get_map(object_status(run), "counts");
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        int64_t count = value_get_int(counts, order[i]);
+        if (count > 0) {
+            buf_put_format(&text, "%s%lld %s", text.len > 0 ? ", " : "", (long long)count,
+                           order[i]);
+        }
+    }
+    return buf_str(&text);
+}
+
+/* Nodes with the same outcome for the same reason are one line. */
+typedef struct NodeGroup {
+    Str outcome, what; /* what: step and error, or the reason */
+    uint32_t count;
+    Buf names;
+} NodeGroup;
+
+static Str node_what(Arena *arena, Value node)
+{
+    Str step = value_get_text(node, "step"), error = value_get_text(node, "error"),
+        code = value_get_text(node, "code");
+    if (error.len == 0) {
+        return value_get_text(node, "reason");
+    }
+    return arena_format(
+        arena, "%" STR_FMT "%s%" STR_FMT "%s%" STR_FMT, STR_ARG(step), step.len > 0 ? ": " : "",
+        STR_ARG(error), code.len > 0 ? " " : "",
+        STR_ARG(code.len > 0 ? arena_format(arena, "[%" STR_FMT "]", STR_ARG(code)) : STR_EMPTY));
+}
+
+static bool is_noteworthy(Str outcome)
+{
+    return !str_eq_c(outcome, "ok") && !str_eq_c(outcome, "changed");
+}
+
+static void print_groups(const Invocation *invocation, const List *nodes)
+{
+    Arena *arena = invocation->arena;
+    VEC(NodeGroup) groups = { 0 };
+    StrMap indexes;
+    str_map_init(&indexes, arena);
+    for (uint32_t i = 0; i < nodes->len; i++) {
+        Value node = nodes->items[i];
+        Str outcome = value_get_text(node, "outcome"), what = node_what(arena, node);
+        if (!is_noteworthy(outcome)) {
+            continue;
+        }
+        Str key = arena_format(arena, "%" STR_FMT "\n%" STR_FMT, STR_ARG(outcome), STR_ARG(what));
+        uintptr_t index = (uintptr_t)str_map_find(&indexes, key);
+        if (index == 0) {
+            VEC_PUSH(arena, &groups,
+                     (NodeGroup){ outcome, what, 0, buf_make_in(arena, BUF_UNLIMITED) });
+            index = groups.len;
+            str_map_put(&indexes, key, (void *)index);
+        }
+        NodeGroup *group = &groups.items[index - 1];
+        if (group->count++ < NAMES_SHOWN) {
+            buf_put_format(&group->names, "%s%" STR_FMT, group->count > 1 ? ", " : "",
+                           STR_ARG(value_get_text(node, "node")));
+        }
+    }
+    for (uint32_t i = 0; i < groups.len; i++) {
+        const NodeGroup *group = &groups.items[i];
+        Str more = group->count > NAMES_SHOWN
+                       ? arena_format(arena, " and %u more", group->count - NAMES_SHOWN)
+                       : STR_EMPTY;
+        output_line(invocation->out, "%" STR_FMT "  %" STR_FMT "%" STR_FMT "%s%" STR_FMT,
+                    STR_ARG(group->outcome), STR_ARG(buf_str(&group->names)), STR_ARG(more),
+                    group->what.len > 0 ? ": " : "", STR_ARG(group->what));
+    }
+}
+
+static int print_value(Invocation *invocation, Value run, List *nodes)
+{
+    Map *map = map_new(invocation->arena, 3);
+    map_set_str(invocation->arena, map, STR("format"), value_string(STR("eden.run-report/1")));
+    map_set_str(invocation->arena, map, STR("run"), run);
+    map_set_str(invocation->arena, map, STR("nodes"), value_list(nodes));
+    return output_response(invocation, value_map(map));
+}
+
+int fleet_run_report(Invocation *invocation, Value run)
+{
+    List *nodes;
+    Value status = object_status(run);
+    int code = fleet_run_nodes(invocation, object_name(run), &nodes);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    if (output_wants_value(invocation)) {
+        code = print_value(invocation, run, nodes);
+        return code == EXIT_OK ? outcome_code(invocation, run) : code;
+    }
+    print_groups(invocation, nodes);
+    output_line(invocation->out, "run %" STR_FMT "%s: %" STR_FMT " of %lld nodes",
+                STR_ARG(object_name(run)), has_ended(run) ? "" : " in progress",
+                STR_ARG(counts_text(invocation->arena, run)),
+                (long long)value_get_int(status, "targets"));
+    return outcome_code(invocation, run);
+}

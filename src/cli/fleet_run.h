@@ -1,0 +1,41 @@
+/* Creates a run across nodes, follows it and reports its outcome: for `eden run`, `eden exec` and
+ * verbs of `eden runs`. */
+#pragma once
+
+#include "cli/cluster_client.h"
+#include "cli/nodes_choice.h"
+
+/* Options that all of them have. */
+#define FLEET_WAIT_OPTIONS                                                                     \
+    { .name = "progress",                                                                      \
+      .argument = "HOW",                                                                       \
+      .choices = "auto|tty|plain|json|none",                                                   \
+      .fallback = "auto",                                                                      \
+      .help = "progress output on standard error" },                                           \
+    {                                                                                          \
+        .name = "detailed-exitcode", .help = "exit 2 if there are changes, 6 if also failures" \
+    }
+#define FLEET_CREATE_OPTIONS                                                  \
+    NODES_SELECTOR_OPTION,                                                    \
+        { .name = "limit",                                                    \
+          .argument = "N",                                                    \
+          .help = "at most N of the selected nodes, sorted by name" },        \
+        { .name = "detach", .help = "do not wait: print the ID of the run" }, \
+        { .name = "time-limit",                                               \
+          .argument = "TIME",                                                 \
+          .help = "stop the run on a node after this time" },                 \
+        FLEET_WAIT_OPTIONS
+
+/* Adds the options above to the spec. Returns false after reporting an invalid one. */
+MUST_CHECK bool fleet_spec_read(Invocation *invocation, Map *spec);
+/* Creates the run (`target`: "/v1/runs" or "/v1/exec"), waits for its end and reports it. Returns
+ * the exit code. */
+int fleet_run_start(Invocation *invocation, const char *target, Map *spec);
+/* Follows an existing run to its end and reports it. */
+int fleet_run_watch(Invocation *invocation, Value run);
+/* Fetches a run by its ID or the start of one. Returns the exit code. */
+int fleet_run_get(Invocation *invocation, Str id, Value *out);
+/* Reports a run as it is now. Returns the exit code of its outcome. */
+int fleet_run_report(Invocation *invocation, Value run);
+/* All targets of a run, with their outcomes. Returns the exit code. */
+int fleet_run_nodes(Invocation *invocation, Str id, List **out);

@@ -1,0 +1,104 @@
+#include "cli/version_ref.h"
+
+#include "api/kind.h"
+#include "cli/daemon_command.h"
+#include "cli/kind_print.h"
+#include "source/manifest.h"
+
+/* --- Finding ---------------------------------------------------------------------------------- */
+
+static bool is_named(Value version, Str ref)
+{
+    Value status = object_status(version);
+    return str_eq(object_name(version), ref) ||
+           (str_eq(ref, STR("current")) && value_get_bool(status, "current")) ||
+           (str_eq(ref, STR("previous")) && value_get_bool(status, "previous"));
+}
+
+static bool begins_with(Value version, Str ref)
+{
+    Str commit = value_get_text(value_get_map(version, "spec"), "commit");
+    return ref.len >= VERSION_REF_MIN &&
+           (str_starts(object_name(version), ref) || str_starts(commit, ref));
+}
+
+static int fail(Invocation *invocation, ErrorKind kind, const char *ref, const char *why)
+{
+    Error err;
+    error_set(&err, kind, "'%s' %s", ref, why);
+    int code = daemon_command_fail(invocation, "E0882", &err);
+    return kind == ERROR_NOT_FOUND ? EXIT_NOT_MATCHED : code;
+}
+
+int version_ref_find(Invocation *invocation, const char *ref, Value *out)
+{
+    Value list;
+    Str text = str_from_c(ref);
+    uint32_t found = 0;
+    int code = kind_fetch(invocation, kind_find(STR("Version")), NULL, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const List *items = object_items(list);
+    for (uint32_t i = 0; i < items->len; i++) {
+        if (is_named(items->items[i], text)) {
+            *out = items->items[i];
+            return EXIT_OK;
+        }
+    }
+    for (uint32_t i = 0; i < items->len; i++) {
+        if (begins_with(items->items[i], text)) {
+            *out = items->items[i];
+            found++;
+        }
+    }
+    if (found == 1) {
+        return EXIT_OK;
+    }
+    bool is_word = str_eq(text, STR("current")) || str_eq(text, STR("previous"));
+    return found > 1 ? fail(invocation, ERROR_INVALID, ref, "is the beginning of several versions")
+           : is_word ? fail(invocation, ERROR_NOT_FOUND, ref, "version does not exist yet")
+                     : fail(invocation, ERROR_NOT_FOUND, ref,
+                            "is not a version; 'eden versions' lists all of them");
+}
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+int version_activate_at(Invocation *invocation, Str name, Value pin, bool run, Value *out)
+{
+    Arena *arena = invocation->arena;
+    Map *body = map_new(arena, 2);
+    if (!value_is_missing(pin)) {
+        map_set_str(arena, body, STR("pin"), pin);
+    }
+    map_set_str(arena, body, STR("run"), value_bool(run));
+    return cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "POST",
+                           .target = cluster_target_with(arena, "/v1/versions/", name, "/activate"),
+                           .body = cluster_body(arena, value_map(body)) },
+        out);
+}
+
+int version_manifest(Invocation *invocation, Value version, Manifest *out)
+{
+    Arena *arena = invocation->arena;
+    Str target = cluster_target_with(arena, "/v1/versions/", object_name(version), "/manifest");
+    ClusterRequest request = { .method = "GET",
+                               .target = target,
+                               .response_max = BLOB_MANIFEST_MAX };
+    ClusterResponse response;
+    ClusterRefusal refusal = { .target = target, .response = value_null() };
+    Error err;
+    if (!cluster_exchange(invocation, &request, NULL, &response, &err)) {
+        return cluster_report_refusal(invocation, &refusal, &err);
+    }
+    if (response.status >= 300) {
+        refusal.responded = true;
+        (void)!cluster_response_read(arena, &response, &refusal.response, &err);
+        return cluster_report_refusal(invocation, &refusal, &err);
+    }
+    return manifest_read(arena, response.body, out, &err)
+               ? EXIT_OK
+               : daemon_command_fail(invocation, "E0882", &err);
+}

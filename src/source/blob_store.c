@@ -1,0 +1,203 @@
+#include "source/blob_store.h"
+
+#include <stdlib.h>
+
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "sys/clock.h"
+#include "sys/directory.h"
+#include "sys/sha256.h"
+
+enum {
+    PREFIX_LEN = 2,
+    PREFIX_COUNT = 256,
+    /* Blobs with one prefix. Enough for 256 million blobs in total. */
+    BLOBS_PER_PREFIX_MAX = 1 << 20,
+    NS_PER_MS = 1000000,
+};
+
+struct BlobStore {
+    Directory directory;
+};
+
+bool blob_id_is_valid(Str id)
+{
+    return id.len == BLOB_ID_TEXT && hex_is(id);
+}
+
+void blob_id_of(Str data, char out[BLOB_ID_TEXT + 1])
+{
+    sha256_hex(data, out);
+}
+
+/* The subdirectory of a blob, and its name as a C string. */
+typedef struct BlobFile {
+    Directory directory;
+    char name[BLOB_ID_TEXT + 1];
+} BlobFile;
+
+static void prefix_of(Str id, char out[PREFIX_LEN + 1])
+{
+    memcpy(out, id.data, PREFIX_LEN);
+    out[PREFIX_LEN] = '\0';
+}
+
+static bool file_open(const BlobStore *store, Str id, bool creates, BlobFile *out, Error *err)
+{
+    char prefix[PREFIX_LEN + 1];
+    out->directory.descriptor = -1;
+    if (!blob_id_is_valid(id)) {
+        return error_set(err, ERROR_INVALID, "not the SHA-256 of a blob");
+    }
+    prefix_of(id, prefix);
+    memcpy(out->name, id.data, BLOB_ID_TEXT);
+    out->name[BLOB_ID_TEXT] = '\0';
+    return creates ? directory_make_child(&store->directory, prefix, &out->directory, err)
+                   : directory_open_child(&store->directory, prefix, &out->directory, err);
+}
+
+bool blob_store_open(const char *directory, BlobStore **out, Error *err)
+{
+    Directory opened;
+    if (!directory_make(directory, &opened, err)) {
+        return false;
+    }
+    BlobStore *store = memory_new(sizeof *store);
+    store->directory = opened;
+    for (int i = 0; i < PREFIX_COUNT; i++) {
+        AUTO_CLEAR(Directory) child = { .descriptor = -1 };
+        char prefix[PREFIX_LEN + 1];
+        unsigned char byte = (unsigned char)i;
+        Error ignored;
+        hex_put(&byte, 1, prefix);
+        if (directory_open_child(&store->directory, prefix, &child, &ignored)) {
+            directory_drop_drafts(&child);
+        }
+    }
+    *out = store;
+    return true;
+}
+
+void blob_store_close(BlobStore *store)
+{
+    if (store != NULL) {
+        directory_close(&store->directory);
+        free(store);
+    }
+}
+
+bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
+{
+    BlobFile file;
+    char actual[BLOB_ID_TEXT + 1];
+    if (data.len > BLOB_MANIFEST_MAX) {
+        return error_set(err, ERROR_LIMIT, "a blob has at most %d bytes", BLOB_MANIFEST_MAX);
+    }
+    if (!file_open(store, id, true, &file, err)) {
+        return false;
+    }
+    blob_id_of(data, actual);
+    bool ok =
+        str_eq_c(id, actual) ||
+        error_set(err, ERROR_INVALID, "the data has the SHA-256 %s, not %s", actual, file.name);
+    if (ok && !directory_touch(&file.directory, file.name)) {
+        ok = directory_write(&file.directory, file.name, data, true, err);
+    }
+    directory_close(&file.directory);
+    return ok;
+}
+
+bool blob_store_has(const BlobStore *store, Str id)
+{
+    BlobFile file;
+    Error ignored;
+    bool ok =
+        file_open(store, id, false, &file, &ignored) && directory_has(&file.directory, file.name);
+    directory_close(&file.directory);
+    return ok;
+}
+
+bool blob_store_touch(const BlobStore *store, Str id)
+{
+    BlobFile file;
+    Error ignored;
+    bool ok =
+        file_open(store, id, false, &file, &ignored) && directory_touch(&file.directory, file.name);
+    directory_close(&file.directory);
+    return ok;
+}
+
+bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *err)
+{
+    BlobFile file;
+    char actual[BLOB_ID_TEXT + 1];
+    Error ignored;
+    Str data;
+    bool ok = file_open(store, id, false, &file, err) &&
+              directory_read(&file.directory, arena, file.name, BLOB_MANIFEST_MAX, &data, err);
+    if (ok) {
+        blob_id_of(data, actual);
+        ok = str_eq_c(id, actual);
+        if (ok) {
+            *out = data;
+        } else {
+            log_warning("removing a damaged blob: its content has another SHA-256",
+                        LOG_STR("blob", id), LOG_STR("actual", str_from_c(actual)));
+            if (!directory_remove(&file.directory, file.name, &ignored)) {
+                log_warning("cannot remove a damaged blob", LOG_STR("blob", id),
+                            LOG_STR("error", str_from_c(ignored.text)));
+            }
+            error_set(err, ERROR_NOT_FOUND, "blob %" STR_FMT " was damaged and is removed",
+                      STR_ARG(id));
+        }
+    } else if (err->kind == ERROR_NOT_FOUND) {
+        error_set(err, ERROR_NOT_FOUND, "there is no blob %" STR_FMT, STR_ARG(id));
+    }
+    directory_close(&file.directory);
+    return ok;
+}
+
+static bool sweep_prefix(const Directory *directory, const StrMap *keep, int64_t before_ns,
+                         BlobSweep *out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    DirectoryEntry *entries;
+    uint32_t count;
+    arena_init(&arena, ARENA_UNLIMITED);
+    if (!directory_list(directory, &arena, BLOBS_PER_PREFIX_MAX, &entries, &count, err)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const DirectoryEntry *entry = &entries[i];
+        bool is_removed = entry->mtime_ns < before_ns && !str_map_has(keep, entry->name);
+        if (is_removed && !directory_remove(directory, entry->name.data, err)) {
+            return false;
+        }
+        out->removed += is_removed;
+        out->kept += !is_removed;
+        *(is_removed ? &out->removed_bytes : &out->kept_bytes) += entry->size;
+    }
+    return true;
+}
+
+bool blob_store_sweep(BlobStore *store, const StrMap *keep, int64_t age_ms, BlobSweep *out,
+                      Error *err)
+{
+    int64_t before_ns = (clock_now_ms() - age_ms) * NS_PER_MS;
+    *out = (BlobSweep){ 0 };
+    for (int i = 0; i < PREFIX_COUNT; i++) {
+        AUTO_CLEAR(Directory) child = { .descriptor = -1 };
+        char prefix[PREFIX_LEN + 1];
+        unsigned char byte = (unsigned char)i;
+        hex_put(&byte, 1, prefix);
+        if (directory_open_child(&store->directory, prefix, &child, err)) {
+            if (!sweep_prefix(&child, keep, before_ns, out, err)) {
+                return false;
+            }
+        } else if (err->kind != ERROR_NOT_FOUND) {
+            return false;
+        }
+    }
+    return true;
+}

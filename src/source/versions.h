@@ -1,0 +1,79 @@
+/* The versions of the site on a server: receives blobs, checks and records versions, and makes one
+ * the current version. Loop thread; blocking work is done on threads of its own. */
+#pragma once
+
+#include "cluster/cluster_store.h"
+#include "source/version.h"
+
+typedef struct Versions Versions;
+
+typedef struct VersionsSettings {
+    ClusterStore at;       /* with a state */
+    const char *directory; /* of the server: blobs and temporary files are below it; copied */
+    const char *program;   /* eden, to check sites; NULL: this program */
+} VersionsSettings;
+
+/* The directory of the blobs is created when it is needed: until that succeeds, everything that uses
+ * blobs fails with the reason. */
+Versions *versions_new(const VersionsSettings *settings);
+/* Completes everything in progress with ERROR_UNAVAILABLE, within this call or when the store
+ * responds; must be called before the store is closed. NULL is allowed. */
+void versions_free(Versions *versions);
+DEFINE_AUTO(Versions, versions_free)
+
+/* --- Blobs ------------------------------------------------------------------------------------ */
+
+/* `done` is called once, in a later iteration; `err` is NULL on success. */
+
+/* The blobs, of these ids, that do not exist. The others are kept for at least an hour. */
+typedef void VersionsMissing(void *context, const Str *missing, uint32_t count, const Error *err);
+void versions_missing(Versions *versions, const Str *ids, uint32_t count, VersionsMissing *done,
+                      void *context);
+
+/* A blob with this id. Fails as blob_store_put(), and with ERROR_UNAVAILABLE if the disk is nearly
+ * full. The data is copied. */
+void versions_put(Versions *versions, Str id, Str data, ClusterDone *done, void *context);
+/* Several blobs: the size of each as 4 bytes, the most significant first, followed by its content.
+ * Fails with ERROR_INVALID if that is malformed; the blobs before it are stored. */
+void versions_put_pack(Versions *versions, Str pack, ClusterDone *done, void *context);
+
+typedef void VersionsGot(void *context, Str data, const Error *err);
+void versions_get(Versions *versions, Str id, VersionsGot *done, void *context);
+
+/* --- Versions --------------------------------------------------------------------------------- */
+
+typedef struct VersionDraft {
+    Str manifest;
+    VersionOrigin origin;
+    VersionSource source;
+    Str by;
+} VersionDraft;
+
+/* `is_new` is false if a valid version with these files exists. */
+typedef void VersionsCreated(void *context, Str name, bool is_new, const Error *err);
+/* Checks and records a version; everything is copied. Fails with ERROR_CONFLICT if blobs are
+ * missing, ERROR_INVALID if it is not a site, ERROR_LIMIT. */
+void versions_create(Versions *versions, const VersionDraft *draft, VersionsCreated *done,
+                     void *context);
+
+typedef enum VersionPin {
+    PIN_UNCHANGED, /* fails if another version is pinned */
+    PIN_SET,
+    PIN_CLEAR,
+} VersionPin;
+
+typedef struct VersionActivation {
+    Str version;
+    VersionPin pin;
+    bool run; /* apply it on all nodes */
+    Str by, reason;
+} VersionActivation;
+
+/* Makes a valid version the current one. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if it is
+ * rejected or another one is pinned. Without effect if it is current and nothing else changes. */
+void versions_activate(Versions *versions, const VersionActivation *activation, ClusterDone *done,
+                       void *context);
+/* Deletes the record of a version, at this revision. Fails with ERROR_CONFLICT if it is the current
+ * or the previous version. */
+void versions_remove(Versions *versions, Str name, int64_t revision, ClusterDone *done,
+                     void *context);
