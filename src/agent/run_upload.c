@@ -117,9 +117,10 @@ static void take_next(RunUpload *upload, uint64_t next)
     loop_defer(upload->options.loop, &upload->told);
 }
 
-static bool is_final(GrpcStatus status)
+/* A run may be unknown for a moment, to a server that is behind another one. */
+static bool is_final(const RunUpload *upload, GrpcStatus status)
 {
-    return status == GRPC_UNIMPLEMENTED || status == GRPC_NOT_FOUND ||
+    return status == GRPC_UNIMPLEMENTED || (status == GRPC_NOT_FOUND && upload->failures > 0) ||
            status == GRPC_PERMISSION_DENIED || status == GRPC_INVALID_ARGUMENT ||
            status == GRPC_FAILED_PRECONDITION;
 }
@@ -137,7 +138,7 @@ static void answered(void *context, GrpcStatus status, Str text, Str response)
     upload->sending = NULL;
     if (status == GRPC_OK && run_append_reply_decode(response, &next, &err) && next > 0) {
         take_next(upload, next);
-    } else if (is_final(status)) {
+    } else if (is_final(upload, status)) {
         log_warning("the server does not take the events of a run", LOG_STR("run", upload->run),
                     LOG_STR("why", text));
         upload->is_refused = true;

@@ -195,3 +195,38 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     assert node(fresh, "web1")["metadata"]["labels"] == {"role": "web"}
     # They notice that the old one is gone, and pause for up to 30 s between their tries.
     wait_alive(fresh, "web1", "web2", timeout=120)
+
+
+def test_a_run_goes_on_while_its_agent_is_restarted(systemd):
+    """In a cgroup of its own, with all of its processes; a cancel finds them there."""
+    host = systemd(name="s1")
+    found(host)
+    wait_alive(host, "s1")
+    body = {"spec": {"command": ["sh", "-c", "sleep 1000 & sleep 1001"], "selector": "s1"}}
+    run = json.loads(host.eden("api", "POST", "/v1/exec", "-d", json.dumps(body), check=True).stdout)
+    run = run["metadata"]["name"]
+
+    def processes():
+        return set(host.run("pgrep -f '^sleep 100[01]$'", check=False).out.split())
+
+    host.wait_for(lambda: len(processes()) == 2, what="the command")
+    before = processes()
+    for pid in before:
+        assert f"/eden.service/{run}" in host.read(f"/proc/{pid}/cgroup")
+    host.run("systemctl restart eden")
+    wait_alive(host, "s1")
+    host.run("pkill -KILL -f '[e]den agent'")
+    host.wait_for(lambda: host.run("systemctl is-active eden", check=False).out == "active",
+                  what="the agent")
+    wait_alive(host, "s1")
+    assert processes() == before
+    host.eden("api", "POST", f"/v1/runs/{run}/cancel", check=True)
+    host.wait_for(lambda: ask_run(host, run)["state"] == "ended", 120, "the end of the run")
+    assert ask_run(host, run)["outcome"] == "canceled"
+    assert not processes()
+    host.wait_for(lambda: host.run(f"ls -d /sys/fs/cgroup/system.slice/eden.service/{run}",
+                                   check=False).out == "", what="the cgroup to be gone")
+
+
+def ask_run(host, run):
+    return json.loads(host.eden("api", "GET", f"/v1/runs/{run}", check=True).stdout)["status"]

@@ -1,0 +1,314 @@
+/* Uploading events to a server that answers as the test wants. */
+#include "agent/run_upload.h"
+
+#include "net/grpc_server.h"
+#include "net/world.h"
+#include "rpc/methods.h"
+#include "rpc/run_append.h"
+
+typedef struct Fixture {
+    World world;
+    Scratch *scratch;
+    GrpcServer *server;
+    GrpcClient *client;
+    GrpcMethod method;
+    bool is_connected;
+    GrpcStatus answer;
+    uint64_t next; /* expected by the server */
+    uint32_t calls;
+    uint64_t froms[16];
+    Directory directory;
+    AppendFile file;
+    uint64_t written;
+    RunUpload *upload;
+} Fixture;
+
+static void take(Fixture *f, const RunAppend *request)
+{
+    uint64_t n = request->from;
+    Str rest = request->lines, line;
+    while (str_split_next(&rest, '\n', &line)) {
+        if (line.len > 0 && n == f->next) {
+            f->next++;
+        }
+        n += line.len > 0;
+    }
+}
+
+static void append_message(GrpcCall *call, Str message)
+{
+    Fixture *f = grpc_call_context(call);
+    AUTO_CLEAR(Arena) arena;
+    AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
+    arena_init(&arena, ARENA_UNLIMITED);
+    RunAppend request;
+    Error err;
+    assert_true(run_append_decode(&arena, message, &request, &err));
+    assert_str(request.node, "web1");
+    assert_str(request.run, "r1");
+    assert_true(f->calls < COUNT_OF(f->froms));
+    f->froms[f->calls++] = request.from;
+    if (f->answer == GRPC_OK) {
+        take(f, &request);
+        run_append_reply_encode(f->next, &reply);
+        assert_true(grpc_call_send(call, buf_str(&reply), &err));
+    }
+    grpc_call_finish(call, f->answer, STR("as the test says"));
+    loop_stop(f->world.loop);
+}
+
+static void call_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+}
+
+static const GrpcHandler handler = { .message = append_message, .ended = call_ended };
+
+static void ready(void *context)
+{
+    loop_stop(((Fixture *)context)->world.loop);
+}
+
+static GrpcClient *client_of(void *context)
+{
+    const Fixture *f = context;
+    return f->is_connected ? f->client : NULL;
+}
+
+static void moved(void *context)
+{
+    loop_stop(((Fixture *)context)->world.loop);
+}
+
+static void connect_to_server(Fixture *f)
+{
+    Address address;
+    const Listener *listener;
+    Error err;
+    f->method = (GrpcMethod){ method_rows[METHOD_RUNS_APPEND].path, GRPC_UNARY,
+                              RUN_LINES_MAX + 1000, &handler };
+    GrpcServerOptions server = grpc_server_defaults();
+    server.loop = f->world.loop;
+    server.methods = &f->method;
+    server.method_count = 1;
+    server.context = f;
+    f->server = grpc_server_new(&server);
+    ListenerOptions options = listener_defaults();
+    assert_true(address_parse(str_from_c(scratch_place(f->scratch, "socket")), 0, &address, &err));
+    assert_true(grpc_server_listen(f->server, &options, &address, &listener, &err));
+    GrpcClientOptions client = grpc_client_defaults();
+    client.loop = f->world.loop;
+    client.address = address;
+    client.ready = ready;
+    client.context = f;
+    f->client = grpc_client_new(&client);
+    world_run(&f->world);
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    f->next = 1;
+    f->is_connected = true;
+    world_open(&f->world);
+    connect_to_server(f);
+    assert_true(directory_open(f->scratch->path, &f->directory, &err));
+    assert_true(append_file_open(&f->directory, "events", &f->file, &err));
+    RunUploadOptions options = { .loop = f->world.loop,
+                                 .directory = &f->directory,
+                                 .name = "events",
+                                 .node = STR("web1"),
+                                 .run = STR("r1"),
+                                 .client = client_of,
+                                 .moved = moved,
+                                 .context = f };
+    assert_true(run_upload_new(&options, &f->upload, &err));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    run_upload_free(f->upload);
+    grpc_client_free(f->client);
+    grpc_server_free(f->server);
+    world_pass(&f->world, 0);
+    world_close(&f->world);
+    append_file_close(&f->file);
+    directory_close(&f->directory);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void write_events(Fixture *f, uint32_t count, uint32_t size)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char *filler = arena_alloc_zero(&arena, size + 1);
+    memset(filler, 'x', size);
+    for (uint32_t i = 0; i < count; i++) {
+        Error err;
+        Str line =
+            arena_format(&arena, "{\"n\":%llu,\"at_ms\":1,\"event\":\"line\",\"text\":\"%s\"}\n",
+                         (unsigned long long)++f->written, filler);
+        assert_true(append_file_add(&f->file, line, &err));
+    }
+}
+
+static void wait_complete(Fixture *f)
+{
+    while (!run_upload_is_complete(f->upload, f->written)) {
+        world_run(&f->world);
+    }
+}
+
+static void events_are_sent_as_they_come(void **state)
+{
+    Fixture *f = *state;
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    assert_false(run_upload_is_complete(f->upload, 3));
+    wait_complete(f);
+    assert_int_equal(f->next, 4);
+    write_events(f, 2, 10);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->calls, 2);
+    assert_int_equal(f->froms[1], 4);
+}
+
+static void many_events_need_several_calls(void **state)
+{
+    Fixture *f = *state;
+    write_events(f, 10, 100000);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->calls, 5);
+    assert_int_equal(f->next, 11);
+}
+
+static void the_server_says_where_to_continue(void **state)
+{
+    Fixture *f = *state;
+    f->next = 6; /* an earlier agent has sent five */
+    write_events(f, 8, 10);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->next, 9);
+    f->next = 3; /* it has lost some */
+    write_events(f, 1, 10);
+    run_upload_look(f->upload);
+    while (f->next < 10) {
+        world_run(&f->world);
+    }
+    assert_int_equal(f->froms[f->calls - 1], 3);
+}
+
+static void a_server_that_has_more_than_the_node_is_satisfied(void **state)
+{
+    Fixture *f = *state;
+    f->next = 100;
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->calls, 1);
+}
+
+static void without_a_connection_it_waits(void **state)
+{
+    Fixture *f = *state;
+    f->is_connected = false;
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
+    assert_int_equal(f->calls, 0);
+    f->is_connected = true;
+    run_upload_connected(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->next, 4);
+}
+
+static void a_call_that_fails_is_repeated(void **state)
+{
+    Fixture *f = *state;
+    f->answer = GRPC_UNAVAILABLE;
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    world_run(&f->world);
+    f->answer = GRPC_OK;
+    wait_complete(f);
+    assert_int_equal(f->calls, 2);
+    assert_int_equal(f->froms[1], 1);
+}
+
+static void a_server_that_does_not_take_them_is_left_alone(void **state)
+{
+    Fixture *f = *state;
+    f->answer = GRPC_UNIMPLEMENTED;
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    write_events(f, 3, 10);
+    run_upload_look(f->upload);
+    run_upload_connected(f->upload);
+    world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
+    assert_int_equal(f->calls, 1);
+}
+
+static void a_run_that_is_unknown_twice_is_given_up(void **state)
+{
+    Fixture *f = *state;
+    f->answer = GRPC_NOT_FOUND;
+    write_events(f, 1, 10);
+    run_upload_look(f->upload);
+    wait_complete(f);
+    assert_int_equal(f->calls, 2);
+}
+
+static void a_torn_line_is_not_sent(void **state)
+{
+    Fixture *f = *state;
+    Error err;
+    write_events(f, 2, 10);
+    assert_true(append_file_add(&f->file, STR("{\"n\":3,\"at_ms\":1,\"eve"), &err));
+    run_upload_look(f->upload);
+    wait_complete(f);
+    run_upload_connected(f->upload);
+    world_pass(&f->world, 2 * UPLOAD_SETTLE_MS);
+    assert_int_equal(f->calls, 1);
+    assert_int_equal(f->next, 3);
+}
+
+static void it_can_be_freed_during_a_call(void **state)
+{
+    Fixture *f = *state;
+    write_events(f, 2, 10);
+    run_upload_look(f->upload);
+    world_run(&f->world); /* the server has it, the response is on its way */
+    run_upload_free(TAKE(f->upload));
+    world_pass(&f->world, UPLOAD_SETTLE_MS);
+    assert_int_equal(f->next, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(events_are_sent_as_they_come),
+        TEST(many_events_need_several_calls),
+        TEST(the_server_says_where_to_continue),
+        TEST(a_server_that_has_more_than_the_node_is_satisfied),
+        TEST(without_a_connection_it_waits),
+        TEST(a_call_that_fails_is_repeated),
+        TEST(a_server_that_does_not_take_them_is_left_alone),
+        TEST(a_run_that_is_unknown_twice_is_given_up),
+        TEST(a_torn_line_is_not_sent),
+        TEST(it_can_be_freed_during_a_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
