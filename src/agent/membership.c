@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/orders.h"
+#include "agent/site_cache.h"
 #include "agent/watched.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -30,6 +31,7 @@ struct Membership {
     Spool *spool;
     Trust *trust;
     Watched *node, *ordered;
+    SiteCache *sites;
     Orders *orders;
     SessionLink *link;
     FactsFeed *facts;
@@ -147,6 +149,7 @@ static void moved(void *context, SessionNodeState state)
         const NodeServer *server = membership_server(membership);
         log_info("session established", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
+        site_cache_wake(membership->sites);
         orders_connected(membership->orders);
     }
     if (membership->departure != NULL) {
@@ -300,6 +303,26 @@ static bool open_spool(Membership *membership, Error *err)
                       &membership->spool, err);
 }
 
+static bool open_sites(Membership *membership, Error *err)
+{
+    return site_cache_open(&(SiteCacheOptions){ .loop = membership->options.loop,
+                                                .directory = membership->options.path,
+                                                .client = client_of,
+                                                .context = membership },
+                           &membership->sites, err);
+}
+
+static void fetch_site(void *context, Str manifest, Str version, OrdersFetched *fetched,
+                       void *fetched_context)
+{
+    const Membership *membership = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    SiteRequest request = { .manifest = arena_copy_c(&arena, manifest),
+                            .version = arena_copy_c(&arena, version) };
+    (void)site_cache_fetch(membership->sites, &request, fetched, fetched_context);
+}
+
 static void open_session(Membership *membership, const LinkServer *servers)
 {
     const MembershipOptions *options = &membership->options;
@@ -323,6 +346,7 @@ static void open_session(Membership *membership, const LinkServer *servers)
                                                        .node = node,
                                                        .state = options->state,
                                                        .boot_id = membership->boot_id,
+                                                       .fetch = fetch_site,
                                                        .report = report_run,
                                                        .client = client_of,
                                                        .context = membership });
@@ -357,7 +381,8 @@ bool membership_open(const MembershipOptions *options, Membership **out, Error *
     LinkServer *servers;
     if (!node_state_load(options->directory, &membership->arena, &membership->state, err) ||
         !make_servers(&membership->arena, &membership->state, &servers, err) ||
-        !open_trust(membership, err) || !open_spool(membership, err)) {
+        !open_trust(membership, err) || !open_spool(membership, err) ||
+        !open_sites(membership, err)) {
         membership_close(membership);
         return false;
     }
@@ -379,6 +404,7 @@ void membership_close(Membership *membership)
     }
     departure_free(TAKE(membership->departure));
     facts_feed_free(membership->facts);
+    site_cache_close(membership->sites); /* before those who wait for it */
     orders_close(membership->orders);
     session_link_free(membership->link);
     trust_free(membership->trust);

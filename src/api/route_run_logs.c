@@ -23,6 +23,7 @@ typedef struct LogStream {
     LoopTask check;
 } LogStream;
 
+/* Before the call ends, which frees the stream. */
 static void on_closed(void *context)
 {
     LogStream *stream = context;
@@ -48,11 +49,13 @@ static void send_next(LogStream *stream)
     Error err;
     if (!run_log_reader_next(stream->reader, CHUNK_BYTES, &chunk, &is_end, &err)) {
         log_error("cannot read the log of a run", LOG_C("error", err.text));
+        on_closed(stream);
         call_abort(call);
     } else if (chunk.len > 0) {
         stream->is_sending = true;
         call_send_chunk(call, buf_str(&chunk));
     } else if (!is_open(stream)) {
+        on_closed(stream);
         call_end(call);
     }
 }
