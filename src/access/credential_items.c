@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "access/access_token.h"
 #include "access/browser_session.h"
+#include "access/tokens.h"
 #include "access/user_certificates.h"
 #include "base/bug.h"
 #include "base/hex.h"
@@ -62,17 +62,17 @@ static bool misplaced(Error *err)
 
 static bool read_token(Arena *arena, Str name, const StoreKv *kv, void **out, Error *err)
 {
-    AccessTokenRecord record;
-    if (!access_token_record_read(arena, kv->value, &record, err)) {
+    ApiTokenRecord record;
+    if (!api_token_record_read(arena, kv->value, &record, err)) {
         return false;
     }
-    if (!str_eq_c(name, record.id)) {
+    if (!str_eq_c(name, record.token.id)) {
         return misplaced(err);
     }
-    CredentialItem *item = proof_make(name, record.name, record.roles.text);
-    memcpy(item->hash, record.hash, sizeof item->hash);
-    item->created_ms = record.created_ms;
-    item->expires_ms = record.expires_ms;
+    CredentialItem *item = proof_make(name, record.token.label, record.roles.text);
+    memcpy(item->hash, record.token.hash, sizeof item->hash);
+    item->created_ms = record.token.created_ms;
+    item->expires_ms = record.token.expires_ms;
     *out = item;
     return true;
 }

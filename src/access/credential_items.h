@@ -5,6 +5,7 @@
 #include "access/principal.h"
 #include "base/error.h"
 #include "cluster/name_table.h"
+#include "pki/token.h"
 #include "store/store.h"
 
 /* The kinds of records, in the order in which they are read. */
@@ -19,7 +20,7 @@ typedef enum ItemKind {
 /* A token, or a user certificate. */
 typedef struct CredentialItem {
     TableName id; /* token ID or serial number */
-    char hash[64 + 1];
+    char hash[TOKEN_HASH_TEXT + 1];
     int64_t created_ms, expires_ms;
     const char *roles; /* stored after the name */
     char name[];       /* of the token or user */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "access/access_token.h"
 #include "access/browser_sessions.h"
 #include "access/credential_items.h"
 #include "base/log.h"
@@ -14,6 +13,7 @@
 #include "base/suggest.h"
 #include "base/utc.h"
 #include "cluster/cluster_keys.h"
+#include "pki/token.h"
 
 enum {
     KEEP_ALIVE_MS = 60 * 1000, /* minimum interval between renewals of a session */
@@ -180,17 +180,16 @@ static const char unknown_token[] = "invalid token, unknown or incomplete";
 bool credentials_by_token(const Credentials *credentials, Str bearer, int64_t now_ms,
                           Principal *out, Error *err)
 {
-    AUTO_CLEAR(AccessToken) token = { 0 };
-    char hash[ACCESS_TOKEN_HASH_TEXT + 1];
-    if (!access_token_parse(bearer, &token, err)) {
+    AUTO_CLEAR(Token) token = { 0 };
+    char hash[TOKEN_HASH_TEXT + 1];
+    if (!token_parse(TOKEN_API, bearer, &token, err) || !token_hash(&token, hash, err)) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }
     /* An unknown ID takes as long as a known one. */
     const CredentialItem *item =
         name_table_find(&credentials->tables[ITEM_TOKEN], str_from_c(token.id));
-    static const char nobody[ACCESS_TOKEN_HASH_TEXT + 1];
-    access_token_hash(&token, hash);
-    bool same = access_token_hash_equal(hash, item == NULL ? nobody : item->hash);
+    static const char nobody[TOKEN_HASH_TEXT + 1];
+    bool same = token_hash_equal(hash, item == NULL ? nobody : item->hash);
     if (item == NULL || !same) {
         return error_set(err, ERROR_DENIED, "%s", unknown_token);
     }

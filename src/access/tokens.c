@@ -1,5 +1,5 @@
 /* Join tokens and API tokens: what differs between them. Storing, listing, expiring and revoking is
- * the same for both (credential_records.h). */
+ * the same for all credentials (credential_records.h). */
 #include "access/tokens.h"
 
 #include <stddef.h>
@@ -8,6 +8,10 @@
 
 #include "base/memory.h"
 #include "cluster/cluster_keys.h"
+
+enum {
+    API_RECORD_MAX = 8 << 10, /* bytes of JSON */
+};
 
 /* --- Join tokens ----------------------------------------------------------------------------- */
 
@@ -24,10 +28,10 @@ static bool read_join_record(Arena *arena, Str text, void *out, Error *err)
     return token_record_read(arena, text, out, err);
 }
 
-const CredentialRecords token_records = {
+const CredentialRecords join_token_records = {
     .one = "token",
     .many = "tokens",
-    .max = TOKENS_MAX,
+    .max = JOIN_TOKENS_MAX,
     .size = sizeof(TokenRecord),
     .id = offsetof(TokenRecord, id),
     .expires_ms = offsetof(TokenRecord, expires_ms),
@@ -37,78 +41,71 @@ const CredentialRecords token_records = {
     .read = read_join_record,
 };
 
-TokenVerdict token_check_record(const TokenRecord *record, int64_t now_ms)
-{
-    if (now_ms >= record->expires_ms) {
-        return TOKEN_EXPIRED;
-    }
-    return record->uses >= record->uses_max ? TOKEN_USED_UP : TOKEN_GOOD;
-}
-
-/* --- Creation -------------------------------------------------------------------------------- */
-
-typedef struct JoinTokenCreation {
-    Token token;
-    TokenRecord record;
-    TokenCreated *done;
-    void *context;
-} JoinTokenCreation;
-
-static void join_creation_end(void *context, int64_t revision, const Error *err)
-{
-    JoinTokenCreation *creation = context;
-    bool ok = err == NULL;
-    CredentialEntry entry = { .id = str_from_c(creation->record.id),
-                              .revision = revision,
-                              .record = &creation->record };
-    creation->done(creation->context, ok ? &creation->token : NULL, ok ? &entry : NULL, err);
-    token_clear(&creation->token);
-    free(creation);
-}
-
-void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCreated *done,
-                   void *context)
-{
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    JoinTokenCreation *creation = memory_new(sizeof *creation);
-    Error err;
-    creation->done = done;
-    creation->context = context;
-    if (!token_make(&creation->token, &err) ||
-        !token_record_make(&creation->token, request->label, loop_wall_ms(at->loop),
-                           request->life_ms, request->uses, &creation->record, &err)) {
-        join_creation_end(creation, 0, &err);
-        return;
-    }
-    token_record_print(&creation->record, &text);
-    credential_records_add(
-        at, &token_records,
-        &(CredentialDraft){ .id = str_from_c(creation->token.id), .text = buf_str(&text) },
-        join_creation_end, creation);
-}
-
 /* --- API tokens ------------------------------------------------------------------------------ */
+
+static bool check_api_record(const void *record, Error *err)
+{
+    return token_record_check(&((const ApiTokenRecord *)record)->token, err);
+}
+
+/* Written once: additional fields of a newer server stay in the store. */
+static const RecordField api_fields[] = {
+    { "id", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, token.id), .is_required = true,
+      .check_text = token_record_check_id, .help = "public part of the token" },
+    { "hash", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, token.hash), .is_required = true,
+      .check_text = token_record_check_hash, .is_secret = true, .help = "hash of its secret" },
+    { "name", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, token.label), .is_required = true,
+      .is_plain = true, .help = "what or whom it is for" },
+    { "roles", RECORD_TEXT, RECORD_CODED_AT(ApiTokenRecord, roles, RoleNames, role_names_codec),
+      .shape = RECORD_LIST, .is_required = true, .help = "roles that it grants" },
+    { "made_by", RECORD_TEXT, RECORD_CHARS_AT(ApiTokenRecord, made_by), .is_required = true,
+      .is_plain = true, .help = "who created it" },
+    { "created_ms", RECORD_INT, RECORD_INT_AT(ApiTokenRecord, token.created_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it was created" },
+    { "expires_ms", RECORD_INT, RECORD_INT_AT(ApiTokenRecord, token.expires_ms),
+      .is_required = true, .max = INT64_MAX, .help = "when it expires" },
+    { 0 },
+};
+
+static const RecordFormat api_format = {
+    .format = "eden.access-token/1",
+    .what = "the record of an API token",
+    .fields = api_fields,
+    .size = sizeof(ApiTokenRecord),
+    .text_max = API_RECORD_MAX,
+    .check = check_api_record,
+};
+
+void api_token_record_print(const ApiTokenRecord *record, Buf *out)
+{
+    record_print(&api_format, record, out);
+}
+
+bool api_token_record_read(Arena *arena, Str text, ApiTokenRecord *out, Error *err)
+{
+    return record_read(&api_format, arena, text, RECORD_STORED, out, err);
+}
 
 static bool check_api_id(Str id, Error *err)
 {
-    return access_token_id_check(id) ||
+    return token_id_check(id) ||
            error_set(err, ERROR_INVALID,
                      "a token ID has %d letters and digits, as shown by 'eden tokens list'",
-                     ACCESS_TOKEN_ID_TEXT);
+                     TOKEN_ID_TEXT);
 }
 
 static bool read_api_record(Arena *arena, Str text, void *out, Error *err)
 {
-    return access_token_record_read(arena, text, out, err);
+    return api_token_record_read(arena, text, out, err);
 }
 
-const CredentialRecords access_token_records = {
+const CredentialRecords api_token_records = {
     .one = "token",
     .many = "tokens",
-    .max = ACCESS_TOKENS_MAX,
-    .size = sizeof(AccessTokenRecord),
-    .id = offsetof(AccessTokenRecord, id),
-    .expires_ms = offsetof(AccessTokenRecord, expires_ms),
+    .max = API_TOKENS_MAX,
+    .size = sizeof(ApiTokenRecord),
+    .id = offsetof(ApiTokenRecord, token.id),
+    .expires_ms = offsetof(ApiTokenRecord, token.expires_ms),
     .key = cluster_key_access_token,
     .all = cluster_key_access_token_all,
     .check = check_api_id,
@@ -118,66 +115,65 @@ const CredentialRecords access_token_records = {
 
 /* --- Creation -------------------------------------------------------------------------------- */
 
-typedef struct ApiTokenCreation {
-    AccessToken token;
-    AccessTokenRecord record;
-    AccessTokenCreated *done;
+typedef struct TokenCreation {
+    Token token;
+    ApiTokenRecord record; /* of a join token, the first part is used */
+    TokenCreated *done;
     void *context;
-} ApiTokenCreation;
+} TokenCreation;
 
-static void api_creation_end(void *context, int64_t revision, const Error *err)
+_Static_assert(offsetof(ApiTokenRecord, token) == 0, "the record of either kind");
+
+static void creation_end(void *context, int64_t revision, const Error *err)
 {
-    ApiTokenCreation *creation = context;
+    TokenCreation *creation = context;
     bool ok = err == NULL;
-    CredentialEntry entry = { .id = str_from_c(creation->record.id),
+    CredentialEntry entry = { .id = str_from_c(creation->token.id),
                               .revision = revision,
                               .record = &creation->record };
     creation->done(creation->context, ok ? &creation->token : NULL, ok ? &entry : NULL, err);
-    access_token_clear(&creation->token);
+    token_clear(&creation->token);
     free(creation);
 }
 
-static bool fill_record(const AccessTokenRequest *request, int64_t now_ms,
-                        ApiTokenCreation *creation, Error *err)
+static bool fill_record(TokenCreation *creation, const TokenRequest *request, int64_t now_ms,
+                        Error *err)
 {
-    AccessTokenRecord *record = &creation->record;
-    if (!access_token_name_check(request->name, err) ||
-        !role_names_make(request->roles, request->role_count, &record->roles, err)) {
+    ApiTokenRecord *record = &creation->record;
+    const TokenTerms terms = { .label = request->label,
+                               .now_ms = now_ms,
+                               .life_ms = request->life_ms,
+                               .uses = request->uses };
+    if (!token_make(request->kind, &creation->token, err) ||
+        !token_record_make(&creation->token, &terms, &record->token, err)) {
         return false;
     }
-    if (request->life_ms < ACCESS_TOKEN_LIFE_MIN_MS ||
-        request->life_ms > ACCESS_TOKEN_LIFE_MAX_MS) {
-        return error_set(err, ERROR_INVALID,
-                         "the lifetime of a token must be a minute to a year, such as 90m or 7d");
-    }
-    if (!access_token_generate(&creation->token, err)) {
-        return false;
-    }
-    memcpy(record->id, creation->token.id, sizeof record->id);
-    access_token_hash(&creation->token, record->hash);
-    memcpy(record->name, request->name.data, request->name.len);
     snprintf(record->made_by, sizeof record->made_by, "%" STR_FMT, STR_ARG(request->made_by));
-    record->created_ms = now_ms;
-    record->expires_ms = now_ms + request->life_ms;
-    return true;
+    return request->kind == TOKEN_JOIN ||
+           role_names_make(request->roles, request->role_count, &record->roles, err);
 }
 
-void access_tokens_create(const ClusterStore *at, const AccessTokenRequest *request,
-                          AccessTokenCreated *done, void *context)
+void tokens_create(const ClusterStore *at, const TokenRequest *request, TokenCreated *done,
+                   void *context)
 {
     AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    ApiTokenCreation *creation = memory_new(sizeof *creation);
+    TokenCreation *creation = memory_new(sizeof *creation);
+    bool is_join = request->kind == TOKEN_JOIN;
     Error err;
     creation->done = done;
     creation->context = context;
-    if (!fill_record(request, loop_wall_ms(at->loop), creation, &err)) {
-        api_creation_end(creation, 0, &err);
+    if (!fill_record(creation, request, loop_wall_ms(at->loop), &err)) {
+        creation_end(creation, 0, &err);
         return;
     }
-    access_token_record_print(&creation->record, &text);
-    credential_records_add(at, &access_token_records,
+    if (is_join) {
+        token_record_print(&creation->record.token, &text);
+    } else {
+        api_token_record_print(&creation->record, &text);
+    }
+    credential_records_add(at, is_join ? &join_token_records : &api_token_records,
                            &(CredentialDraft){ .id = str_from_c(creation->token.id),
                                                .text = buf_str(&text),
-                                               .roles = &creation->record.roles },
-                           api_creation_end, creation);
+                                               .roles = is_join ? NULL : &creation->record.roles },
+                           creation_end, creation);
 }

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "access/access_token.h"
 #include "base/ascii_case.h"
 
 #define CSRF_FIELD "Eden-CSRF"
@@ -28,9 +27,9 @@ static bool identify_local(const ApiSettings *settings, const Peer *peer, ApiCal
 /* Sets the label for the audit log to the public id of the token, unless it is malformed. */
 static void set_token_label(Str text, ApiCaller *out)
 {
-    AUTO_CLEAR(AccessToken) token = { 0 };
+    AUTO_CLEAR(Token) token = { 0 };
     Error err;
-    bool is_parsed = access_token_parse(text, &token, &err);
+    bool is_parsed = token_parse(TOKEN_API, text, &token, &err);
     snprintf(out->credential_label, sizeof out->credential_label, "token%s%s", is_parsed ? " " : "",
              is_parsed ? token.id : "");
 }

@@ -1,7 +1,7 @@
 /* Token: for machines to join with, and for users and programs to use the API.
  *
- * Combines two types of records (access/tokens.h, access/access_token.h): both are created here,
- * shown once, expire, and can be revoked. Lists start with join tokens. */
+ * Combines two kinds of records (access/tokens.h): both are created here, shown once, expire, and can
+ * be revoked. Lists start with join tokens. */
 #include <openssl/crypto.h>
 
 #include "access/tokens.h"
@@ -13,22 +13,7 @@
 #define JOIN_LIFE_MS   ((int64_t)60 * 60 * 1000)
 #define ACCESS_LIFE_MS ((int64_t)8 * 60 * 60 * 1000)
 
-_Static_assert((int)ACCESS_TOKEN_NAME_MAX == (int)TOKEN_LABEL_MAX, "both types share one field");
-
 /* --- Objects --------------------------------------------------------------------------------- */
-
-static void fill_join(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
-{
-    const TokenRecord *record = from;
-    Map *spec = item->spec.map, *status = item->status.map;
-    item->created_ms = record->created_ms;
-    object_set_text(arena, spec, "description", str_from_c(record->label));
-    map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
-    object_set_text(arena, status, "state",
-                    str_from_c(token_verdict_name(token_check_record(record, now_ms))));
-    object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
-    map_set_str(arena, status, STR("uses"), value_int(record->uses));
-}
 
 static Value role_list(Arena *arena, const char *text)
 {
@@ -40,36 +25,40 @@ static Value role_list(Arena *arena, const char *text)
     return value_list(list);
 }
 
-static void fill_access(Arena *arena, KindItem *item, const void *from, int64_t now_ms)
-{
-    const AccessTokenRecord *record = from;
-    Map *spec = item->spec.map, *status = item->status.map;
-    item->created_ms = record->created_ms;
-    object_set_text(arena, spec, "description", str_from_c(record->name));
-    map_set_str(arena, spec, STR("roles"), role_list(arena, record->roles.text));
-    object_set_text(arena, status, "state",
-                    now_ms < record->expires_ms ? STR("good") : STR("expired"));
-    object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
-    object_set_text(arena, status, "made_by", str_from_c(record->made_by));
-}
-
 /* In list order. */
-enum {
-    TYPE_JOIN,
-    TYPE_ACCESS,
-    TYPE_COUNT
-};
-
 static const struct TokenType {
     const char *purpose;
     const CredentialRecords *records;
-    void (*fill)(Arena *arena, KindItem *item, const void *from, int64_t now_ms);
 } types[] = {
-    [TYPE_JOIN] = { "join", &token_records, fill_join },
-    [TYPE_ACCESS] = { "access", &access_token_records, fill_access },
+    [TOKEN_JOIN] = { "join", &join_token_records },
+    [TOKEN_API] = { "access", &api_token_records },
 };
 
-static KindItem item_make(Arena *arena, uint32_t type, const CredentialEntry *entry, int64_t now_ms)
+enum {
+    TYPE_COUNT = COUNT_OF(types)
+};
+
+static void fill(Arena *arena, KindItem *item, TokenKind type, const void *from, int64_t now_ms)
+{
+    const ApiTokenRecord *api = type == TOKEN_API ? from : NULL;
+    const TokenRecord *record = api == NULL ? from : &api->token;
+    Map *spec = item->spec.map, *status = item->status.map;
+    item->created_ms = record->created_ms;
+    object_set_text(arena, spec, "description", str_from_c(record->label));
+    object_set_text(arena, status, "state",
+                    str_from_c(token_verdict_name(token_state(record, now_ms))));
+    object_set_text(arena, status, "expires", utc_text(arena, record->expires_ms));
+    if (api != NULL) {
+        map_set_str(arena, spec, STR("roles"), role_list(arena, api->roles.text));
+        object_set_text(arena, status, "made_by", str_from_c(api->made_by));
+    } else {
+        map_set_str(arena, spec, STR("uses"), value_int(record->uses_max));
+        map_set_str(arena, status, STR("uses"), value_int(record->uses));
+    }
+}
+
+static KindItem item_make(Arena *arena, TokenKind type, const CredentialEntry *entry,
+                          int64_t now_ms)
 {
     KindItem item = { .name = arena_copy(arena, entry->id),
                       .labels = value_missing(),
@@ -79,7 +68,7 @@ static KindItem item_make(Arena *arena, uint32_t type, const CredentialEntry *en
                       .status = value_map(map_new(arena, 4)) };
     object_set_text(arena, item.spec.map, "purpose", str_from_c(types[type].purpose));
     if (entry->record != NULL) {
-        types[type].fill(arena, &item, entry->record, now_ms);
+        fill(arena, &item, type, entry->record, now_ms);
     } else {
         item.error = arena_copy(arena, entry->error);
     }
@@ -176,45 +165,27 @@ static void set_join_info(Arena *arena, Map *status, const ApiSettings *settings
     map_set_str(arena, status, STR("servers"), value_list(servers));
 }
 
-static void respond_created(ApiCall *call, KindItem *item, char *secret, size_t length)
-{
-    object_set_text(&call->arena, item->status.map, "secret", str_from(secret, length));
-    OPENSSL_cleanse(secret, length);
-    set_join_info(&call->arena, item->status.map, call_settings(call));
-    call->holds_secret = true;
-    kind_respond_created(call, item);
-}
-
-static void on_join_created(void *context, const Token *token, const CredentialEntry *entry,
-                            const Error *err)
+static void on_created(void *context, const Token *token, const CredentialEntry *entry,
+                       const Error *err)
 {
     ApiCall *call = context;
-    char text[TOKEN_TEXT + 1];
-    if (!call_resume(call, err)) {
-        return;
-    }
-    KindItem item = item_make(&call->arena, TYPE_JOIN, entry, loop_wall_ms(call_store(call)->loop));
-    token_text(token, text);
-    respond_created(call, &item, text, TOKEN_TEXT);
-}
-
-static void on_access_created(void *context, const AccessToken *token, const CredentialEntry *entry,
-                              const Error *err)
-{
-    ApiCall *call = context;
-    char text[ACCESS_TOKEN_TEXT + 1];
+    char text[TOKEN_TEXT_MAX + 1];
     if (!call_resume(call, err)) {
         return;
     }
     KindItem item =
-        item_make(&call->arena, TYPE_ACCESS, entry, loop_wall_ms(call_store(call)->loop));
-    access_token_text(token, text);
-    respond_created(call, &item, text, ACCESS_TOKEN_TEXT);
+        item_make(&call->arena, token->kind, entry, loop_wall_ms(call_store(call)->loop));
+    token_text(token, text);
+    object_set_text(&call->arena, item.status.map, "secret", str_from_c(text));
+    OPENSSL_cleanse(text, sizeof text);
+    set_join_info(&call->arena, item.status.map, call_settings(call));
+    call->holds_secret = true;
+    kind_respond_created(call, &item);
 }
 
 static bool is_for_access(Value spec)
 {
-    return str_eq_c(value_get_text(spec, "purpose"), types[TYPE_ACCESS].purpose);
+    return str_eq_c(value_get_text(spec, "purpose"), types[TOKEN_API].purpose);
 }
 
 /* Each type rejects fields of the other. */
@@ -265,10 +236,11 @@ static void create_join(ApiCall *call, Value spec)
         return;
     }
     tokens_create(call_store(call),
-                  &(TokenRequest){ .label = value_get_text(spec, "description"),
+                  &(TokenRequest){ .kind = TOKEN_JOIN,
+                                   .label = value_get_text(spec, "description"),
                                    .life_ms = field_life(spec, JOIN_LIFE_MS),
                                    .uses = uses == NULL ? 1 : (uint32_t)uses->integer },
-                  on_join_created, call);
+                  on_created, call);
 }
 
 static void create_access(ApiCall *call, Value spec)
@@ -286,14 +258,14 @@ static void create_access(ApiCall *call, Value spec)
                                       names->list->len, &err)) {
         call_fail_field(call, STR("/spec/roles"), &err);
     } else {
-        access_tokens_create(
-            &settings->at,
-            &(AccessTokenRequest){ .name = value_get_text(spec, "description"),
-                                   .roles = roles,
-                                   .role_count = names->list->len,
-                                   .life_ms = field_life(spec, ACCESS_LIFE_MS),
-                                   .made_by = str_from_c(call->caller.principal.who) },
-            on_access_created, call);
+        tokens_create(&settings->at,
+                      &(TokenRequest){ .kind = TOKEN_API,
+                                       .label = value_get_text(spec, "description"),
+                                       .life_ms = field_life(spec, ACCESS_LIFE_MS),
+                                       .roles = roles,
+                                       .role_count = names->list->len,
+                                       .made_by = str_from_c(call->caller.principal.who) },
+                      on_created, call);
     }
 }
 
@@ -308,8 +280,8 @@ static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
 
 static void remove_token(const Kind *kind, ApiCall *call, const KindItem *present)
 {
-    bool is_join = str_eq_c(value_get_text(present->spec, "purpose"), types[TYPE_JOIN].purpose);
-    credential_records_revoke(call_store(call), types[is_join ? TYPE_JOIN : TYPE_ACCESS].records,
+    bool is_join = str_eq_c(value_get_text(present->spec, "purpose"), types[TOKEN_JOIN].purpose);
+    credential_records_revoke(call_store(call), types[is_join ? TOKEN_JOIN : TOKEN_API].records,
                               present->name, present->revision, kind_remove_done, call);
 }
 
@@ -343,8 +315,8 @@ static const RecordField spec[] = {
       .help = "join: to join the cluster (default); access: to use the API" },
     { .name = "life",
       .type = RECORD_DURATION,
-      .min = ACCESS_TOKEN_LIFE_MIN_MS,
-      .max = ACCESS_TOKEN_LIFE_MAX_MS,
+      .min = TOKEN_LIFE_MIN_MS,
+      .max = TOKEN_LIFE_MAX_MS,
       .help = "how long it is valid, a minute to a year; default: an hour for join, eight hours "
               "for access" },
     { .name = "uses",

@@ -1,13 +1,13 @@
 /* eden context: the clusters that this user is logged in to. */
 #include <stdlib.h>
 
-#include "access/access_token.h"
 #include "base/utc.h"
 #include "cli/cluster_client.h"
 #include "cli/credential_left.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "pki/certificate.h"
+#include "pki/token.h"
 
 static int fail(const Invocation *invocation, const Error *err)
 {
@@ -37,7 +37,7 @@ static Str selected_name(const Contexts *contexts)
 /* The type of credential, without the secret. */
 static Str credential_text(Arena *arena, const Context *context)
 {
-    AUTO_CLEAR(AccessToken) token = { 0 };
+    AUTO_CLEAR(Token) token = { 0 };
     Error err;
     if (context->certificate.len > 0) {
         return STR("certificate");
@@ -45,7 +45,7 @@ static Str credential_text(Arena *arena, const Context *context)
     if (context->token_file.len > 0) {
         return arena_format(arena, "token in %" STR_FMT, STR_ARG(context->token_file));
     }
-    return access_token_parse(context->token, &token, &err)
+    return token_parse(TOKEN_API, context->token, &token, &err)
                ? arena_format(arena, "token %s", token.id)
                : STR("none");
 }

@@ -42,7 +42,7 @@ static void wipe(const char *secret)
 
 static bool set_token(JoinCommand *command, Str text, const char *source, Error *err)
 {
-    if (!token_parse(str_trim(text), &command->token, err)) {
+    if (!token_parse(TOKEN_JOIN, str_trim(text), &command->token, err)) {
         return error_wrap(err, "%s", source);
     }
     command->options.token = &command->token;

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access/access_token.h"
 #include "cli/cluster_client.h"
 #include "cli/inputs.h"
 #include "cli/login_print.h"
@@ -185,10 +184,8 @@ static bool read_token(Login *login, Error *err)
 {
     const char *file = invocation_text(login->invocation, "token-file");
     const char *env_value = getenv("EDEN_TOKEN");
-    char input[ACCESS_TOKEN_TEXT + 80];
-    AUTO_CLEAR(AccessToken) token = { 0 };
-    AUTO_CLEAR(Token) other = { 0 };
-    Error ignored;
+    char input[TOKEN_TEXT_MAX + 80];
+    AUTO_CLEAR(Token) token = { 0 };
     Str text;
     if (file != NULL) {
         if (!file_read_secret(login->arena, file, TOKEN_INPUT_MAX, &text, err)) {
@@ -210,12 +207,8 @@ static bool read_token(Login *login, Error *err)
         explicit_bzero(input, sizeof input);
     }
     text = str_trim(text);
-    if (!access_token_parse(text, &token, err)) {
-        return token_parse(text, &other, &ignored)
-                   ? error_set(err, ERROR_INVALID,
-                               "this is a join token, for 'eden join'; create an API token with "
-                               "'eden tokens create --role ROLE' on a server")
-                   : false;
+    if (!token_parse(TOKEN_API, text, &token, err)) {
+        return false;
     }
     login->context.token = text;
     login->context.token_file = login->context.certificate = login->context.key = STR_EMPTY;

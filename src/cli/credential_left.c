@@ -1,13 +1,13 @@
 #include "cli/credential_left.h"
 
-#include "access/access_token.h"
 #include "pki/certificate.h"
+#include "pki/token.h"
 
 Str credential_token_id(Arena *arena, const Context *context)
 {
-    AUTO_CLEAR(AccessToken) token = { 0 };
+    AUTO_CLEAR(Token) token = { 0 };
     Error err;
-    return access_token_parse(context->token, &token, &err)
+    return token_parse(TOKEN_API, context->token, &token, &err)
                ? arena_copy(arena, str_from_c(token.id))
                : STR_EMPTY;
 }

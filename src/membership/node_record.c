@@ -81,7 +81,7 @@ static bool check_serial(Str serial, Error *err)
 
 static bool check_token(Str id, Error *err)
 {
-    return id.len == 0 || token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
+    return id.len == 0 || token_record_check_id(id, err);
 }
 
 static bool check_node(const void *record, Error *err)

@@ -40,14 +40,9 @@ static bool check_nonce(Str text, Error *err)
            error_set(err, ERROR_INVALID, "must be %d letters and digits", JOIN_NONCE_TEXT);
 }
 
-static bool check_token_id(Str id, Error *err)
-{
-    return token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
-}
-
 static const RecordField token_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(TokenProof, id), .is_required = true,
-      .check_text = check_token_id, .help = "ID of the token" },
+      .check_text = token_record_check_id, .help = "ID of the token" },
     { "key", RECORD_TEXT, RECORD_STR_AT(TokenProof, key), .is_required = true,
       .help = "its public key" },
     { "proof", RECORD_TEXT, RECORD_STR_AT(TokenProof, proof), .is_required = true,

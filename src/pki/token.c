@@ -12,7 +12,8 @@
 
 /* Separate values derived from a secret from any other use of the hash function. */
 static const char key_domain[] = "eden token key 1";
-static const char hash_domain[] = "eden token hash 1";
+static const char key_hash_domain[] = "eden token hash 1";
+static const char api_hash_domain[] = "eden access token hash 1";
 
 enum {
     RECORD_MAX = 2048, /* bytes of JSON */
@@ -25,17 +26,27 @@ _Static_assert(TOKEN_ID_TEXT == BASE32_TEXT(TOKEN_ID_BYTES), "an id is base32");
 _Static_assert(TOKEN_SECRET_TEXT == BASE32_TEXT(TOKEN_SECRET_BYTES), "a secret is base32");
 _Static_assert((int)TOKEN_HASH_TEXT == (int)SHA256_HEX, "a hash is a SHA-256");
 
-bool token_make(Token *out, Error *err)
+/* --- Text ------------------------------------------------------------------------------------ */
+
+/* "MARK ID SEPARATOR SECRET", without the spaces. */
+static const struct TokenForm {
+    Str mark;
+    char separator;
+} forms[] = {
+    [TOKEN_JOIN] = { STR(""), '.' },
+    [TOKEN_API] = { STR("eden_"), '_' },
+};
+
+bool token_make(TokenKind kind, Token *out, Error *err)
 {
     unsigned char id[TOKEN_ID_BYTES];
-    Token made = { 0 };
+    AUTO_CLEAR(Token) made = { .kind = kind };
     crypto_begin();
     if (RAND_bytes(id, sizeof id) != 1 || RAND_priv_bytes(made.secret, sizeof made.secret) != 1) {
         return crypto_fail(err, ERROR_OS, "cannot generate a token");
     }
     base32_write(id, sizeof id, made.id);
     *out = made;
-    token_clear(&made);
     return crypto_done();
 }
 
@@ -45,30 +56,54 @@ bool token_id_check(Str id)
     return base32_read(id, bytes, sizeof bytes);
 }
 
-bool token_parse(Str text, Token *out, Error *err)
+static bool parse(TokenKind kind, Str text, Token *out)
 {
-    AUTO_CLEAR(Token) read = { 0 };
-    Str id = str_slice(text, 0, TOKEN_ID_TEXT), secret = str_from_offset(text, TOKEN_ID_TEXT + 1);
-    if (str_starts(text, STR("eden_"))) {
-        return error_set(err, ERROR_INVALID,
-                         "this is an API token; 'eden tokens create' without --role creates a "
-                         "token for joining");
-    }
-    if (text.len != TOKEN_TEXT || text.data[TOKEN_ID_TEXT] != '.' || !token_id_check(id) ||
-        !base32_read(secret, read.secret, sizeof read.secret)) {
-        return error_set(err, ERROR_INVALID,
-                         "a token has %d letters and digits, a dot and %d more; is it complete?",
-                         TOKEN_ID_TEXT, TOKEN_SECRET_TEXT);
+    const struct TokenForm *form = &forms[kind];
+    AUTO_CLEAR(Token) read = { .kind = kind };
+    Str rest = str_from_offset(text, form->mark.len), id = str_slice(rest, 0, TOKEN_ID_TEXT);
+    if (!str_starts(text, form->mark) || rest.len != TOKEN_JOIN_TEXT || !token_id_check(id) ||
+        rest.data[TOKEN_ID_TEXT] != form->separator ||
+        !base32_read(str_from_offset(rest, TOKEN_ID_TEXT + 1), read.secret, sizeof read.secret)) {
+        return false;
     }
     memcpy(read.id, id.data, id.len);
     *out = read;
     return true;
 }
 
-void token_text(const Token *token, char out[TOKEN_TEXT + 1])
+bool token_parse(TokenKind kind, Str text, Token *out, Error *err)
 {
+    AUTO_CLEAR(Token) other = { 0 };
+    if (parse(kind, text, out)) {
+        return true;
+    }
+    if (kind == TOKEN_JOIN) {
+        return str_starts(text, forms[TOKEN_API].mark)
+                   ? error_set(err, ERROR_INVALID,
+                               "this is an API token; 'eden tokens create' without --role creates "
+                               "a token for joining")
+                   : error_set(err, ERROR_INVALID,
+                               "a token has %d letters and digits, a dot and %d more; is it "
+                               "complete?",
+                               TOKEN_ID_TEXT, TOKEN_SECRET_TEXT);
+    }
+    return parse(TOKEN_JOIN, text, &other)
+               ? error_set(err, ERROR_INVALID,
+                           "this is a join token, for 'eden join'; create an API token with 'eden "
+                           "tokens create --role ROLE' on a server")
+               : error_set(err, ERROR_INVALID,
+                           "a token has the form eden_ID_SECRET, with %d and %d letters and "
+                           "digits; is it complete?",
+                           TOKEN_ID_TEXT, TOKEN_SECRET_TEXT);
+}
+
+void token_text(const Token *token, char out[TOKEN_TEXT_MAX + 1])
+{
+    const struct TokenForm *form = &forms[token->kind];
+    memcpy(out, form->mark.data, form->mark.len);
+    out += form->mark.len;
     memcpy(out, token->id, TOKEN_ID_TEXT);
-    out[TOKEN_ID_TEXT] = '.';
+    out[TOKEN_ID_TEXT] = form->separator;
     base32_write(token->secret, sizeof token->secret, out + TOKEN_ID_TEXT + 1);
 }
 
@@ -77,8 +112,10 @@ void token_clear(Token *token)
     OPENSSL_cleanse(token, sizeof *token);
 }
 
+/* --- Hashes ---------------------------------------------------------------------------------- */
+
 /* Hashes domain, id and bytes. Domains end with a NUL and ids have a fixed length, so the encoding
- * is unambiguous. */
+ * is unambiguous. Secrets are random, not chosen, so a slow hash is not needed. */
 static void hash(const char *domain, const char *id, const unsigned char *bytes, size_t count,
                  char out[SHA256_HEX + 1])
 {
@@ -101,68 +138,92 @@ void token_key(const Token *token, Ed25519Private *out)
 
 static void hash_key(const char *id, const Ed25519Public *key, char out[TOKEN_HASH_TEXT + 1])
 {
-    hash(hash_domain, id, key->bytes, sizeof key->bytes, out);
+    hash(key_hash_domain, id, key->bytes, sizeof key->bytes, out);
 }
 
-bool token_record_make(const Token *token, Str label, int64_t now_ms, int64_t life_ms,
-                       uint32_t uses_max, TokenRecord *out, Error *err)
+bool token_hash(const Token *token, char out[TOKEN_HASH_TEXT + 1], Error *err)
 {
+    Ed25519Private private;
+    Ed25519Public public;
+    if (token->kind == TOKEN_API) {
+        hash(api_hash_domain, token->id, token->secret, sizeof token->secret, out);
+        return true;
+    }
+    token_key(token, &private);
+    bool ok = ed25519_public(&private, &public, err);
+    ed25519_forget(&private);
+    if (ok) {
+        hash_key(token->id, &public, out);
+    }
+    return ok;
+}
+
+bool token_hash_equal(const char *a, const char *b)
+{
+    return CRYPTO_memcmp(a, b, TOKEN_HASH_TEXT) == 0;
+}
+
+/* --- Records --------------------------------------------------------------------------------- */
+
+bool token_record_make(const Token *token, const TokenTerms *terms, TokenRecord *out, Error *err)
+{
+    Str label = terms->label;
+    bool is_counted = token->kind == TOKEN_JOIN;
     if (label.len > TOKEN_LABEL_MAX || !utf8_is_plain(label)) {
         return error_set(err, ERROR_INVALID,
                          "a label must have at most %d bytes and no control characters",
                          TOKEN_LABEL_MAX);
     }
-    if (life_ms < TOKEN_LIFE_MIN_MS || life_ms > TOKEN_LIFE_MAX_MS || now_ms < 0 ||
-        now_ms > INT64_MAX - life_ms) {
+    if (terms->life_ms < TOKEN_LIFE_MIN_MS || terms->life_ms > TOKEN_LIFE_MAX_MS ||
+        terms->now_ms < 0 || terms->now_ms > INT64_MAX - terms->life_ms) {
         return error_set(err, ERROR_INVALID,
                          "the lifetime of a token must be a minute to a year, such as 90m or 7d");
     }
-    if (uses_max == 0 || uses_max > TOKEN_USES_MAX) {
+    if (is_counted && (terms->uses == 0 || terms->uses > TOKEN_USES_MAX)) {
         return error_set(err, ERROR_INVALID, "a token can be used 1 to %d times", TOKEN_USES_MAX);
     }
-    Ed25519Private private;
-    Ed25519Public public;
-    token_key(token, &private);
-    bool ok = ed25519_public(&private, &public, err);
-    ed25519_forget(&private);
-    if (!ok) {
-        return false;
-    }
-    TokenRecord record = { .created_ms = now_ms,
-                           .expires_ms = now_ms + life_ms,
-                           .uses_max = uses_max };
+    TokenRecord record = { .created_ms = terms->now_ms,
+                           .expires_ms = terms->now_ms + terms->life_ms,
+                           .uses_max = is_counted ? terms->uses : 0 };
     memcpy(record.id, token->id, sizeof record.id);
     memcpy(record.label, label.data, label.len);
-    hash_key(record.id, &public, record.hash);
+    if (!token_hash(token, record.hash, err)) {
+        return false;
+    }
     *out = record;
     return true;
 }
 
-static bool check_id(Str id, Error *err)
+bool token_record_check_id(Str id, Error *err)
 {
     return token_id_check(id) || error_set(err, ERROR_INVALID, "must be a token ID");
 }
 
-static bool check_hash(Str digits, Error *err)
+bool token_record_check_hash(Str hash, Error *err)
 {
-    return (digits.len == TOKEN_HASH_TEXT && hex_is(digits)) ||
+    return (hash.len == TOKEN_HASH_TEXT && hex_is(hash)) ||
            error_set(err, ERROR_INVALID, "must be a SHA-256");
 }
 
-static bool check_record(const void *record, Error *err)
+bool token_record_check(const TokenRecord *record, Error *err)
+{
+    return record->expires_ms >= record->created_ms ||
+           error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'");
+}
+
+static bool check_join_record(const void *record, Error *err)
 {
     const TokenRecord *token = record;
-    return (token->expires_ms >= token->created_ms ||
-            error_set(err, ERROR_INVALID, "'expires_ms': is before 'created_ms'")) &&
+    return token_record_check(token, err) &&
            (token->uses <= token->uses_max ||
             error_set(err, ERROR_INVALID, "'uses': more than 'uses_max'"));
 }
 
-static const RecordField token_fields[] = {
+static const RecordField join_fields[] = {
     { "id", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, id), .is_required = true,
-      .check_text = check_id, .help = "public part of the token" },
+      .check_text = token_record_check_id, .help = "public part of the token" },
     { "hash", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, hash), .is_required = true,
-      .check_text = check_hash, .help = "hash of its public key" },
+      .check_text = token_record_check_hash, .help = "hash of its public key" },
     { "label", RECORD_TEXT, RECORD_CHARS_AT(TokenRecord, label), .is_required = true,
       .is_plain = true, .help = "what it is for" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(TokenRecord, created_ms), .is_required = true,
@@ -177,23 +238,31 @@ static const RecordField token_fields[] = {
     { 0 },
 };
 
-static const RecordFormat token_format = {
+static const RecordFormat join_format = {
     .format = "eden.token/1",
     .what = "the record of a token",
-    .fields = token_fields,
+    .fields = join_fields,
     .size = sizeof(TokenRecord),
     .text_max = RECORD_MAX,
-    .check = check_record,
+    .check = check_join_record,
 };
 
 void token_record_print(const TokenRecord *record, Buf *out)
 {
-    record_print(&token_format, record, out);
+    record_print(&join_format, record, out);
 }
 
 bool token_record_read(Arena *arena, Str text, TokenRecord *out, Error *err)
 {
-    return record_read(&token_format, arena, text, RECORD_STORED, out, err);
+    return record_read(&join_format, arena, text, RECORD_STORED, out, err);
+}
+
+/* --- Validity -------------------------------------------------------------------------------- */
+
+TokenVerdict token_state(const TokenRecord *record, int64_t now_ms)
+{
+    bool is_used_up = record->uses_max != 0 && record->uses >= record->uses_max;
+    return now_ms >= record->expires_ms ? TOKEN_EXPIRED : is_used_up ? TOKEN_USED_UP : TOKEN_GOOD;
 }
 
 TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, int64_t now_ms)
@@ -203,17 +272,8 @@ TokenVerdict token_check(const TokenRecord *record, const Ed25519Public *key, in
     const TokenRecord *asked = record == NULL ? &nobody : record;
     char digits[TOKEN_HASH_TEXT + 1];
     hash_key(asked->id, key, digits);
-    bool same = CRYPTO_memcmp(digits, asked->hash, TOKEN_HASH_TEXT) == 0;
-    if (record == NULL) {
-        return TOKEN_UNKNOWN;
-    }
-    if (!same) {
-        return TOKEN_WRONG;
-    }
-    if (now_ms >= record->expires_ms) {
-        return TOKEN_EXPIRED;
-    }
-    return record->uses >= record->uses_max ? TOKEN_USED_UP : TOKEN_GOOD;
+    bool same = token_hash_equal(digits, asked->hash);
+    return record == NULL ? TOKEN_UNKNOWN : same ? token_state(record, now_ms) : TOKEN_WRONG;
 }
 
 const char *token_verdict_text(TokenVerdict verdict)

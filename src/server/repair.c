@@ -3,8 +3,8 @@
  * records. */
 #include "server/repair.h"
 
-#include "access/access_token.h"
 #include "access/browser_session.h"
+#include "access/tokens.h"
 #include "access/user_certificates.h"
 #include "audit/audit_entry.h"
 #include "base/vec.h"
@@ -154,11 +154,11 @@ typedef bool Check(Arena *arena, Str text, Error *err);
     }
 CHECK_BY(check_node, NodeRecord, node_record_read)
 CHECK_BY(check_joining, PendingRecord, pending_record_read)
-CHECK_BY(check_token, TokenRecord, token_record_read)
+CHECK_BY(check_join_token, TokenRecord, token_record_read)
 CHECK_BY(check_revocations, RevocationList, revocation_read)
 CHECK_BY(check_rotation, Rotation, rotation_read)
 CHECK_BY(check_report, TrustReport, trust_report_read)
-CHECK_BY(check_access_token, AccessTokenRecord, access_token_record_read)
+CHECK_BY(check_api_token, ApiTokenRecord, api_token_record_read)
 CHECK_BY(check_user_certificate, UserCertificateRecord, user_certificate_record_read)
 CHECK_BY(check_object, StoredObject, stored_object_read)
 CHECK_BY(check_browser, BrowserRecord, browser_record_read)
@@ -185,11 +185,11 @@ static const CheckRow rows[] = {
     { KEY_AUDIT, NULL, NULL, check_entry },
     { KEY_AUDIT_HEAD, NULL, NULL, check_head },
     { KEY_INTERNAL, "joining", NULL, check_joining },
-    { KEY_INTERNAL, "token", NULL, check_token },
+    { KEY_INTERNAL, "token", NULL, check_join_token },
     { KEY_INTERNAL, "pki", "revocations", check_revocations },
     { KEY_INTERNAL, "pki", "rotation", check_rotation },
     { KEY_INTERNAL, "pki", "trust", check_notice },
-    { KEY_INTERNAL, "access-token", NULL, check_access_token },
+    { KEY_INTERNAL, "access-token", NULL, check_api_token },
     { KEY_INTERNAL, "user-certificate", NULL, check_user_certificate },
     { KEY_OBJECT, "role", NULL, check_object },
 };

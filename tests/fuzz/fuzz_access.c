@@ -1,7 +1,6 @@
-/* Any bytes as what decides who gets in and what is recorded of it: a token, the header with cookies,
- * the rules of a role, an entry or an archive of the audit log, and the records of the store. A value
- * or an error; what is taken is written as it was read, and no error repeats what could be a secret. */
-#include "access/access_token.h"
+/* Any bytes as what decides who gets in and what is recorded of it: the header with cookies, the rules
+ * of a role, an entry or an archive of the audit log, and the records of the store. A value or
+ * an error; what is taken is written as it was read, and no error repeats what could be a secret. */
 #include "access/browser_session.h"
 #include "access/credential_items.h"
 #include "audit/audit_archive.h"
@@ -16,22 +15,6 @@ static void check_silent(const Error *err, Str text)
 {
     BUG_IF(err->text[0] == '\0');
     BUG_IF(text.len > 24 && memmem(err->text, strlen(err->text), text.data, text.len) != NULL);
-}
-
-static void read_token(Str text)
-{
-    AccessToken token;
-    char again[ACCESS_TOKEN_TEXT + 1], hash[ACCESS_TOKEN_HASH_TEXT + 1];
-    Error err = { 0 };
-    if (!access_token_parse(text, &token, &err)) {
-        BUG_IF(err.kind != ERROR_INVALID);
-        check_silent(&err, text);
-        return;
-    }
-    access_token_text(&token, again);
-    BUG_IF(!str_eq_c(text, again));
-    access_token_hash(&token, hash);
-    BUG_IF(!access_token_hash_equal(hash, hash));
 }
 
 static void read_cookies(Str text)
@@ -192,7 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Error err;
     Str text = str_from((const char *)data, size);
     arena_init(&arena, ARENA_UNLIMITED);
-    read_token(text);
     read_cookies(text);
     read_role(&arena, text);
     read_audit(&arena, text);

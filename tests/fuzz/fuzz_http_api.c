@@ -9,7 +9,7 @@
  * refusal says its status. Who is nobody learns and changes nothing. Nothing is held afterwards. */
 #include <stdlib.h>
 
-#include "access/access_token.h"
+#include "access/tokens.h"
 #include "api/api.h"
 #include "api/kind_stored.h"
 #include "base/bug.h"
@@ -85,18 +85,18 @@ static void put(World *world, Str key, const char *value)
 /* "eden_aaaaaaaa_aaaa...": all of it is the letter of the id. */
 static void put_token(World *world, const char *text, const char *roles)
 {
-    AccessToken token;
-    AccessTokenRecord record = { .created_ms = NOW_MS - 1000, .expires_ms = NOW_MS + 10000000 };
+    Token token;
+    ApiTokenRecord record = { 0 };
+    const TokenTerms terms = { .now_ms = NOW_MS - 1000, .life_ms = 10001000 };
     Buf printed = buf_make_in(&world->arena, BUF_UNLIMITED);
     Str role = str_from_c(roles);
     Error err;
-    bool ok = access_token_parse(str_from_c(text), &token, &err) &&
+    bool ok = token_parse(TOKEN_API, str_from_c(text), &token, &err) &&
+              token_record_make(&token, &terms, &record.token, &err) &&
               role_names_make(&role, 1, &record.roles, &err);
     BUG_IF(!ok);
-    memcpy(record.id, token.id, sizeof record.id);
-    access_token_hash(&token, record.hash);
-    access_token_record_print(&record, &printed);
-    put(world, cluster_key_access_token(&world->arena, KEYS_PREFIX, str_from_c(record.id)),
+    api_token_record_print(&record, &printed);
+    put(world, cluster_key_access_token(&world->arena, KEYS_PREFIX, str_from_c(token.id)),
         buf_c(&printed));
 }
 

@@ -1,4 +1,4 @@
-/* Any bytes as a token, and as base32 of some length. What is taken is written as it was read; what is
+/* Any bytes as a token of either kind, and as base32 of some length. What is taken is written as it was read; what is
  * refused is not repeated in the error. */
 #include "base/bug.h"
 #include "pki/base32.h"
@@ -18,29 +18,41 @@ static void read_base32(Str text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_token(TokenKind kind, Str text)
 {
-    Str text = str_from((const char *)data, size);
+    const TokenTerms terms = { .label = STR("x"), .life_ms = 60000, .uses = 1 };
     Token token;
-    Error err = { 0 };
-    read_base32(text);
-    if (!token_parse(text, &token, &err)) {
-        BUG_IF(err.kind != ERROR_INVALID);
-        BUG_IF(size > 12 && memmem(err.text, strlen(err.text), data, size) != NULL);
-        return 0;
-    }
-    char again[TOKEN_TEXT + 1];
-    token_text(&token, again);
-    BUG_IF(!str_eq_c(text, again));
-    BUG_IF(!token_id_check(str_from_c(token.id)));
     TokenRecord record;
     Ed25519Private private;
     Ed25519Public public;
-    BUG_IF(!token_record_make(&token, STR("x"), 0, 60000, 1, &record, &err));
-    token_key(&token, &private);
-    BUG_IF(!ed25519_public(&private, &public, &err));
-    BUG_IF(token_check(&record, &public, 0) != TOKEN_GOOD);
-    public.bytes[0] ^= 1;
-    BUG_IF(token_check(&record, &public, 0) != TOKEN_WRONG);
+    char again[TOKEN_TEXT_MAX + 1], hash[TOKEN_HASH_TEXT + 1];
+    Error err = { 0 };
+    if (!token_parse(kind, text, &token, &err)) {
+        BUG_IF(err.kind != ERROR_INVALID);
+        BUG_IF(text.len > 12 && memmem(err.text, strlen(err.text), text.data, text.len) != NULL);
+        return;
+    }
+    token_text(&token, again);
+    BUG_IF(!str_eq_c(text, again));
+    BUG_IF(!token_id_check(str_from_c(token.id)));
+    BUG_IF(!token_record_make(&token, &terms, &record, &err) || !token_hash(&token, hash, &err));
+    BUG_IF(!token_hash_equal(record.hash, hash));
+    BUG_IF(token_state(&record, 59999) != TOKEN_GOOD ||
+           token_state(&record, 60000) != TOKEN_EXPIRED);
+    if (kind == TOKEN_JOIN) {
+        token_key(&token, &private);
+        BUG_IF(!ed25519_public(&private, &public, &err));
+        BUG_IF(token_check(&record, &public, 0) != TOKEN_GOOD);
+        public.bytes[0] ^= 1;
+        BUG_IF(token_check(&record, &public, 0) != TOKEN_WRONG);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Str text = str_from((const char *)data, size);
+    read_base32(text);
+    read_token(TOKEN_JOIN, text);
+    read_token(TOKEN_API, text);
     return 0;
 }

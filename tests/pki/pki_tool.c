@@ -182,10 +182,11 @@ static bool run_token(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Token) token = { 0 };
     TokenRecord record;
-    char text[TOKEN_TEXT + 1];
+    char text[TOKEN_TEXT_MAX + 1];
     Buf printed = buf_make_in(tool->arena, 4096);
-    if (!token_make(&token, err) ||
-        !token_record_make(&token, arg(tool, 0), tool->now_ms, PKI_DAY_MS, 1, &record, err)) {
+    if (!token_make(TOKEN_JOIN, &token, err) ||
+        !token_record_make(&token, &(TokenTerms){ arg(tool, 0), tool->now_ms, PKI_DAY_MS, 1 },
+                           &record, err)) {
         return false;
     }
     token_text(&token, text);
@@ -203,7 +204,7 @@ static bool run_join(Tool *tool, Error *err)
     Str text, message;
     char nonce[JOIN_NONCE_TEXT + 1];
     if (tool->arg_count > 2) {
-        if (!token_parse(arg(tool, 2), &token, err)) {
+        if (!token_parse(TOKEN_JOIN, arg(tool, 2), &token, err)) {
             return false;
         }
         wish.token = &token;

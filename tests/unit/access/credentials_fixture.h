@@ -24,8 +24,8 @@ typedef struct Fixture {
     CertifySettings certify;
     Str csr;
     /* What was made last: */
-    char token[ACCESS_TOKEN_TEXT + 1];
-    char id[ACCESS_TOKEN_ID_TEXT + 1];
+    char token[TOKEN_TEXT_MAX + 1];
+    char id[TOKEN_ID_TEXT + 1];
     BrowserSecret secret;
     Certificate certificate;
     Principal principal;
@@ -85,12 +85,12 @@ static inline int64_t now(const Fixture *f)
 
 /* --- Making ---------------------------------------------------------------------------------- */
 
-static inline void token_made(void *context, const AccessToken *token, const CredentialEntry *entry,
+static inline void token_made(void *context, const Token *token, const CredentialEntry *entry,
                               const Error *err)
 {
     Fixture *f = context;
     if (err == NULL) {
-        access_token_text(token, f->token);
+        token_text(token, f->token);
         memcpy(f->id, token->id, sizeof f->id);
         assert_str(entry->id, token->id);
         assert_int_equal(entry->revision, store_status(f->world.at.store).revision);
@@ -101,13 +101,14 @@ static inline void token_made(void *context, const AccessToken *token, const Cre
 static inline void ask_token(Fixture *f, const char *role, int64_t life_ms)
 {
     Str name = str_from_c(role);
-    access_tokens_create(&f->world.at,
-                         &(AccessTokenRequest){ .name = STR("ci"),
-                                                .roles = &name,
-                                                .role_count = 1,
-                                                .life_ms = life_ms,
-                                                .made_by = STR("root (uid 0)") },
-                         token_made, f);
+    tokens_create(&f->world.at,
+                  &(TokenRequest){ .kind = TOKEN_API,
+                                   .label = STR("ci"),
+                                   .roles = &name,
+                                   .role_count = 1,
+                                   .life_ms = life_ms,
+                                   .made_by = STR("root (uid 0)") },
+                  token_made, f);
 }
 
 static inline void make_token(Fixture *f, const char *role)

@@ -11,7 +11,7 @@ typedef struct Fixture {
     StoreWorld world;
     State *state;
     Credentials *credentials;
-    char token[ACCESS_TOKEN_TEXT + 1]; /* that was made last */
+    char token[TOKEN_TEXT_MAX + 1]; /* that was made last */
     BrowserSecret secret;
 } Fixture;
 
@@ -40,12 +40,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void token_made(void *context, const AccessToken *token, const CredentialEntry *entry,
+static void token_made(void *context, const Token *token, const CredentialEntry *entry,
                        const Error *err)
 {
     Fixture *f = context;
     assert_null(err);
-    access_token_text(token, f->token);
+    token_text(token, f->token);
     world_done(&f->world, err);
 }
 
@@ -54,13 +54,14 @@ static Principal make_token(Fixture *f)
     Str role = STR("viewer");
     Principal principal;
     Error err;
-    access_tokens_create(&f->world.at,
-                         &(AccessTokenRequest){ .name = STR("ci"),
-                                                .roles = &role,
-                                                .role_count = 1,
-                                                .life_ms = 3600 * 1000,
-                                                .made_by = STR("root (uid 0)") },
-                         token_made, f);
+    tokens_create(&f->world.at,
+                  &(TokenRequest){ .kind = TOKEN_API,
+                                   .label = STR("ci"),
+                                   .roles = &role,
+                                   .role_count = 1,
+                                   .life_ms = 3600 * 1000,
+                                   .made_by = STR("root (uid 0)") },
+                  token_made, f);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(credentials_by_token(f->credentials, str_from_c(f->token),
                                      loop_wall_ms(f->world.at.loop), &principal, &err));

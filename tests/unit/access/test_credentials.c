@@ -33,7 +33,7 @@ static void a_token_opens_until_it_expires(void **state)
 static void wrong_and_unknown_secrets_give_the_same_error(void **state)
 {
     Fixture *f = *state;
-    char wrong[ACCESS_TOKEN_TEXT + 1];
+    char wrong[TOKEN_TEXT_MAX + 1];
     Error unknown, mistaken, malformed;
     make_token(f, "viewer");
     memcpy(wrong, f->token, sizeof wrong);
@@ -60,14 +60,14 @@ static void revoked_credentials_give_no_access(void **state)
     Fixture *f = *state;
     make_token(f, "viewer");
     assert_true(by_token(f, f->token, NULL));
-    take_back(f, &access_token_records, str_from_c(f->id));
+    take_back(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(f->changed, 1);
     assert_false(by_token(f, f->token, "unknown or incomplete"));
     assert_false(still_good(f));
-    take_back(f, &access_token_records, str_from_c(f->id));
+    take_back(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NOT_FOUND, f->id);
-    take_back(f, &access_token_records, STR("../x"));
+    take_back(f, &api_token_records, STR("../x"));
     world_expect(&f->world, ERROR_INVALID, NULL);
 }
 
@@ -106,7 +106,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     loop_virtual_set_wall(f->world.at.loop, expires_ms);
     assert_false(by_session(f, "expired"));
     loop_virtual_set_wall(f->world.at.loop, NOW_MS);
-    take_back(f, &access_token_records, str_from_c(f->id));
+    take_back(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_false(by_session(f, "revoked"));
     assert_false(still_good(f));
@@ -161,12 +161,12 @@ static void a_session_does_not_move_to_a_new_token_with_the_same_id(void **state
     make_session(f);
     Str key = cluster_key_access_token(&f->world.arena, PREFIX, str_from_c(f->id));
     Str text = world_get(&f->world, key).value;
-    AccessTokenRecord record;
+    ApiTokenRecord record;
     Error err;
-    assert_true(access_token_record_read(&f->world.arena, text, &record, &err));
-    record.created_ms += 5;
+    assert_true(api_token_record_read(&f->world.arena, text, &record, &err));
+    record.token.created_ms += 5;
     Buf again = buf_make_in(&f->world.arena, BUF_UNLIMITED);
-    access_token_record_print(&record, &again);
+    api_token_record_print(&record, &again);
     world_put(&f->world, key, buf_str(&again));
     assert_false(by_session(f, "revoked"));
 }
@@ -330,7 +330,7 @@ static void expired_and_revoked_credentials_have_no_role(void **state)
     assert_int_equal(credentials_counts(f->credentials).tokens, 1);
     make_token(f, "web-team");
     assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or user certificate"));
-    take_back(f, &access_token_records, str_from_c(f->id));
+    take_back(f, &api_token_records, str_from_c(f->id));
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
 }
@@ -456,10 +456,10 @@ static void compacted_history_is_read_again(void **state)
     f->world.at.store =
         store_open_memory(f->world.at.loop, &(StoreSettings){ .keep_revisions = -1 });
     open_credentials(f);
-    AccessTokenRecord record = { .id = "abcdefgh", .name = "x", .roles = { "viewer" } };
-    memset(record.hash, 'a', ACCESS_TOKEN_HASH_TEXT);
+    ApiTokenRecord record = { .token = { .id = "abcdefgh", .label = "x" }, .roles = { "viewer" } };
+    memset(record.token.hash, 'a', TOKEN_HASH_TEXT);
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
-    access_token_record_print(&record, &text);
+    api_token_record_print(&record, &text);
     Str key = cluster_key_access_token(&f->world.arena, PREFIX, STR("abcdefgh"));
     /* Both happen in one turn: the change is compacted before the watch could tell it. */
     for (int i = 0; i < 3; i++) {
@@ -495,7 +495,7 @@ static void all_are_listed(void **state)
         ask_certificate(f, "ann", 0);
         world_expect(&f->world, ERROR_NONE, NULL);
     }
-    list(f, &access_token_records);
+    list(f, &api_token_records);
     assert_int_equal(f->listed, 3);
     assert_int_equal(f->unreadable, 0);
     list(f, &user_certificate_records);
@@ -515,23 +515,21 @@ static void a_hundred_thousand_tokens_are_found_at_once(void **state)
     StoreOp ops[BATCH];
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    AccessToken token = { 0 };
+    Token token = { .kind = TOKEN_API };
+    const TokenTerms terms = { .label = STR("one of very many tokens that there are"),
+                               .now_ms = NOW_MS,
+                               .life_ms = HOUR_MS };
     for (uint32_t i = 0; i < MANY / BATCH; i++) {
         arena_reset(&arena);
         for (uint32_t j = 0; j < BATCH; j++) {
             uint32_t number = i * BATCH + j;
-            AccessTokenRecord record = { .name = "one of very many tokens that there are",
-                                         .roles = { "viewer operator" },
-                                         .made_by = "root (uid 0)",
-                                         .created_ms = NOW_MS,
-                                         .expires_ms = NOW_MS + HOUR_MS };
-            for (int k = 0; k < ACCESS_TOKEN_ID_TEXT; k++) {
+            ApiTokenRecord record = { .roles = { "viewer operator" }, .made_by = "root (uid 0)" };
+            for (int k = 0; k < TOKEN_ID_TEXT; k++) {
                 token.id[k] = (char)('a' + (number >> (4 * k) & 15));
             }
-            memcpy(record.id, token.id, sizeof record.id);
-            access_token_hash(&token, record.hash);
+            assert_true(token_record_make(&token, &terms, &record.token, &err));
             Buf text = buf_make_in(&arena, BUF_UNLIMITED);
-            access_token_record_print(&record, &text);
+            api_token_record_print(&record, &text);
             ops[j] =
                 (StoreOp){ .kind = STORE_PUT,
                            .key = cluster_key_access_token(&arena, PREFIX, str_from_c(token.id)),
@@ -551,8 +549,8 @@ static void a_hundred_thousand_tokens_are_found_at_once(void **state)
     close_credentials(f);
     open_credentials(f);
     assert_int_equal(credentials_counts(f->credentials).tokens, MANY);
-    char text[ACCESS_TOKEN_TEXT + 1];
-    access_token_text(&token, text);
+    char text[TOKEN_TEXT_MAX + 1];
+    token_text(&token, text);
     for (int i = 0; i < MANY; i++) {
         assert_true(
             credentials_by_token(f->credentials, str_from_c(text), now(f), &f->principal, &err));

@@ -43,7 +43,9 @@ static void made(void *context, const Token *token, const CredentialEntry *entry
 
 static void create(Fixture *f, const char *label, int64_t life_ms, uint32_t uses)
 {
-    TokenRequest wish = { .label = str_from_c(label), .life_ms = life_ms, .uses = uses };
+    TokenRequest wish = {
+        .kind = TOKEN_JOIN, .label = str_from_c(label), .life_ms = life_ms, .uses = uses
+    };
     tokens_create(&f->world.at, &wish, made, f);
 }
 
@@ -51,8 +53,8 @@ static void list(Fixture *f)
 {
     CredentialPage page;
     Error err;
-    assert_true(credential_records_list(&f->world.arena, &f->world.at, &token_records, STR_EMPTY,
-                                        10, &page, &err));
+    assert_true(credential_records_list(&f->world.arena, &f->world.at, &join_token_records,
+                                        STR_EMPTY, 10, &page, &err));
     f->count = page.count;
     assert_true(f->count <= COUNT_OF(f->listed));
     for (uint32_t i = 0; i < f->count; i++) {
@@ -63,7 +65,7 @@ static void list(Fixture *f)
 
 static void take_back(Fixture *f, Str id)
 {
-    credential_records_revoke(&f->world.at, &token_records, id, 0, world_done, &f->world);
+    credential_records_revoke(&f->world.at, &join_token_records, id, 0, world_done, &f->world);
 }
 
 static void a_token_is_created_and_stored(void **state)
@@ -86,7 +88,7 @@ static void a_token_is_created_and_stored(void **state)
     token_key(&f->token, &private);
     assert_true(ed25519_public(&private, &public, &err));
     assert_int_equal(token_check(&kept, &public, 1800000000000), TOKEN_GOOD);
-    char text[TOKEN_TEXT + 1] = { 0 };
+    char text[TOKEN_TEXT_MAX + 1] = { 0 };
     token_text(&f->token, text);
     assert_true(str_find(got.value, str_from_c(text + TOKEN_ID_TEXT + 1), 0) == STR_NOT_FOUND);
 }
@@ -115,10 +117,10 @@ static void all_tokens_are_listed_with_their_state(void **state)
     assert_int_equal(f->count, 2);
     assert_true(strcmp(f->listed[0].id, f->listed[1].id) < 0);
     TokenRecord record = f->listed[0];
-    assert_int_equal(token_check_record(&record, record.expires_ms - 1), TOKEN_GOOD);
-    assert_int_equal(token_check_record(&record, record.expires_ms), TOKEN_EXPIRED);
+    assert_int_equal(token_state(&record, record.expires_ms - 1), TOKEN_GOOD);
+    assert_int_equal(token_state(&record, record.expires_ms), TOKEN_EXPIRED);
     record.uses = record.uses_max;
-    assert_int_equal(token_check_record(&record, record.created_ms), TOKEN_USED_UP);
+    assert_int_equal(token_state(&record, record.created_ms), TOKEN_USED_UP);
 }
 
 static void a_revoked_token_is_deleted(void **state)
@@ -146,6 +148,54 @@ static void a_store_that_closes_answers_all(void **state)
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 
+static void records_of_api_tokens_are_read_strictly(void **state)
+{
+    AUTO_CLEAR(Arena) arena;
+    ApiTokenRecord read, record = {
+        .token = { .id = "abcdefgh", .label = "ci \"main\"", .created_ms = 5, .expires_ms = 7 },
+        .roles = { "viewer web-team" },
+        .made_by = "root (uid 0)"
+    };
+    Error err;
+    arena_init(&arena, ARENA_UNLIMITED);
+    memset(record.token.hash, 'a', TOKEN_HASH_TEXT);
+    Buf text = buf_make_in(&arena, BUF_UNLIMITED);
+    api_token_record_print(&record, &text);
+    assert_true(api_token_record_read(&arena, buf_str(&text), &read, &err));
+    assert_string_equal(read.token.label, record.token.label);
+    assert_string_equal(read.roles.text, record.roles.text);
+    assert_string_equal(read.made_by, record.made_by);
+    assert_string_equal(read.token.hash, record.token.hash);
+    assert_int_equal(read.token.expires_ms, 7);
+    /* Nobody has said whose it is. */
+    ApiTokenRecord nameless = record;
+    Buf other = buf_make_in(&arena, BUF_UNLIMITED);
+    nameless.token.label[0] = '\0';
+    api_token_record_print(&nameless, &other);
+    assert_true(api_token_record_read(&arena, buf_str(&other), &read, &err));
+    assert_string_equal(read.token.label, "");
+    static const char *const changes[][2] = {
+        { "abcdefgh", "abcdefg1" },
+        { "eden.access-token/1", "eden.access-token/2" },
+        { "\"viewer\",", "" },
+        { "viewer", "view er" },
+        { "\"created_ms\":5", "\"created_ms\":8" },
+        { "aaaa", "AAAA" },
+        { "ci ", "ci\\n" },
+        { "}", ",\"x\":1}" }, /* of a newer server */
+    };
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        size_t at = str_find(buf_str(&text), str_from_c(changes[i][0]), 0);
+        Str changed =
+            arena_join(&arena, str_slice(buf_str(&text), 0, at), str_from_c(changes[i][1]),
+                       str_from_offset(buf_str(&text), at + strlen(changes[i][0])));
+        bool ok = api_token_record_read(&arena, changed, &read, &err);
+        if (ok != (i == 2 || i == 7)) {
+            fail_msg("%.*s", STR_ARG(changed));
+        }
+    }
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -153,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(a_token_is_created_and_stored),          ROW(invalid_requests_are_rejected),
         ROW(all_tokens_are_listed_with_their_state), ROW(a_revoked_token_is_deleted),
-        ROW(a_store_that_closes_answers_all),
+        ROW(a_store_that_closes_answers_all),        ROW(records_of_api_tokens_are_read_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,8 @@ static Token make_token(Fixture *f)
     Token token;
     Error err;
     Value made = operate(f, "POST", "/v1/tokens", STR("{\"spec\":{\"uses\":1}}"));
-    assert_true(token_parse(value_str(*value_get(*value_get(made, STR("status")), STR("secret"))),
+    assert_true(token_parse(TOKEN_JOIN,
+                            value_str(*value_get(*value_get(made, STR("status")), STR("secret"))),
                             &token, &err));
     return token;
 }

@@ -437,7 +437,7 @@ static void tokens_are_created_listed_and_revoked(void **state)
     int64_t revision = field(f, "metadata.revision").integer;
     assert_string_equal(f->etag,
                         arena_format(&f->scratch->arena, "\"%lld\"", (long long)revision).data);
-    assert_true(token_parse(value_str(field(f, "status.secret")), &token, &err));
+    assert_true(token_parse(TOKEN_JOIN, value_str(field(f, "status.secret")), &token, &err));
     ask(f, "GET", "/v1/tokens", "");
     expect(f, 200, "items.0.metadata.name", token.id);
     expect(f, 200, "items.0.status.state", "good");

@@ -96,8 +96,9 @@ static void using_a_token_preserves_them(void **state)
     char nonce[JOIN_NONCE_TEXT + 1];
     Str request;
     int64_t now_ms = loop_wall_ms(f->world.loop);
-    assert_true(token_make(&token, &err));
-    assert_true(token_record_make(&token, STR("x"), now_ms, 3600 * 1000, 2, &record, &err));
+    assert_true(token_make(TOKEN_JOIN, &token, &err));
+    assert_true(token_record_make(&token, &(TokenTerms){ STR("x"), now_ms, 3600 * 1000, 2 },
+                                  &record, &err));
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
     token_record_print(&record, &text);
     Str place = cluster_key_token(arena, f->at.prefix, str_from_c(token.id));

@@ -68,8 +68,9 @@ static void put_token(Fixture *f, uint32_t uses)
     TokenRecord record;
     Error err;
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
-    assert_true(token_record_make(&f->token, STR("test"), loop_wall_ms(f->loop), 3600 * 1000, uses,
-                                  &record, &err));
+    assert_true(token_record_make(
+        &f->token, &(TokenTerms){ STR("test"), loop_wall_ms(f->loop), 3600 * 1000, uses }, &record,
+        &err));
     token_record_print(&record, &text);
     put(f, cluster_key_token(&f->arena, PREFIX, str_from_c(f->token.id)), buf_str(&text));
 }
@@ -90,7 +91,7 @@ static int set_up(void **state)
         &(AdmissionSettings){ .certify = { .at = f->at, .cluster = CLUSTER, .cas = &f->cas },
                               .server = STR("s1"),
                               .rpc_port = 1337 });
-    assert_true(token_make(&f->token, &err));
+    assert_true(token_make(TOKEN_JOIN, &f->token, &err));
     *state = f;
     return 0;
 }

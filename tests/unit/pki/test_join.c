@@ -34,8 +34,9 @@ static Joiner make_joiner(Authority *authority)
 {
     Joiner joiner = { .authority = authority };
     const Pin *ca = &authority->ca.chain.items[0].pin;
-    assert_goes(token_make(&joiner.token, &err));
-    assert_goes(token_record_make(&joiner.token, STR(""), NOW_MS, HOUR, 1, &joiner.record, &err));
+    assert_goes(token_make(TOKEN_JOIN, &joiner.token, &err));
+    assert_goes(token_record_make(&joiner.token, &(TokenTerms){ STR(""), NOW_MS, HOUR, 1 },
+                                  &joiner.record, &err));
     joiner.wish =
         (JoinParams){ .name = STR("web1"), .ca = *ca, .key = authority->key, .now_ms = NOW_MS };
     joiner.facts = (JoinFacts){ .now_ms = NOW_MS, .cas = ca, .ca_count = 1 };
@@ -182,10 +183,11 @@ static void invalid_tokens_are_rejected_with_the_reason(void **state)
     memcpy(told, joiner.verdict.text, sizeof told);
     /* A record of another secret, expired or not, tells nothing more. */
     Token other;
-    assert_goes(token_make(&other, &err));
+    assert_goes(token_make(TOKEN_JOIN, &other, &err));
     memcpy(other.id, token.id, sizeof other.id);
     TokenRecord twin;
-    assert_goes(token_record_make(&other, STR(""), NOW_MS - 2 * HOUR, HOUR, 1, &twin, &err));
+    assert_goes(token_record_make(&other, &(TokenTerms){ STR(""), NOW_MS - 2 * HOUR, HOUR, 1 },
+                                  &twin, &err));
     joiner.facts.token = &twin;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_WRONG, "unknown or incomplete");
     assert_string_equal(joiner.verdict.text, told);
@@ -280,7 +282,7 @@ static void changed_request_is_refused(void **state)
     Arena *arena = &joiner.authority->arena;
     Str stolen;
     assert_goes(csr_make(arena, joiner.authority->ca.key, &stolen, &err));
-    assert_goes(token_make(&other_token, &err));
+    assert_goes(token_make(TOKEN_JOIN, &other_token, &err));
     const struct {
         const char *outer, *inner;
         Value to;
@@ -396,7 +398,7 @@ static void secret_never_leaves_the_joiner(void **state)
     Token token;
     TokenRecord record;
     Joiner joiner = make_joiner_with_token(*state, &token, &record);
-    char text[TOKEN_TEXT + 1];
+    char text[TOKEN_TEXT_MAX + 1];
     token_text(&token, text);
     Str secret = str_from(text + TOKEN_ID_TEXT + 1, TOKEN_SECRET_TEXT);
     assert_int_equal(str_find(joiner.message, secret, 0), STR_NOT_FOUND);

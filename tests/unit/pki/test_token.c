@@ -16,22 +16,22 @@ static Pass make_pass(int64_t life_ms, uint32_t uses)
 {
     Pass pass;
     Ed25519Private private;
-    assert_goes(token_make(&pass.token, &err));
+    assert_goes(token_make(TOKEN_JOIN, &pass.token, &err));
     token_key(&pass.token, &private);
     assert_goes(ed25519_public(&private, &pass.key, &err));
-    assert_goes(
-        token_record_make(&pass.token, STR("rack 7"), NOW_MS, life_ms, uses, &pass.record, &err));
+    assert_goes(token_record_make(
+        &pass.token, &(TokenTerms){ STR("rack 7"), NOW_MS, life_ms, uses }, &pass.record, &err));
     return pass;
 }
 
 static void tokens_are_read_as_they_are_written(void **state)
 {
     Pass pass = make_pass(HOUR, 1), other = make_pass(HOUR, 1);
-    char text[TOKEN_TEXT + 1];
+    char text[TOKEN_TEXT_MAX + 1];
     Token read;
     token_text(&pass.token, text);
-    assert_int_equal(strlen(text), TOKEN_TEXT);
-    assert_goes(token_parse(str_from_c(text), &read, &err));
+    assert_int_equal(strlen(text), TOKEN_JOIN_TEXT);
+    assert_goes(token_parse(TOKEN_JOIN, str_from_c(text), &read, &err));
     assert_memory_equal(&read, &pass.token, sizeof read);
     assert_memory_not_equal(other.token.secret, pass.token.secret, TOKEN_SECRET_BYTES);
     assert_string_not_equal(other.token.id, pass.token.id);
@@ -44,21 +44,21 @@ static void tokens_are_read_as_they_are_written(void **state)
 static void errors_hold_nothing_of_a_token(void **state)
 {
     Pass pass = make_pass(HOUR, 1);
-    char text[TOKEN_TEXT + 2] = "";
+    char text[TOKEN_TEXT_MAX + 1] = "";
     token_text(&pass.token, text);
-    for (size_t len = 0; len < TOKEN_TEXT + 2; len++) {
+    for (size_t len = 0; len < TOKEN_JOIN_TEXT + 2; len++) {
         Token read;
         Error err = { 0 };
-        char tried[TOKEN_TEXT + 2];
+        char tried[TOKEN_TEXT_MAX + 1];
         memcpy(tried, text, sizeof tried);
-        if (len == TOKEN_TEXT) {
-            tried[TOKEN_TEXT - 1] = '!';
-        } else if (len == TOKEN_TEXT + 1) {
-            tried[TOKEN_TEXT] = 'a';
+        if (len == TOKEN_JOIN_TEXT) {
+            tried[TOKEN_JOIN_TEXT - 1] = '!';
+        } else if (len == TOKEN_JOIN_TEXT + 1) {
+            tried[TOKEN_JOIN_TEXT] = 'a';
         }
-        assert_false(token_parse(str_from(tried, len), &read, &err));
+        assert_false(token_parse(TOKEN_JOIN, str_from(tried, len), &read, &err));
         assert_int_equal(err.kind, ERROR_INVALID);
-        for (size_t at = 0; at + 6 < TOKEN_TEXT; at++) {
+        for (size_t at = 0; at + 6 < TOKEN_JOIN_TEXT; at++) {
             char piece[7] = "";
             memcpy(piece, text + at, 6);
             assert_null(strstr(err.text, piece));
@@ -82,13 +82,81 @@ static void other_texts_are_not_tokens(void **state)
         "abcdefgh.abcdefghijklmnopqrstuvwxyz234567\n",
     };
     Token read;
-    assert_goes(token_parse(STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &read, &err));
+    assert_goes(
+        token_parse(TOKEN_JOIN, STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &read, &err));
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        assert_fails(token_parse(str_from_c(wrong[i]), &read, &err), ERROR_INVALID,
+        assert_fails(token_parse(TOKEN_JOIN, str_from_c(wrong[i]), &read, &err), ERROR_INVALID,
                      "is it complete?");
     }
-    assert_fails(token_parse(STR("eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567"), &read, &err),
-                 ERROR_INVALID, "this is an API token");
+    assert_fails(
+        token_parse(TOKEN_JOIN, STR("eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567"), &read, &err),
+        ERROR_INVALID, "this is an API token");
+}
+
+static void an_api_token_is_read_as_it_was_written(void **state)
+{
+    Token made, read;
+    char text[TOKEN_TEXT_MAX + 1], hash[TOKEN_HASH_TEXT + 1], again[TOKEN_HASH_TEXT + 1];
+    assert_goes(token_make(TOKEN_API, &made, &err));
+    token_text(&made, text);
+    assert_int_equal(strlen(text), TOKEN_API_TEXT);
+    assert_int_equal(strncmp(text, "eden_", 5), 0);
+    assert_goes(token_parse(TOKEN_API, str_from_c(text), &read, &err));
+    assert_memory_equal(&read, &made, sizeof made);
+    assert_goes(token_hash(&made, hash, &err));
+    assert_goes(token_hash(&read, again, &err));
+    assert_true(token_hash_equal(hash, again));
+    /* Neither is in the other, and the id counts. */
+    assert_null(strstr(hash, text + 14));
+    read.id[0] = read.id[0] == 'a' ? 'b' : 'a';
+    assert_goes(token_hash(&read, again, &err));
+    assert_false(token_hash_equal(hash, again));
+    token_clear(&read);
+    assert_int_equal(read.secret[0] | read.secret[19] | read.id[0], 0);
+}
+
+/* Tokens that are in use, and copies of the store, stay valid. */
+static void hashes_do_not_change(void **state)
+{
+    Token api, join;
+    char hash[TOKEN_HASH_TEXT + 1];
+    assert_goes(
+        token_parse(TOKEN_API, STR("eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567"), &api, &err));
+    assert_goes(token_hash(&api, hash, &err));
+    assert_string_equal(hash, "51fcd72f18a950f2eeeaa5cf256fa8726231854b0fd4d9888cb127a36f280de0");
+    assert_goes(
+        token_parse(TOKEN_JOIN, STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &join, &err));
+    assert_goes(token_hash(&join, hash, &err));
+    assert_string_equal(hash, "d411023dc084bc48b4566c76b253717f689d5fcde50fc6a53c3a9bd2f3f37fe4");
+}
+
+static void other_texts_are_not_api_tokens(void **state)
+{
+    static const char good[] = "eden_abcdefgh_abcdefghijklmnopqrstuvwxyz234567";
+    Token token;
+    Error err;
+    assert_true(token_parse(TOKEN_API, str_from_c(good), &token, &err));
+    static const char *const bad[] = {
+        "",
+        "eden_",
+        "eden_abcdefgh",
+        "eden_abcdefgh_abcdefghijklmnopqrstuvwxyz23456",
+        "eden_abcdefgh_abcdefghijklmnopqrstuvwxyz2345677",
+        "eden_Abcdefgh_abcdefghijklmnopqrstuvwxyz234567",
+        "eden_abcdefgh.abcdefghijklmnopqrstuvwxyz234567",
+        "eden-abcdefgh_abcdefghijklmnopqrstuvwxyz234567",
+        "eden_abcdefg1_abcdefghijklmnopqrstuvwxyz234567",
+        " eden_abcdefgh_abcdefghijklmnopqrstuvwxyz23456",
+        "eden_abcdefgh_abcdefghijklmnopqrstuvwxyz23456=",
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(token_parse(TOKEN_API, str_from_c(bad[i]), &token, &err));
+        assert_int_equal(err.kind, ERROR_INVALID);
+        assert_null(strstr(err.text, "ijklmn"));
+    }
+    assert_false(
+        token_parse(TOKEN_API, STR("abcdefgh.abcdefghijklmnopqrstuvwxyz234567"), &token, &err));
+    assert_non_null(strstr(err.text, "this is a join token"));
 }
 
 /* Somebody who reads the store, or a backup of it, cannot join with what is there. */
@@ -96,7 +164,7 @@ static void record_does_not_hold_the_secret(void **state)
 {
     Authority *authority = *state;
     Pass pass = make_pass(HOUR, 3);
-    char text[TOKEN_TEXT + 1];
+    char text[TOKEN_TEXT_MAX + 1];
     token_text(&pass.token, text);
     Buf printed = buf_make_in(&authority->arena, 4096);
     token_record_print(&pass.record, &printed);
@@ -174,7 +242,7 @@ static void limits_of_a_token_make_sense(void **state)
 {
     Token token;
     TokenRecord record;
-    assert_goes(token_make(&token, &err));
+    assert_goes(token_make(TOKEN_JOIN, &token, &err));
     static const struct {
         int64_t life_ms;
         uint32_t uses;
@@ -190,16 +258,19 @@ static void limits_of_a_token_make_sense(void **state)
         { HOUR, 1, "a\xff", "no control characters" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        assert_fails(token_record_make(&token, str_from_c(rows[i].label), NOW_MS, rows[i].life_ms,
-                                       rows[i].uses, &record, &err),
+        assert_fails(token_record_make(&token,
+                                       &(TokenTerms){ str_from_c(rows[i].label), NOW_MS,
+                                                      rows[i].life_ms, rows[i].uses },
+                                       &record, &err),
                      ERROR_INVALID, rows[i].why);
     }
     char label[TOKEN_LABEL_MAX + 1];
     memset(label, 'x', sizeof label);
-    assert_goes(token_record_make(&token, str_from(label, TOKEN_LABEL_MAX), NOW_MS, HOUR, 1,
-                                  &record, &err));
-    assert_fails(token_record_make(&token, str_from(label, TOKEN_LABEL_MAX + 1), NOW_MS, HOUR, 1,
-                                   &record, &err),
+    assert_goes(token_record_make(
+        &token, &(TokenTerms){ str_from(label, TOKEN_LABEL_MAX), NOW_MS, HOUR, 1 }, &record, &err));
+    assert_fails(token_record_make(
+                     &token, &(TokenTerms){ str_from(label, TOKEN_LABEL_MAX + 1), NOW_MS, HOUR, 1 },
+                     &record, &err),
                  ERROR_INVALID, "at most 100 bytes");
 }
 
@@ -215,6 +286,19 @@ static void token_expires_by_time_and_uses(void **state)
     pass.record.uses = 2;
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS), TOKEN_USED_UP);
     assert_int_equal(token_check(&pass.record, &pass.key, NOW_MS + HOUR), TOKEN_EXPIRED);
+}
+
+static void an_api_token_is_not_used_up(void **state)
+{
+    Token token;
+    TokenRecord record;
+    assert_goes(token_make(TOKEN_API, &token, &err));
+    assert_goes(
+        token_record_make(&token, &(TokenTerms){ STR("ci"), NOW_MS, HOUR, 7 }, &record, &err));
+    assert_int_equal(record.uses_max, 0);
+    record.uses = 100;
+    assert_int_equal(token_state(&record, NOW_MS + HOUR - 1), TOKEN_GOOD);
+    assert_int_equal(token_state(&record, NOW_MS + HOUR), TOKEN_EXPIRED);
 }
 
 static void details_require_the_secret(void **state)
@@ -237,12 +321,16 @@ int main(void)
         authority_test(tokens_are_read_as_they_are_written),
         authority_test(errors_hold_nothing_of_a_token),
         authority_test(other_texts_are_not_tokens),
+        authority_test(an_api_token_is_read_as_it_was_written),
+        authority_test(hashes_do_not_change),
+        authority_test(other_texts_are_not_api_tokens),
         authority_test(record_does_not_hold_the_secret),
         authority_test(records_survive_a_round_trip),
         authority_test(damaged_records_are_refused),
         authority_test(unknown_fields_are_preserved),
         authority_test(limits_of_a_token_make_sense),
         authority_test(token_expires_by_time_and_uses),
+        authority_test(an_api_token_is_not_used_up),
         authority_test(details_require_the_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

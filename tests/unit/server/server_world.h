@@ -337,7 +337,7 @@ static inline void make_token(Fixture *f, Token *out)
     assert_int_equal(request(f, NULL, "POST", "/v1/tokens", STR("{\"spec\":{}}")), 201);
     const Value *text = value_get(*value_get(answer(f), STR("status")), STR("secret"));
     assert_non_null(text);
-    assert_true(token_parse(value_str(*text), out, &err));
+    assert_true(token_parse(TOKEN_JOIN, value_str(*text), out, &err));
 }
 
 /* --- Streams that last ---------------------------------------------------------------------------- */
