@@ -196,8 +196,8 @@ static void exactly_the_changing_routes_are_audited(void **state)
 {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const RouteRow *row = &route_rows[i];
-        bool changes = strcmp(row->method, "GET") != 0 && !route_is_public(row) &&
-                       !is_content((Route)i);
+        bool changes =
+            strcmp(row->method, "GET") != 0 && !route_is_public(row) && !is_content((Route)i);
         bool is_audited = i == ROUTE_BACKUP || (changes && i != ROUTE_NODE_PING);
         if (route_has(row, ROUTE_AUDITED) != is_audited) {
             fail_msg("%s", row->name);
