@@ -163,7 +163,7 @@ static const RecordField status[] = {
     { .name = "reason", .column = { "REASON" }, .help = "reason given by the caller" },
     { .name = "by",
       .type = RECORD_CHOICE,
-      .choices = "local|token|certificate|session|node|join",
+      .choices = "local|token|certificate|session|node|join|source",
       .column = { "BY", .is_wide = true },
       .help = "how the caller authenticated" },
     { .name = "address",

@@ -160,6 +160,41 @@ Str cluster_key_current_version(Arena *arena, Str prefix)
     return key_make(arena, prefix, KEY_CURRENT_VERSION, NULL, 0);
 }
 
+Str cluster_key_source(Arena *arena, Str prefix, Str name)
+{
+    return cluster_key_object(arena, prefix, STR("source"), name);
+}
+
+Str cluster_key_source_all(Arena *arena, Str prefix)
+{
+    return cluster_key_object_all(arena, prefix, STR("source"));
+}
+
+Str cluster_key_source_status(Arena *arena, Str prefix, Str name)
+{
+    return internal(arena, prefix, STR("source-status"), name);
+}
+
+Str cluster_key_source_status_all(Arena *arena, Str prefix)
+{
+    return internal_all(arena, prefix, STR("source-status"));
+}
+
+Str cluster_key_source_request(Arena *arena, Str prefix, Str name)
+{
+    return internal(arena, prefix, STR("source-request"), name);
+}
+
+Str cluster_key_source_request_all(Arena *arena, Str prefix)
+{
+    return internal_all(arena, prefix, STR("source-request"));
+}
+
+Str cluster_key_source_parts(Arena *arena, Str prefix)
+{
+    return internal(arena, prefix, STR("source-parts"), STR("current"));
+}
+
 Str cluster_key_role(Arena *arena, Str prefix, Str name)
 {
     return cluster_key_object(arena, prefix, STR("role"), name);

@@ -58,6 +58,15 @@ Str cluster_key_object_all(Arena *arena, Str prefix, Str kind);
 Str cluster_key_version(Arena *arena, Str prefix, Str name);
 Str cluster_key_version_all(Arena *arena, Str prefix);
 Str cluster_key_current_version(Arena *arena, Str prefix);
+/* Git repositories of the site; what the leader reports about each, the last request to synchronize
+ * it, its secrets, and which commits the newest version from git has. */
+Str cluster_key_source(Arena *arena, Str prefix, Str name);
+Str cluster_key_source_all(Arena *arena, Str prefix);
+Str cluster_key_source_status(Arena *arena, Str prefix, Str name);
+Str cluster_key_source_status_all(Arena *arena, Str prefix);
+Str cluster_key_source_request(Arena *arena, Str prefix, Str name);
+Str cluster_key_source_request_all(Arena *arena, Str prefix);
+Str cluster_key_source_parts(Arena *arena, Str prefix);
 Str cluster_key_role(Arena *arena, Str prefix, Str name);
 Str cluster_key_role_all(Arena *arena, Str prefix);
 Str cluster_key_access_token(Arena *arena, Str prefix, Str id);

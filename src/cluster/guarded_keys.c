@@ -52,5 +52,6 @@ bool guarded_keys_check(Str prefix, Str key, Str end, Error *err)
         }
     }
     return check_range(&arena, key, end, cluster_key_role_all(&arena, prefix), err) &&
+           check_range(&arena, key, end, cluster_key_source_all(&arena, prefix), err) &&
            check_range(&arena, key, end, cluster_key_version_all(&arena, prefix), err);
 }

@@ -32,8 +32,10 @@ static const StateRetention keeps[KEY_KIND_COUNT] = {
 /* Internal records that are read from the state. */
 static bool keeps_internal(Str kind)
 {
-    static const char *const read[] = { "access-token", "joining", "pki", "token",
-                                        "user-certificate" };
+    static const char *const read[] = {
+        "access-token",  "joining",       "pki",   "source-parts",     "source-request",
+        "source-secret", "source-status", "token", "user-certificate",
+    };
     for (size_t i = 0; i < COUNT_OF(read); i++) {
         if (str_eq_c(kind, read[i])) {
             return true;
@@ -46,7 +48,8 @@ static bool keeps_internal(Str kind)
  * with values of any size. */
 static bool keeps_object(const StateEvents *events, Str kind)
 {
-    return str_eq(kind, STR("role")) || str_eq(kind, STR("version")) ||
+    return str_eq(kind, STR("role")) || str_eq(kind, STR("source")) ||
+           str_eq(kind, STR("version")) ||
            (events->keeps != NULL && events->keeps(kind));
 }
 

@@ -8,6 +8,7 @@
 #include "fleet/version_runs.h"
 #include "membership/node_sweep.h"
 #include "membership/nodes.h"
+#include "source/git_sources.h"
 
 struct Controllers {
     ControllersOptions options;
@@ -15,6 +16,7 @@ struct Controllers {
     NodeSweep *node_sweep;  /* NULL: another server leads */
     Dispatcher *dispatcher; /* the same */
     VersionRuns *version_runs;
+    GitSources *git_sources;
 };
 
 static void elected(void *context)
@@ -26,6 +28,12 @@ static void elected(void *context)
     controllers->dispatcher = dispatcher_new(&(DispatcherOptions){
         .at = controllers->options.at, .runs = controllers->options.runs, .fence = *fence });
     controllers->version_runs = version_runs_new(&controllers->options.at, fence);
+    controllers->git_sources =
+        git_sources_new(&(GitSourcesOptions){ .at = controllers->options.at,
+                                              .versions = controllers->options.versions,
+                                              .audit = controllers->options.audit,
+                                              .directory = controllers->options.directory,
+                                              .fence = *fence });
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
 }
@@ -36,6 +44,7 @@ static void deposed(void *context)
     node_sweep_free(TAKE(controllers->node_sweep));
     dispatcher_free(TAKE(controllers->dispatcher));
     version_runs_free(TAKE(controllers->version_runs));
+    git_sources_free(TAKE(controllers->git_sources));
     admission_lead(controllers->options.admission, NULL);
     authority_lead(controllers->options.authority, NULL);
 }
@@ -64,6 +73,7 @@ void controllers_free(Controllers *controllers)
         node_sweep_free(controllers->node_sweep);
         dispatcher_free(controllers->dispatcher);
         version_runs_free(controllers->version_runs);
+        git_sources_free(controllers->git_sources);
         free(controllers);
     }
 }

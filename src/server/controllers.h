@@ -7,6 +7,7 @@
 #include "membership/admission.h"
 #include "membership/authority.h"
 #include "membership/roster.h"
+#include "source/versions.h"
 
 typedef struct Controllers Controllers;
 
@@ -16,6 +17,9 @@ typedef struct ControllersOptions {
     Admission *admission;
     Authority *authority;
     const FleetRuns *runs;
+    Versions *versions;
+    Audit *audit;
+    const char *directory; /* of the server */
 } ControllersOptions;
 
 /* The options must be valid until controllers_free. */

@@ -402,6 +402,9 @@ static void start_serving(Server *server)
                                                .server = str_from_c(server->settings.node),
                                                .admission = server->admission,
                                                .runs = server->runs,
+                                               .versions = server->versions,
+                                               .audit = server->audit,
+                                               .directory = path_in_directory(server, "").data,
                                                .authority = server->authority });
     OwnFiles files = own_files(server);
     own_files_save_copy(&files);

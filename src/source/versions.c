@@ -55,6 +55,27 @@ static bool open_blobs(Versions *versions, Error *err)
     return true;
 }
 
+bool versions_blob_store(Versions *versions, BlobStore **out, Error *err)
+{
+    if (!open_blobs(versions, err)) {
+        return false;
+    }
+    *out = versions->blobs;
+    return true;
+}
+
+/* A copy that outlives the caller's. NULL if there is none. */
+static const StoreCompare *copy_fence(Arena *arena, const StoreCompare *fence)
+{
+    StoreCompare *copy = NULL;
+    if (fence != NULL) {
+        copy = ARENA_NEW(arena, StoreCompare);
+        *copy = *fence;
+        copy->key = arena_copy(arena, fence->key);
+    }
+    return copy;
+}
+
 /* For what has failed, or is known, without work. */
 static void run_nothing(WorkItem *item)
 {
@@ -333,6 +354,7 @@ typedef struct Creation {
     Version version;
     bool has_failed, is_known, is_new;
     Error err;
+    const StoreCompare *fence;
     VersionsCreated *done;
     void *context;
 } Creation;
@@ -403,7 +425,8 @@ static void checked(WorkItem *item)
                                                                      creation->at.prefix) },
                                 .decide = decide_create,
                                 .done = created,
-                                .context = creation },
+                                .context = creation,
+                                .fence = creation->fence },
                  &change);
 }
 
@@ -445,6 +468,7 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
     creation->at = versions->at;
     creation->done = done;
     creation->context = context;
+    creation->fence = copy_fence(&creation->arena, draft->fence);
     if (!blob_id_is_valid(draft->manifest)) {
         creation->has_failed = true;
         error_set(&creation->err, ERROR_INVALID, "the manifest is not a SHA-256");
@@ -605,7 +629,8 @@ static void request_start(VersionChange *request, bool (*decide)(void *, Change 
                                 .key_count = KEY_COUNT_READ,
                                 .decide = decide,
                                 .done = changed,
-                                .context = request },
+                                .context = request,
+                                .fence = request->activation.fence },
                  &change);
 }
 
@@ -617,6 +642,7 @@ void versions_activate(Versions *versions, const VersionActivation *activation, 
     request->activation.run = activation->run;
     request->activation.by = copy_text(&request->arena, activation->by);
     request->activation.reason = copy_text(&request->arena, activation->reason);
+    request->activation.fence = copy_fence(&request->arena, activation->fence);
     request_start(request, decide_activate);
 }
 

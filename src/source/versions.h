@@ -23,6 +23,10 @@ DEFINE_AUTO(Versions, versions_free)
 
 /* --- Blobs ------------------------------------------------------------------------------------ */
 
+/* The blobs, which other threads may use until the versions are freed. Fails with the reason why
+ * their directory could not be created. */
+MUST_CHECK bool versions_blob_store(Versions *versions, BlobStore **out, Error *err);
+
 /* `done` is called once, in a later iteration; `err` is NULL on success. */
 
 /* The blobs, of these ids, that do not exist. The others are kept for at least an hour. */
@@ -51,6 +55,7 @@ typedef struct VersionDraft {
     VersionOrigin origin;
     VersionSource source;
     Str by;
+    const StoreCompare *fence; /* see ChangeSpec; NULL: none */
 } VersionDraft;
 
 /* `is_new` is false if a valid version with these files exists. */
@@ -71,6 +76,7 @@ typedef struct VersionActivation {
     VersionPin pin;
     bool run; /* apply it on all nodes */
     Str by, reason;
+    const StoreCompare *fence; /* see ChangeSpec; NULL: none */
 } VersionActivation;
 
 /* Makes a valid version the current one. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if it is

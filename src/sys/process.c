@@ -118,6 +118,14 @@ NO_SANITIZE static bool child_limit_memory(Child *child)
 #endif
 }
 
+NO_SANITIZE static bool child_limit_files(Child *child)
+{
+    struct rlimit limit = { child->spec->file_max, child->spec->file_max };
+    return child->spec->file_max == 0 ||
+           syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, NULL) == 0 ||
+           child_fail(child, STAGE_OTHER);
+}
+
 NO_SANITIZE static bool child_prepare(Child *child)
 {
     const ProcessSpec *spec = child->spec;
@@ -158,7 +166,7 @@ NO_SANITIZE static bool child_prepare(Child *child)
     if (!stays && spec->directory != NULL && chdir(spec->directory) != 0) {
         return child_fail(child, STAGE_DIRECTORY);
     }
-    return child_limit_memory(child);
+    return child_limit_memory(child) && child_limit_files(child);
 }
 
 NO_SANITIZE static void child_end(const Child *child)

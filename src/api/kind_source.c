@@ -1,0 +1,306 @@
+/* Source: a git repository that the site, or a directory of it, is from. Stored as written; its
+ * status is what the leader reports (source/git_source.h). */
+#include <stdlib.h>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/kind_rows.h"
+#include "api/kind_stored.h"
+#include "base/json_out.h"
+#include "base/memory.h"
+#include "base/utc.h"
+#include "cluster/change.h"
+#include "cluster/cluster_keys.h"
+#include "cluster/state.h"
+#include "source/site_parts.h"
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static void set_known(Arena *arena, Map *map, const char *name, Str text)
+{
+    if (text.len > 0) {
+        object_set_text(arena, map, name, text);
+    }
+}
+
+static Str why_of(const GitSourceStatus *status)
+{
+    return status->error.len > 0       ? status->error
+           : status->rejection.len > 0 ? status->rejection
+                                       : status->held;
+}
+
+static KindItem with_status(const ApiSettings *settings, Arena *arena, const KindItem *item)
+{
+    KindItem out = *item;
+    const ClusterStore *at = &settings->at;
+    Map *map = map_new(arena, 10);
+    GitSourceStatus status = git_source_status_find(arena, at->state, at->prefix, item->name);
+    SiteParts parts = site_parts_find(arena, at->state, at->prefix);
+    const SitePart *part = site_parts_get(&parts, item->name);
+    if (item->error.len > 0) {
+        return out;
+    }
+    object_set_text(arena, map, "state", str_from_c(git_source_status_name(&status)));
+    if (status.since_ms > 0) {
+        object_set_text(arena, map, "since", utc_text(arena, status.since_ms));
+    }
+    set_known(arena, map, "commit", status.commit);
+    set_known(arena, map, "author", status.author);
+    set_known(arena, map, "subject", status.subject);
+    set_known(arena, map, "why", why_of(&status));
+    if (part != NULL) {
+        object_set_text(arena, map, "used_commit", part->commit);
+        object_set_text(arena, map, "version", parts.version);
+    }
+    map_set_str(arena, map, STR("handled"), value_int(status.handled));
+    out.status = value_map(map);
+    return out;
+}
+
+static bool list(const Kind *kind, const ApiSettings *settings, Arena *arena, const KindPage *page,
+                 KindItems *out, Error *err)
+{
+    KindItems stored;
+    if (!stored_list(kind, settings, arena, page, &stored, err)) {
+        return false;
+    }
+    KindItem *items = ARENA_ARRAY(arena, KindItem, stored.count);
+    for (uint32_t i = 0; i < stored.count; i++) {
+        items[i] = with_status(settings, arena, &stored.items[i]);
+    }
+    *out = stored;
+    out->items = items;
+    return true;
+}
+
+static bool get(const Kind *kind, const ApiSettings *settings, Arena *arena, Str name,
+                KindItem *out, Error *err)
+{
+    KindItem stored;
+    if (!stored_get(kind, settings, arena, name, &stored, err)) {
+        return false;
+    }
+    *out = with_status(settings, arena, &stored);
+    return true;
+}
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+/* Two sources cannot have the same directory. Returns false after responding. */
+static bool has_own_directory(ApiCall *call, const KindDraft *draft)
+{
+    const ClusterStore *at = call_store(call);
+    GitSourceEntry *entries;
+    uint32_t count = git_sources_list(&call->arena, at->state, at->prefix, &entries);
+    Str directory = value_get_text(draft->spec, "directory");
+    for (uint32_t i = 0; i < count; i++) {
+        const GitSource *other = &entries[i].source;
+        if (entries[i].error.len == 0 && !str_eq(other->name, draft->name) &&
+            str_eq(other->directory, directory)) {
+            Str text = arena_format(&call->arena, "source '%" STR_FMT "' already has %s%" STR_FMT,
+                                    STR_ARG(other->name),
+                                    directory.len == 0 ? "the entire site" : "the directory ",
+                                    STR_ARG(directory));
+            call_refuse(call, 409, text.data);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void create(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    if (has_own_directory(call, draft)) {
+        stored_create(kind, call, draft);
+    }
+}
+
+static void update(const Kind *kind, ApiCall *call, const KindDraft *draft)
+{
+    if (has_own_directory(call, draft)) {
+        stored_update(kind, call, draft);
+    }
+}
+
+/* --- Deleting and requests ------------------------------------------------------------------- */
+
+/* A change of the records of one source; outlives the call if its peer disconnects. */
+typedef struct SourceWrite {
+    ApiCall *call;
+    Arena arena;
+    ClusterStore at;
+    Str name, text;
+    int64_t revision; /* of the object to delete */
+} SourceWrite;
+
+static SourceWrite *write_new(ApiCall *call, Str name)
+{
+    SourceWrite *write = memory_new(sizeof *write);
+    arena_init(&write->arena, ARENA_UNLIMITED);
+    write->call = call;
+    write->at = *call_store(call);
+    write->at.prefix = arena_copy(&write->arena, write->at.prefix);
+    write->name = arena_copy(&write->arena, name);
+    return write;
+}
+
+static void write_free(SourceWrite *write)
+{
+    arena_clear(&write->arena);
+    free(write);
+}
+
+static void write_start(SourceWrite *write, bool (*decide)(void *, Change *, Error *),
+                        void (*done)(void *, Change *, const Error *))
+{
+    Str key = cluster_key_source(&write->arena, write->at.prefix, write->name);
+    Change *change;
+    change_start(&(ChangeSpec){ .at = write->at,
+                                .keys = &key,
+                                .key_count = 1,
+                                .decide = decide,
+                                .done = done,
+                                .context = write },
+                 &change);
+}
+
+static bool decide_remove(void *context, Change *change, Error *err)
+{
+    SourceWrite *write = context;
+    Str prefix = write->at.prefix;
+    if (change_revision(change, 0) != write->revision) {
+        return error_set(err, ERROR_CONFLICT, "it was changed in the meantime; read it again");
+    }
+    change_delete(change, change_key(change, 0));
+    change_delete(change, cluster_key_source_status(change_arena(change), prefix, write->name));
+    change_delete(change, cluster_key_source_request(change_arena(change), prefix, write->name));
+    return true;
+}
+
+static void removed(void *context, Change *change, const Error *err)
+{
+    SourceWrite *write = context;
+    kind_remove_done(write->call, err);
+    write_free(write);
+}
+
+static void remove_source(const Kind *kind, ApiCall *call, const KindItem *present)
+{
+    SourceWrite *write = write_new(call, present->name);
+    write->revision = present->revision;
+    write_start(write, decide_remove, removed);
+}
+
+static bool decide_request(void *context, Change *change, Error *err)
+{
+    SourceWrite *write = context;
+    if (!change_has(change, 0)) {
+        return error_set(err, ERROR_NOT_FOUND, "Source '%" STR_FMT "' not found",
+                         STR_ARG(write->name));
+    }
+    change_put(change,
+               cluster_key_source_request(change_arena(change), write->at.prefix, write->name),
+               write->text, 0);
+    return true;
+}
+
+static void requested(void *context, Change *change, const Error *err)
+{
+    SourceWrite *write = context;
+    ApiCall *call = write->call;
+    int64_t revision = err == NULL ? change_written(change) : 0;
+    write_free(write);
+    if (!call_resume(call, err)) {
+        return;
+    }
+    Buf json = buf_make_in(&call->arena, BUF_UNLIMITED);
+    json_out_start(&json, "eden.source-sync/1");
+    json_out_int(&json, "request", revision);
+    json_out_close(&json, '}');
+    call_respond(call, 202, &json);
+}
+
+void source_sync(ApiCall *call)
+{
+    SourceWrite *write = write_new(call, call->part);
+    GitSourceRequest request = { .time_ms = loop_wall_ms(write->at.loop),
+                                 .by = str_from_c(call->caller.principal.who) };
+    Buf text = buf_make_in(&write->arena, BUF_UNLIMITED);
+    git_source_request_print(&request, &text);
+    write->text = buf_str(&text);
+    write_start(write, decide_request, requested);
+}
+
+/* --- Watching -------------------------------------------------------------------------------- */
+
+static Str watch_prefix(const Kind *kind, Arena *arena, Str prefix, uint32_t which)
+{
+    switch (which) {
+    case 0: return cluster_key_source_all(arena, prefix);
+    case 1: return cluster_key_source_status_all(arena, prefix);
+    default: return STR_EMPTY;
+    }
+}
+
+static bool key_to_name(const Kind *kind, Arena *arena, Str prefix, Str key, Str *name)
+{
+    Str parts[KEYS_PARTS_MAX];
+    KeyKind found;
+    Error err;
+    if (!key_parse(arena, prefix, key, &found, parts) ||
+        !((found == KEY_OBJECT && str_eq(parts[0], STR("source"))) ||
+          (found == KEY_INTERNAL && str_eq(parts[0], STR("source-status"))))) {
+        return false;
+    }
+    *name = parts[1];
+    return git_source_name_check(*name, &err);
+}
+
+/* --- Row ------------------------------------------------------------------------------------- */
+
+static const RecordField status[] = {
+    { .name = "state",
+      .type = RECORD_CHOICE,
+      .choices = "new|ok|held|rejected|unreachable|unreadable",
+      .column = { "STATE" },
+      .help = "new: not fetched yet; held: a pinned version is current instead; rejected: the "
+              "newest commit is not part of the site; unreachable: the repository cannot be "
+              "fetched" },
+    { .name = "since", .type = RECORD_TIME, .column = { "SINCE" }, .help = "since when" },
+    { .name = "commit",
+      .column = { "COMMIT", .is_wide = true },
+      .help = "the newest commit that was fetched" },
+    { .name = "author", .help = "its author" },
+    { .name = "subject", .column = { "SUBJECT" }, .help = "first line of its message" },
+    { .name = "used_commit", .help = "the commit in the newest valid version" },
+    { .name = "version",
+      .column = { "VERSION", .is_wide = true },
+      .help = "the newest valid version made from sources" },
+    { .name = "why", .column = { "WHY" }, .help = "the reason of the state" },
+    { .name = "handled",
+      .type = RECORD_INT,
+      .help = "the last request to synchronize that was executed" },
+    { .name = "error", .help = "why its record cannot be read" },
+    { 0 },
+};
+
+const Kind kind_source = {
+    .name = "Source",
+    .plural = "sources",
+    .help = "A git repository that the site, or a directory of it, is from.",
+    .verbs = KIND_LIST | KIND_GET | KIND_CREATE | KIND_UPDATE | KIND_DELETE,
+    .spec = git_source_fields,
+    .status = status,
+    .name_help = "lowercase letters and digits, with '-' between them",
+    .is_labeled = true,
+    .objects_max = GIT_SOURCES_MAX,
+    .name_check = git_source_name_check,
+    .list = list,
+    .get = get,
+    .create = create,
+    .update = update,
+    .remove = remove_source,
+    .watch_prefix = watch_prefix,
+    .key_to_name = key_to_name,
+};

@@ -1,0 +1,202 @@
+/* eden sources: the git repositories of the site. */
+#include "cli/kind_command.h"
+#include "cli/output.h"
+#include "cli/responses.h"
+#include "sys/clock.h"
+
+enum {
+    POLL_MS = 100,
+    WAIT_MS = 300 * 1000, /* longer than fetching and checking may take */
+};
+
+/* --- add -------------------------------------------------------------------------------------- */
+
+static void set_option(const Invocation *invocation, Map *spec, const char *option)
+{
+    const char *text = invocation_text(invocation, option);
+    if (text != NULL) {
+        map_set_str(invocation->arena, spec, str_from_c(option), value_string(str_from_c(text)));
+    }
+}
+
+static int run_add(Invocation *invocation)
+{
+    Arena *arena = invocation->arena;
+    Map *metadata = map_new(arena, 1), *spec = map_new(arena, 4), *body = map_new(arena, 2);
+    Value created;
+    int code;
+    map_set_str(arena, metadata, STR("name"), value_string(str_from_c(invocation->args[0])));
+    map_set_str(arena, spec, STR("url"), value_string(str_from_c(invocation->args[1])));
+    set_option(invocation, spec, "branch");
+    set_option(invocation, spec, "directory");
+    set_option(invocation, spec, "interval");
+    map_set_str(arena, body, STR("metadata"), value_map(metadata));
+    map_set_str(arena, body, STR("spec"), value_map(spec));
+    code = cluster_call(invocation,
+                        &(ClusterRequest){ .method = "POST",
+                                           .target = STR("/v1/sources"),
+                                           .body = cluster_body(arena, value_map(body)) },
+                        &created);
+    if (code != EXIT_OK || kind_print_value(invocation, created, &code)) {
+        return code;
+    }
+    output_line(invocation->out, "source %s is added", invocation->args[0]);
+    return EXIT_OK;
+}
+
+/* --- sync ------------------------------------------------------------------------------------- */
+
+static int get_source(Invocation *invocation, Str name, Value *out)
+{
+    return cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "GET",
+                           .target = cluster_target(invocation->arena, "/v1/sources/", name) },
+        out);
+}
+
+/* Until the leader has handled the request, and said so in the status. */
+static int wait_for(Invocation *invocation, Str name, int64_t request, Value *out)
+{
+    int64_t end_us = clock_monotonic_us() + (int64_t)WAIT_MS * 1000;
+    while (clock_monotonic_us() < end_us) {
+        int code = get_source(invocation, name, out);
+        if (code != EXIT_OK || value_get_int(object_status(*out), "handled") >= request) {
+            return code;
+        }
+        (void)clock_sleep_ms(POLL_MS, NULL);
+    }
+    output_line(invocation->err, "%" STR_FMT ": no result after %d s; 'eden sources' shows it later",
+                STR_ARG(name), WAIT_MS / 1000);
+    return EXIT_TIMED_OUT;
+}
+
+static void print_synced(const Invocation *invocation, Str name, Value status)
+{
+    Str state = value_get_text(status, "state"), why = value_get_text(status, "why");
+    if (why.len > 0) {
+        output_line(invocation->out, "%" STR_FMT " is %" STR_FMT ": %" STR_FMT, STR_ARG(name),
+                    STR_ARG(state), STR_ARG(why));
+    } else {
+        Str commit = str_slice(value_get_text(status, "commit"), 0, 12);
+        output_line(invocation->out, "%" STR_FMT " is at commit %" STR_FMT ", version %" STR_FMT,
+                    STR_ARG(name), STR_ARG(commit), STR_ARG(value_get_text(status, "version")));
+    }
+}
+
+static int sync_one(Responses *responses, Str name)
+{
+    Invocation *invocation = responses->invocation;
+    Value response;
+    int code = cluster_call(
+        invocation,
+        &(ClusterRequest){ .method = "POST",
+                           .target = cluster_target_with(invocation->arena, "/v1/sources/", name,
+                                                         "/sync") },
+        &response);
+    int64_t request = code == EXIT_OK ? value_get_int(response, "request") : 0;
+    if (code == EXIT_OK && !invocation_flag(invocation, "no-wait")) {
+        code = wait_for(invocation, name, request, &response);
+    } else if (code == EXIT_OK) {
+        code = get_source(invocation, name, &response);
+    }
+    if (code != EXIT_OK) {
+        return code;
+    }
+    Value status = object_status(response);
+    bool is_good = str_eq(value_get_text(status, "state"), STR("ok"));
+    if (!responses_add(responses, name, response)) {
+        if (invocation_flag(invocation, "no-wait")) {
+            output_line(invocation->out, "%" STR_FMT " is being synchronized", STR_ARG(name));
+        } else {
+            print_synced(invocation, name, status);
+        }
+    }
+    return is_good || invocation_flag(invocation, "no-wait") ? EXIT_OK : EXIT_FAILED;
+}
+
+static int run_sync(Invocation *invocation)
+{
+    Responses responses;
+    responses_init(&responses, invocation, invocation->arg_count);
+    for (uint32_t i = 0; i < invocation->arg_count; i++) {
+        int code = sync_one(&responses, str_from_c(invocation->args[i]));
+        responses.worst = code > responses.worst ? code : responses.worst;
+    }
+    return responses_end(&responses);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static const Option add_options[] = {
+    { .name = "branch",
+      .argument = "BRANCH",
+      .help = "branch to follow; default: the default branch of the repository" },
+    { .name = "directory",
+      .argument = "PATH",
+      .help = "directory of the site that the repository becomes; default: the entire site" },
+    { .name = "interval",
+      .argument = "TIME",
+      .help = "how often to look for new commits, 5s to 1d; default: 1m" },
+    { 0 },
+};
+
+static const Option sync_options[] = {
+    { .name = "no-wait", .help = "do not wait for the result" },
+    { 0 },
+};
+
+static const Verb verbs[] = {
+    { .name = "list",
+      .is_default = true,
+      .help = "List sources, their state and newest commits.",
+      .options = kind_list_options,
+      .examples = { { "eden sources", "all sources" } },
+      .run = kind_run_list },
+    { .name = "show",
+      .args = { { "NAME" } },
+      .help = "Show a source.",
+      .examples = { { "eden sources show site", "all fields of a source" } },
+      .run = kind_run_show },
+    { .name = "add",
+      .args = { { "NAME" }, { "URL" } },
+      .help = "Follow a git repository.",
+      .text = "The leading server fetches the newest commit of the branch, and makes a version of\n"
+              "the site from it, which all nodes apply. If the site is not valid with it, the\n"
+              "commit is rejected with the problems, and the last valid version stays current.\n"
+              "\n"
+              "With several sources, each but one has a --directory of the site.",
+      .options = add_options,
+      .examples = { { "eden sources add site https://git.example.net/site.git",
+                      "make a repository the site" },
+                    { "eden sources add web git@git.example.net:web.git --directory files/web",
+                      "make a second repository a directory of the site" } },
+      .run = run_add },
+    KIND_VERB_APPLY("sources", "source", "NAME"),
+    { .name = "sync",
+      .args = { { "NAME..." } },
+      .help = "Fetch the newest commit now.",
+      .text = "Waits until it is part of the current version, or rejected: then the exit code is 1.",
+      .options = sync_options,
+      .examples = { { "eden sources sync site", "do not wait for the next poll" } },
+      .run = run_sync },
+    { .name = "remove",
+      .alias = "delete",
+      .args = { { "NAME..." } },
+      .help = "Follow a repository no longer.",
+      .text = "Its files are removed from the site if it has other sources; without any, the\n"
+              "current version stays.",
+      .examples = { { "eden sources remove web", "stop following a repository" } },
+      .run = kind_run_delete },
+    { 0 },
+};
+
+const Command command_sources = {
+    .name = "sources",
+    .alias = "source",
+    .group = GROUP_CLUSTER,
+    .kind = "Source",
+    .help = "Follow git repositories: each new commit becomes a version of the site.",
+    .options = kind_options,
+    .verbs = verbs,
+};

@@ -1,0 +1,352 @@
+#include "source/git_mirror.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "sys/directory.h"
+#include "sys/file_tree.h"
+#include "sys/process.h"
+
+#define REPOSITORY "repository"
+#define CONFIG     "config"
+#define TIP        "refs/eden/tip"
+
+enum {
+    OUTPUT_MAX = 64 << 10,
+    LISTING_MAX = 64 << 20,
+    DISK_RESERVE = 64 << 20,     /* bytes that stay free */
+    DISK_RESERVE_PART = 16,      /* or this part of a small disk */
+    MIRROR_FILES_MAX = 2000,     /* of objects; a mirror with more is fetched again */
+    MIRROR_BYTES_MAX = 64 << 20, /* of objects, in addition to twice the files */
+};
+
+typedef struct Run {
+    const GitMirror *mirror;
+    const GitSource *source;
+    Arena *arena;
+    ProcessResult result;
+} Run;
+
+/* --- Running git ------------------------------------------------------------------------------ */
+
+/* safe.directory: a local repository may belong to another user. Nothing in it is executed:
+ * programs in the configuration of a repository are not, and hooks are not run when it is read. */
+#define CONFIG_TEXT                                                                             \
+    "[safe]\n\tdirectory = *\n"                                                                 \
+    "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tbigFileThreshold = 8m\n"           \
+    "\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 256m\n\taskPass =\n"                       \
+    "[credential]\n\thelper =\n"                                                                \
+    "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"                                         \
+    "[fetch]\n\trecurseSubmodules = false\n\twriteCommitGraph = false\n"                        \
+    "[submodule]\n\trecurse = false\n"                                                          \
+    "[http]\n\tlowSpeedLimit = 1000\n\tlowSpeedTime = 30\n\tfollowRedirects = initial\n"        \
+    "[pack]\n\tthreads = 1\n[index]\n\tthreads = 1\n"                                           \
+    "[protocol]\n\tversion = 2\n"
+
+/* Relative to the directory of the mirror, so no path becomes part of a command of a shell. */
+#define SSH                                                                             \
+    "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes "                        \
+    "-o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=/dev/null "              \
+    "-o IdentitiesOnly=yes -o IdentityFile=ssh_key -o IdentityAgent=none "              \
+    "-o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 "           \
+    "-o PreferredAuthentications=publickey -o ForwardAgent=no -o UpdateHostKeys=no "    \
+    "-o ControlMaster=no -o ControlPath=none"
+
+static const char *const environment[] = {
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LC_ALL=C",
+    "HOME=/nonexistent",
+    "GIT_CONFIG_NOSYSTEM=1",
+    "GIT_CONFIG_GLOBAL=" CONFIG,
+    "GIT_DIR=" REPOSITORY,
+    "GIT_TERMINAL_PROMPT=0",
+    "GIT_ALLOW_PROTOCOL=https:ssh:file",
+    "GIT_ATTR_NOSYSTEM=1",
+    "GIT_NO_REPLACE_OBJECTS=1",
+    "GIT_NO_LAZY_FETCH=1",
+    "GIT_OPTIONAL_LOCKS=0",
+    "GIT_SSH_COMMAND=" SSH,
+    "GIT_SSH_VARIANT=ssh",
+    "SSH_ASKPASS_REQUIRE=never",
+    NULL,
+};
+
+typedef struct GitCall {
+    const char *const *argv;
+    Str input;
+    int64_t timeout_ms;
+    size_t output_max;
+    ProcessTake take;
+    void *take_context;
+} GitCall;
+
+/* Whether git was executed and succeeded. Otherwise the result, or the error, has the reason. */
+static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
+{
+    ProcessSpec spec = { .argv = git->argv,
+                         .env = environment,
+                         .input = git->input,
+                         .directory = run->mirror->directory,
+                         .timeout_ms = git->timeout_ms,
+                         .memory_max = GIT_MEMORY_MAX,
+                         .file_max = GIT_FILE_MAX,
+                         .output_max = git->output_max,
+                         .end_at_max = true,
+                         .cancelled = run->mirror->cancelled,
+                         .take = git->take,
+                         .take_context = git->take_context };
+    *has_result = process_run(run->arena, &spec, &run->result, err);
+    if (!*has_result) {
+        return error_wrap(err, "git is required on servers");
+    }
+    return (run->result.ending == PROCESS_EXITED && run->result.exit_code == 0) ||
+           process_failure(run->arena, &run->result, git->timeout_ms, err);
+}
+
+static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, Error *err)
+{
+    bool ignored;
+    if (!call(run,
+              &(GitCall){ .argv = argv, .timeout_ms = GIT_READ_MS, .output_max = max }, &ignored,
+              err)) {
+        return error_wrap(err, "git %s", argv[1]);
+    }
+    *out = run->result.out;
+    return true;
+}
+
+/* --- Directory -------------------------------------------------------------------------------- */
+
+static bool check_space(const Directory *directory, Error *err)
+{
+    int64_t part = directory_disk_size(directory) / DISK_RESERVE_PART;
+    int64_t reserve = part < DISK_RESERVE ? part : DISK_RESERVE;
+    int64_t available = directory_disk_free(directory);
+    return available >= reserve ||
+           error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full: %lld MiB are free",
+                     (long long)(available >> 20));
+}
+
+/* A git that was killed leaves these; another one is never active. */
+static void remove_locks(const Directory *directory)
+{
+    static const char *const locks[] = { "shallow.lock", "packed-refs.lock", "config.lock",
+                                         "HEAD.lock" };
+    AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) refs = { .descriptor = -1 };
+    AUTO_CLEAR(Directory) own = { .descriptor = -1 };
+    Error ignored;
+    if (!directory_open_child(directory, REPOSITORY, &repository, &ignored)) {
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(locks); i++) {
+        if (directory_has(&repository, locks[i]) &&
+            !directory_remove(&repository, locks[i], &ignored)) {
+            log_debug("lock not removed", LOG_C("why", ignored.text));
+        }
+    }
+    if (directory_open_child(&repository, "refs", &refs, &ignored) &&
+        directory_open_child(&refs, "eden", &own, &ignored) && directory_has(&own, "tip.lock") &&
+        !directory_remove(&own, "tip.lock", &ignored)) {
+        log_debug("lock not removed", LOG_C("why", ignored.text));
+    }
+}
+
+static bool prepare(Run *run, Directory *directory, Error *err)
+{
+    static const char *const init[] = { "git", "init", "--quiet", "--bare", "--template=", NULL };
+    Str ignored;
+    if (!directory_make(run->mirror->directory, directory, err) || !check_space(directory, err) ||
+        !directory_write(directory, CONFIG, STR(CONFIG_TEXT), false, err)) {
+        return false;
+    }
+    remove_locks(directory);
+    AUTO_CLEAR(Directory) repository = { .descriptor = -1 };
+    bool exists = directory_open_child(directory, REPOSITORY, &repository, err) &&
+                  directory_has(&repository, "HEAD");
+    return exists || read_from(run, init, OUTPUT_MAX, &ignored, err);
+}
+
+/* Commits that are not needed any more are not deleted one by one: a mirror that has grown is
+ * fetched again. */
+static void trim(const Run *run, const Directory *directory, const GitTree *tree)
+{
+    static const FileTreeLimits limits = { MIRROR_FILES_MAX, 8, NULL };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const char *objects =
+        arena_format(&arena, "%s/" REPOSITORY "/objects", run->mirror->directory).data;
+    FileTree files;
+    Error err;
+    int64_t bytes = 0;
+    bool is_listed = file_tree_list(&arena, objects, &limits, &files, &err);
+    for (uint32_t i = 0; is_listed && i < files.count; i++) {
+        bytes += files.items[i].size;
+    }
+    if (is_listed ? bytes > MIRROR_BYTES_MAX + 2 * manifest_bytes(&tree->files)
+                  : err.kind == ERROR_LIMIT) {
+        directory_remove_child(directory, REPOSITORY);
+    }
+}
+
+/* --- Fetching --------------------------------------------------------------------------------- */
+
+/* The reason as git gives it, without its prefixes; the most common ones in our words. */
+static bool fetch_failure(const Run *run, Error *err)
+{
+    const ProcessResult *result = &run->result;
+    Str branch = run->source->branch;
+    if (result->ending == PROCESS_CANCELLED) {
+        return error_set(err, ERROR_UNAVAILABLE, "the server is stopping");
+    }
+    if (result->ending == PROCESS_TIMED_OUT) {
+        return error_set(err, ERROR_TIMEOUT, "it could not be fetched within %d s",
+                         GIT_FETCH_MS / 1000);
+    }
+    if (str_find(result->error_out, STR("find remote ref"), 0) != STR_NOT_FOUND) {
+        return branch.len > 0
+                   ? error_set(err, ERROR_NOT_FOUND, "the repository has no branch '%" STR_FMT "'",
+                               STR_ARG(branch))
+                   : error_set(err, ERROR_NOT_FOUND, "the repository has no commits");
+    }
+    bool is_too_large =
+        str_find(result->error_out, STR("File too large"), 0) != STR_NOT_FOUND ||
+        str_find(result->error_out, STR("signal 25"), 0) != STR_NOT_FOUND ||
+        (result->ending == PROCESS_KILLED &&
+         str_eq(process_signal_name(run->arena, result->signal_number), STR("SIGXFSZ")));
+    if (is_too_large) {
+        return error_set(err, ERROR_LIMIT, "the files of the newest commit take more than %lld MiB",
+                         (long long)(GIT_FILE_MAX >> 20));
+    }
+    return process_failure(run->arena, result, GIT_FETCH_MS, err);
+}
+
+static bool fetch(Run *run, Error *err)
+{
+    Arena *arena = run->arena;
+    Str from = run->source->branch.len == 0
+                   ? STR("HEAD")
+                   : arena_join(arena, STR("refs/heads/"), run->source->branch, STR_EMPTY);
+    const char *refspec = arena_format(arena, "+%" STR_FMT ":" TIP, STR_ARG(from)).data;
+    const char *const argv[] = { "git",
+                                 "fetch",
+                                 "--quiet",
+                                 "--depth=1",
+                                 "--no-tags",
+                                 "--no-write-fetch-head",
+                                 "--no-recurse-submodules",
+                                 "--no-auto-maintenance",
+                                 "--update-shallow",
+                                 "--",
+                                 arena_copy_c(arena, run->source->url),
+                                 refspec,
+                                 NULL };
+    bool has_result;
+    return call(run,
+                &(GitCall){ .argv = argv, .timeout_ms = GIT_FETCH_MS, .output_max = OUTPUT_MAX },
+                &has_result, err) ||
+           (has_result && fetch_failure(run, err));
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static bool put_blob(void *context, Str id, Str data, Error *err)
+{
+    const Run *run = context;
+    return blob_store_put(run->mirror->blobs, id, data, err);
+}
+
+typedef struct Reading {
+    GitContents contents;
+    Error err;
+    bool has_failed;
+} Reading;
+
+static bool take_contents(void *context, Str piece)
+{
+    Reading *reading = context;
+    reading->has_failed = !git_contents_add(&reading->contents, piece, &reading->err);
+    return !reading->has_failed;
+}
+
+/* Sets the rejection of the tree. */
+static bool reject(GitTree *tree, const Error *why)
+{
+    tree->rejection = arena_copy(&tree->arena, str_from_c(why->text));
+    tree->files = (Manifest){ 0 };
+    str_map_init(&tree->by_object, &tree->arena);
+    return true;
+}
+
+static bool read_contents(Run *run, GitTree *tree, const GitTree *before, Error *err)
+{
+    static const char *const argv[] = { "git", "cat-file", "--batch", "--buffer", NULL };
+    Reading reading = { 0 };
+    bool has_result, is_complete;
+    Str request = git_contents_start(run->arena, tree, before, &reading.contents);
+    reading.contents.put = put_blob;
+    reading.contents.context = run;
+    bool ok = request.len == 0 || call(run,
+                                       &(GitCall){ .argv = argv,
+                                                   .input = request,
+                                                   .timeout_ms = GIT_FETCH_MS,
+                                                   .output_max = OUTPUT_MAX,
+                                                   .take = take_contents,
+                                                   .take_context = &reading },
+                                       &has_result, err);
+    if (!ok && reading.has_failed) {
+        *err = reading.err;
+    }
+    if (ok && !git_contents_end(&reading.contents, &is_complete, err)) {
+        ok = is_complete && reject(tree, err);
+    }
+    git_contents_clear(&reading.contents);
+    return ok;
+}
+
+static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
+{
+    static const char *const log[] = {
+        "git", "log", "-1", "--no-show-signature", "--no-mailmap", "--format=" GIT_TREE_LOG_FORMAT,
+        TIP,   "--",  NULL
+    };
+    static const char *const list[] = { "git",         "ls-tree", "-r", "-z", "--long",
+                                        "--full-tree", TIP,       NULL };
+    Str text;
+    if (!read_from(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
+        return false;
+    }
+    if (before != NULL && str_eq(before->commit, tree->commit)) {
+        return true; /* the caller keeps `before` */
+    }
+    if (!read_from(run, list, LISTING_MAX, &text, err)) {
+        return run->result.ending == PROCESS_TOO_LOUD ? reject(tree, err) : false;
+    }
+    return git_tree_read_listing(tree, text, err) ? read_contents(run, tree, before, err)
+                                                  : reject(tree, err);
+}
+
+/* --- Update ----------------------------------------------------------------------------------- */
+
+bool git_mirror_update(const GitMirror *mirror, const GitSource *source, const GitTree *before,
+                       GitTree **out, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    AUTO(GitTree) *tree = git_tree_new();
+    Run run = { .mirror = mirror, .source = source, .arena = &arena };
+    if (!prepare(&run, &directory, err) || !fetch(&run, err)) {
+        return false;
+    }
+    if (!read_tip(&run, before, tree, err)) {
+        /* Perhaps the mirror is damaged: the next attempt starts with a new one. */
+        directory_remove_child(&directory, REPOSITORY);
+        return false;
+    }
+    if (before == NULL || !str_eq(before->commit, tree->commit)) {
+        trim(&run, &directory, tree);
+    }
+    *out = TAKE(tree);
+    return true;
+}

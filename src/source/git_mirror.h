@@ -1,0 +1,31 @@
+/* A mirror of the newest commit of a repository, in a directory of its own: runs `git` and reads the
+ * files of the commit into blobs. Blocks; any thread, one at a time per directory.
+ *
+ * git gets a fixed environment and a configuration file of eden's: it does not prompt, runs no
+ * hooks, follows no submodules, uses no transport but https, ssh and local paths, and nothing is
+ * checked out: contents are read as they are stored. Its time, memory and files are bounded. Only
+ * the newest commit is fetched, so rewritten history is not different from any other change. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "source/git_tree.h"
+
+enum {
+    GIT_FETCH_MS = 120 * 1000,
+    GIT_READ_MS = 60 * 1000,
+};
+#define GIT_FILE_MAX   ((size_t)1 << 30) /* bytes of a pack */
+#define GIT_MEMORY_MAX ((size_t)4 << 30) /* bytes of address space; packs are mapped */
+
+typedef struct GitMirror {
+    const char *directory; /* created if it does not exist */
+    BlobStore *blobs;
+    const atomic_bool *cancelled; /* may be NULL */
+} GitMirror;
+
+/* Fetches the newest commit and reads its files. `before` is the previous result, whose contents are
+ * not read again; may be NULL. A commit that cannot be part of a site is a success, with a
+ * rejection. Fails with the reason of git if the repository cannot be fetched. */
+MUST_CHECK bool git_mirror_update(const GitMirror *mirror, const GitSource *source,
+                                  const GitTree *before, GitTree **out, Error *err);

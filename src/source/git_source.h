@@ -1,0 +1,93 @@
+/* Git repositories that the site is from: what an administrator configures, and what the leading
+ * server reports about each. Pure.
+ *
+ * The files of a repository are a directory of the site, or all of it. A source is an object of the
+ * API (api/kind_source.c); servers only read it. */
+#pragma once
+
+#include "cluster/state.h"
+#include "lang/record.h"
+
+enum {
+    GIT_SOURCES_MAX = 32,
+    GIT_SOURCE_NAME_MAX = 63,
+    GIT_URL_MAX = 500,
+    GIT_BRANCH_MAX = 200,
+    GIT_COMMIT_MAX = 64, /* digits */
+    GIT_TEXT_MAX = 500,  /* bytes of a subject, an error and others */
+    GIT_INTERVAL_MS = 60 * 1000,
+    GIT_INTERVAL_MIN_MS = 5 * 1000,
+    GIT_INTERVAL_MAX_MS = 24 * 3600 * 1000,
+    GIT_BACKOFF_MAX_MS = 10 * 60 * 1000,
+};
+
+typedef struct GitSource {
+    Str name; /* not part of the record */
+    Str url;
+    Str branch;    /* empty: the default branch of the repository */
+    Str directory; /* of the site; empty: all of it */
+    Str interval;  /* of polling; empty: GIT_INTERVAL_MS */
+    Value unknown; /* fields that a newer server wrote */
+} GitSource;
+
+/* 1 to 63 lower-case letters and digits, with '-' between them: it is also the name of a directory. */
+MUST_CHECK bool git_source_name_check(Str name, Error *err);
+
+/* The fields of the spec. */
+extern const RecordField git_source_fields[];
+
+/* Strings are copied to the arena. Fails with ERROR_INVALID. */
+MUST_CHECK bool git_source_read(Arena *arena, Str name, Value spec, GitSource *out, Error *err);
+/* How long to wait before the next poll, after `failures` in succession: the interval, and longer
+ * for a repository that cannot be fetched, up to GIT_BACKOFF_MAX_MS. `random` varies it by a tenth,
+ * so that servers of many clusters do not poll at the same moment. */
+int64_t git_source_delay_ms(const GitSource *source, uint32_t failures, uint64_t random);
+
+/* --- As of the state -------------------------------------------------------------------------- */
+
+/* A source of the state; with `error` its record is unreadable. */
+typedef struct GitSourceEntry {
+    GitSource source;
+    Str error;
+    int64_t revision;
+} GitSourceEntry;
+
+/* All of them, sorted by name, at most GIT_SOURCES_MAX. Results are in the arena. */
+uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourceEntry **out);
+
+/* --- Status ----------------------------------------------------------------------------------- */
+
+/* "eden.source-status/1" under internal/source-status/<name>, written by the leader when something
+ * changes. */
+typedef struct GitSourceStatus {
+    Str commit; /* the newest one that was fetched; empty: none yet */
+    Str author, subject;
+    Str rejection; /* why this commit is not part of the site; empty: it is */
+    Str error;        /* why the repository cannot be fetched; empty: it can */
+    Str held;         /* why its version is not the current one; empty: it is, or was */
+    int64_t since_ms; /* since when the state is as it is */
+    int64_t handled;  /* revision of the last request to synchronize that was executed */
+    Value unknown;
+} GitSourceStatus;
+
+/* "new", "ok", "held", "rejected" or "unreachable". */
+const char *git_source_status_name(const GitSourceStatus *status);
+void git_source_status_print(const GitSourceStatus *status, Buf *out);
+MUST_CHECK bool git_source_status_read(Arena *arena, Str text, GitSourceStatus *out, Error *err);
+/* Empty if there is none. */
+GitSourceStatus git_source_status_find(Arena *arena, const State *state, Str prefix, Str name);
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+/* "eden.source-request/1" under internal/source-request/<name>: to synchronize now. */
+typedef struct GitSourceRequest {
+    int64_t time_ms;
+    Str by;
+    Value unknown;
+} GitSourceRequest;
+
+void git_source_request_print(const GitSourceRequest *request, Buf *out);
+MUST_CHECK bool git_source_request_read(Arena *arena, Str text, GitSourceRequest *out, Error *err);
+/* The revision of the last one; 0: none. */
+int64_t git_source_request_find(Arena *arena, const State *state, Str prefix, Str name,
+                                GitSourceRequest *out);

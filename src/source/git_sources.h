@@ -1,0 +1,26 @@
+/* Follows the git repositories of the site, on the leader: fetches new commits when a poll is due or
+ * a request arrives (a webhook, `eden sources sync`), and has them built into a version
+ * (source/site_build.h). Each repository has its own thread and timer: one that hangs or is gone
+ * delays no other. Loop thread only. */
+#pragma once
+
+#include "audit/audit.h"
+#include "source/versions.h"
+
+typedef struct GitSources GitSources;
+
+typedef struct GitSourcesOptions {
+    ClusterStore at; /* with a state */
+    Versions *versions;
+    Audit *audit;
+    const char *directory; /* of the server: mirrors are below it */
+    StoreCompare fence;    /* leader_fence() */
+} GitSourcesOptions;
+
+/* Stops by itself when the fence does not hold. Everything is copied except what the state, the
+ * versions and the audit log are. */
+GitSources *git_sources_new(const GitSourcesOptions *options);
+/* Kills running git processes and waits for them. Before the state, the versions and the store;
+ * NULL is allowed. */
+void git_sources_free(GitSources *sources);
+DEFINE_AUTO(GitSources, git_sources_free)
