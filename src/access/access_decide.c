@@ -24,14 +24,17 @@ static const Str tended[] = { WORD("Node"), WORD("Facts"), WORD("Config"), WORD(
 static const Str runs[] = { WORD("Run") };
 static const Str run_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("create"),
                                  WORD("cancel") };
+/* Not "create" and "update": a source makes the server connect to any address. */
+static const Str sources[] = { WORD("Source") };
+static const Str source_verbs[] = { WORD("get"), WORD("list"), WORD("watch"), WORD("sync") };
 static const Str handed_out[] = { WORD("Token"), WORD("Certificate") };
 static const Str seen_by_operators[] = { WORD("Token"), WORD("Certificate"), WORD("Role"),
                                          WORD("Audit"), WORD("Metrics") };
 /* No raw keys, backups or audit log: the requests of other users are not public. */
 /* Nor blobs: sites may contain secrets. */
-static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),  WORD("Config"),
-                                       WORD("Certificate"), WORD("Role"),   WORD("Metrics"),
-                                       WORD("Run"),         WORD("Version") };
+static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),   WORD("Config"),
+                                       WORD("Certificate"), WORD("Role"),    WORD("Metrics"),
+                                       WORD("Run"),         WORD("Version"), WORD("Source") };
 
 #define RULE(verb_list, kind_list)                                                     \
     {                                                                                  \
@@ -45,10 +48,8 @@ static const Str seen_by_viewers[] = { WORD("Node"),        WORD("Facts"),  WORD
 
 static const AccessRule admin_rules[] = { RULE(every, every) };
 static const AccessRule operator_rules[] = {
-    RULE(every, tended),
-    RULE(looks, seen_by_operators),
-    RULE(hands_out, handed_out),
-    RULE(run_verbs, runs),
+    RULE(every, tended),   RULE(looks, seen_by_operators), RULE(hands_out, handed_out),
+    RULE(run_verbs, runs), RULE(source_verbs, sources),
 };
 static const AccessRule viewer_rules[] = { RULE(looks, seen_by_viewers) };
 

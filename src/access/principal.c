@@ -4,11 +4,10 @@
 
 #include "base/json_out.h"
 
-DEFINE_ENUM_NAMES(PrincipalKind,
-                  principal_kind, [PRINCIPAL_LOCAL] = "local", [PRINCIPAL_TOKEN] = "token",
-                  [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
-                  [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join",
-                  [PRINCIPAL_SOURCE] = "source")
+DEFINE_ENUM_NAMES(
+    PrincipalKind, principal_kind, [PRINCIPAL_LOCAL] = "local", [PRINCIPAL_TOKEN] = "token",
+    [PRINCIPAL_CERTIFICATE] = "certificate", [PRINCIPAL_SESSION] = "session",
+    [PRINCIPAL_NODE] = "node", [PRINCIPAL_JOIN] = "join", [PRINCIPAL_SOURCE] = "source")
 
 void principal_set_who(const char *kind, const char *id, const char *said, Principal *out)
 {

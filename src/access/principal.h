@@ -12,7 +12,7 @@ typedef enum PrincipalKind {
     PRINCIPAL_SESSION, /* of a browser */
     PRINCIPAL_NODE,    /* a member, by its certificate; not in the API */
     PRINCIPAL_JOIN,    /* a joining machine, by its key and a token or approval; not in the API */
-    PRINCIPAL_SOURCE, /* the leader, because of a commit in a repository; not in the API */
+    PRINCIPAL_SOURCE,  /* the leader, because of a commit in a repository; not in the API */
 } PrincipalKind;
 /* "local", "token", "certificate", "session", "node", "join", "source". */
 DECLARE_ENUM_NAMES(PrincipalKind, principal_kind)

@@ -98,10 +98,9 @@ static bool has_own_directory(ApiCall *call, const KindDraft *draft)
         const GitSource *other = &entries[i].source;
         if (entries[i].error.len == 0 && !str_eq(other->name, draft->name) &&
             str_eq(other->directory, directory)) {
-            Str text = arena_format(&call->arena, "source '%" STR_FMT "' already has %s%" STR_FMT,
-                                    STR_ARG(other->name),
-                                    directory.len == 0 ? "the entire site" : "the directory ",
-                                    STR_ARG(directory));
+            Str text = arena_format(
+                &call->arena, "source '%" STR_FMT "' already has %s%" STR_FMT, STR_ARG(other->name),
+                directory.len == 0 ? "the entire site" : "the directory ", STR_ARG(directory));
             call_refuse(call, 409, text.data);
             return false;
         }

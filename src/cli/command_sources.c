@@ -66,8 +66,9 @@ static int wait_for(Invocation *invocation, Str name, int64_t request, Value *ou
         }
         (void)clock_sleep_ms(POLL_MS, NULL);
     }
-    output_line(invocation->err, "%" STR_FMT ": no result after %d s; 'eden sources' shows it later",
-                STR_ARG(name), WAIT_MS / 1000);
+    output_line(invocation->err,
+                "%" STR_FMT ": no result after %d s; 'eden sources' shows it later", STR_ARG(name),
+                WAIT_MS / 1000);
     return EXIT_TIMED_OUT;
 }
 
@@ -88,12 +89,12 @@ static int sync_one(Responses *responses, Str name)
 {
     Invocation *invocation = responses->invocation;
     Value response;
-    int code = cluster_call(
-        invocation,
-        &(ClusterRequest){ .method = "POST",
-                           .target = cluster_target_with(invocation->arena, "/v1/sources/", name,
-                                                         "/sync") },
-        &response);
+    int code =
+        cluster_call(invocation,
+                     &(ClusterRequest){ .method = "POST",
+                                        .target = cluster_target_with(
+                                            invocation->arena, "/v1/sources/", name, "/sync") },
+                     &response);
     int64_t request = code == EXIT_OK ? value_get_int(response, "request") : 0;
     if (code == EXIT_OK && !invocation_flag(invocation, "no-wait")) {
         code = wait_for(invocation, name, request, &response);
@@ -176,7 +177,8 @@ static const Verb verbs[] = {
     { .name = "sync",
       .args = { { "NAME..." } },
       .help = "Fetch the newest commit now.",
-      .text = "Waits until it is part of the current version, or rejected: then the exit code is 1.",
+      .text =
+          "Waits until it is part of the current version, or rejected: then the exit code is 1.",
       .options = sync_options,
       .examples = { { "eden sources sync site", "do not wait for the next poll" } },
       .run = run_sync },

@@ -49,8 +49,7 @@ static bool keeps_internal(Str kind)
 static bool keeps_object(const StateEvents *events, Str kind)
 {
     return str_eq(kind, STR("role")) || str_eq(kind, STR("source")) ||
-           str_eq(kind, STR("version")) ||
-           (events->keeps != NULL && events->keeps(kind));
+           str_eq(kind, STR("version")) || (events->keeps != NULL && events->keeps(kind));
 }
 
 StateRetention state_retention(KeyKind kind)

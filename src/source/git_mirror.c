@@ -31,25 +31,25 @@ typedef struct Run {
 
 /* safe.directory: a local repository may belong to another user. Nothing in it is executed:
  * programs in the configuration of a repository are not, and hooks are not run when it is read. */
-#define CONFIG_TEXT                                                                             \
-    "[safe]\n\tdirectory = *\n"                                                                 \
-    "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tbigFileThreshold = 8m\n"           \
-    "\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 256m\n\taskPass =\n"                       \
-    "[credential]\n\thelper =\n"                                                                \
-    "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"                                         \
-    "[fetch]\n\trecurseSubmodules = false\n\twriteCommitGraph = false\n"                        \
-    "[submodule]\n\trecurse = false\n"                                                          \
-    "[http]\n\tlowSpeedLimit = 1000\n\tlowSpeedTime = 30\n\tfollowRedirects = initial\n"        \
-    "[pack]\n\tthreads = 1\n[index]\n\tthreads = 1\n"                                           \
+#define CONFIG_TEXT                                                                      \
+    "[safe]\n\tdirectory = *\n"                                                          \
+    "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tbigFileThreshold = 8m\n"    \
+    "\tpackedGitWindowSize = 32m\n\tpackedGitLimit = 256m\n\taskPass =\n"                \
+    "[credential]\n\thelper =\n"                                                         \
+    "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"                                  \
+    "[fetch]\n\trecurseSubmodules = false\n\twriteCommitGraph = false\n"                 \
+    "[submodule]\n\trecurse = false\n"                                                   \
+    "[http]\n\tlowSpeedLimit = 1000\n\tlowSpeedTime = 30\n\tfollowRedirects = initial\n" \
+    "[pack]\n\tthreads = 1\n[index]\n\tthreads = 1\n"                                    \
     "[protocol]\n\tversion = 2\n"
 
 /* Relative to the directory of the mirror, so no path becomes part of a command of a shell. */
-#define SSH                                                                             \
-    "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes "                        \
-    "-o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=/dev/null "              \
-    "-o IdentitiesOnly=yes -o IdentityFile=ssh_key -o IdentityAgent=none "              \
-    "-o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 "           \
-    "-o PreferredAuthentications=publickey -o ForwardAgent=no -o UpdateHostKeys=no "    \
+#define SSH                                                                          \
+    "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes "                     \
+    "-o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=/dev/null "           \
+    "-o IdentitiesOnly=yes -o IdentityFile=ssh_key -o IdentityAgent=none "           \
+    "-o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 "        \
+    "-o PreferredAuthentications=publickey -o ForwardAgent=no -o UpdateHostKeys=no " \
     "-o ControlMaster=no -o ControlPath=none"
 
 static const char *const environment[] = {
@@ -106,9 +106,8 @@ static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
 static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, Error *err)
 {
     bool ignored;
-    if (!call(run,
-              &(GitCall){ .argv = argv, .timeout_ms = GIT_READ_MS, .output_max = max }, &ignored,
-              err)) {
+    if (!call(run, &(GitCall){ .argv = argv, .timeout_ms = GIT_READ_MS, .output_max = max },
+              &ignored, err)) {
         return error_wrap(err, "git %s", argv[1]);
     }
     *out = run->result.out;
@@ -123,7 +122,8 @@ static bool check_space(const Directory *directory, Error *err)
     int64_t reserve = part < DISK_RESERVE ? part : DISK_RESERVE;
     int64_t available = directory_disk_free(directory);
     return available >= reserve ||
-           error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full: %lld MiB are free",
+           error_set(err, ERROR_UNAVAILABLE,
+                     "the disk of the server is nearly full: %lld MiB are free",
                      (long long)(available >> 20));
 }
 
@@ -310,8 +310,8 @@ static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
         "git", "log", "-1", "--no-show-signature", "--no-mailmap", "--format=" GIT_TREE_LOG_FORMAT,
         TIP,   "--",  NULL
     };
-    static const char *const list[] = { "git",         "ls-tree", "-r", "-z", "--long",
-                                        "--full-tree", TIP,       NULL };
+    static const char *const list[] = { "git",    "ls-tree",     "-r", "-z",
+                                        "--long", "--full-tree", TIP,  NULL };
     Str text;
     if (!read_from(run, log, OUTPUT_MAX, &text, err) || !git_tree_read_commit(tree, text, err)) {
         return false;

@@ -59,7 +59,8 @@ static bool check_url(Str url, Error *err)
 static bool check_branch(Str branch, Error *err)
 {
     bool is_bad = branch.len == 0 || !utf8_is_plain(branch) ||
-                  strchr("-/.", branch.data[0]) != NULL || strchr("/.", branch.data[branch.len - 1]) ||
+                  strchr("-/.", branch.data[0]) != NULL ||
+                  strchr("/.", branch.data[branch.len - 1]) ||
                   str_find(branch, STR(".."), 0) != STR_NOT_FOUND ||
                   str_find(branch, STR("//"), 0) != STR_NOT_FOUND ||
                   str_find(branch, STR("@{"), 0) != STR_NOT_FOUND;
@@ -141,7 +142,7 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
         if (!git_source_name_check(item->source.name, &err)) {
             count--;
         } else if (!stored_object_read(arena, entry->value, &object, &err) ||
-            !git_source_read(arena, item->source.name, object.spec, &item->source, &err)) {
+                   !git_source_read(arena, item->source.name, object.spec, &item->source, &err)) {
             item->error = arena_copy(arena, str_from_c(err.text));
         }
     }

@@ -62,7 +62,7 @@ uint32_t git_sources_list(Arena *arena, const State *state, Str prefix, GitSourc
 typedef struct GitSourceStatus {
     Str commit; /* the newest one that was fetched; empty: none yet */
     Str author, subject;
-    Str rejection; /* why this commit is not part of the site; empty: it is */
+    Str rejection;    /* why this commit is not part of the site; empty: it is */
     Str error;        /* why the repository cannot be fetched; empty: it can */
     Str held;         /* why its version is not the current one; empty: it is, or was */
     int64_t since_ms; /* since when the state is as it is */

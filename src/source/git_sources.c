@@ -1,6 +1,5 @@
-/* One pass: fetch -> adopt -> build, as often as there is something to try -> settle. A fetch runs on
- * the thread of its source; at most one build runs at a time, because its result decides what is
- * tried next. Statuses are written when nothing is left to try, so that whoever waits for a request
+/* One pass: fetch -> build, as often as there is something to try -> settle. At most one build runs
+ * at a time, because its result decides what is tried next. Statuses are written when nothing is left to try, so that whoever waits for a request
  * to be handled sees its outcome. */
 #include "source/git_sources.h"
 
@@ -11,46 +10,22 @@
 #include "base/vec.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
-#include "source/git_mirror.h"
+#include "source/git_follower.h"
 #include "source/site_build.h"
-#include "sys/file_tree.h"
 
 enum {
     START_SPREAD_MS = 500, /* fetches after an election */
     RETRY_MS = 5000,       /* of a build or a write that failed because of the server */
 };
 
-typedef struct Fetch Fetch;
-
-/* A source that is configured. */
-typedef struct Tracked {
-    GitSources *owner;
-    Arena arena; /* of the configuration; replaced with it */
-    GitSource source;
-    bool is_readable;
-    int64_t revision;
-    Arena status_arena;
-    GitSourceStatus status;
-    const char *directory; /* of its mirror */
-    GitTree *tree;         /* newest commit; NULL: none was fetched by this server */
-    LoopTimer due;
-    WorkQueue *queue;
-    Fetch *fetch;      /* NULL: none in progress */
-    bool fetches_again;
-    uint32_t failures; /* in succession */
-    int64_t requested, fetched; /* revision of the newest request; of that the last fetch covers */
-    Change *change;    /* of the status; NULL: none in progress */
-    Arena change_arena;
-    Str change_text;
-} Tracked;
-
 struct GitSources {
     GitSourcesOptions options;
+    GitFollowerOptions following;
     Arena arena;
     StateView view;
     LoopTask configure;
     LoopTimer retry;
-    Tracked *items[GIT_SOURCES_MAX]; /* sorted by name */
+    GitFollower *items[GIT_SOURCES_MAX]; /* sorted by name */
     uint32_t count;
     WorkQueue *builds;
     SiteBuild *build; /* NULL: none in progress */
@@ -58,14 +33,13 @@ struct GitSources {
     SiteParts building;
     struct Release *release; /* of what was held; NULL: none in progress */
     Arena tried_arena;
-    StrMap tried; /* keys of parts that are not valid */
+    StrMap tried;   /* keys of parts that are not valid */
     Change *change; /* of the parts; NULL: none in progress */
     Str change_text;
     bool is_deposed, is_configured;
 };
 
 static void advance(GitSources *sources);
-static void start_fetch(Tracked *tracked);
 
 static ClusterStore *store_of(GitSources *sources)
 {
@@ -78,7 +52,7 @@ static void depose(GitSources *sources)
     sources->is_deposed = true;
     loop_timer_stop(&sources->retry);
     for (uint32_t i = 0; i < sources->count; i++) {
-        loop_timer_stop(&sources->items[i]->due);
+        git_follower_stop(sources->items[i]);
     }
 }
 
@@ -88,211 +62,9 @@ static void retry_later(GitSources *sources, const char *what, const Error *err)
     loop_timer_start(&sources->retry, RETRY_MS);
 }
 
-/* --- Status ----------------------------------------------------------------------------------- */
-
-static void write_status(Tracked *tracked);
-
-static bool decide_status(void *context, Change *change, Error *err)
-{
-    const Tracked *tracked = context;
-    if (!str_eq(change_value(change, 0), tracked->change_text)) {
-        change_put(change, change_key(change, 0), tracked->change_text, 0);
-    }
-    return true;
-}
-
-static void status_written(void *context, Change *change, const Error *err)
-{
-    Tracked *tracked = context;
-    GitSources *sources = tracked->owner;
-    tracked->change = NULL;
-    if (err != NULL && err->kind == ERROR_CONFLICT) {
-        depose(sources);
-    } else if (err != NULL) {
-        retry_later(sources, "cannot record the status of a source; retrying", err);
-    } else {
-        write_status(tracked); /* it may have changed meanwhile */
-    }
-}
-
-/* Nothing is written if it is recorded already. */
-static void write_status(Tracked *tracked)
-{
-    GitSources *sources = tracked->owner;
-    const ClusterStore *at = store_of(sources);
-    if (tracked->change != NULL || sources->is_deposed) {
-        return;
-    }
-    arena_reset(&tracked->change_arena);
-    Buf text = buf_make_in(&tracked->change_arena, BUF_UNLIMITED);
-    git_source_status_print(&tracked->status, &text);
-    tracked->change_text = buf_str(&text);
-    Str key = cluster_key_source_status(&tracked->change_arena, at->prefix, tracked->source.name);
-    const StateEntry *entry = state_find(at->state, key);
-    if (entry != NULL && str_eq(entry->value, tracked->change_text)) {
-        return;
-    }
-    change_start(&(ChangeSpec){ .at = *at,
-                                .keys = &key,
-                                .key_count = 1,
-                                .decide = decide_status,
-                                .done = status_written,
-                                .context = tracked,
-                                .fence = &sources->options.fence },
-                 &tracked->change);
-}
-
-/* The time changes only with the rest. */
-static void set_status(Tracked *tracked, const GitSourceStatus *next)
-{
-    Arena arena;
-    const char *before = git_source_status_name(&tracked->status);
-    bool is_same = strcmp(before, git_source_status_name(next)) == 0 &&
-                   str_eq(tracked->status.commit, next->commit);
-    arena_init(&arena, ARENA_UNLIMITED);
-    GitSourceStatus status = {
-        .commit = arena_copy(&arena, next->commit),
-        .author = arena_copy(&arena, next->author),
-        .subject = arena_copy(&arena, next->subject),
-        .rejection = arena_copy(&arena, next->rejection),
-        .error = arena_copy(&arena, next->error),
-        .held = arena_copy(&arena, next->held),
-        .since_ms = is_same ? tracked->status.since_ms : loop_wall_ms(tracked->due.loop),
-        .handled = next->handled,
-    };
-    if (!is_same) {
-        log_info("source", LOG_STR("source", tracked->source.name),
-                 LOG_C("state", git_source_status_name(&status)), LOG_STR("commit", status.commit),
-                 LOG_STR("why", status.error.len > 0 ? status.error : status.rejection));
-    }
-    arena_clear(&tracked->status_arena);
-    tracked->status_arena = arena;
-    tracked->status = status;
-}
-
-/* --- Fetching --------------------------------------------------------------------------------- */
-
-struct Fetch {
-    WorkItem item;
-    Tracked *tracked; /* NULL: the source was removed */
-    Arena arena;
-    GitSource source;
-    GitMirror mirror;
-    GitTree *before, *tree;
-    atomic_bool cancelled;
-    int64_t request;
-    bool has_failed;
-    Error err;
-};
-
-static void run_fetch(WorkItem *item)
-{
-    Fetch *fetch = (Fetch *)item;
-    fetch->has_failed = fetch->has_failed || !git_mirror_update(&fetch->mirror, &fetch->source,
-                                                                fetch->before, &fetch->tree,
-                                                                &fetch->err);
-}
-
-static void fetch_free(Fetch *fetch)
-{
-    git_tree_unref(fetch->before);
-    git_tree_unref(fetch->tree);
-    arena_clear(&fetch->arena);
-    free(fetch);
-}
-
-/* A commit that was rejected before may be valid now, if the mirror was read by a newer version; so
- * only an equal one without a reason is kept. */
-static void adopt(Tracked *tracked, Fetch *fetch)
-{
-    GitSourceStatus status = tracked->status;
-    if (fetch->has_failed) {
-        tracked->failures++;
-        status.error = str_from_c(fetch->err.text);
-        set_status(tracked, &status);
-        return;
-    }
-    tracked->failures = 0;
-    bool is_known = tracked->tree != NULL && str_eq(tracked->tree->commit, fetch->tree->commit);
-    if (!is_known) {
-        git_tree_unref(tracked->tree);
-        tracked->tree = TAKE(fetch->tree);
-    }
-    bool is_other = !str_eq(status.commit, tracked->tree->commit);
-    status.commit = tracked->tree->commit;
-    status.author = tracked->tree->author;
-    status.subject = tracked->tree->subject;
-    status.error = STR_EMPTY;
-    if (is_other || tracked->tree->rejection.len > 0) {
-        status.rejection = tracked->tree->rejection;
-        status.held = STR_EMPTY;
-    }
-    set_status(tracked, &status);
-}
-
-static void plan_poll(Tracked *tracked)
-{
-    loop_timer_start(&tracked->due, git_source_delay_ms(&tracked->source, tracked->failures,
-                                                        loop_random(tracked->due.loop)));
-}
-
-static void fetched(WorkItem *item)
-{
-    Fetch *fetch = (Fetch *)item;
-    Tracked *tracked = fetch->tracked;
-    GitSources *sources = tracked->owner;
-    tracked->fetch = NULL;
-    if (item->is_canceled || sources->is_deposed) {
-        fetch_free(fetch);
-        return;
-    }
-    tracked->fetched = fetch->request;
-    adopt(tracked, fetch);
-    fetch_free(fetch);
-    if (tracked->fetches_again) {
-        tracked->fetches_again = false;
-        start_fetch(tracked);
-    } else {
-        plan_poll(tracked);
-    }
-    advance(sources);
-}
-
-static void start_fetch(Tracked *tracked)
-{
-    GitSources *sources = tracked->owner;
-    loop_timer_stop(&tracked->due);
-    if (tracked->fetch != NULL) {
-        tracked->fetches_again = true;
-        return;
-    }
-    if (sources->is_deposed || !tracked->is_readable) {
-        return;
-    }
-    Fetch *fetch = memory_new(sizeof *fetch);
-    arena_init(&fetch->arena, ARENA_UNLIMITED);
-    fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
-    fetch->tracked = tracked;
-    fetch->request = tracked->requested;
-    fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, tracked->source.name),
-                                 .url = arena_copy(&fetch->arena, tracked->source.url),
-                                 .branch = arena_copy(&fetch->arena, tracked->source.branch) };
-    fetch->before = tracked->tree == NULL ? NULL : git_tree_ref(tracked->tree);
-    fetch->mirror = (GitMirror){ .directory = tracked->directory, .cancelled = &fetch->cancelled };
-    fetch->has_failed = !versions_blob_store(sources->options.versions, &fetch->mirror.blobs,
-                                             &fetch->err);
-    tracked->fetch = fetch;
-    work_queue_add(tracked->queue, &fetch->item);
-}
-
-static void poll_is_due(void *context)
-{
-    start_fetch(context);
-}
-
 /* --- Building --------------------------------------------------------------------------------- */
 
-static Tracked *find_tracked(const GitSources *sources, Str name)
+static GitFollower *find_follower(const GitSources *sources, Str name)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
         if (str_eq(sources->items[i]->source.name, name)) {
@@ -307,10 +79,11 @@ static SiteParts newest_parts(const GitSources *sources, Arena *arena)
 {
     SiteParts parts = { .items = ARENA_ARRAY(arena, SitePart, GIT_SOURCES_MAX) };
     for (uint32_t i = 0; i < sources->count; i++) {
-        const Tracked *tracked = sources->items[i];
-        if (tracked->is_readable && tracked->tree != NULL && tracked->tree->rejection.len == 0) {
-            parts.items[parts.count++] = (SitePart){ tracked->source.name, tracked->source.directory,
-                                                     tracked->tree->commit };
+        const GitFollower *follower = sources->items[i];
+        if (follower->is_readable && follower->tree != NULL && follower->tree->rejection.len == 0) {
+            parts.items[parts.count++] =
+                (SitePart){ follower->source.name, follower->source.directory,
+                            follower->tree->commit };
         }
     }
     return parts;
@@ -323,11 +96,11 @@ static bool next_parts(GitSources *sources, Arena *arena, const SiteParts *valid
     Str names[GIT_SOURCES_MAX], directories[GIT_SOURCES_MAX];
     SiteParts newest = newest_parts(sources, arena);
     for (uint32_t i = 0; i < sources->count; i++) {
-        const Tracked *tracked = sources->items[i];
-        const SitePart *before = site_parts_get(valid, tracked->source.name);
-        names[i] = tracked->source.name;
-        directories[i] = !tracked->is_readable && before != NULL ? before->directory
-                                                                 : tracked->source.directory;
+        const GitFollower *follower = sources->items[i];
+        const SitePart *before = site_parts_get(valid, follower->source.name);
+        names[i] = follower->source.name;
+        directories[i] = !follower->is_readable && before != NULL ? before->directory
+                                                                  : follower->source.directory;
     }
     return site_parts_next(arena, names, directories, sources->count, &newest, valid,
                            &sources->tried, out);
@@ -336,16 +109,16 @@ static bool next_parts(GitSources *sources, Arena *arena, const SiteParts *valid
 static void set_outcome(GitSources *sources, const SiteBuildResult *result, const SiteParts *valid)
 {
     for (uint32_t i = 0; i < sources->building.count; i++) {
-        Tracked *tracked = find_tracked(sources, sources->building.items[i].source);
+        GitFollower *follower = find_follower(sources, sources->building.items[i].source);
         const SitePart *part = &sources->building.items[i];
-        if (tracked == NULL || !str_eq(part->commit, tracked->status.commit) ||
+        if (follower == NULL || !str_eq(part->commit, follower->status.commit) ||
             !site_parts_differ(&sources->building, valid, part->source)) {
             continue;
         }
-        GitSourceStatus status = tracked->status;
+        GitSourceStatus status = follower->status;
         status.rejection = result->rejection;
         status.held = result->held;
-        set_status(tracked, &status);
+        git_follower_set_status(follower, &status);
     }
 }
 
@@ -413,15 +186,15 @@ static void write_parts(GitSources *sources, const SiteBuildResult *result)
 /* --- Deciding what is next -------------------------------------------------------------------- */
 
 /* The source whose commit is the reason for a build: one that differs from the valid site, or any. */
-static const Tracked *cause_of(const GitSources *sources, const SiteParts *valid)
+static const GitFollower *cause_of(const GitSources *sources, const SiteParts *valid)
 {
-    const Tracked *cause = NULL;
+    const GitFollower *cause = NULL;
     for (uint32_t i = 0; i < sources->building.count; i++) {
-        const Tracked *tracked = find_tracked(sources, sources->building.items[i].source);
+        const GitFollower *follower = find_follower(sources, sources->building.items[i].source);
         bool is_other =
             site_parts_differ(&sources->building, valid, sources->building.items[i].source);
-        if (tracked != NULL && (cause == NULL || is_other)) {
-            cause = tracked;
+        if (follower != NULL && (cause == NULL || is_other)) {
+            cause = follower;
             if (is_other) {
                 break;
             }
@@ -430,19 +203,17 @@ static const Tracked *cause_of(const GitSources *sources, const SiteParts *valid
     return cause;
 }
 
-static Str by_of(Arena *arena, const Tracked *cause)
+static Str by_of(Arena *arena, const GitFollower *cause)
 {
-    return cause == NULL
-               ? STR("sources")
-               : arena_join(arena, STR("source:"), cause->source.name, STR_EMPTY);
+    return cause == NULL ? STR("sources")
+                         : arena_join(arena, STR("source:"), cause->source.name, STR_EMPTY);
 }
 
-static Str reason_of(Arena *arena, const Tracked *cause)
+static Str reason_of(Arena *arena, const GitFollower *cause)
 {
     return cause == NULL
                ? STR_EMPTY
-               : arena_format(arena, "%.12s %" STR_FMT,
-                              arena_copy_c(arena, cause->status.commit),
+               : arena_format(arena, "%.12s %" STR_FMT, arena_copy_c(arena, cause->status.commit),
                               STR_ARG(cause->status.subject));
 }
 
@@ -460,7 +231,7 @@ static void built(void *context, const SiteBuildResult *result, const Error *err
     }
     Arena *arena = &sources->build_arena;
     SiteParts valid = site_parts_find(arena, at->state, at->prefix);
-    const Tracked *cause = cause_of(sources, &valid);
+    const GitFollower *cause = cause_of(sources, &valid);
     record_audit(sources, result, by_of(arena, cause), reason_of(arena, cause));
     set_outcome(sources, result, &valid);
     if (result->rejection.len == 0) {
@@ -477,13 +248,13 @@ static void start_build(GitSources *sources, const SiteParts *valid)
     Arena *arena = &sources->build_arena;
     SiteParts *parts = &sources->building;
     GitTree *trees[GIT_SOURCES_MAX];
-    const Tracked *cause = cause_of(sources, valid);
+    const GitFollower *cause = cause_of(sources, valid);
     for (uint32_t i = 0; i < parts->count; i++) {
-        Tracked *tracked = find_tracked(sources, parts->items[i].source);
-        bool is_newest = tracked != NULL && tracked->tree != NULL &&
-                         tracked->tree->rejection.len == 0 &&
-                         str_eq(tracked->tree->commit, parts->items[i].commit);
-        trees[i] = is_newest ? tracked->tree : NULL;
+        GitFollower *follower = find_follower(sources, parts->items[i].source);
+        bool is_newest = follower != NULL && follower->tree != NULL &&
+                         follower->tree->rejection.len == 0 &&
+                         str_eq(follower->tree->commit, parts->items[i].commit);
+        trees[i] = is_newest ? follower->tree : NULL;
     }
     VersionSource source = { 0 };
     if (cause != NULL) {
@@ -518,8 +289,8 @@ static bool may_release(const GitSources *sources, Arena *arena)
     for (uint32_t i = 0; i < sources->count; i++) {
         is_held = is_held || sources->items[i]->status.held.len > 0;
     }
-    return is_held && (!versions_current(arena, at->state, at->prefix, &current) ||
-                       !current.is_pinned);
+    return is_held &&
+           (!versions_current(arena, at->state, at->prefix, &current) || !current.is_pinned);
 }
 
 /* `sources` is NULL if they were freed. */
@@ -543,7 +314,7 @@ static void released(void *context, const Error *err)
     for (uint32_t i = 0; i < sources->count; i++) {
         GitSourceStatus status = sources->items[i]->status;
         status.held = STR_EMPTY;
-        set_status(sources->items[i], &status);
+        git_follower_set_status(sources->items[i], &status);
     }
     advance(sources);
 }
@@ -565,9 +336,7 @@ static void release_held(GitSources *sources, const SiteParts *valid)
 static void settle(GitSources *sources)
 {
     for (uint32_t i = 0; i < sources->count; i++) {
-        Tracked *tracked = sources->items[i];
-        tracked->status.handled = tracked->fetched;
-        write_status(tracked);
+        git_follower_settle(sources->items[i]);
     }
 }
 
@@ -595,99 +364,38 @@ static void retry(void *context)
     advance(context);
 }
 
+static void on_fetched(void *context)
+{
+    advance(context);
+}
+
+static void on_failed(void *context, const Error *err)
+{
+    GitSources *sources = context;
+    if (err->kind == ERROR_CONFLICT) {
+        depose(sources);
+    } else {
+        retry_later(sources, "cannot record the status of a source; retrying", err);
+    }
+}
+
 /* --- Configuration ---------------------------------------------------------------------------- */
 
-static Tracked *track(GitSources *sources, const GitSourceEntry *entry)
+static void remove_at(GitSources *sources, uint32_t index)
 {
-    const ClusterStore *at = store_of(sources);
-    Tracked *tracked = memory_new(sizeof *tracked);
-    tracked->owner = sources;
-    arena_init(&tracked->arena, ARENA_UNLIMITED);
-    arena_init(&tracked->status_arena, ARENA_UNLIMITED);
-    arena_init(&tracked->change_arena, ARENA_UNLIMITED);
-    loop_timer_init(&tracked->due, at->loop, poll_is_due, tracked);
-    tracked->queue = work_queue_new(at->loop);
-    tracked->status =
-        git_source_status_find(&tracked->status_arena, at->state, at->prefix, entry->source.name);
-    tracked->fetched = tracked->status.handled;
-    tracked->requested = tracked->status.handled;
-    return tracked;
-}
-
-static void configure_one(Tracked *tracked, const GitSourceEntry *entry)
-{
-    Arena arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    const GitSource *from = &entry->source;
-    GitSource source = { .name = arena_copy(&arena, from->name),
-                         .url = arena_copy(&arena, from->url),
-                         .branch = arena_copy(&arena, from->branch),
-                         .directory = arena_copy(&arena, from->directory),
-                         .interval = arena_copy(&arena, from->interval) };
-    tracked->directory = arena_format(&arena, "%s/sources/%" STR_FMT,
-                                      tracked->owner->options.directory, STR_ARG(source.name))
-                             .data;
-    arena_clear(&tracked->arena);
-    tracked->arena = arena;
-    tracked->source = source;
-    tracked->is_readable = entry->error.len == 0;
-    tracked->revision = entry->revision;
-    if (!tracked->is_readable) {
-        GitSourceStatus status = tracked->status;
-        status.error = entry->error;
-        set_status(tracked, &status);
-    }
-    tracked->failures = 0;
-}
-
-static void tracked_free(Tracked *tracked)
-{
-    if (tracked->fetch != NULL) {
-        atomic_store(&tracked->fetch->cancelled, true);
-    }
-    work_queue_free(tracked->queue);
-    change_abandon(tracked->change);
-    loop_timer_stop(&tracked->due);
-    git_tree_unref(tracked->tree);
-    arena_clear(&tracked->arena);
-    arena_clear(&tracked->status_arena);
-    arena_clear(&tracked->change_arena);
-    free(tracked);
-}
-
-static void untrack(GitSources *sources, uint32_t index)
-{
-    Tracked *tracked = sources->items[index];
-    char *directory = arena_copy_c(&sources->arena, str_from_c(tracked->directory));
-    log_info("source removed", LOG_STR("source", tracked->source.name));
-    tracked_free(tracked);
-    file_tree_remove(directory);
+    log_info("source removed", LOG_STR("source", sources->items[index]->source.name));
+    git_follower_free(sources->items[index], true);
     sources->count--;
     memmove(&sources->items[index], &sources->items[index + 1],
-            (sources->count - index) * sizeof(Tracked *));
+            (sources->count - index) * sizeof(GitFollower *));
 }
 
-static void insert(GitSources *sources, uint32_t index, Tracked *tracked)
+static void insert(GitSources *sources, uint32_t index, GitFollower *follower)
 {
     memmove(&sources->items[index + 1], &sources->items[index],
-            (sources->count - index) * sizeof(Tracked *));
-    sources->items[index] = tracked;
+            (sources->count - index) * sizeof(GitFollower *));
+    sources->items[index] = follower;
     sources->count++;
-}
-
-static void check_request(Tracked *tracked)
-{
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    const ClusterStore *at = store_of(tracked->owner);
-    GitSourceRequest request = { 0 };
-    int64_t revision =
-        git_source_request_find(&arena, at->state, at->prefix, tracked->source.name, &request);
-    if (revision > tracked->requested) {
-        tracked->requested = revision;
-        tracked->failures = 0;
-        start_fetch(tracked);
-    }
 }
 
 /* Both lists are sorted by name. */
@@ -706,26 +414,23 @@ static void configure(void *context)
     for (uint32_t i = 0; i < count; i++) {
         while (at_item < sources->count &&
                str_compare(sources->items[at_item]->source.name, entries[i].source.name) < 0) {
-            untrack(sources, at_item);
+            remove_at(sources, at_item);
         }
         bool is_new = at_item == sources->count ||
                       !str_eq(sources->items[at_item]->source.name, entries[i].source.name);
         if (is_new) {
-            insert(sources, at_item, track(sources, &entries[i]));
+            insert(sources, at_item, git_follower_new(&sources->following, entries[i].source.name));
         }
-        Tracked *tracked = sources->items[at_item++];
-        if (tracked->revision != entries[i].revision) {
-            configure_one(tracked, &entries[i]);
-            if (sources->is_configured) {
-                start_fetch(tracked);
-            } else {
-                loop_timer_start(&tracked->due, (int64_t)(loop_random(at->loop) % START_SPREAD_MS));
-            }
+        GitFollower *follower = sources->items[at_item++];
+        if (follower->revision != entries[i].revision) {
+            uint64_t spread = sources->is_configured ? 1 : START_SPREAD_MS;
+            git_follower_configure(follower, &entries[i],
+                                   (int64_t)(loop_random(at->loop) % spread));
         }
-        check_request(tracked);
+        git_follower_check_request(follower);
     }
     while (at_item < sources->count) {
-        untrack(sources, at_item);
+        remove_at(sources, at_item);
     }
     sources->is_configured = true;
     advance(sources);
@@ -733,8 +438,9 @@ static void configure(void *context)
 
 static bool concerns_us(const StateEntry *entry)
 {
-    return entry != NULL && (entry->kind == KEY_CURRENT_VERSION || str_eq(entry->parts[0], STR("source")) ||
-                             str_eq(entry->parts[0], STR("source-request")));
+    return entry != NULL &&
+           (entry->kind == KEY_CURRENT_VERSION || str_eq(entry->parts[0], STR("source")) ||
+            str_eq(entry->parts[0], STR("source-request")));
 }
 
 static void changed(void *context, const StateEntry *now, const StateEntry *before)
@@ -762,9 +468,15 @@ GitSources *git_sources_new(const GitSourcesOptions *options)
     str_map_init(&sources->tried, &sources->tried_arena);
     sources->options = *options;
     sources->options.at.prefix = arena_copy(&sources->arena, options->at.prefix);
-    sources->options.directory =
-        arena_copy_c(&sources->arena, str_from_c(options->directory));
+    sources->options.directory = arena_copy_c(&sources->arena, str_from_c(options->directory));
     sources->options.fence.key = arena_copy(&sources->arena, options->fence.key);
+    sources->following = (GitFollowerOptions){ .at = sources->options.at,
+                                               .versions = options->versions,
+                                               .directory = sources->options.directory,
+                                               .fence = sources->options.fence,
+                                               .fetched = on_fetched,
+                                               .failed = on_failed,
+                                               .context = sources };
     sources->builds = work_queue_new(options->at.loop);
     loop_task_init(&sources->configure, configure, sources);
     loop_timer_init(&sources->retry, options->at.loop, retry, sources);
@@ -793,7 +505,7 @@ void git_sources_free(GitSources *sources)
     }
     work_queue_free(sources->builds);
     for (uint32_t i = 0; i < sources->count; i++) {
-        tracked_free(sources->items[i]);
+        git_follower_free(sources->items[i], false);
     }
     arena_clear(&sources->build_arena);
     arena_clear(&sources->tried_arena);

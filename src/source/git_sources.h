@@ -1,7 +1,6 @@
-/* Follows the git repositories of the site, on the leader: fetches new commits when a poll is due or
- * a request arrives (a webhook, `eden sources sync`), and has them built into a version
- * (source/site_build.h). Each repository has its own thread and timer: one that hangs or is gone
- * delays no other. Loop thread only. */
+/* Follows the git repositories of the site, on the leader: their newest commits
+ * (source/git_follower.h) are built into versions (source/site_build.h), which become current. Loop
+ * thread only. */
 #pragma once
 
 #include "audit/audit.h"

@@ -47,9 +47,9 @@ typedef struct GitContents {
     bool in_content;
     char head[GIT_ID_MAX + 64];
     size_t head_len;
-    int64_t left;       /* bytes of the object; -1: its line end */
-    Buf chunk;          /* of the file that is read, at most BLOB_MAX */
-    Str pointer;        /* a file that is only a pointer of Git LFS; empty: none */
+    int64_t left; /* bytes of the object; -1: its line end */
+    Buf chunk;    /* of the file that is read, at most BLOB_MAX */
+    Str pointer;  /* a file that is only a pointer of Git LFS; empty: none */
     /* Stores a blob; the file of the tree refers to it. */
     bool (*put)(void *context, Str id, Str data, Error *err);
     void *context;

@@ -61,7 +61,8 @@ static bool read_valid(SiteBuild *build, Manifest *out, Error *err)
         return true;
     }
     /* Not the fault of a commit. */
-    return error_set(err, ERROR_UNAVAILABLE, "the last valid version cannot be read: %s", err->text);
+    return error_set(err, ERROR_UNAVAILABLE, "the last valid version cannot be read: %s",
+                     err->text);
 }
 
 static bool find_files(SiteBuild *build, Error *err)
@@ -72,8 +73,7 @@ static bool find_files(SiteBuild *build, Error *err)
     build->files = ARENA_ARRAY(&build->arena, PartFiles, parts->count);
     for (uint32_t i = 0; i < parts->count; i++) {
         const GitTree *tree = build->spec.trees[i];
-        build->files[i] =
-            (PartFiles){ parts->items[i].source, parts->items[i].directory, NULL };
+        build->files[i] = (PartFiles){ parts->items[i].source, parts->items[i].directory, NULL };
         if (tree != NULL) {
             build->files[i].files = &tree->files;
             continue;

@@ -104,27 +104,18 @@ NO_SANITIZE static bool child_take_program(Child *child)
     return taken >= 0 || child_fail(child, STAGE_OTHER);
 }
 
-/* AddressSanitizer reserves terabytes of addresses. */
-NO_SANITIZE static bool child_limit_memory(Child *child)
+NO_SANITIZE static bool child_limit(Child *child, int resource, size_t max)
 {
-#ifdef POISON_WORKS
-    (void)child;
-    return true;
-#else
-    struct rlimit limit = { child->spec->memory_max, child->spec->memory_max };
-    return child->spec->memory_max == 0 ||
-           syscall(SYS_prlimit64, 0, RLIMIT_AS, &limit, NULL) == 0 ||
+    struct rlimit limit = { max, max };
+    return max == 0 || syscall(SYS_prlimit64, 0, resource, &limit, NULL) == 0 ||
            child_fail(child, STAGE_OTHER);
-#endif
 }
 
-NO_SANITIZE static bool child_limit_files(Child *child)
-{
-    struct rlimit limit = { child->spec->file_max, child->spec->file_max };
-    return child->spec->file_max == 0 ||
-           syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, NULL) == 0 ||
-           child_fail(child, STAGE_OTHER);
-}
+#ifdef POISON_WORKS
+#define MEMORY_MAX(spec) ((size_t)0) /* AddressSanitizer reserves terabytes of addresses */
+#else
+#define MEMORY_MAX(spec) ((spec)->memory_max)
+#endif
 
 NO_SANITIZE static bool child_prepare(Child *child)
 {
@@ -166,7 +157,8 @@ NO_SANITIZE static bool child_prepare(Child *child)
     if (!stays && spec->directory != NULL && chdir(spec->directory) != 0) {
         return child_fail(child, STAGE_DIRECTORY);
     }
-    return child_limit_memory(child) && child_limit_files(child);
+    return child_limit(child, RLIMIT_AS, MEMORY_MAX(spec)) &&
+           child_limit(child, RLIMIT_FSIZE, spec->file_max);
 }
 
 NO_SANITIZE static void child_end(const Child *child)

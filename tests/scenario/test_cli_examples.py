@@ -150,8 +150,8 @@ def is_far(command):
 
 
 def is_cluster(command):
-    """test_dev.py and test_damaged_store.py have these."""
-    return command.startswith(("eden dev", "eden cluster"))
+    """test_dev.py, test_damaged_store.py and test_sources.py have these."""
+    return command.startswith(("eden dev", "eden cluster", "eden sources"))
 
 
 @pytest.mark.parametrize("command", filter(lambda each: backs_up(each.values[0]), examples()))

@@ -1,0 +1,297 @@
+#include "source/git_follower.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "cluster/cluster_keys.h"
+#include "source/git_mirror.h"
+#include "sys/file_tree.h"
+
+/* --- Status ----------------------------------------------------------------------------------- */
+
+static void write_status(GitFollower *follower);
+
+static bool decide_status(void *context, Change *change, Error *err)
+{
+    const GitFollower *follower = context;
+    if (!str_eq(change_value(change, 0), follower->change_text)) {
+        change_put(change, change_key(change, 0), follower->change_text, 0);
+    }
+    return true;
+}
+
+static void status_written(void *context, Change *change, const Error *err)
+{
+    GitFollower *follower = context;
+    follower->change = NULL;
+    if (err != NULL) {
+        follower->options->failed(follower->options->context, err);
+    } else {
+        write_status(follower); /* it may have changed meanwhile */
+    }
+}
+
+/* Nothing is written if it is recorded already. */
+static void write_status(GitFollower *follower)
+{
+    const ClusterStore *at = &follower->options->at;
+    if (follower->change != NULL || follower->is_stopped) {
+        return;
+    }
+    arena_reset(&follower->change_arena);
+    Buf text = buf_make_in(&follower->change_arena, BUF_UNLIMITED);
+    git_source_status_print(&follower->status, &text);
+    follower->change_text = buf_str(&text);
+    Str key = cluster_key_source_status(&follower->change_arena, at->prefix, follower->source.name);
+    const StateEntry *entry = state_find(at->state, key);
+    if (entry != NULL && str_eq(entry->value, follower->change_text)) {
+        return;
+    }
+    change_start(&(ChangeSpec){ .at = *at,
+                                .keys = &key,
+                                .key_count = 1,
+                                .decide = decide_status,
+                                .done = status_written,
+                                .context = follower,
+                                .fence = &follower->options->fence },
+                 &follower->change);
+}
+
+void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next)
+{
+    Arena arena;
+    const char *before = git_source_status_name(&follower->status);
+    bool is_same = strcmp(before, git_source_status_name(next)) == 0 &&
+                   str_eq(follower->status.commit, next->commit);
+    arena_init(&arena, ARENA_UNLIMITED);
+    GitSourceStatus status = {
+        .commit = arena_copy(&arena, next->commit),
+        .author = arena_copy(&arena, next->author),
+        .subject = arena_copy(&arena, next->subject),
+        .rejection = arena_copy(&arena, next->rejection),
+        .error = arena_copy(&arena, next->error),
+        .held = arena_copy(&arena, next->held),
+        .since_ms = is_same ? follower->status.since_ms : loop_wall_ms(follower->due.loop),
+        .handled = next->handled,
+    };
+    if (!is_same) {
+        log_info("source", LOG_STR("source", follower->source.name),
+                 LOG_C("state", git_source_status_name(&status)), LOG_STR("commit", status.commit),
+                 LOG_STR("why", status.error.len > 0 ? status.error : status.rejection));
+    }
+    arena_clear(&follower->status_arena);
+    follower->status_arena = arena;
+    follower->status = status;
+}
+
+/* --- Fetching --------------------------------------------------------------------------------- */
+
+typedef struct GitFetch {
+    WorkItem item;
+    GitFollower *follower; /* NULL: the source was removed */
+    Arena arena;
+    GitSource source;
+    GitMirror mirror;
+    GitTree *before, *tree;
+    atomic_bool cancelled;
+    int64_t request;
+    bool has_failed;
+    Error err;
+} GitFetch;
+
+static void run_fetch(WorkItem *item)
+{
+    GitFetch *fetch = (GitFetch *)item;
+    fetch->has_failed =
+        fetch->has_failed || !git_mirror_update(&fetch->mirror, &fetch->source, fetch->before,
+                                                &fetch->tree, &fetch->err);
+}
+
+static void fetch_free(GitFetch *fetch)
+{
+    git_tree_unref(fetch->before);
+    git_tree_unref(fetch->tree);
+    arena_clear(&fetch->arena);
+    free(fetch);
+}
+
+/* A commit that was rejected before may be valid now, if the mirror was read by a newer version; so
+ * only an equal one without a reason is kept. */
+static void adopt(GitFollower *follower, GitFetch *fetch)
+{
+    GitSourceStatus status = follower->status;
+    if (fetch->has_failed) {
+        follower->failures++;
+        status.error = str_from_c(fetch->err.text);
+        git_follower_set_status(follower, &status);
+        return;
+    }
+    follower->failures = 0;
+    bool is_known = follower->tree != NULL && str_eq(follower->tree->commit, fetch->tree->commit);
+    if (!is_known) {
+        git_tree_unref(follower->tree);
+        follower->tree = TAKE(fetch->tree);
+    }
+    bool is_other = !str_eq(status.commit, follower->tree->commit);
+    status.commit = follower->tree->commit;
+    status.author = follower->tree->author;
+    status.subject = follower->tree->subject;
+    status.error = STR_EMPTY;
+    if (is_other || follower->tree->rejection.len > 0) {
+        status.rejection = follower->tree->rejection;
+        status.held = STR_EMPTY;
+    }
+    git_follower_set_status(follower, &status);
+}
+
+static void plan_poll(GitFollower *follower)
+{
+    loop_timer_start(&follower->due, git_source_delay_ms(&follower->source, follower->failures,
+                                                         loop_random(follower->due.loop)));
+}
+
+static void start_fetch(GitFollower *follower);
+
+static void fetched(WorkItem *item)
+{
+    GitFetch *fetch = (GitFetch *)item;
+    GitFollower *follower = fetch->follower;
+    follower->fetch = NULL;
+    if (item->is_canceled || follower->is_stopped) {
+        fetch_free(fetch);
+        return;
+    }
+    follower->fetched = fetch->request;
+    adopt(follower, fetch);
+    fetch_free(fetch);
+    if (follower->fetches_again) {
+        follower->fetches_again = false;
+        start_fetch(follower);
+    } else {
+        plan_poll(follower);
+    }
+    follower->options->fetched(follower->options->context);
+}
+
+static void start_fetch(GitFollower *follower)
+{
+    loop_timer_stop(&follower->due);
+    if (follower->fetch != NULL) {
+        follower->fetches_again = true;
+        return;
+    }
+    if (follower->is_stopped || !follower->is_readable) {
+        return;
+    }
+    GitFetch *fetch = memory_new(sizeof *fetch);
+    arena_init(&fetch->arena, ARENA_UNLIMITED);
+    fetch->item = (WorkItem){ .run = run_fetch, .done = fetched };
+    fetch->follower = follower;
+    fetch->request = follower->requested;
+    fetch->source = (GitSource){ .name = arena_copy(&fetch->arena, follower->source.name),
+                                 .url = arena_copy(&fetch->arena, follower->source.url),
+                                 .branch = arena_copy(&fetch->arena, follower->source.branch) };
+    fetch->before = follower->tree == NULL ? NULL : git_tree_ref(follower->tree);
+    fetch->mirror = (GitMirror){ .directory = follower->directory, .cancelled = &fetch->cancelled };
+    fetch->has_failed =
+        !versions_blob_store(follower->options->versions, &fetch->mirror.blobs, &fetch->err);
+    follower->fetch = fetch;
+    work_queue_add(follower->queue, &fetch->item);
+}
+
+static void poll_is_due(void *context)
+{
+    start_fetch(context);
+}
+
+/* --- Configuration and life cycle ------------------------------------------------------------- */
+
+GitFollower *git_follower_new(const GitFollowerOptions *options, Str name)
+{
+    const ClusterStore *at = &options->at;
+    GitFollower *follower = memory_new(sizeof *follower);
+    follower->options = options;
+    arena_init(&follower->arena, ARENA_UNLIMITED);
+    arena_init(&follower->status_arena, ARENA_UNLIMITED);
+    arena_init(&follower->change_arena, ARENA_UNLIMITED);
+    loop_timer_init(&follower->due, at->loop, poll_is_due, follower);
+    follower->queue = work_queue_new(at->loop);
+    follower->source.name = arena_copy(&follower->arena, name);
+    follower->status = git_source_status_find(&follower->status_arena, at->state, at->prefix, name);
+    follower->fetched = follower->status.handled;
+    follower->requested = follower->status.handled;
+    return follower;
+}
+
+void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms)
+{
+    Arena arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const GitSource *from = &entry->source;
+    GitSource source = { .name = arena_copy(&arena, from->name),
+                         .url = arena_copy(&arena, from->url),
+                         .branch = arena_copy(&arena, from->branch),
+                         .directory = arena_copy(&arena, from->directory),
+                         .interval = arena_copy(&arena, from->interval) };
+    follower->directory = arena_format(&arena, "%s/sources/%" STR_FMT, follower->options->directory,
+                                       STR_ARG(source.name))
+                              .data;
+    arena_clear(&follower->arena);
+    follower->arena = arena;
+    follower->source = source;
+    follower->is_readable = entry->error.len == 0;
+    follower->revision = entry->revision;
+    if (!follower->is_readable) {
+        GitSourceStatus status = follower->status;
+        status.error = entry->error;
+        git_follower_set_status(follower, &status);
+    }
+    follower->failures = 0;
+    loop_timer_start(&follower->due, delay_ms);
+}
+
+void git_follower_free(GitFollower *follower, bool is_removed)
+{
+    if (follower->fetch != NULL) {
+        atomic_store(&follower->fetch->cancelled, true);
+    }
+    work_queue_free(follower->queue);
+    change_abandon(follower->change);
+    loop_timer_stop(&follower->due);
+    git_tree_unref(follower->tree);
+    if (is_removed && follower->directory != NULL) {
+        file_tree_remove(follower->directory);
+    }
+    arena_clear(&follower->arena);
+    arena_clear(&follower->status_arena);
+    arena_clear(&follower->change_arena);
+    free(follower);
+}
+
+void git_follower_check_request(GitFollower *follower)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    const ClusterStore *at = &follower->options->at;
+    GitSourceRequest request = { 0 };
+    int64_t revision =
+        git_source_request_find(&arena, at->state, at->prefix, follower->source.name, &request);
+    if (revision > follower->requested) {
+        follower->requested = revision;
+        follower->failures = 0;
+        start_fetch(follower);
+    }
+}
+
+void git_follower_stop(GitFollower *follower)
+{
+    follower->is_stopped = true;
+    loop_timer_stop(&follower->due);
+}
+
+void git_follower_settle(GitFollower *follower)
+{
+    follower->status.handled = follower->fetched;
+    write_status(follower);
+}

@@ -1,0 +1,59 @@
+/* Follows one git repository: fetches its newest commit on a thread of its own, when a poll is due
+ * or a request arrives, and records its status. One that hangs or is gone delays no other. Loop
+ * thread only. */
+#pragma once
+
+#include "cluster/change.h"
+#include "source/git_tree.h"
+#include "source/versions.h"
+#include "sys/work_queue.h"
+
+typedef struct GitFollowerOptions {
+    ClusterStore at; /* with a state */
+    Versions *versions;
+    const char *directory;          /* of the server: mirrors are below it */
+    StoreCompare fence;             /* leader_fence() */
+    void (*fetched)(void *context); /* there is a result, perhaps a failure */
+    /* The status could not be recorded; ERROR_CONFLICT: this server no longer leads. */
+    void (*failed)(void *context, const Error *err);
+    void *context;
+} GitFollowerOptions;
+
+/* Others read the first part and change nothing. */
+typedef struct GitFollower {
+    GitSource source;
+    bool is_readable; /* otherwise only its name is known */
+    int64_t revision; /* of the configuration */
+    GitSourceStatus status;
+    GitTree *tree; /* newest commit; NULL: this server has not fetched any */
+
+    const GitFollowerOptions *options;
+    Arena arena, status_arena; /* of the configuration, and of the status */
+    const char *directory;     /* of the mirror */
+    LoopTimer due;
+    WorkQueue *queue;
+    struct GitFetch *fetch; /* NULL: none in progress */
+    bool fetches_again, is_stopped;
+    uint32_t failures;          /* in succession */
+    int64_t requested, fetched; /* revisions: the newest request, and that the last fetch covers */
+    Change *change;             /* of the status; NULL: none in progress */
+    Arena change_arena;
+    Str change_text;
+} GitFollower;
+
+/* The options must outlive it. Fetches nothing yet. */
+GitFollower *git_follower_new(const GitFollowerOptions *options, Str name);
+/* Kills git and waits for it. With `is_removed`, its files are removed. */
+void git_follower_free(GitFollower *follower, bool is_removed);
+
+/* Takes over a new or changed configuration; the first fetch follows after the delay. */
+void git_follower_configure(GitFollower *follower, const GitSourceEntry *entry, int64_t delay_ms);
+/* Fetches now if there is a new request. */
+void git_follower_check_request(GitFollower *follower);
+/* No more fetches are started. */
+void git_follower_stop(GitFollower *follower);
+
+/* The time changes only with the rest. */
+void git_follower_set_status(GitFollower *follower, const GitSourceStatus *next);
+/* Records the status, and that the requests until the last fetch are handled. */
+void git_follower_settle(GitFollower *follower);
