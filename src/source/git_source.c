@@ -29,7 +29,8 @@ static bool is_scp_address(Str url)
 {
     size_t colon = str_find(url, STR(":"), 0), slash = str_find(url, STR("/"), 0);
     return colon != STR_NOT_FOUND && colon > 0 && colon + 1 < url.len && colon < slash &&
-           !str_starts(str_from_offset(url, colon), STR("::"));
+           !str_starts(str_from_offset(url, colon), STR("::")) &&
+           !str_starts(str_from_offset(url, colon), STR("://"));
 }
 
 /* git itself refuses further transports (GIT_ALLOW_PROTOCOL). */
