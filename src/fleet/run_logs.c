@@ -1,6 +1,6 @@
 /* Files are scanned when they are first used, to learn the next number of each node; a torn last
- * line, left by a power failure, is cut. A failed write makes the log forget what it knows, so the
- * next use scans the file again. */
+ * line, left by a power failure, is cut. A failed write makes the log forget what it knows: the next
+ * use removes what may not be on the disk, and scans the file again. */
 #include "fleet/run_logs.h"
 
 #include <stdlib.h>
@@ -49,18 +49,23 @@ typedef struct RunLog {
     Arena arena;
     StrMap nodes;    /* of NodeLog */
     int64_t bytes;   /* of all lines */
+    int64_t synced;  /* bytes of the file that were read when it was opened, or written since */
+    bool is_opened;  /* since then it was not synced: an earlier process may not have done it */
     Buf gathered;    /* to be written next */
     Buf writing;     /* owned by the thread while a group is written */
     bool has_failed; /* set by the thread: the group could not be written */
     Error failure;
     bool is_unwritten; /* the same, for the loop thread: */
     Error why;
-    uint64_t used; /* when it was used last, as a count of uses */
+    bool is_in_group;
+    uint32_t appends; /* that are not completed */
+    uint64_t used;    /* when it was used last, as a count of uses */
 } RunLog;
 
 typedef struct Append {
     struct Append *next;
     RunLog *log;
+    size_t bytes;
     uint64_t stored; /* next number of the node when it is durable */
     RunLogsAppended *done;
     void *context;
@@ -209,9 +214,9 @@ static bool scan_log(RunLog *log, Error *err)
     return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
 }
 
-static bool is_busy(const RunLogs *logs, const RunLog *log)
+static bool is_busy(const RunLog *log)
 {
-    return log->gathered.len > 0 || (logs->is_writing && log->writing.len > 0);
+    return log->appends > 0 || log->is_in_group;
 }
 
 static void log_free(RunLog *log)
@@ -230,7 +235,7 @@ static void close_oldest(RunLogs *logs)
     uint32_t count = 0;
     for (RunLog **link = &logs->logs; *link != NULL; link = &(*link)->next) {
         count++;
-        if (!is_busy(logs, *link) && (oldest == NULL || (*link)->used < (*oldest)->used)) {
+        if (!is_busy(*link) && (oldest == NULL || (*link)->used < (*oldest)->used)) {
             oldest = link;
         }
     }
@@ -245,6 +250,12 @@ static void set_name(Str run, char *out)
 {
     memcpy(out, run.data, run.len);
     memcpy(out + run.len, SUFFIX, sizeof SUFFIX);
+}
+
+/* After a failed sync, the kernel may show what is not on the disk. */
+static bool drop_unwritten(RunLog *log, Error *err)
+{
+    return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
 }
 
 static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
@@ -266,10 +277,12 @@ static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
             log_free(log);
             return false;
         }
+        log->synced = log->file.size;
+        log->is_opened = true;
         log->next = logs->logs;
         logs->logs = log;
-    } else if (log->is_unwritten && !is_busy(logs, log)) {
-        if (!scan_log(log, err)) {
+    } else if (log->is_unwritten && !is_busy(log)) {
+        if (!drop_unwritten(log, err) || !scan_log(log, err)) {
             return false;
         }
         log->is_unwritten = false;
@@ -281,15 +294,25 @@ static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
+static bool write_log(const RunLogs *logs, RunLog *log, Error *err)
+{
+    if ((log->writing.len > 0 && !append_file_add(&log->file, buf_str(&log->writing), err)) ||
+        !append_file_sync(&log->file, err)) {
+        return false;
+    }
+    if (log->is_opened) {
+        directory_sync(&logs->directory);
+    }
+    return true;
+}
+
 /* On the thread. */
 static void write_group(void *context)
 {
     RunLogs *logs = context;
-    for (RunLog *log = logs->logs; log != NULL; log = log->next) {
-        if (log->writing.len > 0) {
-            log->is_unwritten = !append_file_add(&log->file, buf_str(&log->writing), &log->why) ||
-                                !append_file_sync(&log->file, &log->why);
-        }
+    for (uint32_t i = 0; i < logs->group.len; i++) {
+        RunLog *log = logs->group.items[i];
+        log->has_failed = !write_log(logs, log, &log->failure);
     }
     loop_post(logs->loop, &logs->written);
 }
@@ -307,10 +330,11 @@ static void start_group(void *context)
     logs->gathered_bytes = 0;
     logs->group.len = 0;
     for (RunLog *log = logs->logs; log != NULL; log = log->next) {
-        if (log->gathered.len > 0) {
+        if (log->gathered.len > 0 || log->is_opened) {
             Buf empty = log->writing;
             log->writing = log->gathered;
             log->gathered = empty;
+            log->is_in_group = true;
             VEC_PUSH(&logs->group_arena, &logs->group, log);
         }
     }
@@ -330,25 +354,32 @@ static void notify_readers(RunLogs *logs, const RunLog *log)
 static void finish(Append *append, const Error *err)
 {
     append->done(append->context, append->stored, err);
+    append->log->appends--;
     free(append);
 }
 
 /* Nothing that follows a failed write can be stored either. */
 static void fail_gathered(RunLogs *logs, RunLog *log)
 {
+    Append *append = logs->gathered, *next, *failed = NULL, **failed_last = &failed;
     buf_reset(&log->gathered);
-    for (Append **link = &logs->gathered; *link != NULL;) {
-        Append *append = *link;
-        if (append->log != log) {
-            link = &append->next;
-            continue;
-        }
-        *link = append->next;
-        finish(append, &log->why);
-    }
+    logs->gathered = NULL;
     logs->gathered_last = &logs->gathered;
-    while (*logs->gathered_last != NULL) {
-        logs->gathered_last = &(*logs->gathered_last)->next;
+    for (; append != NULL; append = next) {
+        next = append->next;
+        append->next = NULL;
+        if (append->log == log) {
+            logs->gathered_bytes -= append->bytes;
+            *failed_last = append;
+            failed_last = &append->next;
+        } else {
+            *logs->gathered_last = append;
+            logs->gathered_last = &append->next;
+        }
+    }
+    for (; failed != NULL; failed = next) {
+        next = failed->next;
+        finish(failed, &log->why);
     }
 }
 
@@ -363,6 +394,10 @@ static void on_written(void *context)
         RunLog *log = logs->group.items[i];
         log->is_unwritten = log->has_failed;
         log->why = log->failure;
+        if (!log->has_failed) {
+            log->synced = log->file.size;
+            log->is_opened = false;
+        }
         buf_reset(&log->writing);
     }
     for (; append != NULL; append = next) {
@@ -378,6 +413,7 @@ static void on_written(void *context)
         } else {
             notify_readers(logs, log);
         }
+        log->is_in_group = false;
     }
     start_group(logs);
 }
@@ -467,8 +503,13 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
     }
     Append *append = memory_new(sizeof *append);
     *append = (Append){
-        .log = log, .stored = node_log(log, node)->next, .done = done, .context = context
+        .log = log,
+        .bytes = lines.len,
+        .stored = node_log(log, node)->next,
+        .done = done,
+        .context = context,
     };
+    log->appends++;
     *logs->gathered_last = append;
     logs->gathered_last = &append->next;
     logs->gathered_bytes += lines.len;
@@ -539,7 +580,7 @@ void run_logs_remove(RunLogs *logs, Str run)
     for (RunLog **link = &logs->logs; *link != NULL; link = &(*link)->next) {
         RunLog *log = *link;
         if (str_eq(log->run, run)) {
-            if (is_busy(logs, log)) {
+            if (is_busy(log)) {
                 return; /* the next sweep removes it */
             }
             *link = log->next;

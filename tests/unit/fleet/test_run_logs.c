@@ -1,7 +1,38 @@
 /* Logs of runs on the disk of a server: what was acknowledged stays, nothing is stored twice. */
 #include "fleet/run_logs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "scratch.h"
 #include "unit.h"
+
+/* The disk: syncs of files can fail or wait, those of directories are counted. */
+static atomic_bool disk_fails, disk_waits;
+static atomic_int file_syncs, directory_syncs;
+
+int fdatasync(int fildes)
+{
+    file_syncs++;
+    while (disk_waits) {
+        usleep(1000);
+    }
+    if (disk_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fildes);
+}
+
+int fsync(int fd)
+{
+    directory_syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
 
 typedef struct Fixture {
     Scratch *scratch;
@@ -9,7 +40,7 @@ typedef struct Fixture {
     RunLogs *logs;
     uint64_t next; /* of the last append */
     ErrorKind kind;
-    uint32_t waiting;
+    uint32_t waiting, failed;
 } Fixture;
 
 static void reopen(Fixture *f)
@@ -45,20 +76,27 @@ static void on_appended(void *context, uint64_t next, const Error *err)
     Fixture *f = context;
     f->next = next;
     f->kind = err == NULL ? ERROR_NONE : err->kind;
+    f->failed += err != NULL;
     if (--f->waiting == 0) {
         loop_stop(f->loop);
     }
 }
 
-static void start(Fixture *f, const char *node, uint64_t from, const char *lines)
+static void start_of(Fixture *f, const char *run, const char *node, uint64_t from,
+                     const char *lines)
 {
     Error err;
-    if (!run_logs_append(f->logs, STR("r1"), str_from_c(node), from, str_from_c(lines), on_appended,
-                         f, &err)) {
+    if (!run_logs_append(f->logs, str_from_c(run), str_from_c(node), from, str_from_c(lines),
+                         on_appended, f, &err)) {
         f->kind = err.kind;
         return;
     }
     f->waiting++;
+}
+
+static void start(Fixture *f, const char *node, uint64_t from, const char *lines)
+{
+    start_of(f, "r1", node, from, lines);
 }
 
 /* Returns the number of the next event. */
@@ -176,6 +214,153 @@ static bool keeps_nothing(void *context, Str run)
     return false;
 }
 
+typedef struct Waiting {
+    Loop *loop;
+    LoopTimer timer;
+    int count;
+} Waiting;
+
+static void look_for_sync(void *context)
+{
+    Waiting *waiting = context;
+    if (file_syncs >= waiting->count) {
+        loop_stop(waiting->loop);
+    } else {
+        loop_timer_start(&waiting->timer, 1);
+    }
+}
+
+/* Until the thread has reached that many syncs of files. */
+static void wait_for_sync(Fixture *f, int count)
+{
+    Waiting waiting = { .loop = f->loop, .count = count };
+    loop_timer_init(&waiting.timer, f->loop, look_for_sync, &waiting);
+    loop_timer_start(&waiting.timer, 1);
+    loop_run(f->loop);
+}
+
+static void test_events_that_cannot_be_synced_are_not_acknowledged(void **state)
+{
+    Fixture *f = *state;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    disk_fails = true;
+    append(f, "web1", 2, EVENT("2", "start"));
+    assert_int_equal(f->kind, ERROR_OS);
+    disk_fails = false;
+    /* The kernel may show the second event, which is not on the disk. */
+    assert_int_equal(append(f, "web1", 0, ""), 2);
+    assert_int_equal(f->kind, ERROR_NONE);
+    assert_int_equal(append(f, "web1", 2, EVENT("2", "start")), 3);
+    expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
+}
+
+static void test_events_that_do_not_fit_on_the_disk_are_not_acknowledged(void **state)
+{
+    Fixture *f = *state;
+    struct rlimit before, small;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){ .rlim_cur = 100, .rlim_max = before.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    append(f, "web1", 2, EVENT("2", "start"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_not_equal(f->kind, ERROR_NONE);
+    assert_int_equal(append(f, "web1", 2, EVENT("2", "start")), 3);
+    expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
+}
+
+static void test_what_waits_behind_a_failed_write_fails_too(void **state)
+{
+    Fixture *f = *state;
+    int before = file_syncs;
+    disk_waits = disk_fails = true;
+    start(f, "web1", 1, EVENT("1", "begin"));
+    wait_for_sync(f, before + 1);
+    start(f, "web1", 2, EVENT("2", "start"));
+    start_of(f, "r2", "web1", 1, EVENT("1", "begin"));
+    start(f, "web1", 3, EVENT("3", "step"));
+    disk_waits = false;
+    loop_run(f->loop);
+    assert_int_equal(f->failed, 4);
+    disk_fails = false;
+    assert_int_equal(append(f, "web1", 0, ""), 1);
+    expect_log(f, "", "", "");
+}
+
+static void test_failed_writes_leave_room_for_others(void **state)
+{
+    enum {
+        LINE = 60 << 10,
+        LINES = 600
+    };
+    Fixture *f = *state;
+    AUTO_CLEAR(Buf) lines = buf_make(BUF_UNLIMITED);
+    int before = file_syncs;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    disk_waits = disk_fails = true;
+    start(f, "web1", 2, EVENT("2", "start"));
+    wait_for_sync(f, before + 2);
+    for (int i = 0; i < LINES; i++) {
+        buf_put_format(&lines, "{\"n\":%d,\"at_ms\":7,\"event\":\"output\",\"text\":\"", i + 3);
+        buf_put_repeat(&lines, 'x', LINE);
+        buf_put(&lines, STR("\"}\n"));
+    }
+    buf_put_char(&lines, '\0');
+    start(f, "web1", 3, lines.data);
+    assert_int_equal(f->waiting, 2);
+    disk_waits = false;
+    loop_run(f->loop);
+    assert_int_equal(f->failed, 2);
+    disk_fails = false;
+    start(f, "web1", 2, EVENT("2", "start"));
+    start(f, "web1", 3, lines.data);
+    assert_int_equal(f->waiting, 2);
+    loop_run(f->loop);
+    assert_int_equal(f->next, LINES + 3);
+}
+
+/* A process that is killed between writing and syncing leaves events that nobody has synced. */
+static void test_a_log_that_was_opened_is_synced_with_its_name(void **state)
+{
+    Fixture *f = *state;
+    int names = directory_syncs;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    assert_int_equal(directory_syncs, names + 1);
+    append(f, "web1", 2, EVENT("2", "start"));
+    assert_int_equal(directory_syncs, names + 1);
+    reopen(f);
+    int before = file_syncs;
+    assert_int_equal(append(f, "web1", 0, ""), 3);
+    assert_int_equal(file_syncs, before + 1);
+    assert_int_equal(append(f, "web1", 0, ""), 3);
+    assert_int_equal(file_syncs, before + 1);
+}
+
+static void test_many_runs_are_written_at_the_same_time(void **state)
+{
+    enum {
+        RUNS = 150
+    };
+    Fixture *f = *state;
+    char run[16];
+    for (int i = 0; i < RUNS; i++) {
+        snprintf(run, sizeof run, "many-%d", i);
+        start_of(f, run, "web1", 1, EVENT("1", "begin"));
+        start_of(f, run, "db1", 0, "");
+    }
+    loop_run(f->loop);
+    assert_int_equal(f->failed, 0);
+    for (int i = 0; i < RUNS; i++) {
+        snprintf(run, sizeof run, "many-%d", i);
+        start_of(f, run, "web1", 0, ""); /* asks only */
+    }
+    run_logs_remove(f->logs, STR("many-149")); /* not while a caller waits */
+    loop_run(f->loop);
+    assert_int_equal(f->failed, 0);
+    assert_int_equal(f->next, 2);
+}
+
 static void test_logs_of_forgotten_runs_are_removed(void **state)
 {
     Fixture *f = *state;
@@ -197,6 +382,18 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_appends_at_the_same_time_are_written_together, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_events_that_cannot_be_synced_are_not_acknowledged,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_events_that_do_not_fit_on_the_disk_are_not_acknowledged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_waits_behind_a_failed_write_fails_too, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_failed_writes_leave_room_for_others, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_that_was_opened_is_synced_with_its_name, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_many_runs_are_written_at_the_same_time, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_logs_of_forgotten_runs_are_removed, set_up, tear_down),
     };
