@@ -133,23 +133,27 @@ static bool read_order(LocalRun *run, Str text, Error *err)
 }
 
 /* The state is written last: without it there is no run. */
-static bool create(const Directory *agent, Str order, LocalRun *run, Error *err)
+static bool create(const Directory *agent, Str id, Str order, LocalRun *run, Error *err)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     if (!read_order(run, order, err)) {
         return false;
     }
-    local_run_remove(agent, str_from_c(run->order.run));
-    return open_run(agent, str_from_c(run->order.run), true, &directory, err) &&
+    if (!str_eq_c(id, run->order.run)) {
+        return error_set(err, ERROR_INVALID, "it is of run '%s'", run->order.run);
+    }
+    local_run_remove(agent, id);
+    return open_run(agent, id, true, &directory, err) &&
            directory_write(&directory, ORDER_FILE, order, true, err) &&
            write_state(&directory, &run->state, err);
 }
 
-bool local_run_create(const Directory *agent, Str order, int64_t now_ms, LocalRun **out, Error *err)
+bool local_run_create(const Directory *agent, Str id, Str order, int64_t now_ms, LocalRun **out,
+                      Error *err)
 {
     LocalRun *run = new_run();
     run->state.accepted_ms = now_ms;
-    if (!create(agent, order, run, err)) {
+    if (!create(agent, id, order, run, err)) {
         local_run_free(run);
         return false;
     }
@@ -162,9 +166,14 @@ static bool load(const Directory *directory, LocalRun *run, Error *err)
     Str text;
     Arena *arena = &run->arena;
     if (!directory_read(directory, arena, STATE_FILE, STATE_MAX, &text, err) ||
-        !record_read(&state_format, arena, text, RECORD_STORED, &run->state, err) ||
-        !directory_read(directory, arena, ORDER_FILE, ORDER_TEXT_MAX, &text, err) ||
-        !order_read(arena, text, &run->order, err)) {
+        !record_read(&state_format, arena, text, RECORD_STORED, &run->state, err)) {
+        return false;
+    }
+    if (!directory_read(directory, arena, ORDER_FILE, ORDER_TEXT_MAX, &text, err)) {
+        err->kind = err->kind == ERROR_NOT_FOUND ? ERROR_INVALID : err->kind;
+        return false;
+    }
+    if (!order_read(arena, text, &run->order, err)) {
         return false;
     }
     if (!directory_read(directory, arena, RESULT_FILE, NODE_RESULT_MAX, &text, err)) {

@@ -47,10 +47,12 @@ typedef struct LocalRun {
     NodeResult result; /* strings are in the arena */
 } LocalRun;
 
-/* Creates the directory, or replaces what is in it. Nothing but these two is in `out` then. */
-MUST_CHECK bool local_run_create(const Directory *agent, Str order, int64_t now_ms, LocalRun **out,
-                                 Error *err);
-/* Fails with ERROR_NOT_FOUND if there is no such run, ERROR_INVALID if it cannot be read. */
+/* Creates the directory of the run, or replaces what is in it. Nothing but these two is in `out`
+ * then. Fails with ERROR_INVALID or ERROR_LIMIT if the order cannot be read, or is of another run. */
+MUST_CHECK bool local_run_create(const Directory *agent, Str id, Str order, int64_t now_ms,
+                                 LocalRun **out, Error *err);
+/* Fails with ERROR_NOT_FOUND if there is no such run, or it was not created completely; with
+ * ERROR_INVALID if it is damaged. */
 MUST_CHECK bool local_run_load(const Directory *agent, Str id, LocalRun **out, Error *err);
 void local_run_free(LocalRun *run); /* NULL is allowed */
 /* Removes the directory. */

@@ -7,9 +7,9 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/visible.h"
 #include "lang/json.h"
 #include "run/lock.h"
-#include "sys/file.h"
 
 enum {
     ACTIONS_MAX = 1000, /* per run, before the loop continues */
@@ -57,7 +57,8 @@ struct Orders {
     LoopTimer timer;
     const WatchedImage *image; /* the orders; NULL: not known yet */
     bool is_behind;            /* not all of them are stored */
-    VEC(Str) unreadable;       /* runs whose orders this agent cannot read, and has reported */
+    RefusedOrders refused;
+    bool is_restored; /* the runs on disk were found */
 };
 
 static void look_soon(Orders *orders)
@@ -185,13 +186,15 @@ static bool conclude_with(Entry *entry, NodeOutcome outcome, const char *reason,
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
+    Buf visible = buf_make_in(&arena, BUF_UNLIMITED);
     NodeResult result = { .outcome = outcome, .unknown = value_missing() };
     result.reason = str_from_c(reason);
     if (result.reason.len == 0 && entry->was_watched && outcome == NODE_FAILED) {
         result.reason = runner_explain(&entry->orders->options.node, entry->run, entry->end,
                                        entry->tail != TAIL_NONE, &arena);
     }
-    result.reason = str_slice(result.reason, 0, FLEET_REASON_MAX - 8);
+    visible_put(&visible, result.reason); /* it may have any bytes that a program wrote */
+    result.reason = str_slice(buf_str(&visible), 0, FLEET_REASON_MAX - 8);
     return conclude(entry, &result, err);
 }
 
@@ -327,21 +330,6 @@ static void fetch(Entry *entry)
 {
     const OrdersOptions *options = &entry->orders->options;
     const Order *order = &entry->run->order;
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    if (options->fetch == NULL) {
-        const char *path = arena_copy_c(
-            &arena, arena_format(&arena, "%s/sites/%s", options->node.path, order->version));
-        Error err;
-        if (order->version[0] != '\0' && order->version[0] != '.' &&
-            strchr(order->version, '/') == NULL && file_is_directory(path)) {
-            site_ready(entry, path);
-        } else {
-            error_set(&err, ERROR_NOT_FOUND, "version '%s' is not on this node", order->version);
-            site_failed(entry, &err);
-        }
-        return;
-    }
     entry->site = SITE_FETCHING;
     entry->fetching = memory_new(sizeof *entry->fetching);
     entry->fetching->entry = entry;
@@ -554,28 +542,10 @@ static void report(Orders *orders, const QueueView *view, uint32_t at, Arena *ar
 
 /* --- Orders of the server ---------------------------------------------------------------------- */
 
-static void refuse_order(Orders *orders, Str id, const Error *why)
+static bool refuse(Orders *orders, RefusedOrder *refused)
 {
-    NodeResult result = { .outcome = NODE_FAILED,
-                          .since_ms = now_of(orders),
-                          .ended_ms = now_of(orders),
-                          .unknown = value_missing() };
-    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
-    uint64_t sequence;
-    Error err;
-    for (uint32_t i = 0; i < orders->unreadable.len; i++) {
-        if (str_eq(orders->unreadable.items[i], id)) {
-            return;
-        }
-    }
-    char reason[FLEET_REASON_MAX];
-    snprintf(reason, sizeof reason - 8, "this agent cannot read the order: %.400s", why->text);
-    result.reason = str_from_c(reason);
-    log_error("cannot read an order", LOG_STR("run", id), LOG_C("why", why->text));
-    node_result_print(&result, &text);
-    if (orders->options.report(orders->options.context, id, buf_str(&text), &sequence, &err)) {
-        VEC_PUSH(&orders->arena, &orders->unreadable, arena_copy(&orders->arena, id));
-    }
+    return refused_order_report(refused, now_of(orders), orders->options.report,
+                                orders->options.context);
 }
 
 /* The last part of the key. */
@@ -602,7 +572,7 @@ static void update_order(Entry *entry, Str text)
     entry->text = arena_copy(&entry->run->arena, text);
 }
 
-/* Returns false if the disk fails. */
+/* Returns false if the disk fails, or the outbox is full. */
 static bool take_order(Orders *orders, Str id, Str text)
 {
     Error err;
@@ -616,14 +586,11 @@ static bool take_order(Orders *orders, Str id, Str text)
     if (!run_id_check(id, &err)) {
         return true;
     }
-    if (local_run_create(orders->options.node.directory, text, now_of(orders), &run, &err)) {
-        if (!str_eq_c(id, run->order.run)) {
-            error_set(&err, ERROR_INVALID, "it is of run '%s'", run->order.run);
-            local_run_remove(orders->options.node.directory, str_from_c(run->order.run));
-            local_run_free(run);
-            refuse_order(orders, id, &err);
-            return true;
-        }
+    RefusedOrder *refused = refused_orders_find(&orders->refused, id);
+    if (refused != NULL && refused->is_damaged) {
+        return refuse(orders, refused);
+    }
+    if (local_run_create(orders->options.node.directory, id, text, now_of(orders), &run, &err)) {
         entry = add_entry(orders, run);
         entry->text = arena_copy(&run->arena, text);
         log_info("order received", LOG_STR("run", id),
@@ -631,8 +598,7 @@ static bool take_order(Orders *orders, Str id, Str text)
         return true;
     }
     if (err.kind == ERROR_INVALID || err.kind == ERROR_LIMIT) {
-        refuse_order(orders, id, &err);
-        return true;
+        return refuse(orders, refused_orders_add(&orders->refused, id, false, &err));
     }
     log_error("cannot store an order; will retry", LOG_STR("run", id), LOG_C("why", err.text));
     return false;
@@ -645,12 +611,64 @@ static void take_orders(Orders *orders)
     for (uint32_t i = 0; i < orders->entries.len; i++) {
         orders->entries.items[i]->is_withdrawn = true;
     }
+    refused_orders_withdraw(&orders->refused);
     for (uint32_t i = 0; i < image->entries.len; i++) {
         const WatchedEntry *entry = &image->entries.items[i];
         if (!take_order(orders, id_of_key(entry->key), entry->value)) {
             orders->is_behind = true;
         }
     }
+    refused_orders_drop(&orders->refused, orders->options.node.directory);
+}
+
+/* --- Runs of an earlier agent ------------------------------------------------------------------ */
+
+static void restore(Orders *orders, Str id)
+{
+    LocalRun *run;
+    Error err;
+    if (!local_run_load(orders->options.node.directory, id, &run, &err)) {
+        if (err.kind == ERROR_NOT_FOUND) { /* it was not accepted; the order is still there */
+            local_run_remove(orders->options.node.directory, id);
+            return;
+        }
+        log_error("cannot read a run; it will not be continued", LOG_STR("run", id),
+                  LOG_C("why", err.text));
+        (void)refused_orders_add(&orders->refused, id, true, &err);
+        return;
+    }
+    Entry *entry = add_entry(orders, run);
+    RunnerOptions runner = runner_options(entry);
+    if (!scan_events(entry, &err)) {
+        log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("why", err.text));
+        entry->tail = TAIL_OPEN; /* it may have begun */
+    }
+    if (!run->has_result && run->state.phase == QUEUE_STARTED &&
+        runner_find(&runner, &entry->runner)) {
+        log_info("found a running run", LOG_STR("run", id),
+                 LOG_INT("pid", runner_number(entry->runner)));
+    }
+    if (!run->state.is_reported && entry->last > 0) {
+        start_upload(entry);
+    }
+}
+
+/* Until all of them are known, none is started: it might be started twice. */
+static bool restore_all(Orders *orders)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Str *ids;
+    uint32_t count;
+    Error err;
+    if (!local_runs_list(orders->options.node.path, &arena, &ids, &count, &err)) {
+        log_error("cannot list the runs of this node; will retry", LOG_C("why", err.text));
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        restore(orders, ids[i]);
+    }
+    return true;
 }
 
 /* --- The loop ---------------------------------------------------------------------------------- */
@@ -658,6 +676,10 @@ static void take_orders(Orders *orders)
 static void look(void *context)
 {
     Orders *orders = context;
+    if (!orders->is_restored && !(orders->is_restored = restore_all(orders))) {
+        loop_timer_start(&orders->timer, ORDERS_RETRY_MS);
+        return;
+    }
     if (orders->is_behind) {
         take_orders(orders);
     }
@@ -733,50 +755,16 @@ void orders_connected(Orders *orders)
 
 /* --- Lifecycle --------------------------------------------------------------------------------- */
 
-static void restore(Orders *orders, Str id)
-{
-    LocalRun *run;
-    Error err;
-    if (!local_run_load(orders->options.node.directory, id, &run, &err)) {
-        /* Without its state it was not accepted yet: the order is still there. */
-        log_warning("cannot read a run; removing it", LOG_STR("run", id), LOG_C("why", err.text));
-        local_run_remove(orders->options.node.directory, id);
-        return;
-    }
-    Entry *entry = add_entry(orders, run);
-    RunnerOptions runner = runner_options(entry);
-    if (!scan_events(entry, &err)) {
-        log_error("cannot read the events of a run", LOG_STR("run", id), LOG_C("why", err.text));
-    }
-    if (!run->has_result && run->state.phase == QUEUE_STARTED &&
-        runner_find(&runner, &entry->runner)) {
-        log_info("found a running run", LOG_STR("run", id),
-                 LOG_INT("pid", runner_number(entry->runner)));
-    }
-    if (!run->state.is_reported && entry->last > 0) {
-        start_upload(entry);
-    }
-}
-
 Orders *orders_open(const OrdersOptions *options)
 {
     Orders *orders = memory_new(sizeof *orders);
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    Str *ids;
-    uint32_t count;
-    Error err;
     orders->options = *options;
     arena_init(&orders->arena, ARENA_UNLIMITED);
+    refused_orders_init(&orders->refused);
     orders->options.node.name = arena_copy(&orders->arena, options->node.name);
     orders->options.boot_id = arena_copy(&orders->arena, options->boot_id);
     loop_timer_init(&orders->timer, options->loop, look, orders);
-    if (!local_runs_list(options->node.path, &arena, &ids, &count, &err)) {
-        log_error("cannot list the runs of this node", LOG_C("why", err.text));
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        restore(orders, ids[i]);
-    }
+    orders->is_restored = restore_all(orders);
     return orders;
 }
 
@@ -789,6 +777,7 @@ void orders_close(Orders *orders)
     for (uint32_t i = 0; i < orders->entries.len; i++) {
         free_entry(orders->entries.items[i]);
     }
+    refused_orders_clear(&orders->refused);
     arena_clear(&orders->arena);
     free(orders);
 }

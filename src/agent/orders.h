@@ -4,6 +4,7 @@
  * local_run.h. Loop thread. */
 #pragma once
 
+#include "agent/refused_orders.h"
 #include "agent/runner.h"
 #include "membership/watched_image.h"
 #include "net/grpc_client.h"
@@ -22,12 +23,11 @@ typedef struct OrdersOptions {
     RunnerNode node;        /* borrowed, like everything here, but for its name */
     const Directory *state; /* the state directory of the node */
     Str boot_id;            /* copied */
-    /* Makes the files of a version available; `fetched` follows in a later iteration. NULL: only
-     * versions that are below `sites` in the agent's directory can be applied. */
+    /* Makes the files of a version available; `fetched` follows in a later iteration. */
     void (*fetch)(void *context, Str manifest, Str version, OrdersFetched *fetched,
                   void *fetched_context);
     /* Adds a result to the outbox. Fails if that is full; orders_room() follows. */
-    bool (*report)(void *context, Str run, Str result, uint64_t *sequence, Error *err);
+    OrderReport *report;
     /* The connection to the server; NULL if there is none. */
     GrpcClient *(*client)(void *context);
     void *context;

@@ -20,7 +20,7 @@ static int set_up(void **state)
     f->scratch = *state;
     *state = f;
     assert_true(directory_open(f->scratch->path, &f->agent, &err));
-    assert_true(local_run_create(&f->agent, STR(ORDER), 7, &f->run, &err));
+    assert_true(local_run_create(&f->agent, STR("r1"), STR(ORDER), 7, &f->run, &err));
     return 0;
 }
 
