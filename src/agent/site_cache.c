@@ -250,6 +250,7 @@ static void end_first(SiteCache *cache, const char *path, const Error *err)
     cache->why = (Error){ .kind = ERROR_NONE };
     cache->missing_count = cache->received = 0;
     cache->retry_ms = SITE_RETRY_MIN_MS;
+    loop_timer_stop(&cache->retry);
     if (fetch->done != NULL) {
         fetch->done(fetch->context, path, err);
     }

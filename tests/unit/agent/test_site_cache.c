@@ -494,6 +494,31 @@ static void test_a_canceled_fetch_does_not_hold_up_the_next_one(void **state)
     assert_true(str_ends(str_from_c(f->path), str_from_c(small)));
 }
 
+static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state)
+{
+    enum {
+        TIMES = 6
+    };
+    Fixture *f = *state;
+    const char *first, *second;
+    put_site(f, "welcome\n");
+    const char *known = record(f, VERSION_VALID, &first);
+    fetch(f, known, first);
+    put_site(f, "hello\n");
+    const char *unknown = record(f, VERSION_VALID, &second);
+    grpc_client_free(TAKE(f->client));
+    int64_t began_ms = loop_now_ms(f->world.loop);
+    for (int i = 0; i < TIMES; i++) {
+        SiteFetch *canceled = start(f, unknown, second, false);
+        while (site_cache_status(f->cache).why.kind != ERROR_UNAVAILABLE) {
+            world_pass(&f->world, 1);
+        }
+        site_fetch_cancel(canceled);
+        fetch(f, known, first);
+    }
+    assert_true(loop_now_ms(f->world.loop) - began_ms < TIMES * SITE_RETRY_MIN_MS);
+}
+
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -511,6 +536,7 @@ int main(void)
         ROW(test_blobs_of_others_are_not_sent),
         ROW(test_old_versions_are_removed),
         ROW(test_a_canceled_fetch_does_not_hold_up_the_next_one),
+        ROW(test_after_a_canceled_fetch_nothing_waits_for_its_retry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
