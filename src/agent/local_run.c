@@ -81,9 +81,15 @@ void local_run_remove(const Directory *agent, Str id)
     AUTO_CLEAR(Directory) runs = { .descriptor = -1 };
     Error err;
     arena_init(&arena, ARENA_UNLIMITED);
-    if (run_id_check(id, &err) && directory_open_child(agent, LOCAL_RUNS, &runs, &err)) {
-        directory_remove_child(&runs, arena_copy_c(&arena, id));
+    if (!run_id_check(id, &err) || !directory_open_child(agent, LOCAL_RUNS, &runs, &err)) {
+        return;
     }
+    const char *name = arena_copy_c(&arena, id);
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    if (directory_open_child(&runs, name, &directory, &err)) { /* it ends as it began */
+        (void)!directory_remove(&directory, STATE_FILE, &err);
+    }
+    directory_remove_child(&runs, name);
 }
 
 bool local_runs_list(const char *path, Arena *arena, Str **ids, uint32_t *count, Error *err)

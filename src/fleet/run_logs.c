@@ -1,5 +1,6 @@
-/* Files are scanned when they are first used, to learn the next number of each node; a torn last
- * line, left by a power failure, is cut. A failed write makes the log forget what it knows: the next
+/* Files are scanned when they are first used, to learn the next number of each node. A power failure
+ * leaves what was not synced in parts: without the last line's end, or with zeros in the place of
+ * others. From there on the file is cut, because later events would hide that earlier ones are missing. A failed write makes the log forget what it knows: the next
  * use removes what may not be on the disk, and scans the file again. */
 #include "fleet/run_logs.h"
 
@@ -24,6 +25,7 @@ enum {
     READ_BYTES = 256 << 10,
     FILES_MAX = 100 * 1000,
     NAME_BYTES = RUN_ID_MAX + sizeof SUFFIX,
+    NUMBER_DIGITS = 18,
 };
 
 /* Reads a file line by line, also beyond what was its end earlier. */
@@ -185,18 +187,30 @@ static void learn_line(RunLog *log, Str line)
     NodeLog *of = node_log(log, node);
     uint64_t n = 0;
     for (size_t i = 4; i < event.len && ascii_is_digit(event.data[i]); i++) {
+        if (i == 4 + NUMBER_DIGITS) {
+            return; /* damaged */
+        }
         n = n * 10 + (uint64_t)(event.data[i] - '0');
     }
     of->next = n >= of->next ? n + 1 : of->next;
     of->bytes += (int64_t)line.len;
 }
 
+static bool is_torn(Str line)
+{
+    return line.len > 0 && memchr(line.data, '\0', line.len) != NULL;
+}
+
 static bool learn_lines(RunLog *log, Lines *lines, Error *err)
 {
     Str line;
     do {
+        log->bytes = lines->offset;
         if (!lines_next(lines, &line, err)) {
             return false;
+        }
+        if (is_torn(line)) {
+            return true;
         }
         learn_line(log, line);
     } while (line.data != NULL);
@@ -209,7 +223,6 @@ static bool scan_log(RunLog *log, Error *err)
     arena_reset(&log->arena);
     str_map_init(&log->nodes, &log->arena);
     bool ok = file_reader_open(log->file.name, &lines.file, err) && learn_lines(log, &lines, err);
-    log->bytes = lines.offset;
     lines_clear(&lines);
     return ok && (log->bytes == log->file.size || append_file_cut(&log->file, log->bytes, err));
 }
@@ -688,7 +701,8 @@ bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_en
         if (line.data == NULL) {
             return true;
         }
-        if (str_starts(line, reader->start) && (reader->step.len == 0 || has_step(reader, line))) {
+        if (!is_torn(line) && str_starts(line, reader->start) &&
+            (reader->step.len == 0 || has_step(reader, line))) {
             buf_put(out, line);
             buf_put_char(out, '\n');
         }

@@ -16,6 +16,7 @@
  *                                    what is written to the standard output: power.py makes the
  *                                    disks of it that a power cut could leave
  *     EDEN_STORAGE_BOOT=FILE         holds the boot id, in the place of the kernel's
+ *     EDEN_STORAGE_UNSYNCED=1        syncs do nothing, which is quicker; also while recording
  *
  * Where that file is not found, /storage.record is recorded to when it is there: so it goes on in
  * programs below another root, where /etc/ld.so.preload brings this library. Elsewhere the commands
@@ -67,6 +68,7 @@ static char fail_call[16], fail_how[16], fail_name[64];
 static long fail_at;
 static bool fail_on; /* also all later ones */
 static atomic_long fail_count;
+static bool is_unsynced;
 static char trouble_file[PATH_MAX], trouble_name[64];
 static int record = -1;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -79,6 +81,7 @@ __attribute__((constructor)) static void prepare(void)
     kill_at = at != NULL ? atol(at) : -1;
     count_file = getenv("EDEN_STORAGE_COUNT");
     boot_file = getenv("EDEN_STORAGE_BOOT");
+    is_unsynced = getenv("EDEN_STORAGE_UNSYNCED") != NULL;
     char number[16] = "";
     if (fault != NULL && sscanf(fault, "%15[^:]:%15[^:]:%15[^:]:%63s", fail_call, number, fail_how,
                                 fail_name) >= 3) {
@@ -434,7 +437,7 @@ static int sync_file(int descriptor, long number, const char *name, const char *
         return -1;
     }
     record_lock();
-    int result = (int)call(number, descriptor);
+    int result = record >= 0 || is_unsynced ? 0 : (int)call(number, descriptor);
     if (result == 0) {
         record_line("%s %llu\n", letter, inode_of(descriptor));
     }

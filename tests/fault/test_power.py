@@ -191,6 +191,52 @@ def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
         check_after(history, recorder.place / "store", said, where, chance)
 
 
+# --- Files of runs and of site versions ----------------------------------------------------------
+
+FILES_WRITER = test_spool.BUILD / "tests" / "fault" / "files_writer"
+KEPT = 3  # versions of the site that stay on a node
+
+
+def promises(subject, text):
+    """What must last, by name, given what a writer said; of each the highest number."""
+    found = {}
+    for line in text[: text.rfind("\n") + 1].splitlines():
+        _, *name, number = line.split() if subject in ("logs", "runs") else (*line.split(), "1")
+        found[tuple(name)] = max(int(number), found.get(tuple(name), -1))
+    if subject == "runs":  # one that is being removed may be there or not
+        return {name: stage for name, stage in found.items() if stage < 5}
+    if subject == "sites":
+        return dict(list(found.items())[-KEPT:])
+    return found
+
+
+def check_files(recorder, subject, folder, said, where, count):
+    command = [FILES_WRITER, subject, "dump", folder, str(count)]
+    done = subprocess.run(command, capture_output=True, text=True,
+                          env={**os.environ, **recorder.preload(EDEN_STORAGE_UNSYNCED="1")})  # fmt: skip
+    assert done.returncode == 0, f"{where}: {done.stderr}"
+    there = promises(subject, done.stdout) if subject != "sites" else {
+        tuple(line.split()[1:]): 1 for line in done.stdout.splitlines()}  # fmt: skip
+    for name, number in promises(subject, said).items():
+        assert there.get(name, -1) >= number, f"{where}: {name} was {number}, is {there.get(name)}"
+
+
+@pytest.mark.parametrize("subject, count", [("logs", 12), ("blobs", 40), ("runs", 8), ("sites", 5)])
+def test_files_of_runs_and_sites_lose_nothing(recorder, subject, count):
+    folder = recorder.disk / "files"
+    folder.mkdir(mode=0o700)
+    before = Disk(recorder.disk)
+    command = [FILES_WRITER, subject, "work", folder, str(SEED), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **recorder.recording()})
+    assert done.returncode == 0, done.stderr
+    tried = 0
+    for where, said in recorder.states(before, cuts(100)):
+        check_files(recorder, subject, recorder.place / "files", said, where, count)
+        tried += 1
+    assert tried > 60
+    check_files(recorder, subject, folder, done.stdout, "without a cut", count)
+
+
 # --- A run ---------------------------------------------------------------------------------------
 
 
@@ -220,7 +266,7 @@ def check_apply(world, recorder, order, default, lost=None):
     for where, _ in recorder.states(before, cuts(default), lost=lost):
         after = copy.copy(world)
         after.root, after.state = recorder.place / "root", recorder.place / "state"
-        boot = recorder.preload(EDEN_STORAGE_BOOT=str(recorder.boot))
+        boot = recorder.preload(EDEN_STORAGE_BOOT=str(recorder.boot), EDEN_STORAGE_UNSYNCED="1")
         after.environment = lambda **more: world.environment(**boot, **more)
         try:
             for name in ("alpha", "beta", "gamma", "delta"):

@@ -197,6 +197,37 @@ static void test_a_torn_last_line_is_cut(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
+/* A part that was not synced is missing: what follows it is no proof that it was there. */
+static void test_a_log_ends_before_zeros(void **state)
+{
+    Fixture *f = *state;
+    static const char zeros[30] = { 0 };
+    append(f, "web1", 1, EVENT("1", "begin"));
+    run_logs_close(TAKE(f->logs));
+    FILE *file = fopen(scratch_place(f->scratch, "logs/r1.ndjson"), "a");
+    fputs("{\"node\":\"web1\",\"n\":2,", file);
+    fwrite(zeros, 1, sizeof zeros, file);
+    fputs("}\n" STORED("web1", "3", "step"), file);
+    fclose(file);
+    reopen(f);
+    expect_log(f, "web1", "", STORED("web1", "1", "begin") STORED("web1", "3", "step"));
+    assert_int_equal(append(f, "web1", 0, ""), 2);
+    assert_int_equal(append(f, "web1", 2, EVENT("2", "start")), 3);
+    expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
+}
+
+static void test_a_number_that_cannot_be_is_ignored(void **state)
+{
+    Fixture *f = *state;
+    append(f, "web1", 1, EVENT("1", "begin"));
+    run_logs_close(TAKE(f->logs));
+    FILE *file = fopen(scratch_place(f->scratch, "logs/r1.ndjson"), "a");
+    fputs(STORED("web1", "18446744073709551615", "end"), file);
+    fclose(file);
+    reopen(f);
+    assert_int_equal(append(f, "web1", 0, ""), 2);
+}
+
 static void test_appends_at_the_same_time_are_written_together(void **state)
 {
     Fixture *f = *state;
@@ -381,6 +412,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_invalid_events_are_refused_as_a_whole, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_log_ends_before_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_number_that_cannot_be_is_ignored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_appends_at_the_same_time_are_written_together, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_events_that_cannot_be_synced_are_not_acknowledged,
