@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "source/version_check.h"
@@ -430,9 +431,11 @@ static void checked(WorkItem *item)
                  &change);
 }
 
+/* Half a character at the end would be replaced by something longer when it is printed. */
 static Str copy_text(Arena *arena, Str text)
 {
-    return arena_copy(arena, str_slice(text, 0, VERSION_TEXT_MAX));
+    Str cut = str_slice(text, 0, VERSION_TEXT_MAX);
+    return arena_copy(arena, str_slice(cut, 0, utf8_valid_prefix(cut)));
 }
 
 static void copy_draft(Creation *creation, const VersionDraft *draft)

@@ -1,0 +1,225 @@
+/* Runs of the cluster and what their targets reported, in whatever order their keys arrive. */
+#include "fleet/runs.h"
+
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    FleetRuns *runs;
+} Fixture;
+
+static int set_up(void **state)
+{
+    Fixture *f = calloc(1, sizeof *f);
+    world_open(&f->world);
+    world_follow(&f->world);
+    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    fleet_runs_free(f->runs);
+    world_close(&f->world);
+    free(f);
+    return 0;
+}
+
+static Str key_of(Fixture *f, KeyKind kind, const char *first, const char *second)
+{
+    return key_make(&f->world.arena, PREFIX, kind,
+                    (Str[]){ str_from_c(first), second == NULL ? STR_EMPTY : str_from_c(second) },
+                    second == NULL ? 1 : 2);
+}
+
+static void put_run(Fixture *f, const char *id, const char *targets)
+{
+    world_put(&f->world, key_of(f, KEY_RUN, id, NULL),
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.fleet-run/1\",\"id\":\"%s\",\"kind\":\"exec\","
+                           "\"cause\":\"caller\",\"state\":\"running\",\"by\":\"ann\","
+                           "\"targets\":[%s],\"command\":[\"true\"],\"created_ms\":1}",
+                           id, targets));
+}
+
+static void put_result(Fixture *f, const char *id, const char *node, const char *outcome)
+{
+    world_put(&f->world, key_of(f, KEY_RUN_NODE, id, node),
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.node-result/1\",\"outcome\":\"%s\",\"since_ms\":1}",
+                           outcome));
+}
+
+static void put_order(Fixture *f, const char *id, const char *node)
+{
+    world_put(&f->world, key_of(f, KEY_ORDER, node, id), STR("{}"));
+}
+
+static void drop(Fixture *f, Str key)
+{
+    Error err;
+    assert_true(store_delete(f->world.at.store, key, world_stored, &f->world, &err));
+    world_expect(&f->world, ERROR_NONE, NULL);
+}
+
+static const RunEntry *find(Fixture *f, const char *id)
+{
+    const RunEntry *entry = fleet_runs_find(f->runs, str_from_c(id));
+    assert_non_null(entry);
+    return entry;
+}
+
+static void reports_are_counted_whenever_they_arrive(void **state)
+{
+    Fixture *f = *state;
+    put_result(f, "r1", "a", "ok"); /* before the run */
+    put_order(f, "r1", "b");
+    put_run(f, "r1", "\"a\",\"b\",\"c\"");
+    const RunEntry *run = find(f, "r1");
+    assert_int_equal(run->counts[NODE_OK], 1);
+    assert_int_equal(run->unreported, 2);
+    assert_int_equal(run->order_count, 1);
+    assert_true(run->targets[1].order_revision > 0);
+    put_result(f, "r1", "b", "running");
+    put_result(f, "r1", "b", "failed");
+    put_result(f, "r1", "c", "changed");
+    put_result(f, "r1", "x", "failed"); /* not a target */
+    put_order(f, "r1", "x");
+    put_result(f, "r9", "a", "failed"); /* of no run */
+    run = find(f, "r1");
+    assert_int_equal(run->counts[NODE_RUNNING], 0);
+    assert_int_equal(run->counts[NODE_FAILED], 1);
+    assert_int_equal(run->counts[NODE_CHANGED], 1);
+    assert_int_equal(run->unreported, 0);
+    assert_int_equal(run->order_count, 1);
+    drop(f, key_of(f, KEY_ORDER, "b", "r1"));
+    drop(f, key_of(f, KEY_RUN_NODE, "r1", "b"));
+    run = find(f, "r1");
+    assert_int_equal(run->counts[NODE_FAILED], 0);
+    assert_int_equal(run->unreported, 1);
+    assert_int_equal(run->order_count, 0);
+    assert_false(run->targets[1].has_result);
+}
+
+static void a_changed_run_keeps_what_was_reported(void **state)
+{
+    Fixture *f = *state;
+    put_run(f, "r1", "\"a\",\"b\"");
+    put_result(f, "r1", "b", "changed");
+    int64_t revision = find(f, "r1")->revision;
+    put_run(f, "r1", "\"a\",\"b\"");
+    const RunEntry *run = find(f, "r1");
+    assert_true(run->revision > revision);
+    assert_int_equal(run->counts[NODE_CHANGED], 1);
+    assert_int_equal(run->unreported, 1);
+    assert_int_equal(fleet_runs_count(f->runs), 1);
+}
+
+static void what_cannot_be_read_is_shown(void **state)
+{
+    Fixture *f = *state;
+    uint32_t index;
+    world_put(&f->world, key_of(f, KEY_RUN, "r1", NULL), STR("nonsense"));
+    const RunEntry *run = find(f, "r1");
+    assert_true(run->error.len > 0);
+    assert_int_equal(run->record.state, RUN_ENDED);
+    assert_false(run_entry_target(run, STR("a"), &index));
+    put_run(f, "r2", "\"a\"");
+    world_put(&f->world, key_of(f, KEY_RUN_NODE, "r2", "a"), STR("nonsense"));
+    assert_int_equal(find(f, "r2")->counts[NODE_FAILED], 1);
+    put_run(f, "r1", "\"a\"");
+    assert_str(find(f, "r1")->error, "");
+}
+
+static void targets_are_found(void **state)
+{
+    Fixture *f = *state;
+    static const char *const names[] = { "a", "b", "c", "d", "e" };
+    uint32_t index = 9;
+    put_run(f, "r1", "\"a\",\"b\",\"c\",\"d\",\"e\"");
+    for (uint32_t i = 0; i < COUNT_OF(names); i++) {
+        assert_true(run_entry_target(find(f, "r1"), str_from_c(names[i]), &index));
+        assert_int_equal(index, i);
+    }
+    assert_false(run_entry_target(find(f, "r1"), STR("0"), &index));
+    assert_false(run_entry_target(find(f, "r1"), STR("bb"), &index));
+    assert_false(run_entry_target(find(f, "r1"), STR("f"), &index));
+}
+
+static void runs_are_sorted_from_the_newest(void **state)
+{
+    Fixture *f = *state;
+    put_run(f, "2027-2", "\"a\"");
+    put_run(f, "2027-1", "\"a\"");
+    put_run(f, "2027-3", "\"a\"");
+    assert_int_equal(fleet_runs_count(f->runs), 3);
+    assert_str(fleet_runs_at(f->runs, 0)->id, "2027-3");
+    assert_str(fleet_runs_at(f->runs, 2)->id, "2027-1");
+    assert_int_equal(fleet_runs_after(f->runs, STR("2027-3")), 1);
+    assert_int_equal(fleet_runs_after(f->runs, STR("2027-25")), 1);
+    assert_int_equal(fleet_runs_after(f->runs, STR("2027-1")), 3);
+    assert_int_equal(fleet_runs_after(f->runs, STR("9")), 0);
+    drop(f, key_of(f, KEY_RUN, "2027-2", NULL));
+    assert_int_equal(fleet_runs_count(f->runs), 2);
+    assert_null(fleet_runs_find(f->runs, STR("2027-2")));
+    assert_str(fleet_runs_at(f->runs, 1)->id, "2027-1");
+}
+
+static void many_runs_have_room(void **state)
+{
+    Fixture *f = *state;
+    char id[8];
+    for (int i = 0; i < 130; i++) {
+        snprintf(id, sizeof id, "r%03d", (i * 37) % 130);
+        put_run(f, id, "\"a\"");
+    }
+    assert_int_equal(fleet_runs_count(f->runs), 130);
+    assert_str(fleet_runs_at(f->runs, 0)->id, "r129");
+    assert_str(fleet_runs_at(f->runs, 129)->id, "r000");
+}
+
+static void expect_resolved(Fixture *f, const char *prefix, const char *id, ErrorKind kind)
+{
+    const RunEntry *run;
+    Error err = { 0 };
+    assert_int_equal(fleet_runs_resolve(f->runs, str_from_c(prefix), &run, &err), id != NULL);
+    if (id != NULL) {
+        assert_str(run->id, id);
+    } else {
+        assert_int_equal(err.kind, kind);
+    }
+}
+
+static void a_prefix_means_one_run(void **state)
+{
+    Fixture *f = *state;
+    expect_resolved(f, "a", NULL, ERROR_NOT_FOUND);
+    put_run(f, "ab", "\"a\"");
+    put_run(f, "abc", "\"a\"");
+    put_run(f, "b1", "\"a\"");
+    expect_resolved(f, "", NULL, ERROR_NOT_FOUND);
+    expect_resolved(f, "a", NULL, ERROR_CONFLICT);
+    expect_resolved(f, "ab", "ab", ERROR_NONE);
+    expect_resolved(f, "abc", "abc", ERROR_NONE);
+    expect_resolved(f, "abcd", NULL, ERROR_NOT_FOUND);
+    expect_resolved(f, "b", "b1", ERROR_NONE);
+    expect_resolved(f, "c", NULL, ERROR_NOT_FOUND);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(reports_are_counted_whenever_they_arrive),
+        TEST(a_changed_run_keeps_what_was_reported),
+        TEST(what_cannot_be_read_is_shown),
+        TEST(targets_are_found),
+        TEST(runs_are_sorted_from_the_newest),
+        TEST(many_runs_have_room),
+        TEST(a_prefix_means_one_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
