@@ -675,7 +675,10 @@ static bool begin_nothing(RunEvents *events, Error *err)
 bool run_events_fail(RunEvents *events, const char *result, Str reason, const Problems *problems,
                      int exit_code, Error *err)
 {
-    Map *map = map_new(&events->scratch, 6);
+    if (!events->has_begun && !begin_nothing(events, err)) {
+        return false;
+    }
+    Map *map = map_new(&events->scratch, 6); /* after the event above, which resets the arena */
     put_text(events, map, "result", str_from_c(result));
     if (problems == NULL || !put_problems(events, problems, map)) {
         put_text(events, map, "reason", reason);
@@ -684,5 +687,5 @@ bool run_events_fail(RunEvents *events, const char *result, Str reason, const Pr
         put(events, map, "lost", value_int(events->lost));
     }
     put(events, map, "exit_code", value_int(exit_code));
-    return (events->has_begun || begin_nothing(events, err)) && write_last(events, "end", map, err);
+    return write_last(events, "end", map, err);
 }
