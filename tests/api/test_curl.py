@@ -142,7 +142,7 @@ def test_the_same_of_http_2(server, tmp_path):
 
 def test_the_same_holds_for_http_2(server, tmp_path):
     large = tmp_path / "large"
-    large.write_bytes(b"x" * (5 << 20))
+    large.write_bytes(b"x" * (17 << 20))
     for words, status, code in (
         (("--data-binary", f"@{large}", "-H", "Content-Type: application/json"), 413, "too-large"),
         (("-H", "X-Large: " + "y" * 20000), 431, "too-many-headers"),
