@@ -232,6 +232,12 @@ void fleet_runs_free(FleetRuns *runs)
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
+bool fleet_runs_are_current(const FleetRuns *runs)
+{
+    StateAge age = state_age(runs->state);
+    return age.is_ready && !age.is_behind;
+}
+
 const RunEntry *fleet_runs_find(const FleetRuns *runs, Str id)
 {
     const Entry *entry = find(runs, id);

@@ -30,6 +30,8 @@ FleetRuns *fleet_runs_new(State *state, Str prefix);
 void fleet_runs_free(FleetRuns *runs); /* before the state; NULL is allowed */
 DEFINE_AUTO(FleetRuns, fleet_runs_free)
 
+/* Whether these are all runs of the cluster, as of now. */
+bool fleet_runs_are_current(const FleetRuns *runs);
 /* NULL if not found. Entries are valid until the next iteration of the loop. */
 const RunEntry *fleet_runs_find(const FleetRuns *runs, Str id);
 /* By a unique prefix of its ID. Fails with ERROR_NOT_FOUND, or ERROR_CONFLICT if it is ambiguous. */

@@ -6,7 +6,7 @@
 #include "rpc/run_append.h"
 
 enum {
-    SWEEP_FIRST_MS = 60 * 1000, /* runs may still be read after the start */
+    SWEEP_FIRST_MS = 60 * 1000,
     SWEEP_MS = 3600 * 1000,
 };
 
@@ -100,8 +100,11 @@ static bool run_exists(void *context, Str run)
 static void on_sweep(void *context)
 {
     RunsService *service = context;
-    run_logs_sweep(service->logs, run_exists, service);
-    loop_timer_start(&service->sweep, SWEEP_MS);
+    bool is_current = fleet_runs_are_current(service->runs);
+    if (is_current) { /* a run that is not known yet is no reason to delete its log */
+        run_logs_sweep(service->logs, run_exists, service);
+    }
+    loop_timer_start(&service->sweep, is_current ? SWEEP_MS : SWEEP_FIRST_MS);
 }
 
 RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs)

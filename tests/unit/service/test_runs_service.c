@@ -1,0 +1,115 @@
+/* Which logs of runs a server deletes, also while it cannot read its store. */
+#include "service/runs_service.h"
+
+#include <unistd.h>
+
+#include "failing_store.h"
+#include "scratch.h"
+#include "store_world.h"
+
+typedef struct Fixture {
+    StoreWorld world;
+    Scratch *scratch;
+    FailingStore *store;
+    FleetRuns *runs;
+    RunLogs *logs;
+    RunsService *service;
+} Fixture;
+
+static void put_run(Fixture *f, const char *id)
+{
+    world_put(&f->world, key_make(&f->world.arena, PREFIX, KEY_RUN, (Str[]){ str_from_c(id) }, 1),
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.fleet-run/1\",\"id\":\"%s\",\"kind\":\"exec\","
+                           "\"cause\":\"caller\",\"state\":\"ended\",\"by\":\"ann\","
+                           "\"targets\":[\"a\"],\"command\":[\"true\"],\"created_ms\":1}",
+                           id));
+}
+
+static int set_up(void **state)
+{
+    scratch_set_up(state);
+    Fixture *f = calloc(1, sizeof *f);
+    Error err;
+    f->scratch = *state;
+    *state = f;
+    world_open(&f->world);
+    store_close(f->world.at.store);
+    f->store = failing_store_open(f->world.at.loop);
+    f->world.at.store = &f->store->base;
+    assert_true(run_logs_open(f->world.at.loop, scratch_place(f->scratch, "logs"), &f->logs, &err));
+    put_run(f, "r1");
+    scratch_put(f->scratch, "logs/r1.ndjson", "");
+    scratch_put(f->scratch, "logs/r2.ndjson", "");
+    scratch_put(f->scratch, "logs/notes", "");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    Fixture *f = *state;
+    *state = f->scratch;
+    runs_service_free(f->service);
+    fleet_runs_free(f->runs);
+    run_logs_close(f->logs);
+    world_close(&f->world);
+    free(f);
+    return scratch_tear_down(state);
+}
+
+static void start(Fixture *f)
+{
+    f->world.at.state = new_state(&f->world.at, NULL);
+    f->world.at.roster =
+        roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
+    f->runs = fleet_runs_new(f->world.at.state, PREFIX);
+    f->service = runs_service_new(f->world.at.loop, f->runs, f->logs);
+}
+
+static void pass_minutes(Fixture *f, int64_t minutes)
+{
+    loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + minutes * 60 * 1000);
+}
+
+static bool has(Fixture *f, const char *name)
+{
+    return access(scratch_place(f->scratch, name), F_OK) == 0;
+}
+
+static void logs_of_unknown_runs_are_deleted(void **state)
+{
+    Fixture *f = *state;
+    start(f);
+    pass_minutes(f, 2);
+    assert_true(has(f, "logs/r1.ndjson"));
+    assert_false(has(f, "logs/r2.ndjson"));
+    assert_true(has(f, "logs/notes"));
+    scratch_put(f->scratch, "logs/r3.ndjson", "");
+    pass_minutes(f, 65);
+    assert_false(has(f, "logs/r3.ndjson"));
+}
+
+static void nothing_is_deleted_until_the_runs_are_known(void **state)
+{
+    Fixture *f = *state;
+    f->store->hangs = true;
+    start(f);
+    pass_minutes(f, 5);
+    assert_true(has(f, "logs/r1.ndjson"));
+    assert_true(has(f, "logs/r2.ndjson"));
+    failing_store_release(f->store);
+    pass_minutes(f, 5);
+    assert_true(has(f, "logs/r1.ndjson"));
+    assert_false(has(f, "logs/r2.ndjson"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(logs_of_unknown_runs_are_deleted),
+        TEST(nothing_is_deleted_until_the_runs_are_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
