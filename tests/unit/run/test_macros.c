@@ -129,6 +129,7 @@ static void actions_answer_under_their_own_name(void **state)
         { "macros['test.echo']('x')", "\"x\"" },
         { "macros['test.echo'](number=4)", "40" },
         { "macros['test.echo']('x', '5')", "50" },
+        { "macros['test.echo']('x', number=5)", "50" },
         { "macros['test.echo']", "\"nothing\"" },
         { "macros['test.echo']('x', 1, 2)", "!test.echo takes 2 parameters, not 3" },
         { "macros['test.echo'](txet='x')", "!test.echo has no parameter 'txet'" },

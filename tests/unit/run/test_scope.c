@@ -13,12 +13,13 @@ enum {
     STEP_SAME_TWO, /* two#same */
     STEP_SAME_3,   /* three#same */
     STEP_FAILED,   /* three#broken */
+    STEP_SAME_4,   /* four#same */
     STEP_COUNT
 };
 
 typedef struct Run {
     SiteWorld *world;
-    Job jobs[3];
+    Job jobs[4];
     StepSpec specs[STEP_COUNT];
     Step items[STEP_COUNT];
     Steps steps;
@@ -49,10 +50,11 @@ static Run *load_run(SiteWorld *world, bool planning)
 {
     assert_true(world_load(world));
     Run *run = ARENA_NEW(&world->folder->arena, Run);
-    *run = (Run){
-        .world = world,
-        .jobs = { { .name = { "one", 3 } }, { .name = { "two", 3 } }, { .name = { "three", 5 } } }
-    };
+    *run = (Run){ .world = world,
+                  .jobs = { { .name = { "one", 3 } },
+                            { .name = { "two", 3 } },
+                            { .name = { "three", 5 } },
+                            { .name = { "four", 4 } } } };
     put_step(run, STEP_FETCH, &run->jobs[0], "fetch", RESULT_CHANGED);
     put_step(run, STEP_SERVICE, &run->jobs[0], "start vnstat", RESULT_OK);
     put_step(run, STEP_SKIPPED, &run->jobs[0], "skipped", RESULT_SKIPPED);
@@ -62,6 +64,7 @@ static Run *load_run(SiteWorld *world, bool planning)
     put_step(run, STEP_SAME_TWO, &run->jobs[1], "same", RESULT_OK);
     put_step(run, STEP_SAME_3, &run->jobs[2], "same", RESULT_OK);
     put_step(run, STEP_FAILED, &run->jobs[2], "broken", RESULT_FAILED);
+    put_step(run, STEP_SAME_4, &run->jobs[3], "same", RESULT_OK);
     StepSpec *each = &run->specs[STEP_EACH_A];
     each->name = STR("each");
     each->has_for_each = true;
@@ -76,6 +79,7 @@ static Run *load_run(SiteWorld *world, bool planning)
     run->reports[STEP_EACH_B].out = STR("B\n");
     run->reports[STEP_SAME_TWO].out = STR("two");
     run->reports[STEP_SAME_3].out = STR("three");
+    run->reports[STEP_SAME_4].out = STR("four");
     run->reports[STEP_FAILED].error_out = STR("oops\n at once\r\n\n");
     run->reports[STEP_FAILED].has_exit_code = true;
     run->reports[STEP_FAILED].exit_code = 7;
@@ -197,8 +201,9 @@ static void names_are_looked_up_in_the_own_job_first(void **state)
     Run *run = load_run(world, false);
     assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.same.StdOut"), "\"two\"");
     assert_str(eval_in(run, STEP_FAILED, false, "steps.same.StdOut"), "\"three\"");
+    assert_str(eval_in(run, STEP_SAME_4, false, "steps.same.StdOut"), "\"four\"");
     assert_str(eval_in(run, STEP_FETCH, false, "steps.same.StdOut"),
-               "!'same' is the name of several steps: two#same, three#same");
+               "!'same' is the name of several steps: two#same, three#same, four#same");
     assert_str(eval_in(run, STEP_FETCH, false, "steps['three#same'].StdOut"), "\"three\"");
     assert_str(eval_in(run, STEP_SAME_TWO, false, "steps.fetch.Changed"), "true");
 }
