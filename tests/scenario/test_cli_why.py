@@ -108,6 +108,21 @@ def test_parameters_show_their_origin(applied):
     assert content["ask"] == ["eden vars why site site", "eden vars why \"ports['http']\" site"]
 
 
+def test_long_parameters_are_only_counted(eden, tmp_path):
+    (tmp_path / "root").mkdir()
+    content = "x" * 201
+    (tmp_path / "steps.yaml").write_text(
+        f"steps:\n- name: long\n  file.managed: [{{name: /long}}, {{content: {content}}}, {{mode: '0600'}}]\n"
+        f"- name: short\n  file.managed: [{{name: /short}}, {{content: {content[1:]}}}]\n")
+    done = eden("apply", "steps.yaml", "--root", "root", "--state-dir", "state", "--config-dir", "config",
+                "--node", "n1", "--progress", "none")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for step, expected in (("long", {"bytes": 201}), ("short", {"value": content[1:]})):
+        told = json.loads(eden("why", step, "--state-dir", "state", "-o", "json").stdout)
+        param, = (p for p in told["parameters"] if p["name"] == "content")
+        assert {key: param[key] for key in ("bytes", "value") if key in param} == expected
+
+
 def test_the_commands_it_names_work(applied, eden):
     told = json.loads(applied("conf[a]", "-o", "json").stdout)
     content = next(param for param in told["parameters"] if param["name"] == "content")
