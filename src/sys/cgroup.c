@@ -99,13 +99,6 @@ static bool write_file(const char *path, const char *name, const char *text, Err
     return ok || file_error(err, number, file);
 }
 
-bool cgroup_move(const char *path, pid_t process, Error *err)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%d", (int)process);
-    return write_file(path, "cgroup.procs", text, err);
-}
-
 void cgroup_kill(const char *path)
 {
     Error unsupported;

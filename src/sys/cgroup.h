@@ -16,8 +16,6 @@ MUST_CHECK bool cgroup_make(const char *path, Error *err);
 MUST_CHECK bool cgroup_open(Arena *arena, const char *path, int *descriptor, Error *err);
 /* Moves this process into the group. */
 MUST_CHECK bool cgroup_enter(int descriptor, Error *err);
-/* Moves another process into the group; its existing descendants stay where they are. */
-MUST_CHECK bool cgroup_move(const char *path, pid_t process, Error *err);
 /* Kills all processes of the group and of all groups below it, as far as the kernel supports that. */
 void cgroup_kill(const char *path);
 /* Removes the group and all groups below it. They must contain no processes. */

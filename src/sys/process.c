@@ -21,13 +21,7 @@
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/file_error.h"
-
-/* The child shares the parent's memory, but a sanitizer's view of its stack would be wrong. */
-#ifdef __clang__
-#define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
-#else
-#define NO_SANITIZE __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
-#endif
+#include "sys/vfork_child.h"
 
 /* --- Child side ---------------------------------------------------------------------------- */
 
@@ -60,22 +54,6 @@ NO_SANITIZE static bool child_fail(Child *child, ChildStage stage)
     child->failure.stage = stage;
     child->failure.number = errno;
     return false;
-}
-
-/* Handlers do not survive exec, but ignored signals would stay ignored. Uses the system call
- * because glibc refuses to touch the two signals it reserves for threads, which may have been
- * ignored when this process was started. */
-NO_SANITIZE static void child_reset_signals(void)
-{
-    struct {
-        unsigned long handler, flags, restorer, mask;
-    } standard = { 0 };
-    for (int number = 1; number < NSIG; number++) {
-        syscall(SYS_rt_sigaction, number, &standard, NULL, _NSIG / 8);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, _NSIG / 8);
 }
 
 /* glibc's wrappers would make every thread of the parent change its IDs too. */
@@ -172,7 +150,7 @@ NO_SANITIZE static void child_end(const Child *child)
 NO_SANITIZE static int child_main(void *argument)
 {
     Child *child = argument;
-    child_reset_signals();
+    vfork_child_reset_signals();
     if (!child_prepare(child)) {
         child_end(child);
     }
@@ -424,7 +402,6 @@ static Str output_take(Arena *arena, Output *output)
 /* --- Lifecycle ------------------------------------------------------------------------------ */
 
 enum {
-    STACK_SIZE = 64 << 10,
     CANCEL_LOOK_MS = 50,
     GRACE_MS = 2000
 };
@@ -452,16 +429,6 @@ static bool tell_failure(const Child *child, Error *err)
     }
     return error_set(err, ERROR_OS, "cannot run '%s': %s", spec->argv[0], strerror(number));
 }
-
-#ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer treats clone() as fork() regardless of its flags: in a child that shares our
- * memory it would forget our other threads and their mutexes and report false races. It does not
- * intercept the function under this name. */
-int __clone(int (*function)(void *), void *stack, int flags, void *context, ...);
-#define CLONE __clone
-#else
-#define CLONE clone
-#endif
 
 static bool is_cancelled(const ProcessSpec *spec)
 {
@@ -493,19 +460,11 @@ static void await_report(Child *child, Running *running, int report)
     }
 }
 
-/* The calling thread is suspended until the child has called exec or exited. Signals are blocked in
- * the meantime: a handler must not run in the child, on the parent's memory. */
+/* The calling thread is suspended until the child has called exec or exited. */
 static int start_shared(Child *child, Running *running)
 {
-    char stack[STACK_SIZE] __attribute__((aligned(16)));
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-    running->pid = CLONE(child_main, stack + sizeof stack, flags, child, &running->pidfd);
-    int number = errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return running->pid < 0 ? number : 0;
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+    return vfork_child_start(child_main, child, flags, &running->pid, &running->pidfd);
 }
 
 /* After the child has switched to another user, that user can stop it before exec, and a parent
@@ -513,28 +472,22 @@ static int start_shared(Child *child, Running *running)
  * for it no longer than for the program itself. */
 static int start_apart(Child *child, Running *running)
 {
-    char stack[STACK_SIZE] __attribute__((aligned(16)));
     int report[2];
-    sigset_t all, before;
     if (pipe2(report, O_CLOEXEC) != 0) {
         return errno;
     }
     child->report = lift_above(report[1], REPORT_DESCRIPTOR);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    running->pid = child->report < 0 ? -1
-                                     : CLONE(child_main, stack + sizeof stack,
-                                             CLONE_PIDFD | SIGCHLD, child, &running->pidfd);
-    int number = errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int number = child->report < 0 ? errno
+                                   : vfork_child_start(child_main, child, CLONE_PIDFD,
+                                                       &running->pid, &running->pidfd);
     if (child->report >= 0) {
         close(child->report);
     }
-    if (running->pid > 0) {
+    if (number == 0) {
         await_report(child, running, report[0]);
     }
     close(report[0]);
-    return running->pid < 0 ? number : 0;
+    return number;
 }
 
 static bool start(Child *child, Running *running, Error *err)

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "sys/child.h"
 #include "sys/file_error.h"
 #include "sys/own_unit.h"
-#include "sys/process.h"
+#include "sys/vfork_child.h"
 
 struct Survivor {
     SurvivorOptions options;
@@ -45,18 +45,22 @@ static void find_group(Survivor *survivor)
     }
 }
 
-static void enter_group(Survivor *survivor)
+/* Returns a descriptor for cgroup_enter; -1: the process stays in the cgroup of its parent. */
+static int make_group(Survivor *survivor)
 {
     Error err;
+    int group = -1;
     find_group(survivor);
     if (survivor->group == NULL) {
-        return;
+        return -1;
     }
     (void)!cgroup_make(survivor->group, &err); /* it may exist */
-    if (!cgroup_move(survivor->group, survivor->pid, &err)) {
+    if (!cgroup_open(&survivor->arena, survivor->group, &group, &err)) {
         log_debug("the process stays in the cgroup of its parent", LOG_C("why", err.text));
         survivor->group = NULL;
+        return -1;
     }
+    return group;
 }
 
 /* --- Starting ------------------------------------------------------------------------------------ */
@@ -95,27 +99,52 @@ static const char *program_of(const Survivor *survivor)
     return program == NULL ? CHILD_SAME_PROGRAM : program;
 }
 
+/* Prepared by the parent; `failure` is set by the child. */
+typedef struct Launch {
+    const char *program;
+    const char *output;
+    char *const *argv;
+    char *const *environment;
+    int group; /* -1: none */
+    int failure;
+} Launch;
+
+/* In the child. It is in its cgroup before it can start processes of its own. */
+NO_SANITIZE static int launch(void *context)
+{
+    Launch *child = context;
+    vfork_child_reset_signals();
+    if (child->group >= 0) {
+        (void)!write(child->group, "0", 1);
+    }
+    setsid();
+    int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int output = open(child->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+    if (input >= 0 && output >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+        dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0) {
+        execve(child->program, child->argv, child->environment);
+    }
+    child->failure = errno;
+    _exit(127);
+}
+
 static int spawn(Survivor *survivor, const char *const *argv, const char *output)
 {
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output,
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    int number = posix_spawn(&survivor->pid, program_of(survivor), &actions, &attributes,
-                             (char *const *)argv, environment(&survivor->arena));
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    Launch child = { .program = program_of(survivor),
+                     .output = output,
+                     .argv = (char *const *)argv,
+                     .environment = environment(&survivor->arena),
+                     .group = make_group(survivor) };
+    int number = vfork_child_start(launch, &child, CLONE_VM | CLONE_VFORK | CLONE_PIDFD,
+                                   &survivor->pid, &survivor->descriptor);
+    if (number == 0 && child.failure != 0) {
+        number = child.failure;
+        close(survivor->descriptor);
+        (void)waitpid(survivor->pid, NULL, 0);
+    }
+    if (child.group >= 0) {
+        close(child.group);
+    }
     return number;
 }
 
@@ -181,15 +210,6 @@ bool survivor_start(const SurvivorOptions *options, const char *const *argv, con
         file_error(err, number, program_of(survivor));
         return discard(survivor);
     }
-    survivor->descriptor = (int)syscall(SYS_pidfd_open, survivor->pid, 0);
-    if (survivor->descriptor < 0) {
-        number = errno;
-        kill(survivor->pid, SIGKILL);
-        waitpid(survivor->pid, NULL, 0);
-        file_error(err, number, "pidfd_open");
-        return discard(survivor);
-    }
-    enter_group(survivor);
     follow(survivor);
     *out = survivor;
     return true;

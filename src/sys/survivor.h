@@ -3,8 +3,8 @@
  * pidfd. Loop thread.
  *
  * It has a session and a process group of its own, no terminal, no standard input, and its output
- * goes to a file. Where the daemon is the main process of a systemd unit, it is moved to a cgroup
- * below that of the unit, so that all of its descendants can be killed. */
+ * goes to a file. Where the daemon is the main process of a systemd unit, it starts in a cgroup below
+ * that of the unit, so that all of its descendants can be killed. */
 #pragma once
 
 #include <sys/types.h>
