@@ -214,11 +214,11 @@ static bool drop_files(const Directory *directory, const char *prefix, Error *er
     return true;
 }
 
-/* Runners that are left have nobody to report to. */
-static bool drop_runs(const Directory *directory)
+/* What the cluster sent: versions of the site, and runs, whose results no server would accept. */
+static void drop_received(const Directory *directory)
 {
     directory_remove_child(directory, LOCAL_RUNS);
-    return true;
+    site_cache_delete(directory);
 }
 
 static Str read_enrolment(Arena *arena, const Directory *directory)
@@ -240,9 +240,9 @@ static bool claim_files(Membership *membership, const Certificate *own, Error *e
     if (str_eq_c(read_enrolment(&membership->arena, directory), own->enrolment)) {
         return true;
     }
+    drop_received(directory);
     return drop_files(&membership->spool_directory, "", err) &&
            drop_files(directory, "watched-", err) && drop_files(directory, "facts-", err) &&
-           drop_runs(directory) &&
            directory_write(directory, AGENT_ENROLMENT, str_from_c(own->enrolment), true, err);
 }
 
@@ -504,9 +504,10 @@ bool membership_forget(const Directory *directory, Error *err)
         }
         directory_sync(directory);
     }
+    drop_received(directory);
     if (directory_open_child(directory, AGENT_SPOOL, &spool, err)) {
         return drop_files(&spool, "", err) && drop_files(directory, "watched-", err) &&
-               drop_files(directory, "facts-", err) && drop_runs(directory);
+               drop_files(directory, "facts-", err);
     }
     return err->kind == ERROR_NOT_FOUND;
 }

@@ -480,8 +480,9 @@ static Str wait_reason(const Orders *orders, const QueueView *view, uint32_t at,
                    : STR("waits for another run on this node");
     case WAIT_SITE:
         return entry->site == SITE_FAILED
-                   ? arena_format(arena, "cannot fetch the site: %s", entry->fetch_why)
-                   : STR("fetches the site");
+                   ? arena_format(arena, "cannot fetch version %s: %s", entry->run->order.version,
+                                  entry->fetch_why)
+                   : arena_format(arena, "fetching version %s", entry->run->order.version);
     case WAIT_NOT: break;
     }
     return STR("starts");

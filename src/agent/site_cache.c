@@ -13,6 +13,8 @@
 #include "sys/file_tree.h"
 #include "sys/work_queue.h"
 
+#define SITES  "sites"
+#define BLOBS  "blobs"
 #define DRAFTS ".new" /* directory of versions that are not complete */
 
 enum {
@@ -573,6 +575,12 @@ static bool clean_sites(const char *path, Arena *arena, Error *err)
     return true;
 }
 
+void site_cache_delete(const Directory *agent)
+{
+    directory_remove_child(agent, SITES);
+    directory_remove_child(agent, BLOBS);
+}
+
 bool site_cache_open(const SiteCacheOptions *options, SiteCache **out, Error *err)
 {
     SiteCache *cache = memory_new(sizeof *cache);
@@ -582,8 +590,8 @@ bool site_cache_open(const SiteCacheOptions *options, SiteCache **out, Error *er
     cache->last = &cache->first;
     cache->blob = buf_make(BLOB_MANIFEST_MAX);
     cache->retry_ms = SITE_RETRY_MIN_MS;
-    cache->blobs_path = arena_format(&cache->arena, "%s/blobs", options->directory).data;
-    cache->sites_path = arena_format(&cache->arena, "%s/sites", options->directory).data;
+    cache->blobs_path = arena_format(&cache->arena, "%s/" BLOBS, options->directory).data;
+    cache->sites_path = arena_format(&cache->arena, "%s/" SITES, options->directory).data;
     loop_timer_init(&cache->retry, options->loop, on_retry, cache);
     if (!blob_store_open(cache->blobs_path, &cache->blobs, err) ||
         !clean_sites(cache->sites_path, &cache->arena, err)) {

@@ -11,6 +11,7 @@
 
 #include "net/grpc_client.h"
 #include "source/version.h"
+#include "sys/directory.h"
 
 typedef struct SiteCache SiteCache;
 typedef struct SiteFetch SiteFetch;
@@ -29,6 +30,8 @@ typedef struct SiteCacheOptions {
     void *context;
 } SiteCacheOptions;
 
+/* Deletes everything that a cache has stored in this directory of an agent. */
+void site_cache_delete(const Directory *agent);
 /* Fails with ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool site_cache_open(const SiteCacheOptions *options, SiteCache **out, Error *err);
 /* Fetches in progress end without `done`. NULL is allowed. */

@@ -140,8 +140,8 @@ const Command command_leave = {
     .text =
         "The agent asks its server to remove this node; from then on its certificates are "
         "rejected.\n"
-        "Then it deletes its key, its certificate and unsent records. It keeps running and waits\n"
-        "for another 'eden join'.\n"
+        "Then it deletes its key, its certificate, unsent records and what the cluster sent. It\n"
+        "keeps running and waits for another 'eden join'.\n"
         "\n"
         "With --force only local data is deleted, even without an agent; the command to run on a\n"
         "server is printed.",

@@ -17,7 +17,7 @@
 #include "sys/open_trusted.h"
 
 enum {
-    REMOVE_DEPTH = 8, /* nested directories; eden's own have two levels */
+    REMOVE_DEPTH = 128, /* nested directories */
     NAME_BYTES = 300,
     NAME_TRIES = 16,
     READ_PIECE = 16 << 10,

@@ -12,13 +12,10 @@
 
 #include "base/memory.h"
 #include "base/vec.h"
+#include "sys/directory.h"
 #include "sys/file.h"
 #include "sys/file_error.h"
 #include "sys/open_within.h"
-
-enum {
-    REMOVE_DEPTH_MAX = 128
-};
 
 /* An error for a path below a root. Always false. */
 static bool path_error(Error *err, int saved_errno, const char *root, Str path)
@@ -438,27 +435,7 @@ bool file_tree_rename(const char *from, const char *to, Error *err)
     return true;
 }
 
-static void remove_below(int parent, const char *name, unsigned depth)
-{
-    int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
-    if (stream == NULL) {
-        if (descriptor >= 0) {
-            close(descriptor);
-        }
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(stream)) != NULL;) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            unlinkat(descriptor, entry->d_name, 0) != 0 && depth > 0) {
-            remove_below(descriptor, entry->d_name, depth - 1);
-        }
-    }
-    closedir(stream);
-    unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 void file_tree_remove(const char *root)
 {
-    remove_below(AT_FDCWD, root, REMOVE_DEPTH_MAX);
+    directory_remove_child(&(Directory){ .descriptor = AT_FDCWD }, root);
 }

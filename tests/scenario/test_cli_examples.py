@@ -154,6 +154,52 @@ def is_cluster(command):
     return command.startswith(("eden dev", "eden cluster", "eden sources"))
 
 
+def acts_on_nodes(command):
+    words = command.split()
+    return words[1] in ("run", "exec", "logs", "push", "versions")
+
+
+def test_the_examples_of_runs_and_versions_work(cluster, tmp_path):
+    """One after another, with a server and two nodes; names that examples invent become real ones."""
+    cluster.start()
+    assert cluster.server.stop() == 0  # its ports are known now; its agent starts it again
+    first = agents.first(cluster)
+    first.start()
+    first.wait_live()
+    for name in ("web2", "db1"):
+        machine = agents.Machine(cluster, name)
+        machine.join_with_token()
+        machine.start()
+        machine.wait_live()
+    cluster.call("nodes", "label", "web2", "role=web")
+    site = tmp_path / "site"
+    (site / "jobs").mkdir(parents=True)
+    (site / "jobs/base.yaml").write_text("jobs:\n  '*':\n    - name: web\n")
+    versions = []
+    for text in ("one", "two", "three"):
+        for job, step in (("web", "nginx"), ("backup", "dump")):
+            (site / f"jobs/{job}.yaml").write_text(f"steps:\n- name: {step}\n  test.{text == 'two' and 'changed' or 'ok'}:\n"
+                                                   f"  # {text}\n")
+        pushed = json.loads(cluster.call("push", site, "--no-run", "-o", "json").stdout)
+        versions.append(pushed["version"])
+    run = json.loads(cluster.call("run", "-o", "json").stdout)["run"]["metadata"]["name"]
+    real = {"20261118T2201": run, "3f2a": versions[0], "9be1": versions[1], "site/": str(site)}
+    commands = [param.values[0] for param in examples() if acts_on_nodes(param.values[0])]
+    assert len(commands) > 15
+    for command in commands:
+        words = [real.get(word, word) for word in shlex.split(command)[1:]]
+        if "delete" in words:
+            cluster.call("versions", "unpin")
+            for version in versions[1:]:  # neither current nor previous
+                cluster.call("versions", "rollback", version, "--no-run")
+        end = words.index("--") if "--" in words else len(words)
+        done = cluster.eden(*words[:end], "--run-dir", cluster.run, *words[end:], check=False)
+        # No node here has an nginx.
+        assert done.returncode == (1 if "nginx" in words and words[0] == "exec" else 0), \
+            (command, done.stdout, done.stderr)
+        assert done.stdout != "", command
+
+
 @pytest.mark.parametrize("command", filter(lambda each: backs_up(each.values[0]), examples()))
 def test_the_example_of_a_backup_works(cluster, command):
     cluster.start()
@@ -242,7 +288,8 @@ def test_the_example_of_a_daemon_works(cluster, command):
 
 
 @pytest.mark.parametrize("command", filter(
-    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up, is_far, is_cluster)),
+    lambda each: not any(has(each.values[0]) for has in (stays, joins, backs_up, is_far, is_cluster,
+                                                         acts_on_nodes)),
     examples()))
 def test_the_example_works(eden_path, tmp_path, command, request):
     for name, text in FILES.items():

@@ -11,7 +11,7 @@ from events import wait_until
 
 # Made anew when they are lost, or needed by nobody.
 AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-told",
-         "agent/lock", "agent/spool/spool", "agent/watched-node.json"]
+         "agent/lock", "agent/spool/spool", "agent/watched-node.json", "agent/watched-orders.json"]
 SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
           "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
 UNNEEDED = ["agent/founding"]
@@ -36,7 +36,7 @@ def machine(cluster):
     machine = agents.first(cluster)
     machine.start()
     machine.wait_live()
-    for name in ("facts-told", "watched-node.json"):
+    for name in ("facts-told", "watched-node.json", "watched-orders.json"):
         wait_until(lambda: (machine.state / "agent" / name).is_file(), name)
     assert machine.agent.stop() == 0
     return machine

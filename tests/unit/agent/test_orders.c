@@ -385,7 +385,7 @@ static void a_run_is_reported_from_its_order_to_its_end(void **state)
     put_apply(f, "ok-1");
     take(f);
     const Report *waiting = wait_for(f, "ok-1", NODE_WAITING);
-    assert_string_equal(waiting->reason, "fetches the site");
+    assert_string_equal(waiting->reason, "fetching version v1");
     answer_fetch(f, f->scratch->path);
     wait_for(f, "ok-1", NODE_RUNNING);
     const Report *end = wait_for(f, "ok-1", NODE_CHANGED);
@@ -714,8 +714,8 @@ static void a_site_that_cannot_be_fetched_is_explained(void **state)
     put_apply(f, "ok-1");
     take(f);
     answer_fetch(f, NULL);
-    while (strcmp(wait_for(f, "ok-1", NODE_WAITING)->reason, "cannot fetch the site: no server") !=
-           0) {
+    while (strcmp(wait_for(f, "ok-1", NODE_WAITING)->reason,
+                  "cannot fetch version v1: no server") != 0) {
         world_run(&f->world);
     }
     put_key(f, "ok-1", "ok-1", "apply", SITE ",\"canceled\":true");
