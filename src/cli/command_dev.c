@@ -1,5 +1,9 @@
 /* eden dev: runs a temporary cluster on this machine. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cluster_client.h"
 #include "cli/contexts.h"
@@ -28,7 +32,9 @@ typedef struct DevRun {
     uint32_t nodes;
     int64_t started_us;
     Str ca_pin;
-    Str token; /* for the API */
+    Str token;        /* for the API */
+    const char *site; /* absolute path; NULL: none */
+    bool follows_site;
     Value card;
 } DevRun;
 
@@ -173,6 +179,54 @@ static bool wait_facts(const DevRun *run, Error *err)
     return run_eden(run, words, on_output, &watch, &output, err);
 }
 
+/* --- The site -------------------------------------------------------------------------------- */
+
+/* A repository with a working tree, or a bare one. */
+static bool is_repository(Arena *arena, const char *path)
+{
+    static const char *const names[] = { "HEAD", "objects", "refs" };
+    if (access(arena_format(arena, "%s/.git", path).data, F_OK) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (access(arena_format(arena, "%s/%s", path, names[i]).data, F_OK) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The cluster follows a git repository, and gets the current files of any other directory. */
+static bool send_site(const DevRun *run, Str *output, Error *err)
+{
+    const char *url = arena_format(run->invocation->arena, "file://%s", run->site).data;
+    const char *const add[] = { "sources", "add", "site", url, "--interval", "5s", NULL };
+    const char *const sync[] = { "sources", "sync", "site", NULL };
+    const char *const push[] = { "push", run->site, NULL };
+    return run->follows_site ? run_eden(run, add, NULL, NULL, output, err) &&
+                                   run_eden(run, sync, NULL, NULL, output, err)
+                             : run_eden(run, push, NULL, NULL, output, err);
+}
+
+/* A site with errors is reported; the cluster keeps running, for the next attempt. */
+static void add_site(const DevRun *run)
+{
+    Str output = STR_EMPTY, line = STR_EMPTY;
+    Error err;
+    if (run->site == NULL) {
+        return;
+    }
+    bool is_sent = send_site(run, &output, &err);
+    (void)str_split_next(&output, '\n', &line);
+    if (is_sent || line.len > 0) {
+        print_stage(run, "%s: %" STR_FMT, run->site, STR_ARG(line));
+    } else {
+        stream_put_format(run->invocation->err,
+                          "%s: %s; 'eden validate' shows all errors of a site\n", run->site,
+                          err.text);
+    }
+}
+
 /* --- Starting -------------------------------------------------------------------------------- */
 
 static bool start(DevRun *run, Error *err)
@@ -197,7 +251,11 @@ static bool start(DevRun *run, Error *err)
         return false;
     }
     print_stage(run, "all nodes have sent their facts");
-    return dev_cluster_publish(cluster, run->ca_pin, run->token, &run->card, err);
+    if (!dev_cluster_publish(cluster, run->ca_pin, run->token, &run->card, err)) {
+        return false;
+    }
+    add_site(run);
+    return true;
 }
 
 static void on_node_lost(void *context, const char *node)
@@ -331,6 +389,29 @@ static int run_or_wait(const DevRun *run)
     }
     (void)stream_flush(invocation->out);
     return dev_cluster_stay(run->cluster, &err) ? EXIT_OK : fail(invocation, &err);
+}
+
+static bool find_site(DevRun *run, DevOptions *options)
+{
+    const char *path = invocation_text(run->invocation, "site");
+    struct stat info;
+    if (path == NULL) {
+        return true;
+    }
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+        usage_error(run->invocation, "--site: '%s' is not a directory", path);
+        return false;
+    }
+    char *resolved = realpath(path, NULL);
+    if (resolved == NULL) {
+        usage_error(run->invocation, "--site: '%s': %s", path, strerror(errno));
+        return false;
+    }
+    run->site = arena_copy_c(run->invocation->arena, str_from_c(resolved));
+    free(resolved);
+    run->follows_site = is_repository(run->invocation->arena, run->site);
+    options->shared = run->follows_site ? run->site : NULL;
+    return true;
 }
 
 static int run_cluster(DevRun *run, const DevOptions *options)
@@ -476,13 +557,13 @@ static int dev_run(Invocation *invocation)
 {
     const char *node = invocation_text(invocation, "in");
     uint64_t nodes = NODES_DEFAULT, port = DEV_API_PORT;
-    bool is_new = invocation_flag(invocation, "systemd") ||
-                  invocation_text(invocation, "port") != NULL ||
-                  invocation_text(invocation, "nodes") != NULL;
+    bool is_new =
+        invocation_flag(invocation, "systemd") || invocation_text(invocation, "port") != NULL ||
+        invocation_text(invocation, "site") != NULL || invocation_text(invocation, "nodes") != NULL;
     if (node != NULL && is_new) {
         return usage_error(
             invocation,
-            "--nodes, --port and --systemd apply to a new cluster, --in to a running one");
+            "--nodes, --port, --site and --systemd apply to a new cluster, --in to a running one");
     }
     if (node != NULL) {
         return run_inside(invocation, node);
@@ -508,7 +589,7 @@ static int dev_run(Invocation *invocation)
                            .lost = on_node_lost,
                            .waits = on_command_wait,
                            .context = &run };
-    return run_cluster(&run, &options);
+    return find_site(&run, &options) ? run_cluster(&run, &options) : EXIT_USAGE;
 }
 
 static const Option options[] = {
@@ -519,6 +600,10 @@ static const Option options[] = {
     { .name = "port",
       .argument = "PORT",
       .help = "port of the API, on 127.0.0.1; default: 1338, or any free port if that is in use" },
+    { .name = "site",
+      .argument = "DIR",
+      .word = WORD_DIRECTORY,
+      .help = "apply this site on all nodes; each new commit if it is a git repository" },
     { .name = "systemd",
       .help = "boot systemd in each node, for services, timers and journals; requires root" },
     { .name = "in",
@@ -536,6 +621,7 @@ static const Option options[] = {
 
 static const Example examples[] = {
     { "eden dev --nodes 5", "run five nodes until Ctrl-C" },
+    { "eden dev --nodes 5 --site site/", "apply a site on five nodes, then each new commit" },
     { "eden dev --in node2 -- eden apply examples/shop",
       "from another terminal: apply a site on one node" },
     { "eden dev --nodes 1 --systemd", "test services in a node with systemd" },
@@ -555,6 +641,11 @@ const Command command_dev = {
         "name and address. Changes inside do not affect this machine or its network. Ctrl-C stops\n"
         "the cluster and removes everything. If 'eden dev' is killed, a directory in /tmp may be\n"
         "left behind; the next 'eden dev' removes it.\n"
+        "\n"
+        "With --site, the nodes apply this site. If the directory is a git repository, the "
+        "cluster\n"
+        "follows it: each commit is checked and applied within five seconds, or at once after\n"
+        "'eden sources sync site'. Otherwise 'eden push DIR' sends it again after changes.\n"
         "\n"
         "The copies are overlays: software installed on this machine is available in every node,\n"
         "and changes are kept in memory. Later changes to this machine's files are visible to new\n"

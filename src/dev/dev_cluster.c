@@ -242,7 +242,8 @@ bool dev_cluster_open(Arena *arena, const DevOptions *options, DevCluster **out,
                              .port = options->port,
                              .is_port_fixed = options->is_port_fixed,
                              .is_root = privileges_are_root(),
-                             .group = cluster->place.group };
+                             .group = cluster->place.group,
+                             .shared = options->shared };
     OffshootOptions hub = { .run = dev_hub_run, .context = &cluster->hub };
     if (!offshoot_start(&hub, &cluster->hub_process, &channel, err)) {
         dev_directory_remove(&cluster->place);

@@ -24,6 +24,9 @@ typedef struct DevOptions {
     uint16_t port;      /* of the API, on 127.0.0.1 */
     bool is_port_fixed; /* otherwise any free port if that is in use */
     bool systemd;       /* boots in each node; requires root */
+    /* A directory that nodes see as it is at any time, and cannot change. Of others, running
+     * programs see changes after a moment. NULL: none. */
+    const char *shared;
     /* A node has exited on its own while the cluster was running; may be NULL. */
     void (*lost)(void *context, const char *node);
     /* The command of dev_cluster_run was interrupted and is still running; it is killed after

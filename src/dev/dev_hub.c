@@ -103,7 +103,8 @@ static bool start_node(Hub *hub, uint32_t number, Error *err)
                    .port = relay_port(hub->relay),
                    .group = hub->settings->group == NULL
                                 ? NULL
-                                : dev_node_folder(&hub->arena, hub->settings->group, number) };
+                                : dev_node_folder(&hub->arena, hub->settings->group, number),
+                   .shared = hub->settings->shared };
     OffshootOptions options = { .is_apart = true, .run = dev_node_run, .context = &node->settings };
     DevChannelOptions talk = {
         .loop = hub->loop, .line = on_node_line, .ended = node_ended, .context = node

@@ -34,6 +34,7 @@ typedef struct DevHub {
     bool is_root;       /* has root privileges; otherwise in a user namespace */
     /* cgroup, below which nodes with systemd have theirs; NULL: without systemd */
     const char *group;
+    const char *shared; /* see DevOptions */
 } DevHub;
 
 /* See OffshootRun; `context` is a DevHub. */

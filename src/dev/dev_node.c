@@ -42,6 +42,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         { .path = "/var/lib/eden" },
         { .path = "/etc/eden" },
         { .path = "/run/eden", .outside = dev_run_dir(arena, node->folder, node->number) },
+        { .path = node->shared, .outside = node->shared, .is_read_only = true },
     };
     TwinSettings settings = {
         .folder = arena_format(arena, "%s/space", own).data,
@@ -53,7 +54,7 @@ static bool start_agent(NodeProcess *process, Error *err)
         .machine_id = arena_format(arena, "%016llx%016llx", (unsigned long long)random_seed(),
                                    (unsigned long long)random_seed()),
         .places = places,
-        .place_count = COUNT_OF(places),
+        .place_count = COUNT_OF(places) - (node->shared == NULL ? 1 : 0),
     };
     return twin_open_log(arena_format(arena, "%s/log", own).data, &process->log, err) &&
            (node->group == NULL || cgroup_open(arena, node->group, &process->group, err)) &&

@@ -8,7 +8,8 @@ typedef struct DevNode {
     const char *folder; /* of the cluster */
     uint32_t number, count;
     uint16_t port;
-    const char *group; /* cgroup in which systemd boots; NULL: no systemd */
+    const char *group;  /* cgroup in which systemd boots; NULL: no systemd */
+    const char *shared; /* see DevOptions */
 } DevNode;
 
 /* See OffshootRun; `context` is a DevNode. */

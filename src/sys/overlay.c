@@ -300,7 +300,8 @@ static bool put_place(const Overlay *overlay, const OverlayPlace *place, Error *
     }
     int result = place->outside == NULL ? mount("eden-try", target, "tmpfs", 0, "mode=0755")
                                         : mount(place->outside, target, NULL, MS_BIND, NULL);
-    return result == 0 || file_error(err, errno, target);
+    return result == 0 ? !place->is_read_only || make_read_only(target, err)
+                       : file_error(err, errno, target);
 }
 
 static void raise_loopback(void)

@@ -24,6 +24,7 @@ typedef struct OverlayPlace {
     const char
         /* a directory that is bind-mounted there, so that writes to it persist; NULL: a new tmpfs */
         *outside;
+    bool is_read_only;
 } OverlayPlace;
 
 typedef struct OverlaySettings {

@@ -19,6 +19,7 @@ import tempfile
 import pytest
 from daemons import environment
 from events import LIMIT, wait_until
+from git_world import Repository
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOBODY = 65534
@@ -731,3 +732,32 @@ def test_the_example_works(start, eden_path, tmp_path, command):
                           stdin=subprocess.DEVNULL, timeout=LIMIT, env=env)
     assert done.returncode == 0, done.stderr
     assert "node1" in done.stdout or "node2" in done.stdout
+
+
+def site_that_writes(text):
+    return {"config.yaml": "name: shop\n", "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
+            "jobs/web.yaml": "steps:\n- name: greeting\n  file.managed: [{name: /etc/greeting}, "
+                             f"{{content: {text}}}]\n"}  # fmt: skip
+
+
+def test_a_repository_is_followed(start, tmp_path):
+    repository = Repository(tmp_path / "git", site_that_writes("one"))
+    dev = start("--nodes", "2", "--site", repository.work)
+
+    def greets(text):
+        return all(dev.inside(node, "sh", "-c", "cat /etc/greeting || true") == text for node in ("node1", "node2"))
+
+    wait_until(lambda: greets("one"), "the first commit on all nodes")
+    repository.commit(site_that_writes("two"), "second")
+    assert repository.git("rev-parse", "--short=12", "HEAD") in dev.ask("sources", "sync", "site")
+    wait_until(lambda: greets("two"), "the second commit on all nodes")
+    dev.inside("node1", "sh", "-c", f"! touch {repository.work}/x")
+
+
+def test_a_directory_is_sent_once(start, tmp_path):
+    for name, text in site_that_writes("one").items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    dev = start("--nodes", "1", "--site", tmp_path)
+    wait_until(lambda: dev.inside("node1", "sh", "-c", "cat /etc/greeting || true") == "one", "the site on the node")
+    assert "'no-such'" in refused(dev.eden_path, "--site", "no-such")[1]
