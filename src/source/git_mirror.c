@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "sys/directory.h"
+#include "sys/file.h"
 #include "sys/file_tree.h"
 #include "sys/process.h"
 
@@ -52,12 +53,11 @@ typedef struct Run {
     "-o PreferredAuthentications=publickey -o ForwardAgent=no -o UpdateHostKeys=no " \
     "-o ControlMaster=no -o ControlPath=none"
 
-static const char *const environment[] = {
+static const char *const fixed_environment[] = {
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LC_ALL=C",
     "HOME=/nonexistent",
     "GIT_CONFIG_NOSYSTEM=1",
-    "GIT_CONFIG_GLOBAL=" CONFIG,
     "GIT_DIR=" REPOSITORY,
     "GIT_TERMINAL_PROMPT=0",
     "GIT_ALLOW_PROTOCOL=https:ssh:file",
@@ -70,6 +70,18 @@ static const char *const environment[] = {
     "SSH_ASKPASS_REQUIRE=never",
     NULL,
 };
+
+/* The path of the configuration is absolute: git reads a local repository in that directory, where a
+ * relative one would be a file of its owner, who could name programs in it. */
+static const char *const *make_environment(Arena *arena, const char *directory)
+{
+    const char **all = ARENA_ARRAY(arena, const char *, COUNT_OF(fixed_environment) + 1);
+    memcpy(all + 1, fixed_environment, sizeof fixed_environment);
+    all[0] = arena_format(arena, "GIT_CONFIG_GLOBAL=%" STR_FMT "/" CONFIG,
+                          STR_ARG(file_absolute(arena, directory)))
+                 .data;
+    return all;
+}
 
 typedef struct GitCall {
     const char *const *argv;
@@ -84,7 +96,7 @@ typedef struct GitCall {
 static bool call(Run *run, const GitCall *git, bool *has_result, Error *err)
 {
     ProcessSpec spec = { .argv = git->argv,
-                         .env = environment,
+                         .env = make_environment(run->arena, run->mirror->directory),
                          .input = git->input,
                          .directory = run->mirror->directory,
                          .timeout_ms = git->timeout_ms,

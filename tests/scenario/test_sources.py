@@ -66,6 +66,16 @@ def test_a_commit_becomes_the_current_version(fleet, repository):
     assert fleet.files() == sorted(SITE)
 
 
+def test_the_configuration_of_a_local_repository_names_no_programs(fleet, repository, tmp_path):
+    """The owner of the repository would execute commands as the user of the server."""
+    hook, executed = tmp_path / "hook", tmp_path / "executed"
+    hook.write_text(f'#!/bin/sh\ntouch {executed}\nexec "$@"\n')
+    hook.chmod(0o755)
+    repository.git("config", "uploadpack.packObjectsHook", hook, at=repository.bare)
+    assert fleet.add("site", repository)["state"] == "ok"
+    assert not executed.exists()
+
+
 def test_a_new_commit_is_found_by_polling(fleet, repository):
     fleet.call("sources", "add", "site", repository.url, "--interval", "5s")
     wait_until(fleet.current, "the first version")
