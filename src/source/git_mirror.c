@@ -58,14 +58,14 @@ static const char *const fixed_environment[] = {
     "LC_ALL=C",
     "HOME=/nonexistent",
     "GIT_CONFIG_NOSYSTEM=1",
-    "GIT_DIR=" REPOSITORY,
+    ("GIT_DIR=" REPOSITORY),
     "GIT_TERMINAL_PROMPT=0",
     "GIT_ALLOW_PROTOCOL=https:ssh:file",
     "GIT_ATTR_NOSYSTEM=1",
     "GIT_NO_REPLACE_OBJECTS=1",
     "GIT_NO_LAZY_FETCH=1",
     "GIT_OPTIONAL_LOCKS=0",
-    "GIT_SSH_COMMAND=" SSH,
+    ("GIT_SSH_COMMAND=" SSH),
     "GIT_SSH_VARIANT=ssh",
     "SSH_ASKPASS_REQUIRE=never",
     NULL,
@@ -318,10 +318,15 @@ static bool read_contents(Run *run, GitTree *tree, const GitTree *before, Error 
 
 static bool read_tip(Run *run, const GitTree *before, GitTree *tree, Error *err)
 {
-    static const char *const log[] = {
-        "git", "log", "-1", "--no-show-signature", "--no-mailmap", "--format=" GIT_TREE_LOG_FORMAT,
-        TIP,   "--",  NULL
-    };
+    static const char *const log[] = { "git",
+                                       "log",
+                                       "-1",
+                                       "--no-show-signature",
+                                       "--no-mailmap",
+                                       ("--format=" GIT_TREE_LOG_FORMAT),
+                                       TIP,
+                                       "--",
+                                       NULL };
     static const char *const list[] = { "git",    "ls-tree",     "-r", "-z",
                                         "--long", "--full-tree", TIP,  NULL };
     Str text;

@@ -39,8 +39,8 @@ static void check_order(Loop *loop)
 {
     AUTO(WorkQueue) *queue = work_queue_new(loop);
     char log[64] = "";
-    for (char letter = 'a'; letter <= 'z'; letter++) {
-        add(queue, loop, log, letter, letter == 'z');
+    for (int letter = 'a'; letter <= 'z'; letter++) {
+        add(queue, loop, log, (char)letter, letter == 'z');
     }
     assert_int_equal(work_queue_length(queue), 26);
     loop_run(loop);
