@@ -1,6 +1,8 @@
 #include "service/blob_service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bug.h"
 #include "base/memory.h"
@@ -13,12 +15,13 @@ struct BlobService {
     Versions *versions;
     uint32_t active;
     bool is_starting;
-    GetCall *first, **last; /* calls that wait */
+    GetCall *first, **last; /* calls that wait or are served, oldest first */
 };
 
 struct GetCall {
     BlobService *service;
     GrpcCall *call; /* NULL once it has ended */
+    char node[NODE_NAME_MAX + 1];
     Arena arena;
     BlobRequest request;
     uint32_t next; /* blob to read */
@@ -34,20 +37,31 @@ struct GetCall {
 
 static void start_next(BlobService *service);
 
-/* Frees the call unless a read is in progress. */
+static void unlink_call(GetCall *get)
+{
+    BlobService *service = get->service;
+    for (GetCall **at = &service->first; *at != NULL; at = &(*at)->following) {
+        if (*at == get) {
+            *at = get->following;
+            service->last = *at == NULL ? at : service->last;
+            return;
+        }
+    }
+}
+
+/* Frees the call, or does nothing until the read in progress is done. */
 static void release(GetCall *get)
 {
     BlobService *service = get->service;
-    if (get->is_active) {
-        get->is_active = false;
-        service->active--;
-        loop_timer_stop(&get->stalled);
+    loop_timer_stop(&get->stalled);
+    if (get->is_reading) {
+        return;
     }
-    if (!get->is_reading) {
-        arena_clear(&get->blob);
-        arena_clear(&get->arena);
-        free(get);
-    }
+    unlink_call(get);
+    service->active -= get->is_active;
+    arena_clear(&get->blob);
+    arena_clear(&get->arena);
+    free(get);
     start_next(service);
 }
 
@@ -180,19 +194,34 @@ static void begin(GetCall *get)
     }
 }
 
+static uint32_t count_calls(const BlobService *service, const char *node, bool only_active)
+{
+    uint32_t count = 0;
+    for (const GetCall *get = service->first; get != NULL; get = get->following) {
+        count += (get->is_active || !only_active) && strcmp(get->node, node) == 0;
+    }
+    return count;
+}
+
+/* The oldest call of a node that is not being served; NULL if there is none. */
+static GetCall *next_call(const BlobService *service)
+{
+    GetCall *get = service->first;
+    while (get != NULL && (get->is_active || count_calls(service, get->node, true) > 0)) {
+        get = get->following;
+    }
+    return get;
+}
+
 /* A call that fails at once starts the next one from within. */
 static void start_next(BlobService *service)
 {
+    GetCall *get;
     if (service->is_starting) {
         return;
     }
     service->is_starting = true;
-    while (service->first != NULL && service->active < BLOB_CALLS_MAX) {
-        GetCall *get = service->first;
-        service->first = get->following;
-        if (service->first == NULL) {
-            service->last = &service->first;
-        }
+    while (service->active < BLOB_CALLS_MAX && (get = next_call(service)) != NULL) {
         begin(get);
     }
     service->is_starting = false;
@@ -203,8 +232,15 @@ static void start_next(BlobService *service)
 static void on_get(GrpcCall *call, Str message)
 {
     BlobService *service = dispatch_data(call);
-    GetCall *get = memory_new(sizeof *get);
+    const char *node = grpc_call_peer(call)->tls.identity.node;
     Error err;
+    if (count_calls(service, node, false) >= BLOB_CALLS_NODE_MAX) {
+        error_set(&err, ERROR_LIMIT, "more than %d concurrent requests for blobs",
+                  BLOB_CALLS_NODE_MAX);
+        grpc_call_fail(call, &err);
+        return;
+    }
+    GetCall *get = memory_new(sizeof *get);
     arena_init(&get->arena, ARENA_UNLIMITED);
     arena_init(&get->blob, ARENA_UNLIMITED);
     if (!blob_request_decode(&get->arena, message, &get->request, &err)) {
@@ -215,6 +251,7 @@ static void on_get(GrpcCall *call, Str message)
     }
     get->service = service;
     get->call = call;
+    snprintf(get->node, sizeof get->node, "%s", node);
     loop_timer_init(&get->stalled, service->at.loop, on_stalled, get);
     grpc_call_set_data(call, get);
     *service->last = get;
@@ -230,26 +267,11 @@ static void on_writable(GrpcCall *call)
     }
 }
 
-static void unlink_waiting(GetCall *get)
-{
-    BlobService *service = get->service;
-    for (GetCall **at = &service->first; *at != NULL; at = &(*at)->following) {
-        if (*at == get) {
-            *at = get->following;
-            service->last = *at == NULL ? at : service->last;
-            return;
-        }
-    }
-}
-
 static void on_ended(GrpcCall *call, GrpcStatus status, Str text)
 {
     GetCall *get = grpc_call_data(call);
     if (get != NULL) {
         get->call = NULL;
-        if (!get->is_active) {
-            unlink_waiting(get);
-        }
         release(get);
     }
 }

@@ -1,8 +1,8 @@
 /* The service eden.v1.Blobs: sends the files of versions to nodes. Loop thread only.
  *
  * A node names the version by its manifest, and gets blobs of that manifest only: other blobs, and
- * those of rejected versions, are not sent. Few calls are served at a time, others wait: all nodes
- * request a new version at the same moment. */
+ * those of rejected versions, are not sent. Few calls are served at a time, one per node, others wait:
+ * all nodes request a new version at the same moment. */
 #pragma once
 
 #include "rpc/dispatch.h"
@@ -12,6 +12,7 @@ typedef struct BlobService BlobService;
 
 enum {
     BLOB_CALLS_MAX = 32,        /* served at a time: each holds one blob in memory */
+    BLOB_CALLS_NODE_MAX = 4,    /* of one node, with those that wait */
     BLOB_STALLED_MS = 30 * 1000 /* a node that accepts nothing for this long has to retry */
 };
 

@@ -521,6 +521,49 @@ static void test_after_a_canceled_fetch_nothing_waits_for_its_retry(void **state
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Counts calls that the server has rejected, and ends when those that it accepted have ended too. */
+typedef struct Flood {
+    Fixture *f;
+    uint32_t ended, rejected;
+} Flood;
+
+static void flood_message(GrpcCall *call, Str message)
+{
+}
+
+static void flood_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    Flood *flood = grpc_call_data(call);
+    flood->ended++;
+    flood->rejected += status == GRPC_RESOURCE_EXHAUSTED;
+    if (flood->ended == 2 * BLOB_CALLS_NODE_MAX) {
+        loop_stop(flood->f->world.loop);
+    }
+}
+
+static void test_a_node_has_few_calls_at_a_time(void **state)
+{
+    static const GrpcHandler handler = { .message = flood_message, .ended = flood_ended };
+    Fixture *f = *state;
+    Flood flood = { .f = f };
+    AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
+    const char *manifest;
+    put_site(f, "hello\n");
+    record(f, VERSION_VALID, &manifest);
+    blob_request_encode(&(BlobRequest){ .manifest = str_from_c(manifest) }, &message);
+    for (uint32_t i = 0; i < 2 * BLOB_CALLS_NODE_MAX; i++) {
+        GrpcCall *call;
+        Error err;
+        assert_true(grpc_client_start(f->client, method_rows[METHOD_BLOBS_GET].path,
+                                      GRPC_SERVER_STREAM, &handler, &flood, 0, &call, &err));
+        assert_true(grpc_call_send(call, buf_str(&message), &err));
+        grpc_call_end_sending(call);
+    }
+    world_run(&f->world);
+    assert_int_equal(flood.ended, 2 * BLOB_CALLS_NODE_MAX);
+    assert_int_equal(flood.rejected, BLOB_CALLS_NODE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +577,7 @@ int main(void)
         ROW(test_a_blob_that_the_server_has_lost_is_an_error),
         ROW(test_rejected_and_unknown_versions_are_not_sent),
         ROW(test_blobs_of_others_are_not_sent),
+        ROW(test_a_node_has_few_calls_at_a_time),
         ROW(test_old_versions_are_removed),
         ROW(test_a_canceled_fetch_does_not_hold_up_the_next_one),
         ROW(test_after_a_canceled_fetch_nothing_waits_for_its_retry),
