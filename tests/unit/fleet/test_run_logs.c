@@ -374,7 +374,7 @@ static void test_many_runs_are_written_at_the_same_time(void **state)
         RUNS = 150
     };
     Fixture *f = *state;
-    char run[16];
+    char run[24];
     for (int i = 0; i < RUNS; i++) {
         snprintf(run, sizeof run, "many-%d", i);
         start_of(f, run, "web1", 1, EVENT("1", "begin"));
