@@ -4,13 +4,21 @@
 
 #include "base/bug.h"
 #include "base/memory.h"
+#include "base/str_map.h"
 #include "service/blob_message.h"
 
 typedef struct GetCall GetCall;
 
+/* The calls of one node. */
+typedef struct NodeCalls {
+    uint32_t active, waiting;
+} NodeCalls;
+
 struct BlobService {
     ClusterStore at;
     Versions *versions;
+    Arena arena;
+    StrMap nodes; /* of NodeCalls */
     uint32_t active;
     bool is_starting;
     GetCall *first, **last; /* calls that wait */
@@ -18,6 +26,7 @@ struct BlobService {
 
 struct GetCall {
     BlobService *service;
+    NodeCalls *node;
     GrpcCall *call; /* NULL once it has ended */
     Arena arena;
     BlobRequest request;
@@ -40,6 +49,7 @@ static void release(GetCall *get)
     BlobService *service = get->service;
     if (get->is_active) {
         get->is_active = false;
+        get->node->active--;
         service->active--;
         loop_timer_stop(&get->stalled);
     }
@@ -168,6 +178,7 @@ static void begin(GetCall *get)
 {
     Error err;
     get->is_active = true;
+    get->node->active++;
     get->service->active++;
     loop_timer_start(&get->stalled, BLOB_STALLED_MS);
     if (!is_served(get, &err)) {
@@ -180,19 +191,50 @@ static void begin(GetCall *get)
     }
 }
 
+static NodeCalls *node_calls(BlobService *service, Str node)
+{
+    NodeCalls *found = str_map_find(&service->nodes, node);
+    if (found == NULL) {
+        found = ARENA_NEW(&service->arena, NodeCalls);
+        *found = (NodeCalls){ 0 };
+        str_map_put(&service->nodes, arena_copy(&service->arena, node), found);
+    }
+    return found;
+}
+
+static void unlink_waiting(GetCall *get)
+{
+    BlobService *service = get->service;
+    for (GetCall **at = &service->first; *at != NULL; at = &(*at)->following) {
+        if (*at == get) {
+            *at = get->following;
+            service->last = *at == NULL ? at : service->last;
+            get->node->waiting--;
+            return;
+        }
+    }
+}
+
+/* The first call of a node that may have one more. */
+static GetCall *next_waiting(const BlobService *service)
+{
+    GetCall *get = service->first;
+    while (get != NULL && get->node->active >= BLOB_NODE_CALLS_MAX) {
+        get = get->following;
+    }
+    return get;
+}
+
 /* A call that fails at once starts the next one from within. */
 static void start_next(BlobService *service)
 {
+    GetCall *get;
     if (service->is_starting) {
         return;
     }
     service->is_starting = true;
-    while (service->first != NULL && service->active < BLOB_CALLS_MAX) {
-        GetCall *get = service->first;
-        service->first = get->following;
-        if (service->first == NULL) {
-            service->last = &service->first;
-        }
+    while (service->active < BLOB_CALLS_MAX && (get = next_waiting(service)) != NULL) {
+        unlink_waiting(get);
         begin(get);
     }
     service->is_starting = false;
@@ -203,8 +245,14 @@ static void start_next(BlobService *service)
 static void on_get(GrpcCall *call, Str message)
 {
     BlobService *service = dispatch_data(call);
-    GetCall *get = memory_new(sizeof *get);
+    NodeCalls *node = node_calls(service, str_from_c(grpc_call_peer(call)->tls.identity.node));
     Error err;
+    if (node->waiting >= BLOB_NODE_WAITING_MAX) {
+        error_set(&err, ERROR_LIMIT, "too many requests of this node wait");
+        grpc_call_fail(call, &err);
+        return;
+    }
+    GetCall *get = memory_new(sizeof *get);
     arena_init(&get->arena, ARENA_UNLIMITED);
     arena_init(&get->blob, ARENA_UNLIMITED);
     if (!blob_request_decode(&get->arena, message, &get->request, &err)) {
@@ -214,9 +262,11 @@ static void on_get(GrpcCall *call, Str message)
         return;
     }
     get->service = service;
+    get->node = node;
     get->call = call;
     loop_timer_init(&get->stalled, service->at.loop, on_stalled, get);
     grpc_call_set_data(call, get);
+    node->waiting++;
     *service->last = get;
     service->last = &get->following;
     start_next(service);
@@ -227,18 +277,6 @@ static void on_writable(GrpcCall *call)
     GetCall *get = grpc_call_data(call);
     if (get != NULL && get->has_data) {
         pump(get);
-    }
-}
-
-static void unlink_waiting(GetCall *get)
-{
-    BlobService *service = get->service;
-    for (GetCall **at = &service->first; *at != NULL; at = &(*at)->following) {
-        if (*at == get) {
-            *at = get->following;
-            service->last = *at == NULL ? at : service->last;
-            return;
-        }
     }
 }
 
@@ -264,6 +302,8 @@ BlobService *blob_service_new(const ClusterStore *at, Versions *versions)
     service->at = *at;
     service->versions = versions;
     service->last = &service->first;
+    arena_init(&service->arena, ARENA_UNLIMITED);
+    str_map_init(&service->nodes, &service->arena);
     return service;
 }
 
@@ -271,6 +311,7 @@ void blob_service_free(BlobService *service)
 {
     if (service != NULL) {
         BUG_IF(service->active > 0 || service->first != NULL);
+        arena_clear(&service->arena);
         free(service);
     }
 }

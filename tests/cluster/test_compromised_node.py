@@ -1,5 +1,6 @@
 """Root on a node: what it can make the server hold and do with its own certificate."""
 
+import json
 import pathlib
 import struct
 import sys
@@ -97,3 +98,28 @@ def test_reading_other_logs_again_and_again_has_a_budget(server):
     """Each log that is not in memory is read when something is appended."""
     node = Node(server, "web1")
     assert [node.append(execute(server, "web1"), 1, "") for _ in range(5)] == [True, True, True, False, False]
+
+
+def push(server, folder):
+    """A site with a file of 1 MiB; gives its manifest, and the blob of that file."""
+    for name, content in {
+        "config.yaml": "name: shop\n", "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
+        "jobs/web.yaml": "steps: [{name: hello, cmd.run: [{cmd: echo}]}]\n", "files/large": "x" * KB * KB,
+    }.items():  # fmt: skip
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    pushed = json.loads(server.call("push", folder, "--no-run", "--run-dir", server.runs, "-o", "json"))
+    _, listed = server.api("GET", f"/v1/versions/{pushed['version']}/manifest")
+    blob = next(file["blobs"][0] for file in listed["files"] if file["path"] == "files/large")
+    return bytes.fromhex(pushed["manifest"]), bytes.fromhex(blob)
+
+
+def test_a_node_that_reads_nothing_takes_no_place_from_others(server, tmp_path):
+    manifest, blob = push(server, tmp_path / "site")
+    slow, other = Node(server, "web1"), Node(server, "db1")
+    for _ in range(60):
+        slow.call("Blobs/Get", text_field(1, manifest) + 64 * text_field(2, blob))
+    other.connection.settimeout(15)
+    other.call("Blobs/Get", text_field(1, manifest))
+    assert other.ends()
