@@ -28,8 +28,8 @@ static void on_closed(void *context)
 {
     LogStream *stream = context;
     run_log_reader_free(TAKE(stream->reader));
+    loop_task_stop(stream->loop, &stream->check);
     if (stream->state != NULL) {
-        loop_task_stop(stream->loop, &stream->check);
         state_detach(TAKE(stream->state), &stream->view);
     }
 }
@@ -54,6 +54,8 @@ static void send_next(LogStream *stream)
     } else if (chunk.len > 0) {
         stream->is_sending = true;
         call_send_chunk(call, buf_str(&chunk));
+    } else if (!is_end) {
+        loop_defer(stream->loop, &stream->check); /* a filter leaves out most of it */
     } else if (!is_open(stream)) {
         on_closed(stream);
         call_end(call);
@@ -67,7 +69,7 @@ static void on_drained(void *context)
     send_next(stream);
 }
 
-/* Also when the run may have ended. Not within callbacks: the stream may end here. */
+/* Not within callbacks: the stream may end here. */
 static void check_stream(void *context)
 {
     LogStream *stream = context;

@@ -178,6 +178,9 @@ static bool lines_next(Lines *lines, Str *line, Error *err)
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
+/* The event that stands for all that were dropped. */
+#define TRUNCATED "\"event\":\"truncated\"}"
+
 static void learn_line(RunLog *log, Str line)
 {
     Str node, event;
@@ -194,6 +197,7 @@ static void learn_line(RunLog *log, Str line)
     }
     of->next = n >= of->next ? n + 1 : of->next;
     of->bytes += (int64_t)line.len;
+    of->is_truncated = of->is_truncated || str_ends(line, STR(TRUNCATED));
 }
 
 static bool is_torn(Str line)
@@ -271,12 +275,18 @@ static bool drop_unwritten(RunLog *log, Error *err)
     return log->file.size <= log->synced || append_file_cut(&log->file, log->synced, err);
 }
 
-static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
+static RunLog *find_open(const RunLogs *logs, Str run)
 {
     RunLog *log = logs->logs;
     while (log != NULL && !str_eq(log->run, run)) {
         log = log->next;
     }
+    return log;
+}
+
+static bool find_log(RunLogs *logs, Str run, RunLog **out, Error *err)
+{
+    RunLog *log = find_open(logs, run);
     if (log == NULL) {
         close_oldest(logs);
         log = memory_new(sizeof *log);
@@ -433,7 +443,15 @@ static void on_written(void *context)
 
 /* --- Appending ------------------------------------------------------------------------------- */
 
-static bool check_line(Str line, RunEventLine *event, uint64_t expected, Error *err)
+/* An event may name its node, but no other one: readers would take that for the node that sent it. */
+static bool check_node(Value event, Str node, uint64_t n, Error *err)
+{
+    const Value *named = value_get(event, STR("node"));
+    return named == NULL || (value_is_string(*named) && str_eq(value_str(*named), node)) ||
+           error_set(err, ERROR_INVALID, "event %llu names another node", (unsigned long long)n);
+}
+
+static bool check_line(Str line, Str node, RunEventLine *event, uint64_t expected, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     size_t at = 0;
@@ -449,25 +467,48 @@ static bool check_line(Str line, RunEventLine *event, uint64_t expected, Error *
     }
     JsonOptions options = json_options_default;
     options.limits.size = RUN_EVENT_MAX;
-    return json_parse_text(&arena, event->text, &options, &value, &ignored) ||
-           error_set(err, ERROR_INVALID, "event %llu is not JSON", (unsigned long long)event->n);
+    if (!json_parse_text(&arena, event->text, &options, &value, &ignored)) {
+        return error_set(err, ERROR_INVALID, "event %llu is not JSON",
+                         (unsigned long long)event->n);
+    }
+    return check_node(value, node, event->n, err);
+}
+
+/* Without its own name of the node, which the line has already. */
+static void put_members(Buf *out, Str node, Str text)
+{
+    AUTO_CLEAR(Buf) own = buf_make(BUF_UNLIMITED);
+    buf_put(&own, STR(",\"node\":"));
+    json_text_put(&own, node);
+    size_t at = str_find(text, buf_str(&own), 0);
+    buf_put(out, str_slice(text, 1, at));
+    if (at != STR_NOT_FOUND) {
+        buf_put(out, str_from_offset(text, at + own.len));
+    }
+}
+
+/* Important events have a limit too: a node decides how many it sends, and how large they are. */
+static bool has_room(const RunLog *log, const NodeLog *of, const RunEventLine *event)
+{
+    int64_t factor = is_important(event->event) ? 2 : 1;
+    return of->bytes <= factor * RUN_LOG_NODE_BYTES && log->bytes <= factor * RUN_LOG_BYTES;
 }
 
 static void put_event(RunLog *log, NodeLog *of, Str node, const RunEventLine *event)
 {
-    bool is_full = of->bytes > RUN_LOG_NODE_BYTES || log->bytes > RUN_LOG_BYTES;
+    bool is_kept = has_room(log, of, event);
     of->next = event->n + 1;
-    if (is_full && !is_important(event->event) && of->is_truncated) {
+    if (!is_kept && of->is_truncated) {
         return;
     }
     size_t before = log->gathered.len;
     put_node_prefix(&log->gathered, node);
-    if (is_full && !is_important(event->event)) {
-        of->is_truncated = true;
-        buf_put_format(&log->gathered, "\"n\":%llu,\"at_ms\":%lld,\"event\":\"truncated\"}",
-                       (unsigned long long)event->n, (long long)event->at_ms);
+    if (is_kept) {
+        put_members(&log->gathered, node, event->text);
     } else {
-        buf_put(&log->gathered, str_from_offset(event->text, 1));
+        of->is_truncated = true;
+        buf_put_format(&log->gathered, "\"n\":%llu,\"at_ms\":%lld," TRUNCATED,
+                       (unsigned long long)event->n, (long long)event->at_ms);
     }
     buf_put_char(&log->gathered, '\n');
     of->bytes += (int64_t)(log->gathered.len - before);
@@ -489,7 +530,7 @@ static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *e
         if (end == STR_NOT_FOUND) {
             return error_set(err, ERROR_INVALID, "the last line has no end");
         }
-        if (!check_line(str_slice(lines, at, end + 1), &event, n, err)) {
+        if (!check_line(str_slice(lines, at, end + 1), node, &event, n, err)) {
             return false;
         }
     }
@@ -501,6 +542,11 @@ static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *e
     return true;
 }
 
+bool run_logs_is_open(const RunLogs *logs, Str run)
+{
+    return find_open(logs, run) != NULL;
+}
+
 bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
                      RunLogsAppended *done, void *context, Error *err)
 {
@@ -510,6 +556,9 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
     }
     if (logs->gathered_bytes + lines.len > RUN_LOG_PENDING_MAX) {
         return error_set(err, ERROR_LIMIT, "too many events wait to be written");
+    }
+    if (directory_disk_room(&logs->directory) < (int64_t)(logs->gathered_bytes + lines.len)) {
+        return error_set(err, ERROR_UNAVAILABLE, "the disk of the server is nearly full");
     }
     if (!find_log(logs, run, &log, err) || !take_lines(log, node, from, lines, err)) {
         return false;
@@ -689,12 +738,13 @@ static bool has_step(const RunLogReader *reader, Str line)
 bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end, Error *err)
 {
     Str line;
+    int64_t from = reader->lines.offset;
     max += out->len;
     *is_end = true;
     if (reader->lines.file == NULL && !file_reader_open(reader->path, &reader->lines.file, err)) {
         return err->kind == ERROR_NOT_FOUND;
     }
-    while (out->len < max) {
+    while (out->len < max && reader->lines.offset - from < READ_BYTES) {
         if (!lines_next(&reader->lines, &line, err)) {
             return false;
         }

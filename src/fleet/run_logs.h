@@ -14,7 +14,8 @@
 typedef struct RunLogs RunLogs;
 
 enum {
-    RUN_LOG_NODE_BYTES = 8 << 20,   /* per node and run; beyond it only important events */
+    RUN_LOG_NODE_BYTES = 8 << 20,   /* per node and run; beyond it only important events, and
+                                     * beyond twice as much nothing */
     RUN_LOG_BYTES = 256 << 20,      /* per run; the same */
     RUN_LOG_PENDING_MAX = 64 << 20, /* bytes that wait to be written */
 };
@@ -31,9 +32,12 @@ typedef void RunLogsAppended(void *context, uint64_t next, const Error *err);
 /* Lines of events of one node in order, the first of which has the number `from`. Events that are
  * stored already are ignored; after a gap nothing is stored, and `next` tells where to continue.
  * Without lines, only reports `next`. `done` is called once, in a later iteration of the loop.
- * Fails with ERROR_INVALID, ERROR_LIMIT if too much waits to be written, or errors of the file. */
+ * Fails with ERROR_INVALID, ERROR_LIMIT if too much waits to be written, ERROR_UNAVAILABLE if the
+ * disk is nearly full, or errors of the file. */
 MUST_CHECK bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
                                 RunLogsAppended *done, void *context, Error *err);
+/* Whether an append to this run does not have to read its file first. */
+bool run_logs_is_open(const RunLogs *logs, Str run);
 /* Deletes the log of a run. */
 void run_logs_remove(RunLogs *logs, Str run);
 /* Calls `keeps` for each run that has a log, and deletes the logs for which it returns false. */
@@ -48,8 +52,9 @@ MUST_CHECK bool run_log_read(RunLogs *logs, Str run, Str node, Str step, RunLogR
                              Error *err);
 void run_log_reader_free(RunLogReader *reader); /* NULL is allowed */
 DEFINE_AUTO(RunLogReader, run_log_reader_free)
-/* Appends the next lines, up to about `max` bytes. Returns false on errors of the file. `*is_end`:
- * there are no more at the moment. */
+/* Appends the next lines, up to about `max` bytes; none if so many others come first that the caller
+ * should do something else in between. Returns false on errors of the file. `*is_end`: there are no
+ * more at the moment. */
 MUST_CHECK bool run_log_reader_next(RunLogReader *reader, size_t max, Buf *out, bool *is_end,
                                     Error *err);
 /* Calls `grown` whenever more events of the run have become durable, until it is freed. */

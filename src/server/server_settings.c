@@ -93,6 +93,9 @@ static const RecordField settings_fields[] = {
     LIMIT_FIELD("node_records_per_second", records.per_second,
                 "records that a node may send, per second"),
     LIMIT_FIELD("node_records_burst", records.burst, "burst of records"),
+    LIMIT_FIELD("node_event_bytes_per_second", events.per_second,
+                "bytes of events of runs that a node may send, per second"),
+    LIMIT_FIELD("node_event_bytes_burst", events.burst, "burst of bytes of events"),
     LIMIT_FIELD("node_results_bytes", results_bytes, "bytes of results that are stored per node"),
     { 0 },
 };

@@ -19,7 +19,7 @@ struct NodeBudget {
     NodeBudgets *budgets;
     NodeBudget *next;
     char node[NODE_NAME_MAX + 1];
-    Rate sessions, bytes, records, log;
+    Rate sessions, bytes, records, events, log;
     Recount *recount; /* NULL: none is in progress */
     int64_t recount_due_ms;
     bool is_recounted;
@@ -108,6 +108,12 @@ int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records)
                  rate_take(&budget->records, limits->records, now, records);
     BUG_IF(!taken);
     return 0;
+}
+
+bool node_budget_allows_events(NodeBudget *budget, int64_t bytes)
+{
+    const NodeLimits *limits = &budget->budgets->limits;
+    return rate_take(&budget->events, limits->events, loop_now_ms(budget->budgets->loop), bytes);
 }
 
 bool node_budget_allows_log(NodeBudget *budget)

@@ -17,6 +17,7 @@ enum {
 /* Zero: no limit. */
 typedef struct NodeLimits {
     RateLimit sessions, bytes, records;
+    RateLimit events; /* bytes of the events of runs */
     int64_t results_bytes;
 } NodeLimits;
 
@@ -24,6 +25,7 @@ typedef struct NodeLimits {
     ((NodeLimits){ .sessions = { .per_second = 1, .burst = 100 },          \
                    .bytes = { .per_second = 16 << 10, .burst = 32 << 20 }, \
                    .records = { .per_second = 10, .burst = 10000 },        \
+                   .events = { .per_second = 1 << 20, .burst = 64 << 20 }, \
                    .results_bytes = 64 << 20 })
 
 typedef struct NodeBudgets NodeBudgets;
@@ -44,6 +46,9 @@ bool node_budget_allows_session(NodeBudget *budget);
 /* Charges the cost of these records. Returns the milliseconds to wait if that exceeds the limit; 0:
  * charged. */
 int64_t node_budget_charge(NodeBudget *budget, int64_t bytes, uint32_t records);
+
+/* Charges bytes of events. Returns whether that is within the limit. */
+bool node_budget_allows_events(NodeBudget *budget, int64_t bytes);
 
 /* Whether to log that it was delayed or rejected: once per minute. */
 bool node_budget_allows_log(NodeBudget *budget);

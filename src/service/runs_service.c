@@ -2,18 +2,21 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "rpc/run_append.h"
 
 enum {
     SWEEP_FIRST_MS = 60 * 1000,
     SWEEP_MS = 3600 * 1000,
+    OPEN_COST = 1 << 20, /* in bytes of events: a log that is not in memory has to be read first */
 };
 
 struct RunsService {
     Loop *loop;
     const FleetRuns *runs;
     RunLogs *logs;
+    NodeBudgets *budgets;
     LoopTimer sweep;
 };
 
@@ -44,15 +47,37 @@ static void on_appended(void *context, uint64_t next, const Error *err)
     }
 }
 
-/* A node may only write to the logs of runs that it is a target of. */
+/* A node may only write to the logs of runs that it is a target of, and until it has reported the
+ * final result, which it does when all events are stored. */
 static bool check_target(const RunsService *service, const RunAppend *request, Str node, Error *err)
 {
     uint32_t index;
     const RunEntry *run = fleet_runs_find(service->runs, request->run);
-    return (run != NULL && run_entry_target(run, node, &index)) ||
-           error_set(err, ERROR_NOT_FOUND,
-                     "run '%" STR_FMT "' not found, or '%" STR_FMT "' is not one of its targets",
-                     STR_ARG(request->run), STR_ARG(node));
+    if (run == NULL || !run_entry_target(run, node, &index)) {
+        return error_set(err, ERROR_NOT_FOUND,
+                         "run '%" STR_FMT "' not found, or '%" STR_FMT
+                         "' is not one of its targets",
+                         STR_ARG(request->run), STR_ARG(node));
+    }
+    const RunTarget *target = &run->targets[index];
+    return !target->has_result || !node_outcome_is_final(target->outcome) ||
+           error_set(err, ERROR_CONFLICT,
+                     "'%" STR_FMT "' has already reported the result of the run", STR_ARG(node));
+}
+
+static bool check_budget(const RunsService *service, const RunAppend *request, Str node, Error *err)
+{
+    NodeBudget *budget = node_budget_of(service->budgets, node);
+    int64_t cost = (int64_t)request->lines.len + NODE_RECORD_COST +
+                   (run_logs_is_open(service->logs, request->run) ? 0 : OPEN_COST);
+    if (node_budget_allows_events(budget, cost)) {
+        return true;
+    }
+    if (node_budget_allows_log(budget)) {
+        log_warning("a node sends more events of runs than it may", LOG_STR("node", node));
+    }
+    return error_set(err, ERROR_LIMIT, "node '%" STR_FMT "' sends more events of runs than it may",
+                     STR_ARG(node));
 }
 
 static void on_append(GrpcCall *call, Str message)
@@ -64,7 +89,8 @@ static void on_append(GrpcCall *call, Str message)
     RunAppend request;
     Error err;
     if (!run_append_decode(&arena, message, &request, &err) ||
-        !check_target(service, &request, node, &err)) {
+        !check_target(service, &request, node, &err) ||
+        !check_budget(service, &request, node, &err)) {
         grpc_call_fail(call, &err);
         return;
     }
@@ -107,10 +133,11 @@ static void on_sweep(void *context)
     loop_timer_start(&service->sweep, is_current ? SWEEP_MS : SWEEP_FIRST_MS);
 }
 
-RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs)
+RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs,
+                              NodeBudgets *budgets)
 {
     RunsService *service = memory_new(sizeof *service);
-    *service = (RunsService){ .loop = loop, .runs = runs, .logs = logs };
+    *service = (RunsService){ .loop = loop, .runs = runs, .logs = logs, .budgets = budgets };
     loop_timer_init(&service->sweep, loop, on_sweep, service);
     loop_timer_start(&service->sweep, SWEEP_FIRST_MS);
     return service;

@@ -4,11 +4,13 @@
 #include "fleet/run_logs.h"
 #include "fleet/runs.h"
 #include "rpc/dispatch.h"
+#include "service/node_budget.h"
 
 typedef struct RunsService RunsService;
 
 /* Also deletes the logs of runs that no longer exist, now and then. All must outlive the service. */
-RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs);
+RunsService *runs_service_new(Loop *loop, const FleetRuns *runs, RunLogs *logs,
+                              NodeBudgets *budgets);
 /* After the servers that use it and before the logs are closed. NULL is allowed. */
 void runs_service_free(RunsService *service);
 DEFINE_AUTO(RunsService, runs_service_free)

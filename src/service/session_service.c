@@ -685,6 +685,11 @@ MethodBinding session_service_binding(SessionService *service)
     return (MethodBinding){ METHOD_SESSION, &session_handler, service };
 }
 
+NodeBudgets *session_service_budgets(const SessionService *service)
+{
+    return service->budgets;
+}
+
 SessionServiceCounts session_service_counts(const SessionService *service)
 {
     SessionServiceCounts counts = { .taken = service->taken, .refused = service->refused };

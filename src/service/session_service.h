@@ -55,4 +55,6 @@ typedef struct SessionServiceCounts {
     uint64_t taken; /* total number of records */
     uint64_t refused;
 } SessionServiceCounts;
+/* The limits of nodes, for other services. Valid as long as the service. */
+NodeBudgets *session_service_budgets(const SessionService *service);
 SessionServiceCounts session_service_counts(const SessionService *service);

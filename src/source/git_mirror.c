@@ -15,8 +15,6 @@
 enum {
     OUTPUT_MAX = 64 << 10,
     LISTING_MAX = 64 << 20,
-    DISK_RESERVE = 64 << 20,     /* bytes that stay free */
-    DISK_RESERVE_PART = 16,      /* or this part of a small disk */
     MIRROR_FILES_MAX = 2000,     /* of objects; a mirror with more is fetched again */
     MIRROR_BYTES_MAX = 64 << 20, /* of objects, in addition to twice the files */
 };
@@ -130,13 +128,10 @@ static bool read_from(Run *run, const char *const *argv, size_t max, Str *out, E
 
 static bool check_space(const Directory *directory, Error *err)
 {
-    int64_t part = directory_disk_size(directory) / DISK_RESERVE_PART;
-    int64_t reserve = part < DISK_RESERVE ? part : DISK_RESERVE;
-    int64_t available = directory_disk_free(directory);
-    return available >= reserve ||
+    return directory_disk_room(directory) >= 0 ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the disk of the server is nearly full: %lld MiB are free",
-                     (long long)(available >> 20));
+                     (long long)(directory_disk_free(directory) >> 20));
 }
 
 /* A git that was killed leaves these; another one is never active. */

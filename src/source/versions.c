@@ -14,9 +14,6 @@
 
 enum {
     PACK_HEAD = 4, /* bytes of a size */
-    /* Free space that is left for the store: this, or a part of a small disk. */
-    DISK_RESERVE = 64 << 20,
-    DISK_RESERVE_PART = 16,
     SETS_MAX = 4,
 };
 
@@ -166,13 +163,10 @@ void versions_missing(Versions *versions, const Str *ids, uint32_t count, Versio
 /* The store and the state of the server are on the same disk. */
 static bool has_space(const Versions *versions, size_t bytes, Error *err)
 {
-    int64_t part = directory_disk_size(&versions->directory) / DISK_RESERVE_PART;
-    int64_t reserve = part < DISK_RESERVE ? part : DISK_RESERVE;
-    int64_t free_bytes = directory_disk_free(&versions->directory);
-    return free_bytes - (int64_t)bytes >= reserve ||
+    return directory_disk_room(&versions->directory) >= (int64_t)bytes ||
            error_set(err, ERROR_UNAVAILABLE,
                      "the disk of the server is nearly full: %lld MiB are free",
-                     (long long)(free_bytes >> 20));
+                     (long long)(directory_disk_free(&versions->directory) >> 20));
 }
 
 static bool put_blob(const Versions *versions, Str id, Str data, Error *err)

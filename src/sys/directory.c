@@ -21,6 +21,8 @@ enum {
     NAME_BYTES = 300,
     NAME_TRIES = 16,
     READ_PIECE = 16 << 10,
+    DISK_RESERVE = 64 << 20,
+    DISK_RESERVE_PART = 16,
 };
 
 bool directory_error(Error *err, int number, const Directory *directory, const char *name)
@@ -338,6 +340,12 @@ int64_t directory_disk_free(const Directory *directory)
     return fstatvfs(directory->descriptor, &status) == 0
                ? (int64_t)(status.f_bavail * status.f_frsize)
                : 0;
+}
+
+int64_t directory_disk_room(const Directory *directory)
+{
+    int64_t part = directory_disk_size(directory) / DISK_RESERVE_PART;
+    return directory_disk_free(directory) - (part < DISK_RESERVE ? part : DISK_RESERVE);
 }
 
 bool directory_reserve(const Directory *directory, const char *name, int64_t bytes)

@@ -184,6 +184,83 @@ static void test_invalid_events_are_refused_as_a_whole(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin"));
 }
 
+/* Otherwise a line would have two names, and most readers take the last one. */
+static void test_events_name_no_other_node(void **state)
+{
+    Fixture *f = *state;
+    append(f, "web1", 1, "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"node\":\"db1\"}\n");
+    assert_int_equal(f->kind, ERROR_INVALID);
+    append(f, "web1", 1, "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"node\":[\"web1\"]}\n");
+    assert_int_equal(f->kind, ERROR_INVALID);
+    assert_int_equal(append(f, "web1", 1,
+                            "{\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"run\":\"r1\",\"node\":"
+                            "\"web1\",\"steps\":[]}\n"
+                            "{\"n\":2,\"at_ms\":7,\"event\":\"start\",\"node\":\"web1\"}\n"),
+                     3);
+    expect_log(
+        f, "", "",
+        "{\"node\":\"web1\",\"n\":1,\"at_ms\":7,\"event\":\"begin\",\"run\":\"r1\",\"steps\":[]}\n"
+        "{\"node\":\"web1\",\"n\":2,\"at_ms\":7,\"event\":\"start\"}\n");
+}
+
+enum {
+    LARGE = 100 << 10
+};
+
+/* Events with texts of that size. */
+static void append_large(Fixture *f, const char *event, int from, int count)
+{
+    AUTO_CLEAR(Buf) lines = buf_make(BUF_UNLIMITED);
+    for (int n = from; n < from + count; n++) {
+        buf_put_format(&lines, "{\"n\":%d,\"at_ms\":7,\"event\":\"%s\",\"text\":\"", n, event);
+        buf_put_repeat(&lines, 'x', LARGE);
+        buf_put(&lines, STR("\"}\n"));
+    }
+    assert_int_equal(append(f, "web1", (uint64_t)from, buf_c(&lines)), from + count);
+}
+
+static void test_important_events_have_a_limit_too(void **state)
+{
+    enum {
+        COUNT = 250
+    };
+    Fixture *f = *state;
+    AUTO(RunLogReader) *reader = NULL;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool is_end = false;
+    Error err;
+    append_large(f, "step", 1, COUNT);
+    reopen(f);
+    append_large(f, "step", (int)append(f, "web1", 0, ""), 1);
+    assert_true(run_log_read(f->logs, STR("r1"), STR("web1"), STR(""), &reader, &err));
+    while (!is_end) {
+        assert_true(run_log_reader_next(reader, LARGE, &text, &is_end, &err));
+    }
+    assert_in_range(text.len, RUN_LOG_NODE_BYTES, 2 * RUN_LOG_NODE_BYTES + 2 * LARGE);
+    size_t at = str_find(buf_str(&text), STR("truncated"), 0);
+    assert_true(at != STR_NOT_FOUND);
+    assert_true(str_find(buf_str(&text), STR("truncated"), at + 1) == STR_NOT_FOUND);
+}
+
+/* A filter would keep the loop busy with a whole log otherwise. */
+static void test_a_filter_reads_a_part_at_a_time(void **state)
+{
+    Fixture *f = *state;
+    AUTO(RunLogReader) *reader = NULL;
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    bool is_end = true;
+    int calls = 1;
+    Error err;
+    append_large(f, "step", 1, 20);
+    assert_true(run_log_read(f->logs, STR("r1"), STR(""), STR("web#a"), &reader, &err));
+    assert_true(run_log_reader_next(reader, LARGE, &text, &is_end, &err));
+    for (; !is_end; calls++) {
+        assert_true(run_log_reader_next(reader, LARGE, &text, &is_end, &err));
+    }
+    assert_int_equal(text.len, 0);
+    assert_true(calls > 5);
+}
+
 static void test_a_torn_last_line_is_cut(void **state)
 {
     Fixture *f = *state;
@@ -411,6 +488,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_invalid_events_are_refused_as_a_whole, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_events_name_no_other_node, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_important_events_have_a_limit_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_filter_reads_a_part_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_torn_last_line_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_ends_before_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_number_that_cannot_be_is_ignored, set_up, tear_down),

@@ -13,6 +13,7 @@ typedef struct Fixture {
     FailingStore *store;
     FleetRuns *runs;
     RunLogs *logs;
+    NodeBudgets *budgets;
     RunsService *service;
 } Fixture;
 
@@ -50,6 +51,7 @@ static int tear_down(void **state)
     Fixture *f = *state;
     *state = f->scratch;
     runs_service_free(f->service);
+    node_budgets_free(f->budgets);
     fleet_runs_free(f->runs);
     run_logs_close(f->logs);
     world_close(&f->world);
@@ -59,11 +61,13 @@ static int tear_down(void **state)
 
 static void start(Fixture *f)
 {
+    const NodeLimits limits = NODE_LIMITS_DEFAULT;
     f->world.at.state = new_state(&f->world.at, NULL);
     f->world.at.roster =
         roster_new(f->world.at.state, PREFIX, &(RosterEvents){ .changed = ready_state_ignore });
     f->runs = fleet_runs_new(f->world.at.state, PREFIX);
-    f->service = runs_service_new(f->world.at.loop, f->runs, f->logs);
+    f->budgets = node_budgets_new(f->world.at.loop, f->world.at.store, PREFIX, &limits);
+    f->service = runs_service_new(f->world.at.loop, f->runs, f->logs, f->budgets);
 }
 
 static void pass_minutes(Fixture *f, int64_t minutes)
