@@ -128,6 +128,73 @@ def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
     assert hint in done.stderr
 
 
+@pytest.mark.parametrize(
+    "selector, meant",
+    [
+        ("webservers:&staging:!phoenix", "webservers and staging and !phoenix"),
+        ("all:&prod", "prod"),
+        ("all:!web:!db", "!web and !db"),
+        ("!web:!db", "!web and !db"),
+        ("web:db:mail", "(web or db or mail)"),
+        ("web:db:!web3", "(web or db) and !web3"),
+        ("@web:@db", "(role=web or role=db)"),
+        ("web*:!@db", "web* and !role=db"),
+        ("dc=fra and web[a:c]", "dc=fra and web[a-c]"),
+        ("role: web", "role=web"),
+        ("role=web|db", "(role=web or role=db)"),
+        ("role=(web|db)", "(role=web or role=db)"),
+        ("web|db", "(web or db)"),
+        ("role not in (web, db)", "!(role=web or role=db)"),
+        ("role in [web, db]", "(role=web or role=db)"),
+        ("role is web", "role=web"),
+        ("role is not web", "role!=web"),
+        ("role is defined", "role=*"),
+        ("role is not defined", "role!=*"),
+        ("labels.role == web", "role=web"),
+    ],
+)
+def test_the_hint_for_a_foreign_selector_is_valid(eden, tmp_path, selector, meant):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    base = tmp_path / "site/jobs/base.yaml"
+    base.write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
+    (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("validate", "site", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    fix = problem["fix"]
+    lines = base.read_text().splitlines()
+    line = lines[fix["line"] - 1]
+    lines[fix["line"] - 1] = line[: fix["column"] - 1] + fix["text"] + line[fix["end_column"] - 1 :]
+    assert lines[1] == f'  "{meant}": [{{name: a}}]'
+    base.write_text("\n".join(lines))
+    assert eden("validate", "site").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "selector, message",
+    [
+        ("web[01:10]", "brackets match one character"),
+        ("web[01-10]", "brackets match one character"),
+        ("web[1:3]:!web2", "ranges in brackets are written with '-'"),
+        ("^web", "regular expressions are not supported"),
+        ("web$", "regular expressions are not supported"),
+        ("/web[0-9]/", "regular expressions are not supported"),
+        ("web+", "regular expressions are not supported"),
+        ("role~=web", "'~=' is not a valid operator"),
+        ("role!~web", "'!~' is not a valid operator"),
+        ("web@db", "'@' is not allowed in the name of a node"),
+        ("web/db", "'/' is not allowed in the name of a node"),
+        ("web1 web2", "'and' or 'or' is expected before this"),
+    ],
+)
+def test_selectors_that_match_no_node_are_errors(eden, tmp_path, selector, message):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
+    (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("validate", "site", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "E0501" and message in problem["message"]
+
+
 def test_names_passed_to_a_template_are_known(eden, tmp_path):
     """Other names of other tools are told; the same ones may come from `context`."""
     for path, text in {
