@@ -127,7 +127,7 @@ static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
     { "members", PARAM_STRINGS, .decides = "members", .help = "exact list of its members",
       .claims = "needs:user" },
-    { "gid", PARAM_INT, .decides = "gid", .help = "group id" },
+    { "gid", PARAM_INT, .decides = "gid#", .help = "group id" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "use an id for system groups if it is created" },
     { 0 },

@@ -379,7 +379,7 @@ static const ParamSpec present_params[] = {
     { "shell", PARAM_PATH, .decides = "shell", .help = "login shell", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
       .help = "remove the user from supplementary groups that 'groups' does not list" },
-    { "uid", PARAM_INT, .decides = "uid", .help = "user id" },
+    { "uid", PARAM_INT, .decides = "uid#", .help = "user id" },
     { "fullname", PARAM_STRING, .decides = "full name", .help = "full name of the user" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "create the home directory together with the user" },
