@@ -261,3 +261,29 @@ def test_a_part_of_a_site_is_known_from_within_its_folder(eden, site, folder, na
     done = eden("validate", name, "-o", "json", cwd=path / folder)
     assert done.returncode == 1, done.stdout
     assert len(json.loads(done.stdout)["problems"]) == 1
+
+
+def test_a_broken_step_of_a_single_file_hides_no_other_mistakes(eden, tmp_path):
+    path = tmp_path / "steps.yaml"
+    path.write_text(
+        "steps:\n- name: a\n  file.manged: {name: /f}\n- &b\n  name: b\n  cmd.run:\n    cmd: |\n"
+        "   under\n- *b\n- name: c\n  cmd.rn: {cmd: x}\n"
+    )
+    done = eden("validate", "steps.yaml", "-o", "json")
+    found = [(p["code"], p["line"]) for p in json.loads(done.stdout)["problems"]]
+    assert found == [("E0117", 8)]  # the others refer to what is in the broken one
+    path.write_text(path.read_text().replace("- *b\n", ""))
+    done = eden("validate", "steps.yaml", "-o", "json")
+    found = [(p["code"], p["line"]) for p in json.loads(done.stdout)["problems"]]
+    assert found == [("E0305", 3), ("E0117", 8), ("E0305", 10)]
+
+
+def test_steps_are_not_missing_because_their_step_is_broken(eden, site):
+    path = site({
+        **BASE,
+        "jobs/web.yaml": "steps:\n- name: a\n  cmd.run: {cmd: [x}\n- name: c\n  cmd.run: {cmd: x}\n"
+        "  require: [{step: a}]\n",
+        "templates/t": "{{ steps.a.Changed }}",
+    })
+    done = eden("validate", path, "-o", "json")
+    assert len(json.loads(done.stdout)["problems"]) == 1, done.stdout
