@@ -328,6 +328,58 @@ bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Val
     return false;
 }
 
+static void tell_missing_link(const SiteLoad *load, const Template *template, Value document,
+                              const TemplateLink *link)
+{
+    List *paths = list_new(load->arena, 16);
+    load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
+    Suggest suggest = suggest_make(link->name);
+    for (uint32_t i = 0; i < paths->len; i++) {
+        suggest_offer(&suggest, str_from_offset(value_str(paths->items[i]), strlen("templates/")));
+    }
+    Str near;
+    bool found = suggest_found(&suggest, &near);
+    Str text = template_text(template), name = template_name(template);
+    Fault fault = {
+        .class = FAULT_NOT_FOUND,
+        .message = link->name,
+        .hint = found ? arena_format(load->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
+                      : STR_EMPTY,
+        .fix = found ? near : STR_EMPTY,
+        .template_name =
+            document.kind == VALUE_NULL
+                ? shown_path(load, arena_join(load->arena, STR("templates/"), name, STR_EMPTY))
+                : name,
+        .template_text = text,
+        .offset = link->offset,
+        .span = link->span,
+        .document = value_null()
+    };
+    LineColumn place = source_location(&(Source){ .text = text, .first_line = 1 }, link->offset);
+    fault.line = place.line;
+    fault.column = place.column;
+    Problems told;
+    problems_init(&told, load->arena);
+    document_add_fault(&told, load->sources, &fault, document);
+    problems_add_new(load->problems, &told);
+}
+
+bool document_check_links(const SiteLoad *load, const Template *template, Value document)
+{
+    const TemplateUses *uses = template_uses(template);
+    bool ok = true;
+    for (uint32_t i = 0; load->reader.list != NULL && i < uses->link_count; i++) {
+        const Template *other;
+        Fault fault;
+        if (!templates_get(load->templates, uses->links[i].name, &other, &fault) &&
+            fault.class == FAULT_NOT_FOUND) {
+            tell_missing_link(load, template, document, &uses->links[i]);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
 bool document_check_template(const SiteLoad *load, Str name)
 {
     const Template *template;

@@ -318,7 +318,7 @@ static bool collect_steps(Site *site, StrMap *out)
 }
 
 /* Reports names in a template that can only belong to another tool, and macros and steps that do
- * not exist. */
+ * not exist, and templates. `given`: NULL if it is unknown which names it gets. */
 static bool check_template_names(Site *site, Str name, const StrMap *given, const StrMap *steps)
 {
     static const SiteNames names = { .steps = true, .step = true, .item = true };
@@ -331,8 +331,11 @@ static bool check_template_names(Site *site, Str name, const StrMap *given, cons
                          .names = &names,
                          .root = load->reader.root,
                          .open = load->name_uses };
-    return !templates_get(load->templates, name, &template, &fault) ||
-           names_check_file(&check, template, given, steps);
+    if (!templates_get(load->templates, name, &template, &fault)) {
+        return true;
+    }
+    bool ok = document_check_links(load, template, value_null());
+    return (given == NULL || names_check_file(&check, template, given, steps)) && ok;
 }
 
 static void check_templates(Site *site)
@@ -348,7 +351,7 @@ static void check_templates(Site *site)
         Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
         site->failed = !document_check_template(load, name) || site->failed;
         site->failed =
-            (known && !check_template_names(site, name, &given, steps_known ? &steps : NULL)) ||
+            !check_template_names(site, name, known ? &given : NULL, steps_known ? &steps : NULL) ||
             site->failed;
     }
 }
