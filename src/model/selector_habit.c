@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/suggest.h"
+#include "model/foreign.h"
 
 typedef struct Term {
     Arena *arena;
@@ -263,6 +264,32 @@ static bool has_quoted_value(const Term *term, SelectorMistake *out)
                 STR("names and values of labels are not quoted"), hint);
 }
 
+/* ansible_os_family == 'Debian', grains.os == "Debian" */
+static bool has_foreign_name(const Term *term, Str name, size_t at, SelectorMistake *out)
+{
+    Str hint = foreign_word(NULL, FOREIGN_NAME, STR_EMPTY, name), fact = hint_replacement(hint);
+    if (!term->expressions || hint.len == 0) {
+        return false;
+    }
+    Str message = arena_format(term->arena, "'%" STR_FMT "' is undefined", STR_ARG(name));
+    Str value = str_trim(str_from_offset(term->text, at + 2));
+    bool quoted = value.len > 1 && find_quote(value) == 0;
+    value = quoted ? str_slice(value, 1, value.len - 1) : value;
+    if (fact.len == 0 || !selector_is_plain(value)) {
+        return told(out, 0, name.len, message, hint);
+    }
+    Buf text = buf_make_in(term->arena, BUF_UNLIMITED);
+    buf_put_format(&text, "%" STR_FMT " == '", STR_ARG(fact));
+    for (size_t i = 0; i < value.len; i++) { /* systems are 'debian' here, not 'Debian' */
+        bool lower = str_starts(fact, STR("server.os"));
+        buf_put_char(&text, lower ? ascii_lower(value.data[i]) : value.data[i]);
+    }
+    buf_put_char(&text, '\'');
+    (void)told_term(term, out, 0, name.len, message, buf_str(&text));
+    out->hint = arena_format(term->arena, "write \"%" STR_FMT "\"", STR_ARG(buf_str(&text)));
+    return true;
+}
+
 /* Matches role == web, and role != 'web' instead of role!=web. */
 static bool has_double_equals(const Term *term, SelectorMistake *out)
 {
@@ -274,6 +301,9 @@ static bool has_double_equals(const Term *term, SelectorMistake *out)
     }
     Str label = str_trim(str_slice(term->text, 0, at));
     Str value = str_trim(str_from_offset(term->text, at + 2));
+    if (!negated && has_foreign_name(term, label, at, out)) {
+        return true;
+    }
     label = str_starts(label, STR("labels.")) ? str_from_offset(label, 7) : label;
     bool quoted =
         value.len > 1 && find_quote(value) == 0 && value.data[value.len - 1] == value.data[0];

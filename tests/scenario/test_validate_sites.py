@@ -151,6 +151,8 @@ def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
         ("role is defined", "role=*"),
         ("role is not defined", "role!=*"),
         ("labels.role == web", "role=web"),
+        ("ansible_os_family == 'Debian'", "server.os_family == 'debian'"),
+        ("web* and grains.os == debian", "web* and server.os == 'debian'"),
     ],
 )
 def test_the_hint_for_a_foreign_selector_is_valid(eden, tmp_path, selector, meant):
