@@ -234,7 +234,8 @@ bool site_check_is_steps(const char *path)
     uint16_t source = sources_add(&sources, str_from_c(path), text);
     Value root;
     if (!yaml_load(&scratch, &sources, source, NULL, &root, &ignored)) {
-        return false;
+        return str_starts(text, STR("steps:")) ||
+               str_find(text, STR("\nsteps:"), 0) != STR_NOT_FOUND;
     }
     const Value *spec = value_get(root, STR("spec"));
     return value_get(root, STR("steps")) != NULL ||

@@ -2,8 +2,7 @@
 
 #include "base/vec.h"
 #include "lang/edit/data_path.h"
-#include "lang/json.h"
-#include "lang/pattern.h"
+#include "model/contradiction_wishes.h"
 #include "model/document_place.h"
 
 /* What one step decides about one resource. */
@@ -26,18 +25,9 @@ typedef struct Needed {
 
 typedef VEC(Needed) NeededVec;
 
-/* A line that a step wants in a file, or does not want in it. */
-typedef struct LineWish {
-    uint32_t step;
-    Str line, match; /* data is NULL if not given */
-    bool absent;
-} LineWish;
-
 enum {
-    LINES_COMPARED = 200 /* per file; compared pairwise */
+    KEY_DATA_MIN = 40 /* characters */
 };
-
-typedef VEC(LineWish) LineWishVec;
 
 typedef struct Reading {
     Arena *arena;
@@ -49,6 +39,8 @@ typedef struct Reading {
     NeededVec needs;
     Str line_path; /* the file that `line` refers to; empty: none */
     LineWish line;
+    Str data_path; /* the file that `data` refers to; empty: none */
+    DataWish data;
 } Reading;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena)
@@ -57,6 +49,7 @@ void contradictions_init(Contradictions *contradictions, Arena *arena)
     str_map_init(&contradictions->decided, arena);
     str_map_init(&contradictions->needed, arena);
     str_map_init(&contradictions->lines, arena);
+    str_map_init(&contradictions->values, arena);
 }
 
 /* --- Parsing a row --------------------------------------------------------------------------- */
@@ -65,16 +58,6 @@ static Value value_of(const Reading *reading, Str param)
 {
     int at = action_param_index(reading->action, param);
     return at < 0 ? value_missing() : reading->values[at];
-}
-
-static Str value_text(Arena *arena, Value value)
-{
-    Buf text = buf_make_in(arena, BUF_UNLIMITED);
-    Error err;
-    if (value_is_string(value)) {
-        return value_str(value);
-    }
-    return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
 }
 
 /* The first parameter in "a|b" that has a value; false if none is known. */
@@ -160,7 +143,7 @@ static Str comparable_aspect(const Reading *reading, const ParamSpec *spec, Str 
                             is_file ? " of " : "", is_file ? spec->name : "");
     }
     if (str_eq(aspect, STR("address"))) { /* a host has one address of each family */
-        bool six = str_find(value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
+        bool six = str_find(wish_value_text(reading->arena, value), STR(":"), 0) != STR_NOT_FOUND;
         return six ? STR("IPv6 address") : STR("IPv4 address");
     }
     return aspect;
@@ -177,10 +160,41 @@ static bool is_of_whole(Str aspect)
 static void put_content(Reading *reading, Str thing, int param, Str origin)
 {
     put(reading, thing, STR("origin of its content"), param, origin);
+    Str text = wish_value_text(reading->arena, reading->values[param]);
     if (str_eq(origin, STR("copy"))) {
-        put(reading, thing, STR("file to copy"), param,
-            value_text(reading->arena, reading->values[param]));
+        put(reading, thing, STR("file to copy"), param, text);
+    } else if (str_eq(origin, STR("download")) &&
+               value_is_missing(value_of(reading, STR("digest")))) {
+        put(reading, thing, STR("address"), param, text); /* with a digest, any mirror will do */
     }
+}
+
+/* "uid#": the number belongs to one user. */
+static void put_unique(Reading *reading, Str aspect, int param)
+{
+    Str rest = str_from_c(reading->action->thing), class;
+    Value name;
+    (void)str_split_next(&rest, ' ', &class);
+    if (first_given(reading, rest, &name)) {
+        Str number = wish_value_text(reading->arena, reading->values[param]);
+        put(reading, thing_name(reading->arena, aspect, number), class, param,
+            wish_value_text(reading->arena, name));
+    }
+}
+
+/* What follows the mark, which is cut off; empty if there is none. */
+static Str cut_behind(Str *text, const char *mark)
+{
+    size_t at = str_find(*text, str_from_c(mark), 0);
+    Str rest = at == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(*text, at + 1);
+    *text = str_slice(*text, 0, at);
+    return rest;
+}
+
+static bool is_off(Value value)
+{
+    return value_is_string(value) ? str_eq(value_str(value), STR("stopped"))
+                                  : !value_is_true(value);
 }
 
 static void read_params(Reading *reading, Str thing, Str part)
@@ -192,11 +206,15 @@ static void read_params(Reading *reading, Str thing, Str part)
             value_is_missing(value) || value.kind == VALUE_MAP) {
             continue;
         }
-        Str aspect = str_from_c(params[i].decides), exceptions = STR_EMPTY;
-        size_t mark = str_find(aspect, STR("!"), 0);
-        if (mark != STR_NOT_FOUND) {
-            exceptions = str_from_offset(aspect, mark + 1);
-            aspect = str_slice(aspect, 0, mark);
+        Str aspect = str_from_c(params[i].decides);
+        Str excluded = cut_behind(&aspect, "^"), exceptions = cut_behind(&aspect, "!");
+        bool is_unique = str_ends(aspect, STR("#"));
+        aspect = is_unique ? str_slice(aspect, 0, aspect.len - 1) : aspect;
+        if (excluded.len > 0 && !is_off(value)) {
+            put(reading, thing, excluded, i, STR("false"));
+        }
+        if (is_unique) {
+            put_unique(reading, aspect, i);
         }
         size_t at = str_find(aspect, STR("@"), 0);
         if (at != STR_NOT_FOUND) {
@@ -209,7 +227,7 @@ static void read_params(Reading *reading, Str thing, Str part)
             }
             put(reading, is_of_whole(aspect) ? thing : part,
                 comparable_aspect(reading, &params[i], aspect, value), i,
-                value_text(reading->arena, value));
+                wish_value_text(reading->arena, value));
         }
     }
 }
@@ -233,10 +251,23 @@ static void read_wants(Reading *reading, Str thing, Str name)
             need_parents(reading, name);
         }
         if (str_eq(pair, STR("state=mounted"))) {
-            need(reading, thing_name(reading->arena, STR("path"), name), false);
+            need(reading, thing_name(reading->arena, STR("path"), name),
+                 !value_is_true(value_of(reading, STR("file"))));
             need_parents(reading, name);
         }
     }
+}
+
+/* The base64 part of a public key, without type, options and comment. */
+static Str key_data(Str text)
+{
+    Str rest = text, word;
+    while (rest.len > 0 && str_split_next(&rest, ' ', &word)) {
+        if (word.len >= KEY_DATA_MIN && str_starts(word, STR("AAAA"))) {
+            return word;
+        }
+    }
+    return text;
 }
 
 /* Normalized name of the part, so that different spellings compare equal. */
@@ -249,14 +280,15 @@ static Str part_name(const Reading *reading, Value value)
         List *keys = list_new(reading->arena, path.len + 1);
         bool has_dot = false; /* a dot in a key: as a string it would be two keys */
         for (uint32_t i = 0; i < path.len; i++) {
-            Str key = value_text(reading->arena, path.segments[i].key);
+            Str key = wish_value_text(reading->arena, path.segments[i].key);
             has_dot = has_dot || str_find(key, STR("."), 0) != STR_NOT_FOUND;
             list_push(reading->arena, keys, path.segments[i].key);
         }
-        return has_dot ? value_text(reading->arena, value_list(keys))
+        return has_dot ? wish_value_text(reading->arena, value_list(keys))
                        : data_path_text(reading->arena, &path, path.len);
     }
-    return value_text(reading->arena, value);
+    Str text = wish_value_text(reading->arena, value);
+    return reading->action->part_kind == PART_KEY ? key_data(text) : text;
 }
 
 static Str text_of(const Reading *reading, Str param)
@@ -273,6 +305,27 @@ static void read_line(Reading *reading, Str path)
                                 .line = text_of(reading, STR("line")),
                                 .match = text_of(reading, STR("match")),
                                 .absent = str_eq(state, STR("absent")) };
+}
+
+static void read_data(Reading *reading, Str path)
+{
+    DataPath keys;
+    Error ignored;
+    bool absent = str_eq(text_of(reading, STR("state")), STR("absent"));
+    Value value = value_of(reading, STR("value"));
+    if (!data_path_parse(reading->arena, value_of(reading, STR("path")), &keys, &ignored) ||
+        (value_is_missing(value) && !absent)) {
+        return;
+    }
+    List *list = list_new(reading->arena, keys.len + 1);
+    for (uint32_t i = 0; i < keys.len; i++) {
+        if (data_segment_is_end(&keys.segments[i])) {
+            return; /* an item of a list, at any position */
+        }
+        list_push(reading->arena, list, keys.segments[i].key);
+    }
+    reading->data_path = path;
+    reading->data = (DataWish){ reading->step->index, value_list(list), value, absent };
 }
 
 static Str plain_name(Arena *arena, Str class, Str name)
@@ -296,13 +349,22 @@ static void read_thing(Reading *reading, Str class, Str name)
     if (reading->action->part_kind == PART_LINE) {
         read_line(reading, name);
     }
+    if (reading->action->part_kind == PART_DATA_PATH) {
+        read_data(reading, name);
+    }
     Str names = reading->action->part == NULL ? STR_EMPTY : str_from_c(reading->action->part), one;
-    Str part = thing;
+    Str part = thing, above = thing;
     while (names.len > 0 && str_split_next(&names, ' ', &one)) {
         Value value;
         bool given = first_given(reading, one, &value);
+        above = part;
         part = arena_format(reading->arena, "%" STR_FMT ", %" STR_FMT, STR_ARG(part),
                             STR_ARG(given ? part_name(reading, value) : STR("-")));
+    }
+    if (reading->action->part_kind == PART_KEY &&
+        !str_eq(text_of(reading, STR("state")), STR("absent"))) {
+        need(reading, arena_join(reading->arena, above, STR(", -"), STR_EMPTY),
+             false); /* any key */
     }
     read_params(reading, thing, part);
 }
@@ -322,12 +384,12 @@ static void read_row(Reading *reading)
         return;
     }
     if (name.kind != VALUE_MAP) {
-        read_thing(reading, class, value_text(reading->arena, name));
+        read_thing(reading, class, wish_value_text(reading->arena, name));
         return;
     }
     for (uint32_t i = 0; i < name.map->len; i++) {
         const MapEntry *entry = &name.map->entries[i];
-        Str key = value_text(reading->arena, entry->key);
+        Str key = wish_value_text(reading->arena, entry->key);
         read_thing(reading, class, key);
         if (value_is_string(entry->value)) {
             put(reading, thing_name(reading->arena, class, key), STR("version"),
@@ -433,16 +495,9 @@ bool contradiction_counts(const Graph *graph, uint32_t step, bool running)
                        spec->run->target_count == 0 && graph_step(graph, step)->untargeted == 0);
 }
 
-/* Without a node, jobs may apply to different nodes. */
-static bool may_meet(const Graph *graph, uint32_t a, uint32_t b)
-{
-    bool same_job = graph_step(graph, a)->spec->job == graph_step(graph, b)->spec->job;
-    return a != b && (same_job || !graph->steps.without_node);
-}
-
 static bool contradicts(const Graph *graph, const Decided *first, const Decided *second)
 {
-    return may_meet(graph, first->step, second->step) && can_compare(first, second) &&
+    return wishes_may_meet(graph, first->step, second->step) && can_compare(first, second) &&
            !str_eq(first->value, second->value);
 }
 
@@ -455,14 +510,13 @@ static bool rules_out(const Needed *needed, const Decided *decided)
                         (needed->is_directory && str_eq(decided->value, STR("file"))));
 }
 
-static void note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
+/* Without the names of parts that are not given. */
+static Str shown(Str thing)
 {
-    Problems ignored;
-    problems_init(&ignored, problems->arena);
-    const Problem *where = document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
-                                            graph_step(graph, other)->spec->action_place, "other");
-    problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
-                     where->line);
+    while (str_ends(thing, STR(", -"))) {
+        thing = str_slice(thing, 0, thing.len - 3);
+    }
+    return thing;
 }
 
 /* `needs_it`: the second step is the one that requires the resource. */
@@ -475,16 +529,17 @@ static void tell_need(const Graph *graph, const Needed *needed, const Decided *d
     Str id = graph_step(graph, other)->id;
     Value place = graph_step(graph, here)->spec->action_place;
     Problem *problem =
-        needs_it
-            ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
-                               "%" STR_FMT " is required%s here, but step '%" STR_FMT
-                               "' sets it to '%" STR_FMT "'",
-                               STR_ARG(needed->thing), as, STR_ARG(id), STR_ARG(decided->value))
-            : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
-                               "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
-                               "' requires it%s",
-                               STR_ARG(decided->thing), STR_ARG(decided->value), STR_ARG(id), as);
-    note_other(graph, other, problem, problems);
+        needs_it ? document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+                                    "%" STR_FMT " is required%s here, but step '%" STR_FMT
+                                    "' sets it to '%" STR_FMT "'",
+                                    STR_ARG(shown(needed->thing)), as, STR_ARG(id),
+                                    STR_ARG(decided->value))
+                 : document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407", place,
+                                    "%" STR_FMT " cannot be '%" STR_FMT "' here: step '%" STR_FMT
+                                    "' requires it%s",
+                                    STR_ARG(shown(decided->thing)), STR_ARG(decided->value),
+                                    STR_ARG(id), as);
+    wish_note_other(graph, other, problem, problems);
 }
 
 static void keep_need(Contradictions *contradictions, const Needed *needed)
@@ -519,7 +574,7 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
         const Decided *decided =
             find_decided(contradictions, reading->arena, needed->thing, aspect);
         if (decided != NULL && rules_out(needed, decided) &&
-            may_meet(graph, decided->step, needed->step)) {
+            wishes_may_meet(graph, decided->step, needed->step)) {
             tell_need(graph, needed, decided, true, problems);
             return false;
         }
@@ -528,83 +583,13 @@ static bool check_needs(Contradictions *contradictions, const Graph *graph, cons
         const Decided *decided = &reading->found.items[i];
         const Needed *needed = str_map_find(&contradictions->needed, decided->thing);
         if (needed != NULL && rules_out(needed, decided) &&
-            may_meet(graph, needed->step, decided->step)) {
+            wishes_may_meet(graph, needed->step, decided->step)) {
             tell_need(graph, needed, decided, false, problems);
             return false;
         }
     }
     for (uint32_t i = 0; i < reading->needs.len; i++) {
         keep_need(contradictions, &reading->needs.items[i]);
-    }
-    return true;
-}
-
-/* --- Lines of one file ------------------------------------------------------------------------ */
-
-static bool finds(const LineWish *by, Str line)
-{
-    AUTO(Pattern) *pattern = NULL;
-    bool found = false;
-    Error ignored;
-    if (line.data == NULL) {
-        return false;
-    }
-    if (by->match.data == NULL) {
-        return by->absent && by->line.data != NULL && str_eq(by->line, line);
-    }
-    return pattern_new(by->match, &pattern, &ignored) &&
-           pattern_find(pattern, line, &found, &ignored) && found;
-}
-
-/* Whether each run would remove the line of one of them because of the other. */
-static bool lines_contradict(const LineWish *a, const LineWish *b)
-{
-    if (a->absent || b->absent) {
-        const LineWish *gone = a->absent ? a : b, *kept = a->absent ? b : a;
-        return a->absent != b->absent && finds(gone, kept->line);
-    }
-    if (a->line.data == NULL || b->line.data == NULL || str_eq(a->line, b->line)) {
-        return false;
-    }
-    bool a_takes = finds(a, b->line), b_takes = finds(b, a->line);
-    return (a_takes && b_takes) || (a_takes && b->match.data == NULL) ||
-           (b_takes && a->match.data == NULL);
-}
-
-static bool check_lines(Contradictions *contradictions, const Graph *graph, const Reading *reading,
-                        Problems *problems)
-{
-    if (reading->line_path.len == 0) {
-        return true;
-    }
-    Arena *arena = contradictions->arena;
-    const LineWish *now = &reading->line;
-    LineWishVec *known = str_map_find(&contradictions->lines, reading->line_path);
-    for (uint32_t i = 0; known != NULL && i < known->len; i++) {
-        const LineWish *other = &known->items[i];
-        if (other->step == now->step) {
-            return true; /* a retry */
-        }
-        if (may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
-            Str id = graph_step(graph, other->step)->id;
-            Problem *problem = document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
-                                                graph_step(graph, now->step)->spec->action_place,
-                                                "path '%" STR_FMT "': this step and step '%" STR_FMT
-                                                "' undo each other's change",
-                                                STR_ARG(reading->line_path), STR_ARG(id));
-            note_other(graph, other->step, problem, problems);
-            return false;
-        }
-    }
-    if (known == NULL) {
-        known = ARENA_NEW(arena, LineWishVec);
-        str_map_put(&contradictions->lines, arena_copy(arena, reading->line_path), known);
-    }
-    if (known->len < LINES_COMPARED) {
-        LineWish kept = *now;
-        kept.line = now->line.data == NULL ? now->line : arena_copy(arena, now->line);
-        kept.match = now->match.data == NULL ? now->match : arena_copy(arena, now->match);
-        VEC_PUSH(arena, known, kept);
     }
     return true;
 }
@@ -653,7 +638,12 @@ bool contradictions_add(Contradictions *contradictions, const Graph *graph, uint
         }
     }
     return ok && check_needs(contradictions, graph, &reading, problems) &&
-           check_lines(contradictions, graph, &reading, problems);
+           (reading.line_path.len == 0 ||
+            line_wish_add(&contradictions->lines, contradictions->arena, graph, reading.line_path,
+                          &reading.line, problems)) &&
+           (reading.data_path.len == 0 ||
+            data_wish_add(&contradictions->values, contradictions->arena, graph, reading.data_path,
+                          &reading.data, problems));
 }
 
 bool contradictions_check(const Graph *graph, Problems *problems)

@@ -16,6 +16,7 @@ typedef struct Contradictions {
     StrMap decided; /* resource and aspect to the first step that decided it */
     StrMap needed;  /* resource to the first step that requires it */
     StrMap lines;   /* path to the lines that steps want in the file */
+    StrMap values;  /* path to the values that steps want in the document */
 } Contradictions;
 
 void contradictions_init(Contradictions *contradictions, Arena *arena);

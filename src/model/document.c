@@ -219,6 +219,167 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
            document_unwrap(load, kind, root, out);
 }
 
+/* --- Beside a broken item ---------------------------------------------------------------------- */
+
+typedef struct Line {
+    size_t start, next;
+    size_t indent;
+    bool empty, item, key;
+} Line;
+
+static Line line_at(Str text, size_t start)
+{
+    size_t end = start + str_find(str_from_offset(text, start), STR("\n"), 0);
+    end = end < start || end > text.len ? text.len : end;
+    Line line = { .start = start, .next = end < text.len ? end + 1 : end };
+    Str content = str_slice(text, start, end);
+    while (line.indent < content.len && content.data[line.indent] == ' ') {
+        line.indent++;
+    }
+    content = str_trim(content);
+    line.empty = content.len == 0 || content.data[0] == '#';
+    line.item = str_eq(content, STR("-")) || str_starts(content, STR("- "));
+    line.key = !line.item &&
+               (str_ends(content, STR(":")) || str_find(content, STR(": "), 0) != STR_NOT_FOUND);
+    return line;
+}
+
+/* Finds the item of the outermost list that contains the line with that number. */
+static bool find_item(Str text, uint32_t number, size_t *start, size_t *end)
+{
+    bool inside = false;
+    size_t indent = 0;
+    uint32_t at_line = 1;
+    *end = text.len;
+    for (size_t at = 0; at < text.len; at_line++) {
+        Line line = line_at(text, at);
+        at = line.next;
+        bool ends = !line.empty && (line.indent < indent || (line.indent == indent && line.key));
+        if (at_line > number && inside && (ends || (line.item && line.indent == indent))) {
+            *end = line.start;
+            return true;
+        }
+        if (at_line > number || line.empty) {
+            continue;
+        }
+        if (line.item && (!inside || line.indent <= indent)) {
+            inside = true;
+            indent = line.indent;
+            *start = line.start;
+        } else if (line.key && line.indent <= indent) {
+            inside = false;
+        }
+    }
+    return inside;
+}
+
+static bool has_steps(Value root)
+{
+    const Value *spec = value_get(root, STR("spec"));
+    const Value *steps = value_get(spec != NULL ? *spec : root, STR("steps"));
+    return steps != NULL && steps->kind == VALUE_LIST && steps->list->len > 0;
+}
+
+bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Value *out)
+{
+    enum {
+        ITEMS_MAX = 4
+    };
+    Str text;
+    Error err;
+    Problems told;
+    *out = value_missing();
+    problems_init(&told, load->arena);
+    if (!load->reader.read(load->reader.context, path, &text, &err)) {
+        return false;
+    }
+    char *rest = arena_alloc(load->arena, text.len + 1);
+    memcpy(rest, text.data, text.len);
+    YamlOptions options = yaml_options_default;
+    options.lint = load->lint;
+    options.strict_tags = true;
+    for (int i = 0; i <= ITEMS_MAX; i++) {
+        Problems found;
+        problems_init(&found, load->arena);
+        uint16_t source = sources_add(load->sources, shown_path(load, path),
+                                      arena_copy(load->arena, str_from(rest, text.len)));
+        Value root = value_null();
+        bool ok = source != SOURCE_NONE &&
+                  yaml_load(load->arena, load->sources, source, &options, &root, &found);
+        if (ok && i > 0 && has_steps(root)) {
+            problems_add_new(load->problems, &told);
+            problems_add_new(load->problems, &found);
+            return document_unwrap(load, kind, root, out);
+        }
+        /* Where a bracket or quote is opened is certain, and so is a key that is there twice. Other
+         * mistakes may be before, and an alias may be of the item that was taken out. */
+        size_t start = 0, end = 0;
+        Str code = found.count > 0 ? found.items[0].code : STR_EMPTY;
+        bool certain = i == 0 || str_eq(code, STR("E0110")) || str_eq(code, STR("E0102"));
+        if (ok || found.count == 0 || !certain ||
+            !find_item(str_from(rest, text.len), found.items[0].line, &start, &end)) {
+            return false;
+        }
+        problems_add_new(&told, &found);
+        for (size_t at = start; at < end; at++) {
+            rest[at] = rest[at] == '\n' ? '\n' : ' ';
+        }
+    }
+    return false;
+}
+
+static void tell_missing_link(const SiteLoad *load, const Template *template, Value document,
+                              const TemplateLink *link)
+{
+    List *paths = list_new(load->arena, 16);
+    load->reader.list(load->reader.context, STR("templates"), load->arena, paths);
+    Suggest suggest = suggest_make(link->name);
+    for (uint32_t i = 0; i < paths->len; i++) {
+        suggest_offer(&suggest, str_from_offset(value_str(paths->items[i]), strlen("templates/")));
+    }
+    Str near;
+    bool found = suggest_found(&suggest, &near);
+    Str text = template_text(template), name = template_name(template);
+    Fault fault = {
+        .class = FAULT_NOT_FOUND,
+        .message = link->name,
+        .hint = found ? arena_format(load->arena, "did you mean '%" STR_FMT "'?", STR_ARG(near))
+                      : STR_EMPTY,
+        .fix = found ? near : STR_EMPTY,
+        .template_name =
+            document.kind == VALUE_NULL
+                ? shown_path(load, arena_join(load->arena, STR("templates/"), name, STR_EMPTY))
+                : name,
+        .template_text = text,
+        .offset = link->offset,
+        .span = link->span,
+        .document = value_null()
+    };
+    LineColumn place = source_location(&(Source){ .text = text, .first_line = 1 }, link->offset);
+    fault.line = place.line;
+    fault.column = place.column;
+    Problems told;
+    problems_init(&told, load->arena);
+    document_add_fault(&told, load->sources, &fault, document);
+    problems_add_new(load->problems, &told);
+}
+
+bool document_check_links(const SiteLoad *load, const Template *template, Value document)
+{
+    const TemplateUses *uses = template_uses(template);
+    bool ok = true;
+    for (uint32_t i = 0; load->reader.list != NULL && i < uses->link_count; i++) {
+        const Template *other;
+        Fault fault;
+        if (!templates_get(load->templates, uses->links[i].name, &other, &fault) &&
+            fault.class == FAULT_NOT_FOUND) {
+            tell_missing_link(load, template, document, &uses->links[i]);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
 bool document_check_template(const SiteLoad *load, Str name)
 {
     const Template *template;

@@ -15,6 +15,10 @@ typedef enum DocumentKind {
  * which is set then. `path` is relative to the site. */
 bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value named_at, bool *missing,
                    Value *out);
+/* Reads a file of jobs whose YAML is invalid, which document_read has reported, without the item of
+ * its list of steps that has the mistake, so that callers can check the others. Further such items
+ * are reported. Returns false if that is not possible. */
+bool document_read_beside(const SiteLoad *load, Str path, DocumentKind kind, Value *out);
 /* Whether there is an "x.yml" next to "x.yaml" or instead of it. Documents of a site end with
  * ".yaml"; the other ending is never read, and is an error where it could be intended. */
 bool document_has_twin(const SiteLoad *load, Str path);
@@ -23,6 +27,9 @@ Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
 /* Compiles a template below templates/, so that errors are reported before anything runs, once
  * each. */
 bool document_check_template(const SiteLoad *load, Str name);
+/* Checks that the templates that a template includes, imports or extends by name exist.
+ * `document`: where it is written; null for a file below templates/. */
+bool document_check_links(const SiteLoad *load, const Template *template, Value document);
 /* Parses `metadata:`; `*name` is missing if it has none. */
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name);
 

@@ -2,6 +2,7 @@
 
 #include "lang/duration.h"
 #include "lang/number.h"
+#include "model/document.h"
 #include "model/document_place.h"
 #include "model/foreign.h"
 
@@ -135,8 +136,21 @@ uint32_t site_line(const SiteLoad *load, Value place)
     return source == NULL ? 0 : source_location(source, place.start).line;
 }
 
+static bool check_links(const SiteLoad *load, const Dynamic *dynamic)
+{
+    bool ok =
+        dynamic->template == NULL || document_check_links(load, dynamic->template, dynamic->value);
+    for (uint32_t i = 0; i < dynamic_child_count(dynamic); i++) {
+        ok = check_links(load, &dynamic->children[i]) && ok;
+    }
+    return ok;
+}
+
 static bool check_names(const SiteLoad *load, const Dynamic *dynamic)
 {
+    if (load->lint && !check_links(load, dynamic)) {
+        return false;
+    }
     NamesCheck check = { .arena = load->arena,
                          .sources = load->sources,
                          .problems = load->problems,

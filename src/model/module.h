@@ -52,7 +52,8 @@ typedef struct ParamSpec {
     /* The aspect of the action's `thing` that it decides, for contradiction.h; NULL: none.
      * "state!restarted": not with that value; "!content": while it is false, nothing decides that;
      * "?kind": while it has a value, nothing does. "content@copy": content from a source other than
-     * the site; only the source is compared with other steps. */
+     * the site; only the source is compared with other steps. "uid#": a value belongs to one
+     * resource. "enabled^mask state": unless it is false or "stopped", it excludes the other one. */
     const char *decides;
 } ParamSpec;
 
@@ -119,6 +120,7 @@ typedef enum PartKind {
     PART_TEXT,
     PART_DATA_PATH, /* "a.b", "/a/b" and [a, b] are the same */
     PART_LINE,      /* a line and a pattern that matches it */
+    PART_KEY,       /* a public key, with or without type, options and comment */
 } PartKind;
 
 struct Action {

@@ -334,6 +334,26 @@ static void tell_macro(const NamesCheck *check, const NameUse *use, const Sugges
          hint, fix);
 }
 
+/* Names that people expect to be defined; empty if it is none of them. */
+static Str fact_of(Str name)
+{
+    static const struct {
+        Str name, fact;
+    } facts[] = {
+        { STR("labels"), STR("server.labels") },       { STR("node"), STR("server") },
+        { STR("host"), STR("server.name") },           { STR("hostname"), STR("server.name") },
+        { STR("fqdn"), STR("server.fqdn") },           { STR("os"), STR("server.os") },
+        { STR("os_family"), STR("server.os_family") }, { STR("arch"), STR("server.arch") },
+        { STR("kernel"), STR("server.kernel") },
+    };
+    for (size_t i = 0; i < COUNT_OF(facts); i++) {
+        if (str_eq(name, facts[i].name)) {
+            return facts[i].fact;
+        }
+    }
+    return STR_EMPTY;
+}
+
 static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest *suggest,
                       const StrMap *variables)
 {
@@ -341,6 +361,9 @@ static void tell_name(const NamesCheck *check, const NameUse *use, const Suggest
     if (str_map_has(variables, use->name)) {
         fix = arena_format(check->arena, "vars.%" STR_FMT, STR_ARG(use->name));
         hint = did_you_mean(check, fix);
+    } else if (fact_of(use->name).len > 0) {
+        fix = fact_of(use->name);
+        hint = arena_format(check->arena, "write '%" STR_FMT "'", STR_ARG(fix));
     } else if (suggest_found(suggest, &near)) {
         fix = near;
         hint = did_you_mean(check, near);

@@ -162,8 +162,11 @@ bool site_load_file(const SiteLoad *given, Str path, Site **out)
     SiteLoad alone = *load; /* files next to a single file are ignored */
     alone.reader.exists = NULL;
     site->failed = !document_read(&alone, path, DOCUMENT_KNOWN, value_missing(), NULL, &document);
+    bool torn = site->failed && value_is_missing(document) &&
+                document_read_beside(&alone, path, DOCUMENT_KNOWN, &document);
     site->failed = value_is_missing(document) ||
                    !job_file_parse(load, *name, path, document, file) || site->failed;
+    file->unread = file->unread || torn;
     str_map_put(&site->files, *name, file);
     return !site->failed;
 }
@@ -184,9 +187,12 @@ JobFile *site_job_file(Site *site, Str name, Value named_at)
     JobFile *file = NULL;
     bool ok = document_read(load, path, DOCUMENT_KNOWN, named_at, NULL, &document);
     site->failed = site->failed || !ok;
+    bool torn = !ok && value_is_missing(document) &&
+                document_read_beside(load, path, DOCUMENT_KNOWN, &document);
     if (!value_is_missing(document)) {
         file = ARENA_NEW(load->arena, JobFile);
         site->failed = !job_file_parse(load, name, path, document, file) || site->failed;
+        file->unread = file->unread || torn;
     }
     str_map_put(&site->files, name, file);
     return file;
@@ -298,7 +304,7 @@ static bool collect_steps(Site *site, StrMap *out)
     bool known = true;
     for (StrMapEntry *entry; (entry = str_map_next(&site->files, &at)) != NULL;) {
         const JobFile *file = entry->value;
-        known = known && file != NULL;
+        known = known && file != NULL && !file->unread;
         for (uint32_t i = 0; file != NULL && i < file->job.step_count; i++) {
             Str name = file->job.steps[i].name;
             str_map_put(out, name, NULL);
@@ -312,7 +318,7 @@ static bool collect_steps(Site *site, StrMap *out)
 }
 
 /* Reports names in a template that can only belong to another tool, and macros and steps that do
- * not exist. */
+ * not exist, and templates. `given`: NULL if it is unknown which names it gets. */
 static bool check_template_names(Site *site, Str name, const StrMap *given, const StrMap *steps)
 {
     static const SiteNames names = { .steps = true, .step = true, .item = true };
@@ -325,8 +331,11 @@ static bool check_template_names(Site *site, Str name, const StrMap *given, cons
                          .names = &names,
                          .root = load->reader.root,
                          .open = load->name_uses };
-    return !templates_get(load->templates, name, &template, &fault) ||
-           names_check_file(&check, template, given, steps);
+    if (!templates_get(load->templates, name, &template, &fault)) {
+        return true;
+    }
+    bool ok = document_check_links(load, template, value_null());
+    return (given == NULL || names_check_file(&check, template, given, steps)) && ok;
 }
 
 static void check_templates(Site *site)
@@ -342,7 +351,7 @@ static void check_templates(Site *site)
         Str name = str_from_offset(value_str(paths->items[i]), strlen("templates/"));
         site->failed = !document_check_template(load, name) || site->failed;
         site->failed =
-            (known && !check_template_names(site, name, &given, steps_known ? &steps : NULL)) ||
+            !check_template_names(site, name, known ? &given : NULL, steps_known ? &steps : NULL) ||
             site->failed;
     }
 }

@@ -193,7 +193,8 @@ static bool run_check(Call *call, Outcome *outcome, Error *err)
         return false;
     }
     if (outcome->changed && call->planning) {
-        if (!command_check(call, "cmd", command, call_param(call, "env"), err) ||
+        if (!command_check(call, "cmd", command, call_str(call, "shell"), call_param(call, "env"),
+                           err) ||
             (!value_is_sequence(command) &&
              !command_check_program(call, "shell", call_str(call, "shell"), err))) {
             return false;

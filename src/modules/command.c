@@ -269,7 +269,26 @@ static Str path_of(Call *call, Value env)
     return STR_EMPTY;
 }
 
-/* No shell is involved, so built-in commands do not count. */
+/* Whether these shells run a program of that name: it is no keyword, no assignment, and not built into
+ * any of them. */
+static bool is_searched(Arena *arena, Str shell, Str word)
+{
+    static const char shells[] = " sh bash dash ";
+    static const char own[] =
+        " . : [ [[ ! { } alias bg bind break builtin caller case cd chdir command compgen complete "
+        "compopt continue coproc declare dirs disown do done echo elif else enable esac eval exec "
+        "exit export false fc fg fi for function getopts hash help history if in jobs kill let "
+        "local logout mapfile popd printf pushd pwd read readarray readonly return select set "
+        "shift shopt source suspend test then time times trap true type typeset ulimit umask "
+        "unalias unset until wait while ";
+    Str name = str_from_offset(shell, shell.len > 0 ? str_find_last(shell, STR("/")) + 1 : 0);
+    Str as_shell = arena_format(arena, " %" STR_FMT " ", STR_ARG(name));
+    Str as_own = arena_format(arena, " %" STR_FMT " ", STR_ARG(word));
+    return str_find(word, STR("="), 0) == STR_NOT_FOUND &&
+           (shell.len == 0 || str_find(str_from_c(shells), as_shell, 0) != STR_NOT_FOUND) &&
+           str_find(str_from_c(own), as_own, 0) == STR_NOT_FOUND;
+}
+
 static bool check_found(Call *call, const char *param, Str program, Value env, Error *err)
 {
     Str rest = path_of(call, env), part;
@@ -344,15 +363,19 @@ bool command_check_program(Call *call, const char *param, Str program, Error *er
                            STR_ARG(program), STR_ARG(path));
 }
 
-bool command_check(Call *call, const char *param, Value command, Value env, Error *err)
+bool command_check(Call *call, const char *param, Value command, Str shell, Value env, Error *err)
 {
     Str program = command_program(call, command);
-    if (value_is_sequence(command) && program.len == 0) {
+    bool is_list = value_is_sequence(command);
+    if (is_list && program.len == 0) {
         return error_set(err, ERROR_INVALID, "the name of the program is empty") ||
                call_blame(call, param);
     }
-    bool is_name = value_is_sequence(command) && program.len > 0 &&
-                   str_find(program, STR("/"), 0) == STR_NOT_FOUND;
+    /* Below another root, commands that it cannot run are common in plans: an image is being
+     * prepared. */
+    bool is_name =
+        program.len > 0 && str_find(program, STR("/"), 0) == STR_NOT_FOUND &&
+        (is_list || (host_is_live(call->host) && is_searched(call->arena, shell, program)));
     return is_name ? check_found(call, param, program, env, err)
                    : command_check_program(call, param, program, err);
 }

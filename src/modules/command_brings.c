@@ -19,16 +19,18 @@ typedef struct ScopeRow {
 /* Programs that can run others (find, xargs, awk, env, ssh, make) are not listed. */
 static const ScopeRow programs[] = {
     { SCOPE_NOTHING,
-      " : [ basename cat cd cmp cut date df diff dirname du echo egrep exit export false fgrep "
-      "file "
-      "free getent grep groups head hostname id ls lsblk md5sum printenv printf ps pwd readlink "
-      "realpath seq set sha256sum sleep stat sync sysctl tail test tr true umask uname uniq unset "
-      "uptime "
-      "wc which whoami " },
+      " : [ arch b2sum basename blkid cat cd cksum cmp comm cut date df diff dig dirname dmesg du "
+      "echo egrep exit export expr false fgrep file findmnt free getent grep groups head hexdump "
+      "host hostname id journalctl kill killall last ldd logger logname ls lsblk lscpu lsmod lsof "
+      "lspci lsusb md5sum mountpoint netstat nproc nslookup od pgrep pidof ping pkill printenv "
+      "printf ps pwd readlink realpath seq set sha1sum sha256sum sha512sum sleep ss stat strings "
+      "sync sysctl tac tail test tr true tty umask uname uniq unset uptime wall wc which who "
+      "whoami " },
     { SCOPE_FILES,
-      " base64 bunzip2 bzip2 chgrp chmod chown cp curl dd gunzip gzip install ln mkdir mktemp mv "
-      "rm "
-      "rmdir rsync sed sort tar tee touch truncate unlink unxz unzip wget xz zcat zip " },
+      " base64 bunzip2 bzip2 chattr chgrp chmod chown cp crontab curl dd fallocate gpg gunzip gzip "
+      "hostnamectl install ldconfig ln locale-gen localectl mkdir mktemp mv openssl patch rm rmdir "
+      "rsync scp sed setfacl sort split ssh-keygen ssh-keyscan tar tee timedatectl touch truncate "
+      "unlink unxz unzip update-ca-certificates wget xz zcat zip zstd " },
     { SCOPE_ACCOUNTS,
       " addgroup adduser chfn chpasswd chsh delgroup deluser gpasswd groupadd groupdel groupmod "
       "newusers passwd useradd userdel usermod " },

@@ -101,10 +101,38 @@ static bool present_apply(Call *call, Outcome *outcome, Error *err)
     return true;
 }
 
+/* groupdel refuses to remove the primary group of a user. */
+static bool check_unused(Call *call, const AccountRow *now, Error *err)
+{
+    enum {
+        PRIMARY_GROUP = 3 /* index of the field in /etc/passwd */
+    };
+    AccountRow user;
+    if (!accounts_find(call, account_kind_user.path, PRIMARY_GROUP, now->fields[ACCOUNT_NUMBER],
+                       &user, err)) {
+        return false;
+    }
+    Str name = user.fields[PEOPLE_NAME], before = call->comes;
+    if (!user.found) {
+        return true;
+    }
+    if (!call_lacks(call, "name", "user", name)) {
+        return error_set(err, ERROR_CONFLICT,
+                         "the group is the primary group of user '%" STR_FMT "'", STR_ARG(name));
+    }
+    call->comes = before.len > 0 ? before
+                                 : arena_format(call->arena,
+                                                "the group is the primary group of user '%" STR_FMT
+                                                "', unless an earlier step changes that",
+                                                STR_ARG(name));
+    return true;
+}
+
 static bool absent_check(Call *call, Outcome *outcome, Error *err)
 {
     AccountRow now;
-    if (!account_read(call, &account_kind_group, &now, err)) {
+    if (!account_read(call, &account_kind_group, &now, err) ||
+        (call->planning && now.found && !check_unused(call, &now, err))) {
         return false;
     }
     account_report_absent(call, &account_kind_group, &now, outcome);
@@ -127,7 +155,7 @@ static const ParamSpec present_params[] = {
     { "name", PARAM_STRING, .required = true, .help = "name of the group", .claims = "group" },
     { "members", PARAM_STRINGS, .decides = "members", .help = "exact list of its members",
       .claims = "needs:user" },
-    { "gid", PARAM_INT, .decides = "gid", .help = "group id" },
+    { "gid", PARAM_INT, .decides = "gid#", .help = "group id" },
     { "system", PARAM_BOOL, .fallback = "false",
       .help = "use an id for system groups if it is created" },
     { 0 },

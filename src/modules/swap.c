@@ -1,4 +1,6 @@
 /* swap.*: swap space. */
+#include <unistd.h>
+
 #include "modules/fstab.h"
 #include "modules/tool.h"
 #include "sys/host_stream.h"
@@ -36,6 +38,25 @@ static bool read_alone(Call *call, Error *err)
            error_set(err, ERROR_INVALID, "'size' must be between 1 and %d MiB", 1 << 20);
 }
 CALL_VERIFY(on_verify, read_alone)
+
+/* The kernel takes only what mkswap has formatted. */
+static bool check_format(Call *call, Str name, Error *err)
+{
+    enum {
+        SIGNATURE = 10 /* at the end of the first page */
+    };
+    char found[SIGNATURE];
+    size_t got;
+    AUTO(HostReader) *reader = NULL;
+    return !host_reader_open(call->host, name, &reader, err) ||
+           !host_reader_get(reader, (uint64_t)sysconf(_SC_PAGESIZE) - SIGNATURE, found,
+                            sizeof found, &got, err) ||
+           (got == sizeof found && (memcmp(found, "SWAPSPACE2", SIGNATURE) == 0 ||
+                                    memcmp(found, "SWAP-SPACE", SIGNATURE) == 0)) ||
+           call_lacks(call, "name", "path", name) ||
+           error_set(err, ERROR_CONFLICT, "%" STR_FMT " is not formatted as swap space (mkswap)",
+                     STR_ARG(name));
+}
 
 static bool check_size(Call *call, SwapChange *change, Outcome *outcome, Error *err)
 {
@@ -87,6 +108,9 @@ static bool on_check(Call *call, Outcome *outcome, Error *err)
     }
     change->fstab = edit.target;
     change->start = !used;
+    if (call->planning && !used && !change->make && !check_format(call, name, err)) {
+        return false;
+    }
     if (!used) {
         outcome->changed = true;
         outcome_change(call, outcome, "swap", value_missing(), value_string(name));

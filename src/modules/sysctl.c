@@ -143,6 +143,43 @@ static bool check_writable(Call *call, Str path, Error *err)
                      STR_ARG(call_str(call, "name")));
 }
 
+/* Numbers, separated by blanks. */
+static bool is_numbers(Str value)
+{
+    int64_t number;
+    Str word = next_word(&value);
+    bool ok = word.len > 0;
+    for (; ok && word.len > 0; word = next_word(&value)) {
+        ok = str_to_i64(word, &number);
+    }
+    return ok;
+}
+
+/* The kernel does not tell which values a parameter takes, but one that has numbers now takes no
+ * words, unless it is a name. */
+static bool check_kind(Call *call, Str now, Str value, Error *err)
+{
+    static const char *const names[] = { "hostname", "domainname", "core_pattern", "modprobe" };
+    Str name = call_str(call, "name");
+    bool has_letter = false, is_name = false;
+    for (size_t i = 0; i < value.len; i++) {
+        has_letter = has_letter || ascii_is_alpha(value.data[i]);
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        is_name = is_name || str_ends(name, str_from_c(names[i]));
+    }
+    if (!has_letter || is_name || str_starts(value, STR("0x")) || !is_numbers(now)) {
+        return true;
+    }
+    bool secret = value_is_secret(call_param(call, "value"));
+    return error_set(err, ERROR_INVALID,
+                     "the parameter '%" STR_FMT "' is a number: it is %" STR_FMT
+                     " and cannot be '%" STR_FMT "'",
+                     STR_ARG(name), STR_ARG(str_trim(now)),
+                     STR_ARG(secret ? STR("(secret)") : value)) ||
+           call_blame(call, "value");
+}
+
 /* Reads the current value. An earlier step may load the kernel module that provides the
  * parameter. */
 static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Error *err)
@@ -167,6 +204,9 @@ static bool read_current(Call *call, SettingChange *change, Outcome *outcome, Er
     if (change->set_now) {
         if (!check_writable(call, change->path, err)) {
             return call_blame(call, "name");
+        }
+        if (!check_kind(call, now, change->value, err)) {
+            return false;
         }
         outcome->changed = true;
         bool secret = value_is_secret(call_param(call, "value"));

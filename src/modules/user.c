@@ -150,8 +150,12 @@ static bool check_shell(Call *call, const UserChange *change, Error *err)
     if (!host_stat(call->host, shell, &info, err)) {
         return call_blame(call, "shell");
     }
-    return info.kind != FILE_ABSENT || call_lacks(call, "shell", "path", shell) ||
-           error_set(err, ERROR_NOT_FOUND, "shell '%" STR_FMT "' not found", STR_ARG(shell));
+    bool is_absent = info.kind == FILE_ABSENT;
+    bool is_usable =
+        info.kind == FILE_LINK || (info.kind == FILE_REGULAR && (info.mode & 0111) != 0);
+    return is_usable || call_lacks(call, "shell", "path", shell) ||
+           error_set(err, is_absent ? ERROR_NOT_FOUND : ERROR_CONFLICT, "shell '%" STR_FMT "' %s",
+                     STR_ARG(shell), is_absent ? "not found" : "is not a program");
 }
 
 static bool check_hash(Str hash, Error *err)
@@ -230,8 +234,15 @@ static bool check_home(Call *call, const UserChange *change, Error *err)
     }
     size_t slash = str_find_last(home, STR("/"));
     Str above = slash == 0 ? STR("/") : str_slice(home, 0, slash);
-    return host_guarded_path(call->host, call->arena, above, &ignored, err) ||
-           call_blame(call, "home");
+    FileInfo info;
+    if (!host_guarded_path(call->host, call->arena, above, &ignored, err) ||
+        !host_stat(call->host, home, &info, err)) {
+        return call_blame(call, "home");
+    }
+    return info.kind == FILE_ABSENT || info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
+           call_lacks(call, "home", "path", home) ||
+           error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory", STR_ARG(home),
+                     file_kind_name(info.kind));
 }
 
 static bool present_check(Call *call, Outcome *outcome, Error *err)
@@ -379,7 +390,7 @@ static const ParamSpec present_params[] = {
     { "shell", PARAM_PATH, .decides = "shell", .help = "login shell", .claims = "needs:path" },
     { "remove_groups", PARAM_BOOL, .fallback = "false",
       .help = "remove the user from supplementary groups that 'groups' does not list" },
-    { "uid", PARAM_INT, .decides = "uid", .help = "user id" },
+    { "uid", PARAM_INT, .decides = "uid#", .help = "user id" },
     { "fullname", PARAM_STRING, .decides = "full name", .help = "full name of the user" },
     { "create_home", PARAM_BOOL, .fallback = "true",
       .help = "create the home directory together with the user" },

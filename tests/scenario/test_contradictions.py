@@ -30,6 +30,9 @@ def told(eden, tmp_path):
     return run
 
 
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJKZlXOpWZBBwUaMBHyTf8hmXaGZ8nWQk2v5Yv0hQ2bL"
+
+
 def pair(first, second):
     lines = []
     for name, text in zip("ab", (first, second)):
@@ -134,6 +137,37 @@ CONTRADICTIONS = {
     "the mode of an edit": ("file.managed name: /f, mode: '0644'",
                             "file.line name: /f, line: x, mode: '0600'", "mode"),
     "a slash at the end": ("file.managed name: /d/, content: x", "file.directory name: /d", "'directory'"),
+    "one number for two users": ("user.present name: a, uid: 7", "user.present name: b, uid: 7",
+                                 "uid '7' cannot have a different user"),
+    "one number for two groups": ("group.present name: a, gid: 9", "group.present name: b, gid: '9'",
+                                  "gid '9' cannot have a different group"),
+    "a masked unit that starts": ("service.ensure name: a, masked: true",
+                                  "service.ensure name: a, state: started", "mask state"),
+    "an enabled unit that is masked": ("service.ensure name: a.service, enabled: true",
+                                       "service.ensure name: a, masked: true", "mask state"),
+    "a file that something is mounted on": ("file.managed name: /m, content: x",
+                                            "mount.mounted name: /m, device: tmpfs, type: tmpfs",
+                                            "path '/m' is required as a directory here"),
+    "a key with another comment": (f"ssh.authorized_key user: root, key: '{KEY} one'",
+                                   f"ssh.authorized_key user: root, key: '{KEY} two', state: absent",
+                                   "state"),
+    "a key without its type": (f"ssh.authorized_key user: root, key: '{KEY}'",
+                               f"ssh.authorized_key user: root, key: {KEY.split()[1]},"
+                               " type: ssh-ed25519, state: absent", "state"),
+    "a host without any key": (f"ssh.known_host name: h, key: '{KEY}'",
+                               "ssh.known_host name: h, state: absent", "cannot be 'absent' here"),
+    "two downloads": ("http.download name: /f, url: 'https://x/', pin: true",
+                      "http.download name: /f, url: 'https://y/', pin: true", "address"),
+    "a value within another": ("json.value name: /f, path: a, value: {b: 1}",
+                               "json.value name: /f, path: a.b, value: 2", "undo each other's change"),
+    "a value below a number": ("yaml.value name: /f, path: a.b.c, value: 2",
+                               "yaml.value name: /f, path: /a/b, value: 1", "undo each other's change"),
+    "a value within what is absent": ("json.value name: /f, path: a, state: absent",
+                                      "json.value name: /f, path: a.b, value: 2",
+                                      "undo each other's change"),
+    "an absent item of a list": ("json.value name: /f, path: a, value: [x, y]",
+                                 "json.value name: /f, path: [a, 1], state: absent",
+                                 "undo each other's change"),
     "the name of the machine": ("hostname.set name: a", "hostname.set name: b", "name"),
 }  # fmt: skip
 
@@ -183,6 +217,15 @@ AGREEING = {
     "a line that goes and one that comes": (
         "file.line name: /f, match: '^old', state: absent, create: true",
         "file.line name: /f, line: new, create: true"),
+    "a value and one within it": ("json.value name: /f, path: a, value: {b: 1}, create: true",
+                                  "json.value name: /f, path: a.b, value: 1, create: true"),
+    "an item at the end of a list": ("json.value name: /f, path: a, value: [x], create: true",
+                                     "json.value name: /f, path: a.-, value: y, create: true"),
+    "what is absent within a value": ("json.value name: /f, path: a, value: {b: 1}, create: true",
+                                      "json.value name: /f, path: a.c, state: absent, create: true"),
+    "different numbers": ("group.present name: a, gid: 7701", "group.present name: b, gid: 7702"),
+    "different keys": (f"ssh.known_host name: h, key: '{KEY}'",
+                       "ssh.known_host name: other, state: absent"),
     "names and numbers": ("file.managed name: /f, owner: root", "file.managed name: /f, owner: 0"),
     "addresses of both families": ("host.entry name: db, address: 192.0.2.1",
                                    "host.entry name: db, address: '2001:db8::1'"),

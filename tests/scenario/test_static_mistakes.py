@@ -34,6 +34,7 @@ MISTAKES = {
     "a time zone": ("timezone.set: {name: /Europe/Berlin}", "name"),
     "an address of a download": (
         f"http.download: {{name: /f, digest: 'sha256:{64 * '0'}', url: ftp://x/}}", "url"),
+    "a symlink in place of the root": ("file.symlink: {target: x, force: true, name: /}", "name"),
     "a digest": ("http.download: {name: /f, url: 'https://x/', digest: 'md5:0'}", "digest"),
     "a line": ("file.line: {name: /f, line: \"a\\nb\"}", "line"),
     "a pattern": ("file.line: {name: /f, line: a, match: '('}", "match"),

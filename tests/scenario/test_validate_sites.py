@@ -128,6 +128,75 @@ def test_foreign_selectors_get_a_hint(eden, tmp_path, selector, hint):
     assert hint in done.stderr
 
 
+@pytest.mark.parametrize(
+    "selector, meant",
+    [
+        ("webservers:&staging:!phoenix", "webservers and staging and !phoenix"),
+        ("all:&prod", "prod"),
+        ("all:!web:!db", "!web and !db"),
+        ("!web:!db", "!web and !db"),
+        ("web:db:mail", "(web or db or mail)"),
+        ("web:db:!web3", "(web or db) and !web3"),
+        ("@web:@db", "(role=web or role=db)"),
+        ("web*:!@db", "web* and !role=db"),
+        ("dc=fra and web[a:c]", "dc=fra and web[a-c]"),
+        ("role: web", "role=web"),
+        ("role=web|db", "(role=web or role=db)"),
+        ("role=(web|db)", "(role=web or role=db)"),
+        ("web|db", "(web or db)"),
+        ("role not in (web, db)", "!(role=web or role=db)"),
+        ("role in [web, db]", "(role=web or role=db)"),
+        ("role is web", "role=web"),
+        ("role is not web", "role!=web"),
+        ("role is defined", "role=*"),
+        ("role is not defined", "role!=*"),
+        ("labels.role == web", "role=web"),
+        ("ansible_os_family == 'Debian'", "server.os_family == 'debian'"),
+        ("web* and grains.os == debian", "web* and server.os == 'debian'"),
+    ],
+)
+def test_the_hint_for_a_foreign_selector_is_valid(eden, tmp_path, selector, meant):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    base = tmp_path / "site/jobs/base.yaml"
+    base.write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
+    (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("validate", "site", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    fix = problem["fix"]
+    lines = base.read_text().splitlines()
+    line = lines[fix["line"] - 1]
+    lines[fix["line"] - 1] = line[: fix["column"] - 1] + fix["text"] + line[fix["end_column"] - 1 :]
+    assert lines[1] == f'  "{meant}": [{{name: a}}]'
+    base.write_text("\n".join(lines))
+    assert eden("validate", "site").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "selector, message",
+    [
+        ("web[01:10]", "brackets match one character"),
+        ("web[01-10]", "brackets match one character"),
+        ("web[1:3]:!web2", "ranges in brackets are written with '-'"),
+        ("^web", "regular expressions are not supported"),
+        ("web$", "regular expressions are not supported"),
+        ("/web[0-9]/", "regular expressions are not supported"),
+        ("web+", "regular expressions are not supported"),
+        ("role~=web", "'~=' is not a valid operator"),
+        ("role!~web", "'!~' is not a valid operator"),
+        ("web@db", "'@' is not allowed in the name of a node"),
+        ("web/db", "'/' is not allowed in the name of a node"),
+        ("web1 web2", "'and' or 'or' is expected before this"),
+    ],
+)
+def test_selectors_that_match_no_node_are_errors(eden, tmp_path, selector, message):
+    (tmp_path / "site/jobs").mkdir(parents=True)
+    (tmp_path / "site/jobs/base.yaml").write_text(f'jobs:\n  "{selector}": [{{name: a}}]\n')
+    (tmp_path / "site/jobs/a.yaml").write_text("steps: [{test.ok: }]")
+    done = eden("validate", "site", "-o", "json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "E0501" and message in problem["message"]
+
+
 def test_names_passed_to_a_template_are_known(eden, tmp_path):
     """Other names of other tools are told; the same ones may come from `context`."""
     for path, text in {
@@ -194,3 +263,29 @@ def test_a_part_of_a_site_is_known_from_within_its_folder(eden, site, folder, na
     done = eden("validate", name, "-o", "json", cwd=path / folder)
     assert done.returncode == 1, done.stdout
     assert len(json.loads(done.stdout)["problems"]) == 1
+
+
+def test_a_broken_step_of_a_single_file_hides_no_other_mistakes(eden, tmp_path):
+    path = tmp_path / "steps.yaml"
+    path.write_text(
+        "steps:\n- name: a\n  file.manged: {name: /f}\n- &b\n  name: b\n  cmd.run:\n    cmd: |\n"
+        "   under\n- *b\n- name: c\n  cmd.rn: {cmd: x}\n"
+    )
+    done = eden("validate", "steps.yaml", "-o", "json")
+    found = [(p["code"], p["line"]) for p in json.loads(done.stdout)["problems"]]
+    assert found == [("E0117", 8)]  # the others refer to what is in the broken one
+    path.write_text(path.read_text().replace("- *b\n", ""))
+    done = eden("validate", "steps.yaml", "-o", "json")
+    found = [(p["code"], p["line"]) for p in json.loads(done.stdout)["problems"]]
+    assert found == [("E0305", 3), ("E0117", 8), ("E0305", 10)]
+
+
+def test_steps_are_not_missing_because_their_step_is_broken(eden, site):
+    path = site({
+        **BASE,
+        "jobs/web.yaml": "steps:\n- name: a\n  cmd.run: {cmd: [x}\n- name: c\n  cmd.run: {cmd: x}\n"
+        "  require: [{step: a}]\n",
+        "templates/t": "{{ steps.a.Changed }}",
+    })
+    done = eden("validate", path, "-o", "json")
+    assert len(json.loads(done.stdout)["problems"]) == 1, done.stdout

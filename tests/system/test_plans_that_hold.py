@@ -82,6 +82,46 @@ OBSTACLES = {
         "cmd", "program 'nosuchtool' not found in PATH",
         step("maker", "file.managed", name="/usr/local/bin/nosuchtool", content="#!/bin/sh\n",
              mode="0755")),
+    "program of a simple command": (
+        step("it", "cmd.run", cmd="nosuchtool --all"),
+        "cmd", "program 'nosuchtool' not found in PATH",
+        step("maker", "file.managed", name="/usr/local/bin/nosuchtool", content="#!/bin/sh\n",
+             mode="0755")),
+    "file of the kernel": (
+        step("it", "file.managed", name="/proc/lab", content="x"),
+        "name", "/proc: files of the kernel cannot be created", None),
+    "setting as a file": (
+        step("it", "file.managed", name="/proc/sys/vm/swappiness", content="1"),
+        "name", "/proc/sys/vm: files of the kernel cannot be created", None),
+    "file that the kernel has": (
+        step("it", "file.absent", name="/proc/version"),
+        "name", "/proc: files of the kernel cannot be created", None),
+    "read-only file system": (
+        step("it", "file.managed", name="/srv/fixed/d/f", content="x"),
+        "name", "/srv/fixed: the file system is read-only",
+        command("mount -o remount,rw /srv/fixed")),
+    "link on a read-only file system": (
+        step("it", "file.symlink", name="/srv/fixed/l", target="x"),
+        "name", "/srv/fixed: the file system is read-only",
+        command("mount -o remount,rw /srv/fixed")),
+    "shell of a user that is no program": (
+        step("it", "user.present", name="web", shell="/etc/issue"),
+        "shell", "shell '/etc/issue' is not a program",
+        command("chmod 755 /etc/issue")),
+    "home of a user that is a file": (
+        step("it", "user.present", name="web", home="/etc/issue"),
+        "home", "/etc/issue is a file, not a directory",
+        command("rm /etc/issue")),
+    "primary group of a user": (
+        step("it", "group.absent", name="lab-staff"),
+        "name", "the group is the primary group of user 'lab-user'",
+        step("maker", "user.absent", name="lab-user")),
+    "file for swap space": (
+        step("it", "swap.on", name="/srv/swapfile"),
+        "name", "/srv/swapfile is not formatted as swap space", None),
+    "word for a number": (
+        step("it", "sysctl.present", name="vm.swappiness", value="low"),
+        "value", "the parameter 'vm.swappiness' is a number", None),
     "shell of a command": (
         step("it", "cmd.run", cmd="true", shell="/opt/sh"),
         "shell", "program '/opt/sh' not found",
@@ -189,6 +229,8 @@ def still(lab):
 def prepare(host):
     repos.use(host, "apt")
     host.run("apt-get -qqy install lab-hello=1.1")
+    host.run("mkdir /srv/fixed && mount -t tmpfs -o ro tmpfs /srv/fixed")
+    host.run("groupadd lab-staff && useradd -g lab-staff lab-user && truncate -s 1M /srv/swapfile")
 
 
 @pytest.mark.parametrize("name", OBSTACLES)
@@ -246,6 +288,10 @@ HOPELESS = {
     "a redirection, a group": (command("date > /srv/x"), "group of a user"),
     "useradd, a setting": (command("useradd web"), "setting of the kernel"),
     "useradd, a type of file systems": (command("useradd web"), "type of a file system"),
+    "logger, a user": (command("logger useradd app"), "owner of a file"),
+    "kill, a program": (command("kill -l"), "program of PATH"),
+    "dmesg, a setting": (command("dmesg"), "setting of the kernel"),
+    "chattr, a setting": (command("chattr +i /srv/x"), "setting of the kernel"),
     "modprobe, a user": (command("/sbin/modprobe x"), "owner of a file"),
     "modprobe, a time zone": (command("modprobe x"), "time zone"),
     "sysctl, a setting": (command("sysctl -w net.ipv4.no_such_key=1"), "setting of the kernel"),

@@ -117,11 +117,18 @@ typedef struct TemplateUse {
     bool guarded; /* only used with `is defined` or a default */
 } TemplateUse;
 
+/* Another template, named by a literal, that must exist when the statement is executed. */
+typedef struct TemplateLink {
+    Str name;
+    uint32_t offset, span; /* of the name */
+} TemplateLink;
+
 /* The uses of variables in a template, in order of appearance, if `settings.traced`. Included and
  * imported templates are not considered. */
 typedef struct TemplateUses {
     const TemplateUse *items;
-    uint32_t count;
+    const TemplateLink *links;
+    uint32_t count, link_count;
 } TemplateUses;
 const TemplateUses *template_uses(const Template *template);
 /* As passed to the compiling function. */

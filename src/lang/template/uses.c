@@ -9,6 +9,7 @@
 typedef struct Search {
     Arena *arena;
     VEC(TemplateUse) found;
+    VEC(TemplateLink) links;
     StrMap bound; /* names that the template itself assigns */
 } Search;
 
@@ -114,11 +115,25 @@ static bool is_guard(const Node *node)
            (str_eq(node->name, names[0]) || str_eq(node->name, names[1]));
 }
 
+static void take_link(Search *search, const Node *node)
+{
+    bool is_link = (node->kind == NODE_INCLUDE && !node->ignore_missing) ||
+                   node->kind == NODE_IMPORT || node->kind == NODE_FROM_IMPORT ||
+                   node->kind == NODE_EXTENDS;
+    if (is_link && node->left->kind == NODE_CONST && value_is_string(node->left->value)) {
+        TemplateLink link = { .name = arena_copy(search->arena, value_str(node->left->value)),
+                              .offset = node->left->offset,
+                              .span = node->left->span };
+        VEC_PUSH(search->arena, &search->links, link);
+    }
+}
+
 static void find_in(Search *search, const Node *node)
 {
     if (node == NULL || take_use(search, node)) {
         return;
     }
+    take_link(search, node);
     bind_names(search, node);
     if (is_guard(node) && take_use(search, node->left)) {
         search->found.items[search->found.len - 1].guarded = true;
@@ -161,5 +176,8 @@ TemplateUses template_uses_find(Arena *arena, const Node *nodes)
     for (uint32_t i = 0; i < search.found.len; i++) {
         search.found.items[i].own = is_bound(&search, search.found.items[i].name);
     }
-    return (TemplateUses){ search.found.items, search.found.len };
+    return (TemplateUses){ .items = search.found.items,
+                           .links = search.links.items,
+                           .count = search.found.len,
+                           .link_count = search.links.len };
 }

@@ -288,8 +288,12 @@ bool directory_check(Call *call, Outcome *outcome, Error *err)
     outcome->comment = !outcome->changed          ? STR_EMPTY
                        : info.kind == FILE_ABSENT ? STR("created")
                                                   : STR("updated");
-    return !call->planning || info.kind != FILE_ABSENT ||
-           target_check_parents(call, path, call_bool(call, "parents"), err);
+    if (!call->planning || !outcome->changed || info.planned) {
+        return true;
+    }
+    return info.kind == FILE_ABSENT
+               ? target_check_parents(call, path, call_bool(call, "parents"), err)
+               : target_check_place(call, path, err);
 }
 
 /* --- Applying -------------------------------------------------------------------------------- */

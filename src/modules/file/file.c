@@ -46,6 +46,10 @@ static bool symlink_check(Call *call, Outcome *outcome, Error *err)
         outcome_change(call, outcome, "state", value_string(str_from_c(file_kind_name(info->kind))),
                        value_string(STR("link")));
     }
+    if (call->planning && info->kind != FILE_ABSENT && !info->planned &&
+        !target_check_place(call, path, err)) {
+        return false;
+    }
     outcome->changed = true;
     outcome_change(call, outcome, "target", now.len > 0 ? value_string(now) : value_missing(),
                    value_string(target));
@@ -157,6 +161,10 @@ static bool absent_check(Call *call, Outcome *outcome, Error *err)
         return error_set(err, ERROR_INVALID, "the root directory cannot be removed");
     }
     if (!host_stat(call->host, path, &info, err)) {
+        return false;
+    }
+    if (call->planning && info.kind != FILE_ABSENT && !info.planned &&
+        !target_check_place(call, path, err)) {
         return false;
     }
     if (info.kind != FILE_ABSENT) {

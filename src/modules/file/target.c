@@ -242,9 +242,16 @@ static void report_several(Call *call, const Target *target, Outcome *outcome)
                                                                       : STR("file")));
 }
 
+bool target_check_place(Call *call, Str path, Error *err)
+{
+    const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
+    return host_check_place(call->host, path, err) || call_lacks(call, param, "path", path);
+}
+
 bool target_check_parents(Call *call, Str path, bool parents, Error *err)
 {
     const char *param = action_param_index(call->action, STR("name")) >= 0 ? "name" : NULL;
+    Str entry = path;
     for (size_t slash; (slash = str_find_last(path, STR("/"))) != STR_NOT_FOUND && slash > 0;) {
         FileInfo info;
         path = str_slice(path, 0, slash);
@@ -252,6 +259,7 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
             return false;
         }
         if (info.kind == FILE_ABSENT && parents) {
+            entry = path;
             continue;
         }
         if (info.kind == FILE_ABSENT) {
@@ -271,13 +279,15 @@ bool target_check_parents(Call *call, Str path, bool parents, Error *err)
                              "%" STR_FMT " is a symlink that does not lead to a directory",
                              STR_ARG(path));
         }
+        if (info.kind == FILE_DIRECTORY || info.kind == FILE_LINK) {
+            return info.planned || target_check_place(call, entry, err);
+        }
         /* An earlier step creates a file here, so no step creates a directory. */
-        return info.kind == FILE_DIRECTORY || info.kind == FILE_LINK ||
-               (info.planned ? call_blame(call, param) : call_lacks(call, param, "path", path)) ||
+        return (info.planned ? call_blame(call, param) : call_lacks(call, param, "path", path)) ||
                error_set(err, ERROR_CONFLICT, "%" STR_FMT " is a %s, not a directory",
                          STR_ARG(path), file_kind_name(info.kind));
     }
-    return true;
+    return target_check_place(call, entry, err);
 }
 
 /* Records what the path would contain, for the checks of later steps. */
@@ -352,9 +362,13 @@ bool target_compare(Call *call, Target *target, bool several, Outcome *outcome, 
         !target_check_parents(call, target->path, target->parents, err)) {
         return false;
     }
+    if (call->planning && before->kind != FILE_ABSENT && !before->planned &&
+        !target_check_place(call, target->path, err)) {
+        return false;
+    }
     bool listed = value_is_sequence(target->validate);
     if (call->planning && target->write && (listed || value_is_string(target->validate)) &&
-        (!command_check(call, "validate", target->validate, value_missing(), err) ||
+        (!command_check(call, "validate", target->validate, STR_EMPTY, value_missing(), err) ||
          (!listed && !command_check_program(call, "validate", STR("/bin/sh"), err)))) {
         return error_wrap(err, "validate");
     }

@@ -442,6 +442,7 @@ static const Action actions[] = {
     { "authorized_key", "Ensure that a key is authorized to log in.", authorized_key_params,
       authorized_key_check, authorized_key_apply, .verify = ssh_key_verify,
       .claims = authorized_key_claims, .id_param = "user", .thing = "keys user", .part = "key",
+      .part_kind = PART_KEY,
       .text = "The key is a line of ~/.ssh/authorized_keys; other lines are left unchanged.\n"
               "Directory and file are accessible only to the user. Options and comment that the\n"
               "step does not set are preserved; 'options: []' removes the options.\n"
@@ -459,6 +460,7 @@ static const Action actions[] = {
     { "known_host", "Ensure that the key of a host is known.", known_host_params, known_host_check,
       known_host_apply, .verify = ssh_key_verify, .verify_all = known_host_verify,
       .claims = known_host_claims, .thing = "known-host name", .part = "user port key",
+      .part_kind = PART_KEY,
       .text = "Uses /etc/ssh/ssh_known_hosts, or ~/.ssh/known_hosts with 'user'. A host has one\n"
               "key of each type: a different key of the same type is removed. Hashed names are\n"
               "recognized. With 'state: absent' and no key, all keys of the host are removed.\n",

@@ -101,6 +101,9 @@ static void a_user_that_is_as_wanted_stays(void **state)
     assert_false(check(fixture));
     assert_string_equal(fixture->err.text, "shell '/etc/bash' not found");
     put(fixture, "/etc/bash", "");
+    assert_false(check(fixture));
+    assert_string_equal(fixture->err.text, "shell '/etc/bash' is not a program");
+    assert_true(host_set_mode(fixture->host, STR("/etc/bash"), 0755, &fixture->err));
     assert_true(check(fixture));
     assert_true(fixture->outcome.changed);
     assert_int_equal(fixture->outcome.changes->len, 1);

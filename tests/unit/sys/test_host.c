@@ -1,9 +1,12 @@
 #include "sys/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
@@ -365,6 +368,59 @@ static void mount_points_are_not_removed(void **state)
     assert_string_equal(text_of(fixture, "/kept/f"), "precious");
 }
 
+static bool set_immutable(int descriptor, bool on)
+{
+    int flags = 0;
+    if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0) {
+        return false;
+    }
+    flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    return ioctl(descriptor, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+static void immutable_files_are_noticed(void **state)
+{
+    Fixture *fixture = *state;
+    char name[128];
+    assert_true(write_text(fixture, "/f", "x", 0644));
+    snprintf(name, sizeof name, "%s/f", fixture->root);
+    int descriptor = open(name, O_RDONLY | O_CLOEXEC);
+    assert_true(descriptor >= 0);
+    assert_true(host_check_place(fixture->host, STR("/f"), &fixture->err));
+    if (!set_immutable(descriptor, true)) {
+        close(descriptor);
+        skip(); /* needs a capability and a file system that has it */
+    }
+    bool free = host_check_place(fixture->host, STR("/f"), &fixture->err);
+    bool beside = host_check_place(fixture->host, STR("/g"), &fixture->err);
+    assert_true(set_immutable(descriptor, false));
+    close(descriptor);
+    assert_false(free);
+    assert_true(beside);
+}
+
+static bool look_at_fixed_places(Fixture *fixture)
+{
+    char point[128];
+    Error *err = &fixture->err;
+    Host *host;
+    snprintf(point, sizeof point, "%s/fixed", fixture->root);
+    return enter_own_mounts() && mount("fixed", point, "tmpfs", MS_RDONLY, NULL) == 0 &&
+           host_open(fixture->root, &host, err) && !host_check_place(host, STR("/fixed/f"), err) &&
+           str_eq(str_from_c(err->text), STR("/fixed: the file system is read-only")) &&
+           host_check_place(host, STR("/fixed/none/f"), err) &&
+           host_check_place(host, STR("/f"), err) && host_open("/", &host, err) &&
+           !host_check_place(host, STR("/proc/none"), err) &&
+           strstr(err->text, "files of the kernel") != NULL;
+}
+
+static void places_that_nobody_can_change_are_noticed(void **state)
+{
+    Fixture *fixture = *state;
+    assert_true(host_make_directory(fixture->host, STR("/fixed"), 0755, true, &fixture->err));
+    in_child(fixture, look_at_fixed_places);
+}
+
 static bool write_past_the_limit(Fixture *fixture)
 {
     static char text[5001];
@@ -629,6 +685,8 @@ int main(void)
         IN_ROOT(removes_trees),
         IN_ROOT(removes_trees_deeper_than_descriptors_reach),
         IN_ROOT(mount_points_are_not_removed),
+        IN_ROOT(immutable_files_are_noticed),
+        IN_ROOT(places_that_nobody_can_change_are_noticed),
         IN_ROOT(a_failed_write_changes_nothing),
         IN_ROOT(a_full_disk_leaves_the_old_file_alone),
         IN_ROOT(a_check_sees_the_content_before_others),

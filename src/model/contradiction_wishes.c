@@ -1,0 +1,184 @@
+#include "model/contradiction_wishes.h"
+
+#include "base/vec.h"
+#include "lang/json.h"
+#include "lang/pattern.h"
+#include "model/document_place.h"
+
+enum {
+    COMPARED_MAX = 200 /* lines or values of a file; compared pairwise */
+};
+
+typedef VEC(LineWish) LineWishVec;
+typedef VEC(DataWish) DataWishVec;
+
+Str wish_value_text(Arena *arena, Value value)
+{
+    Buf text = buf_make_in(arena, BUF_UNLIMITED);
+    Error err;
+    if (value_is_string(value)) {
+        return value_str(value);
+    }
+    return json_print(&text, value, NULL, &err) ? buf_str(&text) : STR("?");
+}
+
+bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b)
+{
+    bool same_job = graph_step(graph, a)->spec->job == graph_step(graph, b)->spec->job;
+    return a != b && (same_job || !graph->steps.without_node);
+}
+
+void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems)
+{
+    Problems ignored;
+    problems_init(&ignored, problems->arena);
+    const Problem *where = document_problem(&ignored, graph->sources, SEVERITY_ERROR, "",
+                                            graph_step(graph, other)->spec->action_place, "other");
+    problem_add_note(problems->arena, problem, STR("the other step is here"), where->file,
+                     where->line);
+}
+
+/* --- Lines of one file ------------------------------------------------------------------------ */
+
+static bool finds(const LineWish *by, Str line)
+{
+    AUTO(Pattern) *pattern = NULL;
+    bool found = false;
+    Error ignored;
+    if (line.data == NULL) {
+        return false;
+    }
+    if (by->match.data == NULL) {
+        return by->absent && by->line.data != NULL && str_eq(by->line, line);
+    }
+    return pattern_new(by->match, &pattern, &ignored) &&
+           pattern_find(pattern, line, &found, &ignored) && found;
+}
+
+/* Whether each run would remove the line of one of them because of the other. */
+static bool lines_contradict(const LineWish *a, const LineWish *b)
+{
+    if (a->absent || b->absent) {
+        const LineWish *gone = a->absent ? a : b, *kept = a->absent ? b : a;
+        return a->absent != b->absent && finds(gone, kept->line);
+    }
+    if (a->line.data == NULL || b->line.data == NULL || str_eq(a->line, b->line)) {
+        return false;
+    }
+    bool a_takes = finds(a, b->line), b_takes = finds(b, a->line);
+    return (a_takes && b_takes) || (a_takes && b->match.data == NULL) ||
+           (b_takes && a->match.data == NULL);
+}
+
+static void tell_undone(const Graph *graph, uint32_t other, uint32_t now, Str path,
+                        Problems *problems)
+{
+    Str id = graph_step(graph, other)->id;
+    Problem *problem = document_problem(problems, graph->sources, SEVERITY_ERROR, "E0407",
+                                        graph_step(graph, now)->spec->action_place,
+                                        "path '%" STR_FMT "': this step and step '%" STR_FMT
+                                        "' undo each other's change",
+                                        STR_ARG(path), STR_ARG(id));
+    wish_note_other(graph, other, problem, problems);
+}
+
+bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path, const LineWish *now,
+                   Problems *problems)
+{
+    LineWishVec *known = str_map_find(lines, path);
+    for (uint32_t i = 0; known != NULL && i < known->len; i++) {
+        const LineWish *other = &known->items[i];
+        if (other->step == now->step) {
+            return true; /* a retry */
+        }
+        if (wishes_may_meet(graph, other->step, now->step) && lines_contradict(other, now)) {
+            tell_undone(graph, other->step, now->step, path, problems);
+            return false;
+        }
+    }
+    if (known == NULL) {
+        known = ARENA_NEW(arena, LineWishVec);
+        str_map_put(lines, arena_copy(arena, path), known);
+    }
+    if (known->len < COMPARED_MAX) {
+        LineWish kept = *now;
+        kept.line = now->line.data == NULL ? now->line : arena_copy(arena, now->line);
+        kept.match = now->match.data == NULL ? now->match : arena_copy(arena, now->match);
+        VEC_PUSH(arena, known, kept);
+    }
+    return true;
+}
+
+/* --- Values of one document ------------------------------------------------------------------- */
+
+static const Value *find_item(Value in, Value key)
+{
+    int64_t at;
+    Str text = value_is_string(key) ? value_str(key) : STR_EMPTY;
+    if (in.kind == VALUE_MAP) {
+        for (uint32_t i = 0; i < in.map->len; i++) {
+            if (value_is_string(in.map->entries[i].key) &&
+                str_eq(value_str(in.map->entries[i].key), text)) {
+                return &in.map->entries[i].value;
+            }
+        }
+    }
+    at = key.kind == VALUE_INT ? key.integer : -1;
+    bool is_index = at >= 0 || str_to_i64(text, &at);
+    return in.kind == VALUE_LIST && is_index && at >= 0 && at < in.list->len ? &in.list->items[at]
+                                                                             : NULL;
+}
+
+/* `outer` decides what is at a path, and `inner` what is below it. */
+static bool nested_contradict(Arena *arena, const DataWish *outer, const DataWish *inner)
+{
+    const List *keys = inner->path.list, *above = outer->path.list;
+    for (uint32_t i = 0; i < above->len; i++) {
+        if (!str_eq(wish_value_text(arena, above->items[i]),
+                    wish_value_text(arena, keys->items[i]))) {
+            return false;
+        }
+    }
+    if (outer->absent) {
+        return !inner->absent;
+    }
+    const Value *found = &outer->value;
+    for (uint32_t i = above->len; found != NULL && i < keys->len; i++) {
+        found = find_item(*found, keys->items[i]);
+    }
+    return inner->absent ? found != NULL
+                         : found == NULL || !str_eq(wish_value_text(arena, *found),
+                                                    wish_value_text(arena, inner->value));
+}
+
+bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path, const DataWish *now,
+                   Problems *problems)
+{
+    AUTO_CLEAR(Arena) scratch;
+    arena_init(&scratch, ARENA_UNLIMITED);
+    DataWishVec *known = str_map_find(values, path);
+    for (uint32_t i = 0; known != NULL && i < known->len; i++) {
+        const DataWish *other = &known->items[i];
+        uint32_t len = now->path.list->len, other_len = other->path.list->len;
+        if (other->step == now->step) {
+            return true; /* a retry */
+        }
+        if (wishes_may_meet(graph, other->step, now->step) && len != other_len &&
+            nested_contradict(&scratch, len < other_len ? now : other,
+                              len < other_len ? other : now)) {
+            tell_undone(graph, other->step, now->step, path, problems);
+            return false;
+        }
+    }
+    if (known == NULL) {
+        known = ARENA_NEW(arena, DataWishVec);
+        str_map_put(values, arena_copy(arena, path), known);
+    }
+    if (known->len < COMPARED_MAX) {
+        DataWish kept = *now;
+        kept.path = value_copy(arena, now->path);
+        kept.value = value_copy(arena, now->value);
+        VEC_PUSH(arena, known, kept);
+    }
+    return true;
+}

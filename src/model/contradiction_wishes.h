@@ -1,0 +1,35 @@
+/* The parts of contradiction.h that compare what steps want inside of one file: lines, and values of
+ * documents. */
+#pragma once
+
+#include "base/str_map.h"
+#include "model/graph.h"
+
+/* A line that a step wants in a file, or does not want in it. */
+typedef struct LineWish {
+    uint32_t step;
+    Str line, match; /* data is NULL if not given */
+    bool absent;
+} LineWish;
+
+/* A value that a step wants at a path of a document, or does not want there. */
+typedef struct DataWish {
+    uint32_t step;
+    Value path; /* list of keys */
+    Value value;
+    bool absent;
+} DataWish;
+
+/* Remembers the wish in `arena`, in a map from paths to wishes. Returns false, with a problem, if
+ * this step and an earlier one undo each other's change. */
+MUST_CHECK bool line_wish_add(StrMap *lines, Arena *arena, const Graph *graph, Str path,
+                              const LineWish *now, Problems *problems);
+MUST_CHECK bool data_wish_add(StrMap *values, Arena *arena, const Graph *graph, Str path,
+                              const DataWish *now, Problems *problems);
+
+/* Whether both steps may run on one node. Without a node, jobs may apply to different ones. */
+bool wishes_may_meet(const Graph *graph, uint32_t a, uint32_t b);
+/* Adds the place of the other step. */
+void wish_note_other(const Graph *graph, uint32_t other, Problem *problem, Problems *problems);
+/* A string as it is, other values as JSON. */
+Str wish_value_text(Arena *arena, Value value);
