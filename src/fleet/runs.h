@@ -2,6 +2,7 @@
  * A view of the state (cluster/state.h). Loop thread only. */
 #pragma once
 
+#include "base/str_map.h"
 #include "cluster/state.h"
 #include "fleet/records.h"
 
@@ -42,6 +43,10 @@ uint32_t fleet_runs_count(const FleetRuns *runs);
 const RunEntry *fleet_runs_at(const FleetRuns *runs, uint32_t index);
 /* The index of the first one that is older than `id`; the count if there is none. */
 uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
+
+/* Adds the names of the versions that runs still need: those of runs that have not ended, or of which
+ * nodes have orders. In the arena of the map. `context` is FleetRuns, for VersionsSettings. */
+void fleet_runs_add_versions(void *context, StrMap *out);
 
 /* The index of a target, or false. */
 bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out);
