@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/orders.h"
-#include "agent/site_cache.h"
+#include "agent/site_supply.h"
 #include "agent/watched.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -31,7 +31,7 @@ struct Membership {
     Spool *spool;
     Trust *trust;
     Watched *node, *ordered;
-    SiteCache *sites;
+    SiteSupply *sites;
     Orders *orders;
     SessionLink *link;
     FactsFeed *facts;
@@ -149,7 +149,7 @@ static void moved(void *context, SessionNodeState state)
         const NodeServer *server = membership_server(membership);
         log_info("session established", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
-        site_cache_wake(membership->sites);
+        site_supply_wake(membership->sites);
         orders_connected(membership->orders);
     }
     if (membership->departure != NULL) {
@@ -305,7 +305,7 @@ static bool open_spool(Membership *membership, Error *err)
 
 static bool open_sites(Membership *membership, Error *err)
 {
-    return site_cache_open(&(SiteCacheOptions){ .loop = membership->options.loop,
+    return site_supply_open(&(SiteCacheOptions){ .loop = membership->options.loop,
                                                 .directory = membership->options.path,
                                                 .client = client_of,
                                                 .context = membership },
@@ -316,11 +316,7 @@ static void fetch_site(void *context, Str manifest, Str version, OrdersFetched *
                        void *fetched_context)
 {
     const Membership *membership = context;
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    SiteRequest request = { .manifest = arena_copy_c(&arena, manifest),
-                            .version = arena_copy_c(&arena, version) };
-    (void)site_cache_fetch(membership->sites, &request, fetched, fetched_context);
+    site_supply_fetch(membership->sites, manifest, version, fetched, fetched_context);
 }
 
 static void open_session(Membership *membership, const LinkServer *servers)
@@ -404,7 +400,7 @@ void membership_close(Membership *membership)
     }
     departure_free(TAKE(membership->departure));
     facts_feed_free(membership->facts);
-    site_cache_close(membership->sites); /* before those who wait for it */
+    site_supply_close(membership->sites); /* before those who wait for it */
     orders_close(membership->orders);
     session_link_free(membership->link);
     trust_free(membership->trust);
