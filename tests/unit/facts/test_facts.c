@@ -85,7 +85,8 @@ static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
     assert_str(buf_str(&text),
                "{\"name\":null,\"fqdn\":null,\"os\":null,\"os_family\":null,\"os_version\":null,"
                "\"arch\":\"riscv64\",\"kernel\":null,\"cpus\":null,\"memory\":null,\"disks\":{},"
-               "\"interfaces\":{},\"default_interface\":null,\"ipv4\":null,\"ipv6\":null,\"virtualization\":\"none\","
+               "\"interfaces\":{},\"default_interface\":null,\"ipv4\":null,\"ipv6\":null,"
+               "\"virtualization\":\"none\","
                "\"init_system\":null,\"package_manager\":null,\"timezone\":\"UTC\","
                "\"boot_id\":null,\"machine_id\":null,\"users\":{}}");
 }
@@ -233,9 +234,9 @@ static void the_default_interface_has_the_route_of_least_metric(void **state)
 static bool several_addresses(Arena *arena, NetworkAddresses *out, Error *err)
 {
     static NetworkAddress all[] = {
-        { STR("lo"), STR("127.0.0.1"), false, 8 },    { STR("lo"), STR("::1"), true, 128 },
+        { STR("lo"), STR("127.0.0.1"), false, 8 },      { STR("lo"), STR("::1"), true, 128 },
         { STR("eth0"), STR("169.254.1.1"), false, 16 }, { STR("eth0"), STR("fe80::1"), true, 64 },
-        { STR("eth0"), STR("10.0.0.5"), false, 24 },  { STR("eth1"), STR("10.0.1.5"), false, 24 },
+        { STR("eth0"), STR("10.0.0.5"), false, 24 },    { STR("eth1"), STR("10.0.1.5"), false, 24 },
         { STR("eth1"), STR("10.0.1.6"), false, 24 },
     };
     *out = (NetworkAddresses){ all, COUNT_OF(all) };
