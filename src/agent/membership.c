@@ -306,10 +306,10 @@ static bool open_spool(Membership *membership, Error *err)
 static bool open_sites(Membership *membership, Error *err)
 {
     return site_supply_open(&(SiteCacheOptions){ .loop = membership->options.loop,
-                                                .directory = membership->options.path,
-                                                .client = client_of,
-                                                .context = membership },
-                           &membership->sites, err);
+                                                 .directory = membership->options.path,
+                                                 .client = client_of,
+                                                 .context = membership },
+                            &membership->sites, err);
 }
 
 static void fetch_site(void *context, Str manifest, Str version, OrdersFetched *fetched,
@@ -337,6 +337,7 @@ static void open_session(Membership *membership, const LinkServer *servers)
                         .state_dir = options->state_dir,
                         .config_dir = options->config_dir,
                         .root = options->root,
+                        .limits = options->run_limits,
                         .name = str_from_c(membership->state.node) };
     membership->orders = orders_open(&(OrdersOptions){ .loop = options->loop,
                                                        .node = node,

@@ -16,6 +16,7 @@ typedef struct RunnerNode {
     const char *state_dir, *config_dir, *root;
     const char *program; /* NULL: that of this process */
     Str name;
+    CgroupLimits limits; /* of each run */
 } RunnerNode;
 
 typedef struct RunnerOptions {

@@ -198,10 +198,10 @@ const Fact fact_default_interface = {
 /* Whether other machines may reach it: neither loopback nor link-local. */
 static bool is_reachable(const NetworkAddress *address)
 {
-    return address->v6 ? !str_eq_c(address->address, "::1") &&
-                             !str_starts(address->address, STR("fe80:"))
-                       : !str_starts(address->address, STR("127.")) &&
-                             !str_starts(address->address, STR("169.254."));
+    return address->v6
+               ? !str_eq_c(address->address, "::1") && !str_starts(address->address, STR("fe80:"))
+               : !str_starts(address->address, STR("127.")) &&
+                     !str_starts(address->address, STR("169.254."));
 }
 
 /* Of the default interface, or else the first one. */
