@@ -218,7 +218,7 @@ static bool drop_files(const Directory *directory, const char *prefix, Error *er
 static void drop_received(const Directory *directory)
 {
     directory_remove_child(directory, LOCAL_RUNS);
-    site_cache_delete(directory);
+    site_supply_delete(directory);
 }
 
 static Str read_enrolment(Arena *arena, const Directory *directory)

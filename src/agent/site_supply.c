@@ -8,8 +8,11 @@
 #include "rpc/methods.h"
 #include "service/blob_message.h"
 #include "source/manifest.h"
+#include "sys/directory.h"
 #include "sys/file_tree.h"
 #include "sys/work_queue.h"
+
+#define SERVERS "servers" /* directory of the lists */
 
 enum {
     LIST_MS = 30 * 1000, /* of the request for the current list */
@@ -267,13 +270,19 @@ void site_supply_wake(SiteSupply *supply)
 
 /* --- Life cycle ------------------------------------------------------------------------------- */
 
+void site_supply_delete(const Directory *agent)
+{
+    site_cache_delete(agent);
+    directory_remove_child(agent, SERVERS);
+}
+
 bool site_supply_open(const SiteCacheOptions *options, SiteSupply **out, Error *err)
 {
     SiteSupply *supply = memory_new(sizeof *supply);
     arena_init(&supply->arena, ARENA_UNLIMITED);
     supply->options = *options;
     SiteCacheOptions servers = *options;
-    servers.directory = arena_format(&supply->arena, "%s/servers", options->directory).data;
+    servers.directory = arena_format(&supply->arena, "%s/" SERVERS, options->directory).data;
     if (!site_cache_open(options, &supply->sites, err) ||
         !site_cache_open(&servers, &supply->servers, err)) {
         site_supply_close(supply);

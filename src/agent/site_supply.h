@@ -10,6 +10,8 @@
 
 typedef struct SiteSupply SiteSupply;
 
+/* Deletes everything that is stored in this directory of an agent. */
+void site_supply_delete(const Directory *agent);
 /* Fails with ERROR_DENIED or ERROR_OS. */
 MUST_CHECK bool site_supply_open(const SiteCacheOptions *options, SiteSupply **out, Error *err);
 /* What is in progress ends with ERROR_UNAVAILABLE, within this call. NULL is allowed. */
