@@ -78,6 +78,7 @@ static void begin_membership(Agent *agent)
                                   .state_dir = agent->options.state_dir,
                                   .config_dir = agent->options.config_dir,
                                   .root = agent->options.root,
+                                  .run_limits = agent->options.run_limits,
                                   .changed = membership_changed,
                                   .context = agent };
     if (membership_open(&options, &agent->membership, &agent->why)) {

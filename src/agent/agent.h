@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/own.h"
+#include "sys/cgroup.h"
 #include "sys/loop.h"
 
 #define AGENT_SOCKET "agent.sock" /* in the run directory */
@@ -28,6 +29,7 @@ typedef struct AgentOptions {
     const char *root;                             /* root directory for facts: "/" */
     const char *log_level, *log_format;           /* of the server that it starts */
     bool server_elsewhere;                        /* the server is started by something else */
+    CgroupLimits run_limits;                      /* of each run of the cluster */
     /* Recreates lost files of the node on a server, which has what is needed for that. May be NULL. */
     void (*mend)(void *context);
     /* The result of agent_line() has changed. Never called from within a function of the agent. */

@@ -271,6 +271,16 @@ bool local_run_put_command(const Directory *agent, const LocalRun *run, Error *e
            directory_write(&directory, LOCAL_COMMAND, buf_str(&text), false, err);
 }
 
+bool local_run_put_event(const Directory *agent, const LocalRun *run, Error *err)
+{
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    return value_is_missing(run->order.event) ||
+           (json_print(&text, run->order.event, NULL, err) &&
+            local_run_open(agent, run, &directory, err) &&
+            directory_write(&directory, LOCAL_EVENT, buf_str(&text), false, err));
+}
+
 /* --- Events ------------------------------------------------------------------------------------ */
 
 bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena, Str *out,

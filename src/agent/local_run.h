@@ -4,6 +4,7 @@
  *     state.json       how far it is ("eden.local-run/1")
  *     events.ndjson    written by the runner (run/run_events.h)
  *     result.json      what became of it, once that is known
+ *     event.json       what the run reacts to
  *     output           standard output and error of the runner
  *     exec.yaml        the command of an RUN_KIND_EXEC, as a file with one step
  *     state            the state directory of such a step
@@ -17,6 +18,7 @@
 
 #define LOCAL_RUNS    "runs" /* in the agent's directory */
 #define LOCAL_EVENTS  "events.ndjson"
+#define LOCAL_EVENT   "event.json"
 #define LOCAL_OUTPUT  "output"
 #define LOCAL_COMMAND "exec.yaml"
 #define LOCAL_STATE   "state"
@@ -73,6 +75,9 @@ MUST_CHECK bool local_run_conclude(const Directory *agent, LocalRun *run, const 
                                    Error *err);
 /* Writes LOCAL_COMMAND, for the command of the order. */
 MUST_CHECK bool local_run_put_command(const Directory *agent, const LocalRun *run, Error *err);
+
+/* Writes LOCAL_EVENT, if the order has an event. */
+MUST_CHECK bool local_run_put_event(const Directory *agent, const LocalRun *run, Error *err);
 
 /* The events, up to the first damaged line, in the arena. */
 MUST_CHECK bool local_run_events(const Directory *agent, const LocalRun *run, Arena *arena,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/orders.h"
-#include "agent/site_cache.h"
+#include "agent/site_supply.h"
 #include "agent/watched.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -31,7 +31,7 @@ struct Membership {
     Spool *spool;
     Trust *trust;
     Watched *node, *ordered;
-    SiteCache *sites;
+    SiteSupply *sites;
     Orders *orders;
     SessionLink *link;
     FactsFeed *facts;
@@ -149,7 +149,7 @@ static void moved(void *context, SessionNodeState state)
         const NodeServer *server = membership_server(membership);
         log_info("session established", LOG_C("server", server->node), LOG_STR("at", server->rpc));
         trust_connected(membership->trust);
-        site_cache_wake(membership->sites);
+        site_supply_wake(membership->sites);
         orders_connected(membership->orders);
     }
     if (membership->departure != NULL) {
@@ -218,7 +218,7 @@ static bool drop_files(const Directory *directory, const char *prefix, Error *er
 static void drop_received(const Directory *directory)
 {
     directory_remove_child(directory, LOCAL_RUNS);
-    site_cache_delete(directory);
+    site_supply_delete(directory);
 }
 
 static Str read_enrolment(Arena *arena, const Directory *directory)
@@ -305,22 +305,18 @@ static bool open_spool(Membership *membership, Error *err)
 
 static bool open_sites(Membership *membership, Error *err)
 {
-    return site_cache_open(&(SiteCacheOptions){ .loop = membership->options.loop,
-                                                .directory = membership->options.path,
-                                                .client = client_of,
-                                                .context = membership },
-                           &membership->sites, err);
+    return site_supply_open(&(SiteCacheOptions){ .loop = membership->options.loop,
+                                                 .directory = membership->options.path,
+                                                 .client = client_of,
+                                                 .context = membership },
+                            &membership->sites, err);
 }
 
 static void fetch_site(void *context, Str manifest, Str version, OrdersFetched *fetched,
                        void *fetched_context)
 {
     const Membership *membership = context;
-    AUTO_CLEAR(Arena) arena;
-    arena_init(&arena, ARENA_UNLIMITED);
-    SiteRequest request = { .manifest = arena_copy_c(&arena, manifest),
-                            .version = arena_copy_c(&arena, version) };
-    (void)site_cache_fetch(membership->sites, &request, fetched, fetched_context);
+    site_supply_fetch(membership->sites, manifest, version, fetched, fetched_context);
 }
 
 static void open_session(Membership *membership, const LinkServer *servers)
@@ -341,6 +337,7 @@ static void open_session(Membership *membership, const LinkServer *servers)
                         .state_dir = options->state_dir,
                         .config_dir = options->config_dir,
                         .root = options->root,
+                        .limits = options->run_limits,
                         .name = str_from_c(membership->state.node) };
     membership->orders = orders_open(&(OrdersOptions){ .loop = options->loop,
                                                        .node = node,
@@ -404,7 +401,7 @@ void membership_close(Membership *membership)
     }
     departure_free(TAKE(membership->departure));
     facts_feed_free(membership->facts);
-    site_cache_close(membership->sites); /* before those who wait for it */
+    site_supply_close(membership->sites); /* before those who wait for it */
     orders_close(membership->orders);
     session_link_free(membership->link);
     trust_free(membership->trust);

@@ -12,6 +12,7 @@
 #include "agent/trust.h"
 #include "lang/value.h"
 #include "membership/node_state.h"
+#include "sys/cgroup.h"
 
 typedef struct Membership Membership;
 
@@ -21,7 +22,8 @@ typedef struct MembershipOptions {
     const char *path;           /* of that directory */
     const Directory *state;     /* the state directory, which has the former */
     const char *state_dir, *config_dir;
-    const char *root; /* root directory for facts and runs: "/" */
+    const char *root;        /* root directory for facts and runs: "/" */
+    CgroupLimits run_limits; /* of each run */
     /* The status has changed; may be NULL. Never called from within a function of the membership. */
     void (*changed)(void *context);
     void *context;

@@ -34,7 +34,7 @@ typedef struct Entry {
     int64_t left_ms;
     /* The site. */
     QueueSite site;
-    char *site_path;
+    char *site_path, *servers_path;
     int64_t fetched_ms;
     char fetch_why[FLEET_REASON_MAX / 2];
     Fetching *fetching;
@@ -160,6 +160,7 @@ static RunnerOptions runner_options(Entry *entry)
                             .node = &options->node,
                             .run = entry->run,
                             .site = entry->site_path,
+                            .servers = entry->servers_path,
                             .ended = runner_ended,
                             .wrote = runner_wrote,
                             .context = entry };
@@ -227,6 +228,7 @@ static bool start(Entry *entry, Error *err)
     LocalState *state = &entry->run->state;
     LocalState former = *state;
     if (!scan_events(entry, err) ||
+        !local_run_put_event(options->node.directory, entry->run, err) ||
         (entry->run->order.kind == RUN_KIND_EXEC &&
          !local_run_put_command(options->node.directory, entry->run, err))) {
         return false;
@@ -299,17 +301,16 @@ static void site_failed(Entry *entry, const Error *err)
     snprintf(entry->fetch_why, sizeof entry->fetch_why, "%.200s", err->text);
 }
 
-static void site_ready(Entry *entry, const char *path)
+static void replace_path(char **path, const char *next)
 {
-    free(entry->site_path);
-    entry->site_path = strdup(path);
-    if (entry->site_path == NULL) {
-        memory_exhausted(strlen(path));
+    free(*path);
+    *path = next == NULL ? NULL : strdup(next);
+    if (next != NULL && *path == NULL) {
+        memory_exhausted(strlen(next));
     }
-    entry->site = SITE_READY;
 }
 
-static void fetched(void *context, const char *path, const Error *err)
+static void fetched(void *context, const char *path, const char *servers, const Error *err)
 {
     Fetching *fetching = context;
     Entry *entry = fetching->entry;
@@ -319,7 +320,9 @@ static void fetched(void *context, const char *path, const Error *err)
     }
     entry->fetching = NULL;
     if (path != NULL) {
-        site_ready(entry, path);
+        replace_path(&entry->site_path, path);
+        replace_path(&entry->servers_path, servers);
+        entry->site = SITE_READY;
     } else {
         site_failed(entry, err);
     }
@@ -367,6 +370,7 @@ static void free_entry(Entry *entry)
     run_upload_free(entry->upload);
     local_run_free(entry->run);
     free(entry->site_path);
+    free(entry->servers_path);
     free(entry);
 }
 

@@ -15,8 +15,9 @@ enum {
     ORDERS_RETRY_MS = 10 * 1000, /* delay after the disk has failed */
 };
 
-/* The directory of a site version; borrowed. On failure `path` is NULL. */
-typedef void OrdersFetched(void *context, const char *path, const Error *err);
+/* The directories of a site version, and of the list of all nodes (NULL: not used); borrowed. On
+ * failure `path` is NULL. */
+typedef void OrdersFetched(void *context, const char *path, const char *servers, const Error *err);
 
 typedef struct OrdersOptions {
     Loop *loop;

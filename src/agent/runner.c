@@ -42,6 +42,14 @@ static void put_site_words(const RunnerOptions *options, Arena *arena, Words *wo
     if (order->version[0] != '\0') {
         put_option(arena, words, "--site-version", str_from_c(order->version));
     }
+    if (options->servers != NULL) {
+        put_option(arena, words, "--servers", str_from_c(options->servers));
+    }
+    if (!value_is_missing(order->event)) {
+        put_option(
+            arena, words, "--event",
+            str_from_c(local_run_path(options->node->path, options->run, arena, LOCAL_EVENT)));
+    }
     if (strcmp(options->node->root, "/") != 0) {
         put_option(arena, words, "--root", str_from_c(options->node->root));
     }
@@ -105,6 +113,7 @@ static SurvivorOptions survivor_options(Runner *runner)
     return (SurvivorOptions){ .loop = options->loop,
                               .program = options->node->program,
                               .name = options->run->order.run,
+                              .limits = options->node->limits,
                               .ended = process_ended,
                               .context = runner };
 }

@@ -16,13 +16,15 @@ typedef struct RunnerNode {
     const char *state_dir, *config_dir, *root;
     const char *program; /* NULL: that of this process */
     Str name;
+    CgroupLimits limits; /* of each run */
 } RunnerNode;
 
 typedef struct RunnerOptions {
     Loop *loop;
     const RunnerNode *node;
     const LocalRun *run;
-    const char *site; /* path; NULL for a command */
+    const char *site;    /* path; NULL for a command */
+    const char *servers; /* path of the list of all nodes; NULL: the site does not use it */
     /* Called once, in a later iteration; the runner is released by its owner. */
     void (*ended)(void *context, SurvivorEnd end);
     void (*wrote)(void *context); /* there may be new events */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/cluster_client.h"
 #include "cli/daemon_command.h"
+#include "cli/run_limits.h"
 #include "server/agent_files.h"
 #include "sys/daemon.h"
 
@@ -82,7 +83,11 @@ static void restore_files(void *context)
 static int agent_run(Invocation *invocation)
 {
     AUTO(Loop) *loop = NULL;
+    CgroupLimits limits;
     Error err;
+    if (!run_limits_get(invocation, &limits)) {
+        return EXIT_USAGE;
+    }
     daemon_command_log(invocation);
     daemon_command_protect();
     loop = loop_new();
@@ -98,6 +103,7 @@ static int agent_run(Invocation *invocation)
         .log_level = invocation_text(invocation, "log-level"),
         .log_format = invocation_text(invocation, "log-format"),
         .server_elsewhere = invocation_flag(invocation, "no-server"),
+        .run_limits = limits,
         .mend = restore_files,
         .changed = on_change,
         .outdated = on_upgrade,
@@ -131,6 +137,7 @@ static const Option options[] = {
       .help = "configuration directory of this machine" },
     { .name = "no-server",
       .help = "do not run 'eden serve' as a child process; use this if it has its own unit" },
+    RUN_LIMIT_OPTIONS,
     LOG_OPTIONS,
     { 0 },
 };

@@ -1,6 +1,8 @@
 /* eden facts: facts of this machine or of a node. */
 #include "base/suggest.h"
 #include "cli/cluster_client.h"
+#include "cli/kind_print.h"
+#include "cli/nodes_choice.h"
 #include "cli/output.h"
 #include "cli/table.h"
 #include "facts/facts.h"
@@ -168,14 +170,107 @@ static int show_node(Invocation *invocation, const char *node)
     return cluster_report_error(invocation, &err, true);
 }
 
+/* --- Several nodes --------------------------------------------------------------------------- */
+
+static const char *const overview[] = { "os",   "os_version",   "arch", "kernel",
+                                        "cpus", "memory.total", NULL };
+
+static Str upper(Arena *arena, const char *text)
+{
+    Str copy = arena_copy(arena, str_from_c(text));
+    char *letters = arena_copy_c(arena, copy);
+    for (size_t i = 0; i < copy.len; i++) {
+        letters[i] = ascii_upper(letters[i]);
+    }
+    return str_from_c(letters);
+}
+
+static void print_nodes(const Invocation *invocation, const List *items)
+{
+    Arena *arena = invocation->arena;
+    const char *const *paths = invocation->arg_count == 0 ? overview : invocation->args;
+    uint32_t count = invocation->arg_count == 0 ? COUNT_OF(overview) - 1 : invocation->arg_count;
+    const char **headings = ARENA_ARRAY(arena, const char *, count + 2);
+    Table table;
+    headings[0] = "NODE";
+    for (uint32_t i = 0; i < count; i++) {
+        headings[1 + i] = upper(arena, paths[i]).data;
+    }
+    table_init(&table, arena, headings);
+    for (uint32_t i = 0; i < items->len; i++) {
+        table_add(&table, object_name(items->items[i]));
+        for (uint32_t k = 0; k < count; k++) {
+            const char *path = arena_format(arena, "status.%s", paths[k]).data;
+            table_add(&table, kind_cell(arena, items->items[i], path, "-"));
+        }
+    }
+    table_print(&table, invocation->out);
+}
+
+/* The value at "memory.total"; null if there is none. */
+static Value value_at(Value map, Str path)
+{
+    for (Str part; str_split_next(&path, '.', &part);) {
+        const Value *member = map.kind == VALUE_MAP ? value_get(map, part) : NULL;
+        if (member == NULL) {
+            return value_null();
+        }
+        map = *member;
+    }
+    return map;
+}
+
+/* By node: all facts, or those at the paths. */
+static Value facts_by_node(const Invocation *invocation, const List *items)
+{
+    Arena *arena = invocation->arena;
+    Map *nodes = map_new(arena, items->len);
+    for (uint32_t i = 0; i < items->len; i++) {
+        Value all = object_status(items->items[i]);
+        Map *chosen = map_new(arena, invocation->arg_count);
+        for (uint32_t k = 0; k < invocation->arg_count; k++) {
+            Str path = str_from_c(invocation->args[k]);
+            map_set_str(arena, chosen, path, value_at(all, path));
+        }
+        map_set_str(arena, nodes, object_name(items->items[i]),
+                    invocation->arg_count == 0 ? all : value_map(chosen));
+    }
+    return value_map(nodes);
+}
+
+/* Shows the facts that the selected nodes sent last. */
+static int show_nodes(Invocation *invocation, const char *selector)
+{
+    Value list;
+    int code = kind_fetch(invocation, kind_find(STR("Facts")), selector, &list);
+    if (code != EXIT_OK) {
+        return code;
+    }
+    const List *items = object_items(list);
+    if (items->len == 0) {
+        stream_put_format(invocation->err, "eden: no node with facts matches '%s'\n", selector);
+        return EXIT_NOT_MATCHED;
+    }
+    if (!invocation_prints(invocation, "table")) {
+        return output_response(invocation, facts_by_node(invocation, items));
+    }
+    print_nodes(invocation, items);
+    return EXIT_OK;
+}
+
 static int facts_run(Invocation *invocation)
 {
     if (invocation_flag(invocation, "list")) {
         return list_facts(invocation);
     }
     const char *node = invocation_text(invocation, "node");
-    if (node != NULL && invocation_flag(invocation, "root")) {
-        return usage_error(invocation, "--root and --node are mutually exclusive");
+    const char *selector = invocation_text(invocation, "selector");
+    if (node != NULL && selector != NULL) {
+        return usage_error(invocation, "--node and --selector are mutually exclusive");
+    }
+    if ((node != NULL || selector != NULL) && invocation_flag(invocation, "root")) {
+        return usage_error(invocation, "--root and --%s are mutually exclusive",
+                           node != NULL ? "node" : "selector");
     }
     const Fact **requested = ARENA_ARRAY(invocation->arena, const Fact *, invocation->arg_count);
     UsageFault *faults = ARENA_ARRAY(invocation->arena, UsageFault, invocation->arg_count);
@@ -194,6 +289,9 @@ static int facts_run(Invocation *invocation)
     }
     if (node != NULL) {
         return show_node(invocation, node);
+    }
+    if (selector != NULL) {
+        return show_nodes(invocation, selector);
     }
     Inputs inputs;
     inputs_init(&inputs, invocation->arena);
@@ -221,6 +319,7 @@ static const Option options[] = {
       .argument = "NODE",
       .word = WORD_NODE,
       .help = "show the facts last reported by this node of the cluster" },
+    NODES_SELECTOR_OPTION,
     CLUSTER_OPTIONS,
     { 0 },
 };
@@ -231,6 +330,7 @@ static const Example examples[] = {
     { "eden facts memory.total", "show part of a fact" },
     { "eden facts interfaces -o json", "print JSON, for scripts" },
     { "eden facts --node web1 os kernel", "show facts of a node of the cluster" },
+    { "eden facts -l 'web*' os kernel", "compare facts of several nodes" },
     { 0 },
 };
 
@@ -248,9 +348,10 @@ const Command command_facts = {
         "below DIR; facts of the running kernel are this machine's. If a source cannot be read, a\n"
         "warning is printed and the fact is null.\n"
         "\n"
-        "With --node, shows the facts that a node of the cluster sent last. This works on a "
-        "server,\n"
-        "or with a context of 'eden login'.",
+        "With --node, shows the facts that a node of the cluster sent last; with --selector, "
+        "those\n"
+        "of several nodes, one per line. This works on a server, or with a context of 'eden "
+        "login'.",
     .options = options,
     .examples = examples,
     .run = facts_run,

@@ -26,6 +26,8 @@ const Option run_internal_options[] = {
       .word = WORD_FILE,
       .help = "append the events of the run to this file" },
     { .name = "site-version", .argument = "NAME", .help = "version of the site, for the events" },
+    { .name = "servers", .argument = "DIR", .help = "list of all nodes, for templates" },
+    { .name = "event", .argument = "FILE", .help = "what the run reacts to, as JSON" },
     { 0 },
 };
 
@@ -95,6 +97,8 @@ static bool get_run_id(const Invocation *invocation, RunConfig *out)
         return false;
     }
     out->id = str_from_c(id);
+    out->servers = invocation_text(invocation, "servers");
+    out->event = invocation_text(invocation, "event");
     out->is_supervised = true;
     return true;
 }

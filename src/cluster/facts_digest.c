@@ -12,6 +12,7 @@ typedef struct Digested {
 static const Digested digested[] = {
     { "arch", false },       { "cpus", true },
     { "fqdn", false },       { "init_system", false },
+    { "ipv4", false },       { "ipv6", false },
     { "kernel", false },     { "name", false },
     { "os", false },         { "os_family", false },
     { "os_version", false }, { "package_manager", false },

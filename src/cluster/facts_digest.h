@@ -18,6 +18,6 @@ void facts_digest(Str facts, Buf *out);
 /* The same facts with an example value each, to check which names an expression uses. */
 Value facts_digest_sample(Arena *arena);
 /* "arch, cpus, ...", for messages and help. */
-#define FACTS_DIGEST_NAMES                                                                    \
-    "arch, cpus, fqdn, init_system, kernel, memory.total, memory.swap, name, os, os_family, " \
-    "os_version, package_manager, timezone, virtualization"
+#define FACTS_DIGEST_NAMES                                                                 \
+    "arch, cpus, fqdn, init_system, ipv4, ipv6, kernel, memory.total, memory.swap, name, " \
+    "os, os_family, os_version, package_manager, timezone, virtualization"

@@ -164,15 +164,25 @@ static Str find_v6(Str table)
     return best.interface;
 }
 
-static bool read_default_interface(const FactWorld *world, Arena *arena, Value *out, Error *err)
+static bool find_default(const FactWorld *world, Arena *arena, Str *out, Error *err)
 {
     Str v4, v6;
     if (!fact_text(&world->kernel, arena, "/proc/net/route", &v4, err) ||
         !fact_text(&world->kernel, arena, "/proc/net/ipv6_route", &v6, err)) {
         return false;
     }
-    Str interface = find_v4(v4);
-    *out = fact_string(interface.len > 0 ? interface : find_v6(v6));
+    *out = find_v4(v4);
+    *out = out->len > 0 ? *out : find_v6(v6);
+    return true;
+}
+
+static bool read_default_interface(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    Str interface;
+    if (!find_default(world, arena, &interface, err)) {
+        return false;
+    }
+    *out = fact_string(interface);
     return true;
 }
 
@@ -181,4 +191,67 @@ const Fact fact_default_interface = {
     .help = "The interface of the default route, for IPv4 or otherwise IPv6.",
     .example = "\"eth0\"",
     .read = read_default_interface,
+};
+
+/* --- The address of this machine -------------------------------------------------------------- */
+
+/* Whether other machines may reach it: neither loopback nor link-local. */
+static bool is_reachable(const NetworkAddress *address)
+{
+    return address->v6
+               ? !str_eq_c(address->address, "::1") && !str_starts(address->address, STR("fe80:"))
+               : !str_starts(address->address, STR("127.")) &&
+                     !str_starts(address->address, STR("169.254."));
+}
+
+/* Of the default interface, or else the first one. */
+static bool read_address(const FactWorld *world, Arena *arena, bool v6, Value *out, Error *err)
+{
+    Str interface, found = STR_EMPTY, *names;
+    NetworkAddresses addresses;
+    uint32_t count;
+    *out = value_null();
+    if (!fact_list(&world->kernel, arena, "/sys/class/net", &names, &count, err)) {
+        return false;
+    }
+    if (count == 0) {
+        return true;
+    }
+    if (!find_default(world, arena, &interface, err) || !world->addresses(arena, &addresses, err)) {
+        return false;
+    }
+    bool is_default = false;
+    for (uint32_t i = 0; i < addresses.count && !is_default; i++) {
+        const NetworkAddress *address = &addresses.items[i];
+        if (address->v6 == v6 && is_reachable(address)) {
+            is_default = str_eq(address->interface, interface);
+            found = is_default || found.len == 0 ? address->address : found;
+        }
+    }
+    *out = fact_string(found);
+    return true;
+}
+
+static bool read_ipv4(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    return read_address(world, arena, false, out, err);
+}
+
+static bool read_ipv6(const FactWorld *world, Arena *arena, Value *out, Error *err)
+{
+    return read_address(world, arena, true, out, err);
+}
+
+const Fact fact_ipv4 = {
+    .name = "ipv4",
+    .help = "The primary IPv4 address of the default interface, or of another one.",
+    .example = "\"10.0.0.5\"",
+    .read = read_ipv4,
+};
+
+const Fact fact_ipv6 = {
+    .name = "ipv6",
+    .help = "The primary IPv6 address of the default interface, or of another one.",
+    .example = "\"2001:db8::5\"",
+    .read = read_ipv6,
 };

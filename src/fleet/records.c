@@ -217,6 +217,7 @@ static const RecordField run_fields[] = {
       .help = "the run whose failed targets it repeats" },
     { "timeout_ms", RECORD_INT, RECORD_INT_AT(FleetRun, timeout_ms),
       .help = "time limit per node" },
+    { "event", RECORD_ANY, RECORD_VALUE_AT(FleetRun, event), .help = "event that caused it" },
     { "created_ms", RECORD_INT, RECORD_INT_AT(FleetRun, created_ms), .is_required = true,
       .help = "when it was created" },
     { "ended_ms", RECORD_INT, RECORD_INT_AT(FleetRun, ended_ms), .help = "when it ended" },
@@ -249,7 +250,8 @@ Order fleet_run_order(const FleetRun *run)
                     .created_ms = run->created_ms,
                     .is_canceled = run->is_canceled,
                     .by = run->by,
-                    .reason = run->reason };
+                    .reason = run->reason,
+                    .event = run->event };
     memcpy(order.run, run->id, sizeof order.run);
     memcpy(order.version, run->version, sizeof order.version);
     memcpy(order.manifest, run->manifest, sizeof order.manifest);

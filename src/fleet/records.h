@@ -45,7 +45,7 @@ typedef struct Order {
     bool is_canceled;
     Str by; /* who requested the run */
     Str reason;
-    Value event;   /* what the run reacts to; missing: nothing */
+    Value event;   /* what the run reacts to: one event, or a list; missing: nothing */
     Value unknown; /* fields that a newer server wrote */
 } Order;
 
@@ -151,6 +151,7 @@ typedef struct FleetRun {
     int64_t timeout_ms;
     int64_t created_ms, ended_ms;
     bool is_canceled;
+    Value event; /* what it reacts to: one event, or a list; missing or null: nothing */
     Value unknown;
 } FleetRun;
 

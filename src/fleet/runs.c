@@ -297,3 +297,15 @@ uint32_t fleet_runs_after(const FleetRuns *runs, Str id)
 {
     return runs->count - lower_bound(runs, id);
 }
+
+void fleet_runs_add_versions(void *context, StrMap *out)
+{
+    const FleetRuns *runs = context;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const RunEntry *run = &runs->items[i]->run;
+        Str version = str_from_c(run->record.version);
+        if ((run->record.state != RUN_ENDED || run->order_count > 0) && version.len > 0) {
+            str_map_put(out, arena_copy(out->arena, version), NULL);
+        }
+    }
+}

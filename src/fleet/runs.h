@@ -2,6 +2,7 @@
  * A view of the state (cluster/state.h). Loop thread only. */
 #pragma once
 
+#include "base/str_map.h"
 #include "cluster/state.h"
 #include "fleet/records.h"
 
@@ -52,6 +53,9 @@ uint32_t fleet_runs_after(const FleetRuns *runs, Str id);
 
 /* Whether a run like this may be created now. Fails with ERROR_LIMIT. */
 MUST_CHECK bool fleet_runs_allow(const FleetRuns *runs, const FleetRun *run, Error *err);
+/* Adds the names of the versions that runs still need: those of runs that have not ended, or of which
+ * nodes have orders. In the arena of the map. `context` is FleetRuns, for VersionsSettings. */
+void fleet_runs_add_versions(void *context, StrMap *out);
 
 /* The index of a target, or false. */
 bool run_entry_target(const RunEntry *entry, Str node, uint32_t *out);

@@ -199,7 +199,7 @@ static void take_options(Loading *l, const NodeOptions *options)
     }
 }
 
-static Value server_value(Arena *arena, const Node *node, Value facts)
+Value node_server(Arena *arena, const Node *node, Value facts)
 {
     Map *server = map_new(arena, 32);
     for (uint32_t i = 0; facts.kind == VALUE_MAP && i < facts.map->len; i++) {
@@ -247,7 +247,7 @@ bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node 
         out->fqdn = out->name;
     }
     out->labels = l.labels;
-    out->server = server_value(arena, out, options->facts);
+    out->server = node_server(arena, out, options->facts);
     return l.ok;
 }
 

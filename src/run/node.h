@@ -31,5 +31,8 @@ typedef struct Node {
 MUST_CHECK bool node_load(Arena *arena, Sources *sources, const NodeOptions *options, Node *out,
                           Problems *problems);
 
+/* The value `server` of a node with this name, FQDN and labels; frozen. */
+Value node_server(Arena *arena, const Node *node, Value facts);
+
 /* What selectors match, without expressions. */
 SelectorSubject node_subject(const Node *node);

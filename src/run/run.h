@@ -39,6 +39,8 @@ typedef struct RunConfig {
     ModuleTable modules; /* built-in modules; those of the site are added */
     Str command;         /* shown to others while the lock is held */
     Str id;              /* of the run; empty: a new one is made */
+    const char *servers; /* directory with the list of all nodes; NULL: this one only */
+    const char *event;   /* file with the events that the run reacts to; NULL: none */
     bool is_supervised;  /* after a reboot the agent continues it, rather than systemd */
 } RunConfig;
 

@@ -5,7 +5,9 @@
 #include "base/vec.h"
 #include "facts/facts.h"
 #include "model/document_place.h"
+#include "run/cluster_view.h"
 #include "run/node_paths.h"
+#include "run/record.h"
 #include "run/run_inner.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -146,6 +148,21 @@ static bool ask(void *context, const Action *action, const Value *params, Arena 
     return false;
 }
 
+static bool load_cluster_view(Run *run, ScopeLoad *load)
+{
+    const RunConfig *config = &run->config;
+    Map *servers;
+    Error err;
+    if (!cluster_view_servers(run->arena, config->servers, &run->node, &servers, &err) ||
+        (config->event != NULL &&
+         !cluster_view_events(run->arena, config->event, &load->event, &load->events, &err))) {
+        add_error(run, "E0597", &err);
+        return false;
+    }
+    load->servers = servers;
+    return true;
+}
+
 static bool load_scope(Run *run)
 {
     const RunConfig *config = &run->config;
@@ -156,6 +173,7 @@ static bool load_scope(Run *run)
                        .renders = &run->renders,
                        .site = run->site,
                        .node = &run->node,
+                       .run = config->id,
                        .version = EDEN_VERSION,
                        .modules = config->modules,
                        .ask = { run, ask },
@@ -166,7 +184,7 @@ static bool load_scope(Run *run)
                        .define_count = config->define_count,
                        .event = value_null(),
                        .events = value_null() };
-    return scope_load(&load, &run->scope);
+    return load_cluster_view(run, &load) && scope_load(&load, &run->scope);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -409,6 +427,9 @@ bool run_load(Arena *arena, const RunConfig *config, Sources *sources, Problems 
 {
     Run *run = ARENA_NEW(arena, Run);
     run->config = *config;
+    if (config->id.len == 0) {
+        run->config.id = run_id_make(arena);
+    }
     run->arena = arena;
     run->sources = sources;
     run->problems = problems;

@@ -532,7 +532,7 @@ static bool apply(Run *run, Books *books, const RunView *view, int interrupts, E
     if (view->begun != NULL && !view->begun(view->context, err)) {
         return false;
     }
-    books->id = run->config.id.len > 0 ? run->config.id : run_id_make(run->arena);
+    books->id = run->config.id;
     run->now.values = arena_alloc_zero(run->arena, (run->steps.count + 1) * sizeof(Str));
     debts_of_graph(run->arena, run->graph, run->name, run->home, &edges, &edge_count);
     for (uint32_t i = 0; i < edge_count; i++) {

@@ -21,6 +21,8 @@ struct Scope {
     Variables *variables;
     Macros *macros;
     SelectorSubject subject;
+    Value servervars;
+    List *servers;   /* the same */
     bool incomplete; /* a part could not be read, which was reported */
     Map *early;      /* before there are variables: for their selectors and paths */
     Map *base;       /* scope of variables, macros and selectors */
@@ -41,14 +43,10 @@ static void put(Scope *scope, Map *map, Str name, Value value)
 static void put_node(Scope *scope, Map *map, Value eden)
 {
     const Node *node = scope->load.node;
-    Map *servers = map_new(scope->load.arena, 1);
-    map_set_str(scope->load.arena, servers, node->name, node->server);
-    Value servervars = value_map(servers);
-    value_freeze(servervars);
     put(scope, map, STR("eden"), eden);
     put(scope, map, STR("server"), node->server);
     put(scope, map, STR("Server"), node->server);
-    put(scope, map, STR("servervars"), servervars);
+    put(scope, map, STR("servervars"), scope->servervars);
     if (scope->load.event.kind != VALUE_NULL) {
         put(scope, map, STR("event"), scope->load.event);
     }
@@ -62,6 +60,7 @@ static Map *eden_map(Scope *scope)
     Map *eden = map_new(scope->load.arena, 4);
     put(scope, eden, STR("version"), value_string(str_from_c(scope->load.version)));
     put(scope, eden, STR("node"), value_string(scope->load.node->name));
+    put(scope, eden, STR("run"), value_string(scope->load.run));
     return eden;
 }
 
@@ -143,8 +142,6 @@ static bool load_variables(Scope *scope)
 static bool load_macros(Scope *scope)
 {
     const ScopeLoad *load = &scope->load;
-    List *servers = list_new(load->arena, 1);
-    list_push(load->arena, servers, load->node->server);
     MacrosLoad macros = { .arena = load->arena,
                           .sources = load->sources,
                           .templates = load->templates,
@@ -153,9 +150,28 @@ static bool load_macros(Scope *scope)
                           .subject = &scope->subject,
                           .modules = load->modules,
                           .ask = load->ask,
-                          .servers = value_list(servers),
+                          .servers = value_list(scope->servers),
                           .renders = load->renders };
     return macros_load(&macros, &scope->macros);
+}
+
+static void take_servers(Scope *scope)
+{
+    const ScopeLoad *load = &scope->load;
+    Map *servers = map_new(load->arena, load->servers == NULL ? 1 : load->servers->len);
+    scope->servers = list_new(load->arena, servers->cap);
+    if (load->servers == NULL) {
+        map_set_str(load->arena, servers, load->node->name, load->node->server);
+    }
+    for (uint32_t i = 0; load->servers != NULL && i < load->servers->len; i++) {
+        map_append(load->arena, servers, load->servers->entries[i].key,
+                   load->servers->entries[i].value);
+    }
+    for (uint32_t i = 0; i < servers->len; i++) {
+        list_push(load->arena, scope->servers, servers->entries[i].value);
+    }
+    scope->servervars = value_map(servers);
+    value_freeze(scope->servervars);
 }
 
 bool scope_load(const ScopeLoad *load, Scope **out)
@@ -163,6 +179,7 @@ bool scope_load(const ScopeLoad *load, Scope **out)
     Scope *scope = ARENA_NEW(load->arena, Scope);
     *out = scope;
     scope->load = *load;
+    take_servers(scope);
     scope->subject = node_subject(load->node);
     scope->subject.evaluate = select_evaluate;
     scope->subject.context = scope;

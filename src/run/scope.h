@@ -1,11 +1,11 @@
 /* Everything that templates of a site see on this node, and evaluating in it.
  *
- *     eden        version, node, servers_get_by_label(selector)
+ *     eden        version, node, run (its ID), servers_get_by_label(selector)
  *     server      this node: facts, name, fqdn, labels; also as Server (node.h)
- *     servervars  what is known of every server of the run, by name
+ *     servervars  what is known of every server of the cluster, by name (cluster_view.h)
  *     vars        variables.h; also as variables
  *     macros      macros.h
- *     event, events   what the run was started by, when it was
+ *     event, events   what the run reacts to, if it does: the newest event, and all of them
  *     steps['x']  the results of steps: State StdOut StdErr ExitCode Changed Result Files, and
  *                 value, reason, error, items; every spelling of these (stdout, exit_code);
  *                 RawStdOut and RawStdErr with the line ends at their end
@@ -38,6 +38,8 @@ typedef struct ScopeLoad {
     Renders *renders;
     Site *site; /* NULL: no variables and macros of a site */
     const Node *node;
+    const Map *servers; /* all, by name; NULL: only the node */
+    Str run;            /* ID */
     const char *version;
     ModuleTable modules;
     MacroAsk ask;

@@ -8,7 +8,7 @@
 #include "fleet/version_runs.h"
 #include "membership/node_sweep.h"
 #include "membership/nodes.h"
-#include "source/git_sources.h"
+#include "source/versions_sweep.h"
 
 struct Controllers {
     ControllersOptions options;
@@ -17,6 +17,7 @@ struct Controllers {
     Dispatcher *dispatcher; /* the same */
     VersionRuns *version_runs;
     GitSources *git_sources;
+    VersionsSweep *versions_sweep;
 };
 
 static void elected(void *context)
@@ -34,6 +35,11 @@ static void elected(void *context)
                                               .audit = controllers->options.audit,
                                               .directory = controllers->options.directory,
                                               .fence = *fence });
+    controllers->versions_sweep =
+        versions_sweep_new(&(VersionsSweepOptions){ .at = controllers->options.at,
+                                                    .versions = controllers->options.versions,
+                                                    .sources = controllers->git_sources,
+                                                    .fence = *fence });
     admission_lead(controllers->options.admission, fence);
     authority_lead(controllers->options.authority, fence);
 }
@@ -44,6 +50,7 @@ static void deposed(void *context)
     node_sweep_free(TAKE(controllers->node_sweep));
     dispatcher_free(TAKE(controllers->dispatcher));
     version_runs_free(TAKE(controllers->version_runs));
+    versions_sweep_free(TAKE(controllers->versions_sweep));
     git_sources_free(TAKE(controllers->git_sources));
     admission_lead(controllers->options.admission, NULL);
     authority_lead(controllers->options.authority, NULL);
@@ -73,6 +80,7 @@ void controllers_free(Controllers *controllers)
         node_sweep_free(controllers->node_sweep);
         dispatcher_free(controllers->dispatcher);
         version_runs_free(controllers->version_runs);
+        versions_sweep_free(controllers->versions_sweep);
         git_sources_free(controllers->git_sources);
         free(controllers);
     }

@@ -287,6 +287,7 @@ static void gather(void *context, MetricsText *out)
     server_metrics_print(
         &(ServerView){ .is_stopping = server->is_stopping,
                        .leads = controllers_are_running(server->controllers),
+                       .versions = server->versions,
                        .started_ms = metrics_started_ms(server->metrics),
                        .store = server->store,
                        .state = server->state,
@@ -390,8 +391,11 @@ static OwnFiles own_files(Server *server)
 static void start_serving(Server *server)
 {
     Error err;
-    server->versions = versions_new(
-        &(VersionsSettings){ server->certify.at, path_in_directory(server, "").data, NULL });
+    server->versions =
+        versions_new(&(VersionsSettings){ .at = server->certify.at,
+                                          .directory = path_in_directory(server, "").data,
+                                          .add_uses = fleet_runs_add_versions,
+                                          .context = server->runs });
     if (!listen_rpc(server, &err) || !listen_api(server, &err)) {
         fail(server, &err);
         return;

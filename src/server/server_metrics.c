@@ -64,6 +64,17 @@ static void put_store(const ServerView *view, MetricsText *text)
     put(text, METRIC_STATE_STALE, state_age(view->state).stale_since_ms / 1000);
 }
 
+static void put_versions(const ServerView *view, MetricsText *text)
+{
+    VersionsFreed freed = { 0 };
+    if (view->versions != NULL) {
+        freed = versions_freed(view->versions);
+    }
+    put(text, METRIC_VERSIONS_DELETED, (int64_t)freed.versions);
+    put(text, METRIC_BLOBS_DELETED, (int64_t)freed.blobs);
+    put(text, METRIC_BLOBS_DELETED_BYTES, (int64_t)freed.bytes);
+}
+
 static void put_refused(MetricsText *text, const char *listener, const char *reason, uint64_t count)
 {
     MetricLabel labels[] = { { "listener", str_from_c(listener) },
@@ -118,6 +129,7 @@ void server_metrics_print(const ServerView *view, MetricsText *text)
     put_nodes(view, text);
     put_certificates(view, text);
     put_store(view, text);
+    put_versions(view, text);
     put_connections(view, text);
     put_process(view, text);
 }

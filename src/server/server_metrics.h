@@ -7,6 +7,7 @@
 #include "membership/roster.h"
 #include "net/listener.h"
 #include "service/session_service.h"
+#include "source/versions.h"
 #include "store/store.h"
 
 enum {
@@ -28,6 +29,7 @@ typedef struct ServerView {
     const SessionService *sessions;
     const OwnCertificates *own;
     const CaSet *cas;
+    const Versions *versions; /* NULL: none yet */
     ServerListener listeners[SERVER_LISTENERS];
 } ServerView;
 

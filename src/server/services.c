@@ -4,7 +4,7 @@ void services_open(const ServicesOptions *options, Services *out)
 {
     const ClusterStore *at = &options->at;
     const ServerSettings *settings = options->settings;
-    MethodBinding bindings[STORE_SERVICE_METHODS + 5];
+    MethodBinding bindings[STORE_SERVICE_METHODS + 6];
     out->store = store_service_new(at->store, at->state);
     out->sessions =
         session_service_new(&(SessionServiceOptions){ .loop = at->loop,
@@ -25,6 +25,7 @@ void services_open(const ServicesOptions *options, Services *out)
     bindings[STORE_SERVICE_METHODS + 2] = nodes_service_binding(out->nodes);
     bindings[STORE_SERVICE_METHODS + 3] = runs_service_binding(out->runs);
     bindings[STORE_SERVICE_METHODS + 4] = blob_service_binding(out->blobs);
+    bindings[STORE_SERVICE_METHODS + 5] = blob_service_list_binding(out->blobs);
     out->dispatch = dispatch_new(bindings, COUNT_OF(bindings), options->describe, options->context);
 }
 

@@ -64,6 +64,22 @@ bool blob_request_decode(Arena *arena, Str bytes, BlobRequest *out, Error *err)
     return true;
 }
 
+void list_reply_encode(Str manifest, Buf *out)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Eden__V1__ListReply message = EDEN__V1__LIST_REPLY__INIT;
+    message.manifest = id_out(&arena, manifest);
+    wire_pack(&message.base, out);
+}
+
+bool list_reply_decode(Arena *arena, Str bytes, Str *out, Error *err)
+{
+    const Eden__V1__ListReply *message = (const Eden__V1__ListReply *)wire_unpack(
+        arena, &eden__v1__list_reply__descriptor, bytes, err);
+    return message != NULL && id_in(arena, message->manifest, out, err);
+}
+
 void blob_chunk_encode(const BlobChunk *chunk, Buf *out)
 {
     AUTO_CLEAR(Arena) arena;

@@ -1,4 +1,4 @@
-/* Messages of the service eden.v1.Blobs, for servers and nodes. Pure. */
+/* Messages of the service eden.v1.Blobs and of Nodes.List, for servers and nodes. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -25,5 +25,8 @@ typedef struct BlobChunk {
 void blob_request_encode(const BlobRequest *request, Buf *out);
 /* Fail with ERROR_INVALID or ERROR_LIMIT. Everything is in the arena. */
 MUST_CHECK bool blob_request_decode(Arena *arena, Str bytes, BlobRequest *out, Error *err);
+/* The reply of Nodes.List: the id of a manifest. */
+void list_reply_encode(Str manifest, Buf *out);
+MUST_CHECK bool list_reply_decode(Arena *arena, Str bytes, Str *out, Error *err);
 void blob_chunk_encode(const BlobChunk *chunk, Buf *out);
 MUST_CHECK bool blob_chunk_decode(Arena *arena, Str bytes, BlobChunk *out, Error *err);

@@ -9,13 +9,17 @@
 #include "service/blob_message.h"
 
 typedef struct GetCall GetCall;
+typedef struct ListCall ListCall;
 
 struct BlobService {
     ClusterStore at;
     Versions *versions;
+    ServerList *servers;
     uint32_t active;
     bool is_starting;
     GetCall *first, **last; /* calls that wait or are served, oldest first */
+    ListCall *lists;        /* calls that wait */
+    LoopTimer list_due;
 };
 
 struct GetCall {
@@ -28,6 +32,7 @@ struct GetCall {
     Arena blob;    /* memory of the blob that is being sent */
     Str id, data;  /* what is left of it */
     bool has_data;
+    bool is_listed; /* of a list of nodes */
     bool is_active, is_reading;
     LoopTimer stalled;
     GetCall *following;
@@ -90,8 +95,8 @@ static void on_stalled(void *context)
 
 static void read_next(GetCall *get);
 
-/* Sends as much of the blob as the call accepts. */
-static void pump(GetCall *get)
+/* Sends as much of the blob as the call accepts. False: it is waiting, or has ended. */
+static bool send_blob(GetCall *get)
 {
     while (get->has_data) {
         AUTO_CLEAR(Buf) message = buf_make(BUF_UNLIMITED);
@@ -103,13 +108,49 @@ static void pump(GetCall *get)
             if (err.kind != ERROR_LIMIT) {
                 finish(get, &err);
             }
-            return; /* otherwise until on_writable */
+            return false; /* otherwise until on_writable */
         }
         loop_timer_start(&get->stalled, BLOB_STALLED_MS);
         get->data = str_from_offset(get->data, chunk.data.len);
         get->has_data = !chunk.is_last;
     }
-    read_next(get);
+    return true;
+}
+
+/* The next blob of a list of nodes, which is in memory. */
+static bool take_listed(GetCall *get, Error *err)
+{
+    const BlobRequest *request = &get->request;
+    Str id = request->count == 0 ? request->manifest : request->ids[get->next], data;
+    if (!server_list_find(get->service->servers, request->manifest, id, &data)) {
+        return error_set(err, ERROR_NOT_FOUND, "the list of nodes has changed; request it again");
+    }
+    get->next++;
+    arena_clear(&get->blob);
+    get->id = id;
+    get->data = arena_copy(&get->blob, data);
+    get->has_data = true;
+    return true;
+}
+
+static uint32_t blob_count(const GetCall *get)
+{
+    return get->request.count == 0 ? 1 : get->request.count;
+}
+
+static void pump(GetCall *get)
+{
+    Error err;
+    while (send_blob(get)) {
+        if (!get->is_listed || get->next == blob_count(get)) {
+            read_next(get);
+            return;
+        }
+        if (!take_listed(get, &err)) {
+            finish(get, &err);
+            return;
+        }
+    }
 }
 
 static void on_read(void *context, Str data, const Error *err)
@@ -131,8 +172,7 @@ static void on_read(void *context, Str data, const Error *err)
 static void read_next(GetCall *get)
 {
     const BlobRequest *request = &get->request;
-    uint32_t count = request->count == 0 ? 1 : request->count;
-    if (get->next == count) {
+    if (get->next == blob_count(get)) {
         finish(get, NULL);
         return;
     }
@@ -184,7 +224,10 @@ static void begin(GetCall *get)
     get->is_active = true;
     get->service->active++;
     loop_timer_start(&get->stalled, BLOB_STALLED_MS);
-    if (!is_served(get, &err)) {
+    get->is_listed = server_list_has(get->service->servers, get->request.manifest);
+    if (get->is_listed) {
+        pump(get);
+    } else if (!is_served(get, &err)) {
         finish(get, &err);
     } else if (get->request.count == 0) {
         read_next(get);
@@ -280,19 +323,91 @@ static const GrpcHandler get_handler = { .message = on_get,
                                          .writable = on_writable,
                                          .ended = on_ended };
 
+/* --- The list of all nodes -------------------------------------------------------------------- */
+
+/* One that waits until the list may be made again. */
+struct ListCall {
+    GrpcCall *call;
+    ListCall *next;
+};
+
+static void answer_list(BlobService *service, GrpcCall *call)
+{
+    AUTO_CLEAR(Buf) reply = buf_make(BUF_UNLIMITED);
+    char manifest[BLOB_ID_TEXT + 1];
+    Error err;
+    bool ok = server_list_make(service->servers, manifest, &err);
+    if (ok) {
+        list_reply_encode(str_from_c(manifest), &reply);
+        ok = grpc_call_send(call, buf_str(&reply), &err);
+    }
+    if (ok) {
+        grpc_call_finish(call, GRPC_OK, STR_EMPTY);
+    } else {
+        grpc_call_fail(call, &err);
+    }
+}
+
+static void answer_lists(void *context)
+{
+    BlobService *service = context;
+    ListCall *waiting = TAKE(service->lists);
+    while (waiting != NULL) {
+        ListCall *one = waiting;
+        waiting = one->next;
+        grpc_call_set_data(one->call, NULL);
+        answer_list(service, one->call);
+        free(one);
+    }
+}
+
+static void on_list(GrpcCall *call, Str message)
+{
+    BlobService *service = dispatch_data(call);
+    int64_t delay_ms = server_list_delay_ms(service->servers);
+    if (delay_ms == 0) {
+        answer_list(service, call);
+        return;
+    }
+    ListCall *one = memory_new(sizeof *one);
+    *one = (ListCall){ call, service->lists };
+    service->lists = one;
+    grpc_call_set_data(call, one);
+    loop_timer_start(&service->list_due, delay_ms);
+}
+
+static void list_ended(GrpcCall *call, GrpcStatus status, Str text)
+{
+    BlobService *service = dispatch_data(call);
+    ListCall *ended = grpc_call_data(call);
+    for (ListCall **at = &service->lists; ended != NULL && *at != NULL; at = &(*at)->next) {
+        if (*at == ended) {
+            *at = ended->next;
+            free(ended);
+            break;
+        }
+    }
+}
+
+static const GrpcHandler list_handler = { .message = on_list, .ended = list_ended };
+
 BlobService *blob_service_new(const ClusterStore *at, Versions *versions)
 {
     BlobService *service = memory_new(sizeof *service);
     service->at = *at;
     service->versions = versions;
+    service->servers = server_list_new(at);
     service->last = &service->first;
+    loop_timer_init(&service->list_due, at->loop, answer_lists, service);
     return service;
 }
 
 void blob_service_free(BlobService *service)
 {
     if (service != NULL) {
-        BUG_IF(service->active > 0 || service->first != NULL);
+        BUG_IF(service->active > 0 || service->first != NULL || service->lists != NULL);
+        loop_timer_stop(&service->list_due);
+        server_list_free(service->servers);
         free(service);
     }
 }
@@ -300,4 +415,9 @@ void blob_service_free(BlobService *service)
 MethodBinding blob_service_binding(BlobService *service)
 {
     return (MethodBinding){ METHOD_BLOBS_GET, &get_handler, service };
+}
+
+MethodBinding blob_service_list_binding(BlobService *service)
+{
+    return (MethodBinding){ METHOD_NODES_LIST, &list_handler, service };
 }

@@ -1,10 +1,12 @@
 /* The service eden.v1.Blobs: sends the files of versions to nodes. Loop thread only.
  *
  * A node names the version by its manifest, and gets blobs of that manifest only: other blobs, and
- * those of rejected versions, are not sent. Few calls are served at a time, one per node, others wait:
- * all nodes request a new version at the same moment. */
+ * those of rejected versions, are not sent. The list of all nodes (fleet/server_list.h) is requested
+ * in the same way. Few calls are served at a time, one per node, others wait: all nodes request a new
+ * version at the same moment. */
 #pragma once
 
+#include "fleet/server_list.h"
 #include "rpc/dispatch.h"
 #include "source/versions.h"
 
@@ -16,11 +18,13 @@ enum {
     BLOB_STALLED_MS = 30 * 1000 /* a node that accepts nothing for this long has to retry */
 };
 
-/* `at` is copied; its state, and the versions, must outlive the service. */
+/* `at` is copied; its state and roster, and the versions, must outlive the service. */
 BlobService *blob_service_new(const ClusterStore *at, Versions *versions);
-/* After the servers that use it and after the versions are freed, which complete its reads. NULL is
- * allowed. */
+/* After the servers that use it and after the versions are freed, which complete its reads; before
+ * the state. NULL is allowed. */
 void blob_service_free(BlobService *service);
 DEFINE_AUTO(BlobService, blob_service_free)
 
 MethodBinding blob_service_binding(BlobService *service);
+/* Nodes.List. */
+MethodBinding blob_service_list_binding(BlobService *service);

@@ -1,5 +1,6 @@
 #include "source/blob_store.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/hex.h"
@@ -11,7 +12,6 @@
 
 enum {
     PREFIX_LEN = 2,
-    PREFIX_COUNT = 256,
     /* Blobs with one prefix. Enough for 256 million blobs in total. */
     BLOBS_PER_PREFIX_MAX = 1 << 20,
     NS_PER_MS = 1000000,
@@ -19,6 +19,8 @@ enum {
 
 struct BlobStore {
     Directory directory;
+    /* A blob is not removed between the moment when somebody finds it and when it counts as used. */
+    pthread_mutex_t lock;
 };
 
 bool blob_id_is_valid(Str id)
@@ -65,7 +67,8 @@ bool blob_store_open(const char *directory, BlobStore **out, Error *err)
     }
     BlobStore *store = memory_new(sizeof *store);
     store->directory = opened;
-    for (int i = 0; i < PREFIX_COUNT; i++) {
+    pthread_mutex_init(&store->lock, NULL);
+    for (int i = 0; i < BLOB_STORE_PARTS; i++) {
         AUTO_CLEAR(Directory) child = { .descriptor = -1 };
         char prefix[PREFIX_LEN + 1];
         unsigned char byte = (unsigned char)i;
@@ -83,8 +86,17 @@ void blob_store_close(BlobStore *store)
 {
     if (store != NULL) {
         directory_close(&store->directory);
+        pthread_mutex_destroy(&store->lock);
         free(store);
     }
+}
+
+static bool touch(BlobStore *store, const BlobFile *file)
+{
+    pthread_mutex_lock(&store->lock);
+    bool is_there = directory_touch(&file->directory, file->name);
+    pthread_mutex_unlock(&store->lock);
+    return is_there;
 }
 
 bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
@@ -101,7 +113,7 @@ bool blob_store_put(BlobStore *store, Str id, Str data, Error *err)
     bool ok =
         str_eq_c(id, actual) ||
         error_set(err, ERROR_INVALID, "the data has the SHA-256 %s, not %s", actual, file.name);
-    if (ok && !directory_touch(&file.directory, file.name)) {
+    if (ok && !touch(store, &file)) {
         ok = directory_write(&file.directory, file.name, data, true, err);
     }
     directory_close(&file.directory);
@@ -118,12 +130,11 @@ bool blob_store_has(const BlobStore *store, Str id)
     return ok;
 }
 
-bool blob_store_touch(const BlobStore *store, Str id)
+bool blob_store_touch(BlobStore *store, Str id)
 {
     BlobFile file;
     Error ignored;
-    bool ok =
-        file_open(store, id, false, &file, &ignored) && directory_touch(&file.directory, file.name);
+    bool ok = file_open(store, id, false, &file, &ignored) && touch(store, &file);
     directory_close(&file.directory);
     return ok;
 }
@@ -158,8 +169,17 @@ bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *er
     return ok;
 }
 
-static bool sweep_prefix(const Directory *directory, const StrMap *keep, int64_t before_ns,
-                         BlobSweep *out, Error *err)
+static bool remove_older(BlobStore *store, const Directory *directory, const char *name,
+                         int64_t before_ns, bool *removed, Error *err)
+{
+    pthread_mutex_lock(&store->lock);
+    bool ok = directory_remove_older(directory, name, before_ns, removed, err);
+    pthread_mutex_unlock(&store->lock);
+    return ok;
+}
+
+static bool sweep_prefix(BlobStore *store, const Directory *directory, const StrMap *keep,
+                         int64_t before_ns, BlobSweep *out, Error *err)
 {
     AUTO_CLEAR(Arena) arena;
     DirectoryEntry *entries;
@@ -170,8 +190,9 @@ static bool sweep_prefix(const Directory *directory, const StrMap *keep, int64_t
     }
     for (uint32_t i = 0; i < count; i++) {
         const DirectoryEntry *entry = &entries[i];
-        bool is_removed = entry->mtime_ns < before_ns && !str_map_has(keep, entry->name);
-        if (is_removed && !directory_remove(directory, entry->name.data, err)) {
+        bool is_removed = false, is_old = entry->mtime_ns < before_ns;
+        if (is_old && !str_map_has(keep, entry->name) &&
+            !remove_older(store, directory, entry->name.data, before_ns, &is_removed, err)) {
             return false;
         }
         out->removed += is_removed;
@@ -181,21 +202,25 @@ static bool sweep_prefix(const Directory *directory, const StrMap *keep, int64_t
     return true;
 }
 
+bool blob_store_sweep_part(BlobStore *store, uint32_t part, const StrMap *keep, int64_t age_ms,
+                           BlobSweep *out, Error *err)
+{
+    AUTO_CLEAR(Directory) child = { .descriptor = -1 };
+    char prefix[PREFIX_LEN + 1];
+    unsigned char byte = (unsigned char)part;
+    hex_put(&byte, 1, prefix);
+    if (!directory_open_child(&store->directory, prefix, &child, err)) {
+        return err->kind == ERROR_NOT_FOUND;
+    }
+    return sweep_prefix(store, &child, keep, (clock_now_ms() - age_ms) * NS_PER_MS, out, err);
+}
+
 bool blob_store_sweep(BlobStore *store, const StrMap *keep, int64_t age_ms, BlobSweep *out,
                       Error *err)
 {
-    int64_t before_ns = (clock_now_ms() - age_ms) * NS_PER_MS;
     *out = (BlobSweep){ 0 };
-    for (int i = 0; i < PREFIX_COUNT; i++) {
-        AUTO_CLEAR(Directory) child = { .descriptor = -1 };
-        char prefix[PREFIX_LEN + 1];
-        unsigned char byte = (unsigned char)i;
-        hex_put(&byte, 1, prefix);
-        if (directory_open_child(&store->directory, prefix, &child, err)) {
-            if (!sweep_prefix(&child, keep, before_ns, out, err)) {
-                return false;
-            }
-        } else if (err->kind != ERROR_NOT_FOUND) {
+    for (uint32_t i = 0; i < BLOB_STORE_PARTS; i++) {
+        if (!blob_store_sweep_part(store, i, keep, age_ms, out, err)) {
             return false;
         }
     }

@@ -2,7 +2,7 @@
  *
  * A blob appears atomically and is durable; its content is verified when it is written and when it is
  * read. A damaged one is removed, so that it counts as missing and is transferred again. Any thread
- * may use a store: it has no state in memory. */
+ * may use a store. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,6 +12,7 @@
 #include "base/str_map.h"
 
 enum {
+    BLOB_STORE_PARTS = 256,
     BLOB_ID_TEXT = 64,
     BLOB_MAX = 1 << 20,           /* bytes; larger files are lists of blobs */
     BLOB_MANIFEST_MAX = 16 << 20, /* bytes of a manifest, the only larger blob */
@@ -35,7 +36,7 @@ MUST_CHECK bool blob_store_put(BlobStore *store, Str id, Str data, Error *err);
 /* Whether there is such a blob; its content is not verified. */
 bool blob_store_has(const BlobStore *store, Str id);
 /* The same; one that exists counts as used now, so that blob_store_sweep() keeps it for a while. */
-bool blob_store_touch(const BlobStore *store, Str id);
+bool blob_store_touch(BlobStore *store, Str id);
 /* Fails with ERROR_NOT_FOUND if it does not exist or was damaged, ERROR_OS. */
 MUST_CHECK bool blob_store_read(BlobStore *store, Arena *arena, Str id, Str *out, Error *err);
 
@@ -47,3 +48,7 @@ typedef struct BlobSweep {
 /* Removes blobs that are not keys of `keep` and were last used more than `age_ms` ago. */
 MUST_CHECK bool blob_store_sweep(BlobStore *store, const StrMap *keep, int64_t age_ms,
                                  BlobSweep *out, Error *err);
+/* The same for one part of BLOB_STORE_PARTS, adding to `out`: the parts take turns with others who
+ * use the store. */
+MUST_CHECK bool blob_store_sweep_part(BlobStore *store, uint32_t part, const StrMap *keep,
+                                      int64_t age_ms, BlobSweep *out, Error *err);

@@ -512,3 +512,14 @@ void git_sources_free(GitSources *sources)
     arena_clear(&sources->arena);
     free(sources);
 }
+
+uint32_t git_sources_trees(const GitSources *sources, GitTree **out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; sources != NULL && i < sources->count; i++) {
+        if (sources->items[i]->tree != NULL) {
+            out[count++] = git_tree_ref(sources->items[i]->tree);
+        }
+    }
+    return count;
+}

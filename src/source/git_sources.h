@@ -4,6 +4,7 @@
 #pragma once
 
 #include "audit/audit.h"
+#include "source/git_tree.h"
 #include "source/versions.h"
 
 typedef struct GitSources GitSources;
@@ -22,4 +23,7 @@ GitSources *git_sources_new(const GitSourcesOptions *options);
 /* Kills running git processes and waits for them. Before the state, the versions and the store;
  * NULL is allowed. */
 void git_sources_free(GitSources *sources);
+/* References to the newest commits of all sources: their blobs are used for the next version, even
+ * if none has them yet. Returns their number, at most GIT_SOURCES_MAX. NULL is allowed. */
+uint32_t git_sources_trees(const GitSources *sources, GitTree **out);
 DEFINE_AUTO(GitSources, git_sources_free)

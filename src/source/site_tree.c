@@ -160,8 +160,7 @@ bool site_tree_read_blob(const char *directory, const ManifestFile *file, uint32
 
 /* --- Creating --------------------------------------------------------------------------------- */
 
-uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, const BlobStore *blobs,
-                           Str **out)
+uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, BlobStore *blobs, Str **out)
 {
     VEC(Str) missing = { 0 };
     StrMap all;

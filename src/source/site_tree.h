@@ -16,8 +16,7 @@ MUST_CHECK bool site_tree_read_blob(const char *directory, const ManifestFile *f
                                     char buffer[BLOB_MAX], Str *out, Error *err);
 
 /* The ids of blobs of the manifest that the store does not have, each once. Touches the others. */
-uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, const BlobStore *blobs,
-                           Str **out);
+uint32_t site_tree_missing(Arena *arena, const Manifest *manifest, BlobStore *blobs, Str **out);
 
 /* Creates `directory`, which must not exist, with the files of the manifest; `durable`: on disk when
  * it returns. If it fails, nothing is left. Fails with ERROR_NOT_FOUND if a blob is missing or was

@@ -25,13 +25,13 @@ static bool read_manifest(const VersionCheck *check, Arena *arena, Str id, Manif
                           Error *err)
 {
     Str text, *missing;
+    (void)blob_store_touch(check->blobs, id); /* first: an unused one may be removed meanwhile */
     if (!blob_store_read(check->blobs, arena, id, &text, err)) {
         return err->kind != ERROR_NOT_FOUND
                    ? false
                    : error_set(err, ERROR_CONFLICT,
                                "the manifest %" STR_FMT " is missing; send it first", STR_ARG(id));
     }
-    (void)blob_store_touch(check->blobs, id);
     if (!manifest_read(arena, text, out, err)) {
         return false;
     }

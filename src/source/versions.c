@@ -9,12 +9,13 @@
 #include "cluster/change.h"
 #include "cluster/cluster_keys.h"
 #include "source/version_check.h"
+#include "source/version_uses.h"
 #include "sys/directory.h"
-#include "sys/work_queue.h"
 
 enum {
     PACK_HEAD = 4, /* bytes of a size */
     SETS_MAX = 4,
+    UNSEEN_MAX = 10, /* versions that the state may not have seen yet */
 };
 
 /* The blobs of a manifest, kept because many nodes request the same version. */
@@ -27,6 +28,7 @@ typedef struct BlobSet {
 
 struct Versions {
     ClusterStore at;
+    VersionsSettings settings;
     Arena arena;
     const char *path; /* of the blobs */
     BlobStore *blobs; /* NULL: not open yet */
@@ -34,6 +36,7 @@ struct Versions {
     VersionCheck check;
     BlobSet sets[SETS_MAX];
     uint64_t uses;
+    VersionNotes *notes;
     WorkQueue *transfers, *checks; /* a check takes long, and transfers do not wait for it */
 };
 
@@ -338,16 +341,53 @@ void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void 
     work_queue_add(versions->transfers, &transfer->item);
 }
 
+void versions_add_work(Versions *versions, WorkItem *item)
+{
+    work_queue_add(versions->transfers, item);
+}
+
+/* --- Uses ------------------------------------------------------------------------------------- */
+
+void versions_add_uses(const Versions *versions, StrMap *uses)
+{
+    version_uses_find(versions->at.state, versions->at.prefix, uses);
+    version_notes_add(versions->notes, loop_now_ms(versions->at.loop) - VERSION_KEPT_MS, uses);
+    if (versions->settings.add_uses != NULL) {
+        versions->settings.add_uses(versions->settings.context, uses);
+    }
+}
+
+void versions_note_freed(Versions *versions, const VersionsFreed *more)
+{
+    version_notes_freed(versions->notes, more);
+}
+
+VersionsFreed versions_freed(const Versions *versions)
+{
+    return versions->notes->freed;
+}
+
 /* --- Creating --------------------------------------------------------------------------------- */
+
+enum {
+    KEY_OF_NEW,
+    KEY_OF_OLDEST, /* to delete if there are too many; the next is that of the current version */
+    KEY_OF_CURRENT_THEN,
+    CREATION_KEYS
+};
 
 typedef struct Creation {
     WorkItem item;
+    const Versions *versions; /* may be freed before the store responds */
     ClusterStore at;
+    VersionNotes *notes;
+    uint32_t max;
     VersionCheck check;
     Arena arena;
     char name[VERSION_NAME_LEN + 1];
     Version version;
     bool has_failed, is_known, is_new;
+    bool has_oldest; /* and deletes it */
     Error err;
     const StoreCompare *fence;
     VersionsCreated *done;
@@ -356,7 +396,11 @@ typedef struct Creation {
 
 static void creation_end(Creation *creation, const Error *err)
 {
+    if (err == NULL) {
+        version_notes_created(creation->notes, creation->name, loop_now_ms(creation->at.loop));
+    }
     creation->done(creation->context, str_from_c(creation->name), creation->is_new, err);
+    version_notes_unref(creation->notes);
     arena_clear(&creation->arena);
     free(creation);
 }
@@ -365,6 +409,28 @@ static void check_version(WorkItem *item)
 {
     Creation *creation = (Creation *)item;
     creation->has_failed = !version_check(&creation->check, &creation->version, &creation->err);
+}
+
+/* It may have become the current version meanwhile; then the next attempt finds another one. */
+static bool delete_oldest(const Creation *creation, Change *change, Error *err)
+{
+    CurrentVersion current = { 0 };
+    if (!creation->has_oldest) {
+        return error_set(err, ERROR_LIMIT, "there are %u versions, and all are used",
+                         creation->max);
+    }
+    if (change_has(change, KEY_OF_CURRENT_THEN) &&
+        !current_version_read(change_arena(change), change_value(change, KEY_OF_CURRENT_THEN),
+                              &current, err)) {
+        return false;
+    }
+    Str key = change_key(change, KEY_OF_OLDEST);
+    bool is_current = current.version[0] != '\0' && str_ends(key, str_from_c(current.version));
+    if (is_current || !change_has(change, KEY_OF_OLDEST)) {
+        return error_set(err, ERROR_UNAVAILABLE, "there are %u versions; try again", creation->max);
+    }
+    change_delete(change, key);
+    return true;
 }
 
 /* A rejected version is checked again: a newer eden may accept it. */
@@ -384,9 +450,9 @@ static bool decide_create(void *context, Change *change, Error *err)
             return true;
         }
     }
-    if (creation->is_new && change_count(change, 0) >= VERSIONS_MAX) {
-        return error_set(err, ERROR_LIMIT, "there are %d versions; delete some first",
-                         VERSIONS_MAX);
+    if (creation->is_new && change_count(change, 0) >= creation->max &&
+        !delete_oldest(creation, change, err)) {
+        return false;
     }
     version_print(&creation->version, &text);
     change_put(change, change_key(change, 0), buf_str(&text), 0);
@@ -395,7 +461,31 @@ static bool decide_create(void *context, Change *change, Error *err)
 
 static void created(void *context, Change *change, const Error *err)
 {
+    const Creation *creation = context;
+    if (err == NULL && creation->has_oldest && creation->is_new) {
+        version_notes_freed(creation->notes, &(VersionsFreed){ .versions = 1 });
+    }
     creation_end(context, err);
+}
+
+/* Only if there may be too many. */
+static bool find_oldest(Creation *creation, Str *key)
+{
+    VersionEntry *entries;
+    Arena *arena = &creation->arena;
+    uint32_t count = versions_list(arena, creation->at.state, creation->at.prefix, &entries);
+    if (count + UNSEEN_MAX < creation->max) {
+        return false;
+    }
+    StrMap uses;
+    str_map_init(&uses, arena);
+    versions_add_uses(creation->versions, &uses);
+    str_map_put(&uses, str_from_c(creation->name), NULL);
+    const VersionEntry *oldest = version_uses_oldest(entries, count, &uses);
+    if (oldest != NULL) {
+        *key = cluster_key_version(arena, creation->at.prefix, oldest->name);
+    }
+    return oldest != NULL;
 }
 
 static void checked(WorkItem *item)
@@ -411,11 +501,14 @@ static void checked(WorkItem *item)
         return;
     }
     creation->version.created_ms = loop_wall_ms(creation->at.loop);
-    Str key =
+    Str keys[CREATION_KEYS];
+    keys[KEY_OF_NEW] =
         cluster_key_version(&creation->arena, creation->at.prefix, str_from_c(creation->name));
+    keys[KEY_OF_CURRENT_THEN] = cluster_key_current_version(&creation->arena, creation->at.prefix);
+    creation->has_oldest = find_oldest(creation, &keys[KEY_OF_OLDEST]);
     change_start(&(ChangeSpec){ .at = creation->at,
-                                .keys = &key,
-                                .key_count = 1,
+                                .keys = keys,
+                                .key_count = creation->has_oldest ? CREATION_KEYS : 1,
                                 .counted = { cluster_key_version_all(&creation->arena,
                                                                      creation->at.prefix) },
                                 .decide = decide_create,
@@ -462,7 +555,10 @@ void versions_create(Versions *versions, const VersionDraft *draft, VersionsCrea
 {
     Creation *creation = memory_new(sizeof *creation);
     arena_init(&creation->arena, ARENA_UNLIMITED);
+    creation->versions = versions;
     creation->at = versions->at;
+    creation->notes = version_notes_ref(versions->notes);
+    creation->max = versions->settings.max;
     creation->done = done;
     creation->context = context;
     creation->fence = copy_fence(&creation->arena, draft->fence);
@@ -658,6 +754,9 @@ Versions *versions_new(const VersionsSettings *settings)
     Versions *versions = memory_new(sizeof *versions);
     arena_init(&versions->arena, ARENA_UNLIMITED);
     versions->at = settings->at;
+    versions->settings = *settings;
+    versions->settings.max = settings->max == 0 ? VERSIONS_MAX : settings->max;
+    versions->notes = version_notes_new();
     versions->at.prefix = arena_copy(&versions->arena, settings->at.prefix);
     versions->directory.descriptor = -1;
     versions->path = arena_format(&versions->arena, "%s/blobs", settings->directory).data;
@@ -683,6 +782,7 @@ void versions_free(Versions *versions)
         }
         blob_store_close(versions->blobs);
         directory_close(&versions->directory);
+        version_notes_unref(versions->notes);
         arena_clear(&versions->arena);
         free(versions);
     }

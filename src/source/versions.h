@@ -3,7 +3,8 @@
 #pragma once
 
 #include "cluster/cluster_store.h"
-#include "source/version.h"
+#include "source/version_uses.h"
+#include "sys/work_queue.h"
 
 typedef struct Versions Versions;
 
@@ -11,6 +12,10 @@ typedef struct VersionsSettings {
     ClusterStore at;       /* with a state */
     const char *directory; /* of the server: blobs and temporary files are below it; copied */
     const char *program;   /* eden, to check sites; NULL: this program */
+    /* Adds the names of versions that runs use, in the arena of the map; NULL: none are. */
+    void (*add_uses)(void *context, StrMap *uses);
+    void *context;
+    uint32_t max; /* versions; 0: VERSIONS_MAX */
 } VersionsSettings;
 
 /* The directory of the blobs is created when it is needed: until that succeeds, everything that uses
@@ -48,6 +53,9 @@ void versions_get(Versions *versions, Str id, VersionsGot *done, void *context);
 typedef void VersionsBlobs(void *context, const StrMap *blobs, const Error *err);
 void versions_blobs(Versions *versions, Str manifest, VersionsBlobs *done, void *context);
 
+/* Work on blobs, on the thread of the other functions and in their order. */
+void versions_add_work(Versions *versions, WorkItem *item);
+
 /* --- Versions --------------------------------------------------------------------------------- */
 
 typedef struct VersionDraft {
@@ -60,8 +68,9 @@ typedef struct VersionDraft {
 
 /* `is_new` is false if a valid version with these files exists. */
 typedef void VersionsCreated(void *context, Str name, bool is_new, const Error *err);
-/* Checks and records a version; everything is copied. Fails with ERROR_CONFLICT if blobs are
- * missing, ERROR_INVALID if it is not a site, ERROR_LIMIT. */
+/* Checks and records a version; everything is copied. If there are too many, the oldest unused one is
+ * deleted. Fails with ERROR_CONFLICT if blobs are missing, ERROR_INVALID if it is not a site,
+ * ERROR_LIMIT if all versions are used. */
 void versions_create(Versions *versions, const VersionDraft *draft, VersionsCreated *done,
                      void *context);
 
@@ -87,3 +96,11 @@ void versions_activate(Versions *versions, const VersionActivation *activation, 
  * or the previous version. */
 void versions_remove(Versions *versions, Str name, int64_t revision, ClusterDone *done,
                      void *context);
+
+/* Adds the names of all versions that must stay: those of version_uses_find(), those that runs use,
+ * and those that versions_create() reported within VERSION_KEPT_MS, even if they existed. */
+void versions_add_uses(const Versions *versions, StrMap *uses);
+
+/* Counts what was removed since the start of this server. */
+void versions_note_freed(Versions *versions, const VersionsFreed *more);
+VersionsFreed versions_freed(const Versions *versions);

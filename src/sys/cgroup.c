@@ -68,6 +68,20 @@ bool cgroup_path(Arena *arena, const char *name, const char **path, Error *err)
     return true;
 }
 
+bool cgroup_unit_path(Arena *arena, const char *name, const char **path, Error *err)
+{
+    const char *own;
+    if (!cgroup_path(arena, "", &own, err)) {
+        return false;
+    }
+    Str base = str_slice(str_from_c(own), 0, strlen(own) - 1);
+    if (str_ends(base, STR("/" CGROUP_OWN))) {
+        base.len -= STR("/" CGROUP_OWN).len;
+    }
+    *path = arena_format(arena, "%" STR_FMT "/%s", STR_ARG(base), name).data;
+    return true;
+}
+
 bool cgroup_make(const char *path, Error *err)
 {
     return mkdir(path, 0755) == 0 || file_error(err, errno, path);
@@ -97,6 +111,32 @@ static bool write_file(const char *path, const char *name, const char *text, Err
         close(descriptor);
     }
     return ok || file_error(err, number, file);
+}
+
+static bool set_limit(const char *path, const char *controller, const char *file, int64_t limit)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Error ignored;
+    Str parent = str_slice(str_from_c(path), 0, str_find_last(str_from_c(path), STR("/")));
+    const char *enable = arena_format(&arena, "+%s", controller).data;
+    const char *text = arena_format(&arena, "%lld", (long long)limit).data;
+    if (limit == 0) {
+        return true;
+    }
+    /* Fails if it is enabled already, or cannot be; the limit then shows which. */
+    (void)!write_file(arena_copy_c(&arena, parent), "cgroup.subtree_control", enable, &ignored);
+    return write_file(path, file, text, &ignored);
+}
+
+bool cgroup_limit(const char *path, const CgroupLimits *limits, Error *err)
+{
+    bool has_memory = set_limit(path, "memory", "memory.max", limits->memory_bytes);
+    bool has_tasks = set_limit(path, "pids", "pids.max", limits->tasks);
+    return (has_memory && has_tasks) ||
+           error_set(err, ERROR_UNAVAILABLE, "%s: cannot limit %s%s%s", path,
+                     has_memory ? "" : "memory", has_memory || has_tasks ? "" : " and ",
+                     has_tasks ? "" : "processes");
 }
 
 void cgroup_kill(const char *path)

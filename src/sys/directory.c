@@ -270,6 +270,29 @@ bool directory_remove(const Directory *directory, const char *name, Error *err)
            directory_error(err, errno, directory, name);
 }
 
+static int64_t mtime_ns_of(const struct stat *status)
+{
+    return status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec;
+}
+
+bool directory_remove_older(const Directory *directory, const char *name, int64_t before_ns,
+                            bool *removed, Error *err)
+{
+    struct stat status;
+    *removed = false;
+    if (fstatat(directory->descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT || directory_error(err, errno, directory, name);
+    }
+    if (mtime_ns_of(&status) >= before_ns) {
+        return true;
+    }
+    if (unlinkat(directory->descriptor, name, 0) != 0) {
+        return errno == ENOENT || directory_error(err, errno, directory, name);
+    }
+    *removed = true;
+    return true;
+}
+
 static void remove_below(int parent, const char *name, unsigned depth)
 {
     int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -423,8 +446,7 @@ bool directory_list(const Directory *directory, Arena *arena, uint32_t max, Dire
         }
         Str name = str_from_c(entry->d_name);
         name.data = arena_copy_c(arena, name);
-        int64_t mtime_ns = status.st_mtim.tv_sec * INT64_C(1000000000) + status.st_mtim.tv_nsec;
-        DirectoryEntry file = { name, status.st_size, mtime_ns };
+        DirectoryEntry file = { name, status.st_size, mtime_ns_of(&status) };
         VEC_PUSH(arena, &found, file);
     }
     closedir(stream);

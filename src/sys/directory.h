@@ -46,6 +46,9 @@ bool directory_is_exposed(const Directory *directory, const char *name);
 MUST_CHECK bool directory_write(const Directory *directory, const char *name, Str text, bool sync,
                                 Error *err);
 MUST_CHECK bool directory_remove(const Directory *directory, const char *name, Error *err);
+/* Only if it was last changed or touched before `before_ns`. One that does not exist is not removed. */
+MUST_CHECK bool directory_remove_older(const Directory *directory, const char *name,
+                                       int64_t before_ns, bool *removed, Error *err);
 /* Removes a subdirectory recursively, as far as possible, without following links. Does nothing if
  * it does not exist. */
 void directory_remove_child(const Directory *directory, const char *name);

@@ -37,6 +37,12 @@ bool machine_own_program(Arena *arena, Str *out, Error *err)
     return true;
 }
 
+int64_t machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (int64_t)pages * size : 0;
+}
+
 void machine_return_memory(void)
 {
     (void)malloc_trim(0);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,7 +17,6 @@
 #include "base/bug.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "sys/cgroup.h"
 #include "sys/child.h"
 #include "sys/file_error.h"
 #include "sys/own_unit.h"
@@ -40,7 +40,7 @@ static void find_group(Survivor *survivor)
 {
     Error err;
     if (survivor->options.name != NULL && own_unit_is_kept() &&
-        !cgroup_path(&survivor->arena, survivor->options.name, &survivor->group, &err)) {
+        !cgroup_unit_path(&survivor->arena, survivor->options.name, &survivor->group, &err)) {
         survivor->group = NULL;
     }
 }
@@ -55,6 +55,9 @@ static int make_group(Survivor *survivor)
         return -1;
     }
     (void)!cgroup_make(survivor->group, &err); /* it may exist */
+    if (!cgroup_limit(survivor->group, &survivor->options.limits, &err)) {
+        log_debug("the process has no limits", LOG_C("why", err.text));
+    }
     if (!cgroup_open(&survivor->arena, survivor->group, &group, &err)) {
         log_debug("the process stays in the cgroup of its parent", LOG_C("why", err.text));
         survivor->group = NULL;
@@ -109,11 +112,22 @@ typedef struct Launch {
     int failure;
 } Launch;
 
+/* A core would hold the secrets of a site. What the process starts may raise the limit again. */
+NO_SANITIZE static void avoid_cores(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = 0;
+        (void)setrlimit(RLIMIT_CORE, &limit);
+    }
+}
+
 /* In the child. It is in its cgroup before it can start processes of its own. */
 NO_SANITIZE static int launch(void *context)
 {
     Launch *child = context;
     vfork_child_reset_signals();
+    avoid_cores();
     if (child->group >= 0) {
         (void)!write(child->group, "0", 1);
     }

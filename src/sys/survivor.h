@@ -3,14 +3,16 @@
  * pidfd. Loop thread.
  *
  * It has a session and a process group of its own, no terminal, no standard input, and its output
- * goes to a file. Where the daemon is the main process of a systemd unit, it starts in a cgroup below
- * that of the unit, so that all of its descendants can be killed. */
+ * goes to a file. It leaves no core files. Where the daemon is the main process of a systemd unit, it
+ * starts in a cgroup below that of the unit, so that all of its descendants can be killed, and have
+ * limits as far as the unit can have any. */
 #pragma once
 
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "base/own.h"
+#include "sys/cgroup.h"
 #include "sys/loop.h"
 
 typedef struct Survivor Survivor;
@@ -25,6 +27,7 @@ typedef struct SurvivorOptions {
     Loop *loop;
     const char *program; /* a path; NULL: that of this process */
     const char *name;    /* of its cgroup; NULL: none */
+    CgroupLimits limits; /* of that cgroup; for survivor_start */
     /* Called once, in a later iteration; the survivor may be released in it. */
     void (*ended)(void *context, SurvivorEnd end);
     void *context;

@@ -8,7 +8,7 @@ import yaml
 
 NAMES = [
     "name", "fqdn", "os", "os_family", "os_version", "arch", "kernel", "cpus", "memory", "disks",
-    "interfaces", "default_interface", "virtualization", "init_system", "package_manager",
+    "interfaces", "default_interface", "ipv4", "ipv6", "virtualization", "init_system", "package_manager",
     "timezone", "boot_id", "machine_id", "users",
 ]  # fmt: skip
 

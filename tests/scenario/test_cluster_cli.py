@@ -121,6 +121,24 @@ def test_nodes_are_selected_by_names_and_labels(filled):
     assert done.returncode == 64 and "server.disks" in done.stderr
 
 
+def test_facts_of_several_nodes_are_compared(filled):
+    table = filled.call("facts", "-l", "web*").stdout.splitlines()
+    assert table[0].split() == ["NODE", "OS", "OS_VERSION", "ARCH", "KERNEL", "CPUS", "MEMORY.TOTAL"]
+    assert table[1].split() == ["web1", "Debian", "-", "-", "6.1.0", "-", "1024"]
+    table = filled.call("facts", "-l", "web1", "kernel", "memory.total", "cpus").stdout.splitlines()
+    assert [line.split() for line in table] == [["NODE", "KERNEL", "MEMORY.TOTAL", "CPUS"],
+                                                ["web1", "6.1.0", "1024", "-"]]
+    done = filled.call("facts", "-l", "web1", "kernel", "cpus", "-o", "json")
+    assert json.loads(done.stdout) == {"web1": {"kernel": "6.1.0", "cpus": None}}
+    assert json.loads(filled.call("facts", "-l", "web1", "-o", "json").stdout)["web1"]["os"] == "Debian"
+    for words, code, piece in [(("-l", "db*"), 3, "no node with facts matches 'db*'"),
+                               (("-l", "web1", "--node", "web1"), 64, "mutually exclusive"),
+                               (("-l", "web1", "--root", "/x"), 64, "mutually exclusive"),
+                               (("-l", "web1", "kernl"), 64, "did you mean 'kernel'?")]:
+        done = filled.call("facts", *words, check=False)
+        assert done.returncode == code and piece in done.stderr, done.stderr
+
+
 def test_a_wrong_selector_is_shown_where_it_is_wrong(filled):
     done = filled.call("nodes", "list", "-l", "role=web adn os=debian", check=False)
     assert done.returncode == 64

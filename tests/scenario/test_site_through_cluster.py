@@ -122,3 +122,47 @@ def test_an_agent_that_is_killed_finishes_its_run(fleet):
 def ended(fleet, run):
     status = json.loads(fleet.call("api", "GET", f"/v1/runs/{run}").stdout)["status"]
     return status if status["state"] == "ended" else None
+
+
+def put_list_of_servers(fleet):
+    (fleet.site / "templates").mkdir(exist_ok=True)
+    (fleet.site / "templates/servers").write_text(
+        "web: {% for s in eden.servers_get_by_label('role=web') %}{{ s.name }}={{ s.os }} {% endfor %}\n"
+        "all: {% for name, s in servervars.items() %}{{ name }}({{ s.labels.role | default('-') }}) {% endfor %}\n"
+        "macro: {{ macros['servers_get_by_label']('role=db') | map(attribute='name') | join(',') }}\n"
+        "run: {{ eden.run }}\n")
+    (fleet.site / "jobs/hello.yaml").write_text(json.dumps({"steps": [{
+        "name": "list", "file.managed": [{"name": f"{fleet.out}/{{{{ server.name }}}}"},
+                                         {"template": "servers"}]}]}))
+
+
+def lists(fleet):
+    return {path.name: path.read_text().splitlines() for path in fleet.out.iterdir()}
+
+
+def test_templates_see_all_nodes(fleet, tmp_path):
+    for name in NODES:
+        fleet.call("nodes", "label", name, f"role={name[:-1]}")
+    put_list_of_servers(fleet)
+    fleet.call("push", fleet.site, "--no-run")
+    done = fleet.call("run", "-l", "web* or db1", "--progress", "none")
+    run = done.stdout.rsplit("run ", 1)[1].split(":")[0]
+    assert "3 changed of 3 nodes" in done.stdout
+    for lines in lists(fleet).values():
+        web = lines[0].removeprefix("web: ").split()
+        assert [word.split("=")[0] for word in web] == ["web1", "web2"]
+        assert all(word.split("=")[1] for word in web)
+        assert lines[1].split() == ["all:", "db1(db)", "s1(-)", "web1(web)", "web2(web)"]
+        assert lines[2] == "macro: db1"
+        assert lines[3] == f"run: {run}"
+    fleet.call("nodes", "label", "db1", "role=web")
+    fleet.call("run", "-l", "web1", "--progress", "none")
+    assert [word.split("=")[0] for word in lists(fleet)["web1"][0].removeprefix("web: ").split()] == [
+        "db1", "web1", "web2"]
+
+
+def test_a_site_that_needs_no_list_of_nodes_fetches_none(fleet):
+    fleet.write("hello")
+    fleet.call("push", fleet.site)
+    wait_until(lambda: len(fleet.greetings()) == 3, "the files of all nodes", fleet.out)
+    assert list((fleet.machines["web1"].state / "agent/servers/sites").glob("[!.]*")) == []

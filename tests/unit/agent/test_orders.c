@@ -52,7 +52,17 @@ static void hang(AppendFile *file, int *n)
 }
 
 /* What it does is the beginning of the ID of the run. */
-static int act_as_runner(const char *run, char *events)
+/* In a file "words" of the run. */
+static bool put_words(const Directory *directory, char *const *words, Error *err)
+{
+    AUTO_CLEAR(Buf) text = buf_make(BUF_UNLIMITED);
+    for (; *words != NULL; words++) {
+        buf_put_format(&text, "%s\n", *words);
+    }
+    return directory_write(directory, "words", buf_str(&text), false, err);
+}
+
+static int act_as_runner(const char *run, char *events, char *const *words)
 {
     AUTO_CLEAR(Arena) arena;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -70,7 +80,7 @@ static int act_as_runner(const char *run, char *events)
     }
     *strrchr(events, '/') = '\0';
     Str number = arena_format(&arena, "%lld", (long long)process_own_number());
-    if (!directory_open(events, &directory, &err) ||
+    if (!directory_open(events, &directory, &err) || !put_words(&directory, words, &err) ||
         !file_lock_take(&directory, LOCAL_EVENTS ".lock", number, &arena, &lock, &found, &err) ||
         !append_file_open(&directory, LOCAL_EVENTS, &file, &err)) {
         return 101;
@@ -219,7 +229,8 @@ static void answer_fetch(Fixture *f, const char *path)
     Error err;
     error_set(&err, ERROR_UNAVAILABLE, "no server");
     assert_non_null(f->fetched);
-    TAKE(f->fetched)(TAKE(f->fetched_context), path, path == NULL ? &err : NULL);
+    TAKE(f->fetched)
+    (TAKE(f->fetched_context), path, path == NULL ? NULL : "/list", path == NULL ? &err : NULL);
 }
 
 static void open_orders(Fixture *f)
@@ -394,6 +405,26 @@ static void a_run_is_reported_from_its_order_to_its_end(void **state)
     assert_int_equal(end->changed, 2);
     assert_int_equal(f->lines, 3);
     assert_int_equal(f->fetches, 1);
+}
+
+static void a_runner_gets_what_templates_see(void **state)
+{
+    Fixture *f = *state;
+    AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
+    Error err;
+    Str text;
+    put_key(f, "words-1", "words-1", "apply", SITE ",\"event\":{\"name\":\"down\"}");
+    take(f);
+    answer_fetch(f, f->scratch->path);
+    wait_for(f, "words-1", NODE_CHANGED);
+    LocalRun *run = load(f, "words-1");
+    assert_true(local_run_open(&f->agent, run, &directory, &err));
+    local_run_free(run);
+    assert_true(directory_read(&directory, &f->scratch->arena, "words", 10000, &text, &err));
+    assert_true(str_find(text, STR("--servers\n/list\n"), 0) != STR_NOT_FOUND);
+    assert_true(str_find(text, STR("/words-1/event.json\n"), 0) != STR_NOT_FOUND);
+    assert_true(directory_read(&directory, &f->scratch->arena, LOCAL_EVENT, 10000, &text, &err));
+    assert_str(text, "{\"name\":\"down\"}");
 }
 
 static void a_result_is_reported_after_its_events_and_once(void **state)
@@ -750,10 +781,11 @@ static void old_runs_are_removed_when_the_server_knows_them(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 5 && strcmp(argv[1], "apply") == 0) {
-        return act_as_runner(argv[3], argv[5]);
+        return act_as_runner(argv[3], argv[5], argv);
     }
     const struct CMUnitTest tests[] = {
         TEST(a_run_is_reported_from_its_order_to_its_end),
+        TEST(a_runner_gets_what_templates_see),
         TEST(a_result_is_reported_after_its_events_and_once),
         TEST(a_full_outbox_delays_reports),
         TEST(a_runner_that_says_nothing_useful_is_explained),

@@ -339,15 +339,32 @@ static void options_are_completed_for_their_verb(void **state)
 
 /* As in kubectl. The label of a node has no letter, because -l role=web would be another thing in
  * `eden plan` than in `eden nodes`. */
+/* -l is --selector, and --selector is -l; --label has no letter. */
+static void check_selector_letter(const Command *command, const Verb *verb)
+{
+    OptionCursor cursor = { 0 };
+    while (option_next(command, verb, &cursor)) {
+        const Option *option = cursor.option;
+        bool is_selector = strcmp(option->name, "selector") == 0;
+        bool is_label = strcmp(option->name, "label") == 0;
+        if ((option->letter == 'l') != is_selector || (is_label && option->letter != 0)) {
+            fail_msg("eden %s %s: --%s has the letter '%c'", command->name,
+                     verb == NULL ? "" : verb->name, option->name, option->letter);
+        }
+    }
+}
+
 static void letter_l_is_a_selector_in_every_command(void **state)
 {
     Fixture *fixture = *state;
     for (size_t i = 0; commands[i] != NULL; i++) {
-        const Option *option = option_find_letter(commands[i], NULL, 'l');
-        if (option != NULL) {
-            assert_string_equal(option->name, "selector");
+        const Verb *verbs = commands[i]->verbs;
+        check_selector_letter(commands[i], NULL);
+        for (const Verb *verb = verbs; verb != NULL && verb->name != NULL; verb++) {
+            check_selector_letter(commands[i], verb);
         }
     }
+    assert_non_null(option_find_letter(command_find(STR("facts")), NULL, 'l'));
     expect(fixture, "plan site -l role=web", EXIT_USAGE, "",
            "eden plan: unknown option '-l' in '-l'; did you mean '--label'?\n"
            "  see: eden help plan\n");

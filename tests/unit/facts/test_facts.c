@@ -85,7 +85,8 @@ static void every_fact_of_an_empty_root_is_null_or_empty(void **state)
     assert_str(buf_str(&text),
                "{\"name\":null,\"fqdn\":null,\"os\":null,\"os_family\":null,\"os_version\":null,"
                "\"arch\":\"riscv64\",\"kernel\":null,\"cpus\":null,\"memory\":null,\"disks\":{},"
-               "\"interfaces\":{},\"default_interface\":null,\"virtualization\":\"none\","
+               "\"interfaces\":{},\"default_interface\":null,\"ipv4\":null,\"ipv6\":null,"
+               "\"virtualization\":\"none\","
                "\"init_system\":null,\"package_manager\":null,\"timezone\":\"UTC\","
                "\"boot_id\":null,\"machine_id\":null,\"users\":{}}");
 }
@@ -230,6 +231,33 @@ static void the_default_interface_has_the_route_of_least_metric(void **state)
     assert_str(told(scratch, true, "default_interface"), "\"eth0\"");
 }
 
+static bool several_addresses(Arena *arena, NetworkAddresses *out, Error *err)
+{
+    static NetworkAddress all[] = {
+        { STR("lo"), STR("127.0.0.1"), false, 8 },      { STR("lo"), STR("::1"), true, 128 },
+        { STR("eth0"), STR("169.254.1.1"), false, 16 }, { STR("eth0"), STR("fe80::1"), true, 64 },
+        { STR("eth0"), STR("10.0.0.5"), false, 24 },    { STR("eth1"), STR("10.0.1.5"), false, 24 },
+        { STR("eth1"), STR("10.0.1.6"), false, 24 },
+    };
+    *out = (NetworkAddresses){ all, COUNT_OF(all) };
+    return true;
+}
+
+static void the_address_is_that_of_the_default_interface(void **state)
+{
+    Scratch *scratch = *state;
+    AUTO_CLEAR(FactWorld) world = make_world(scratch, true);
+    assert_str(told_by(scratch, &world, "ipv4"), "null");
+    scratch_put(scratch, "sys/class/net/eth0/flags", "0x1003\n");
+    world.addresses = several_addresses;
+    assert_str(told_by(scratch, &world, "ipv4"), "\"10.0.0.5\"");
+    assert_str(told_by(scratch, &world, "ipv6"), "null");
+    scratch_put(scratch, "proc/net/route",
+                "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n"
+                "eth1\t00000000\t0100000A\t0003\t0\t0\t200\t00000000\t0\t0\t0\n");
+    assert_str(told_by(scratch, &world, "ipv4"), "\"10.0.1.5\"");
+}
+
 static void virtualization_is_detected(void **state)
 {
     Scratch *scratch = *state;
@@ -355,6 +383,7 @@ int main(void)
         SCRATCH_TEST(disks_are_those_that_hold_data),
         SCRATCH_TEST(interfaces_have_their_addresses),
         SCRATCH_TEST(the_default_interface_has_the_route_of_least_metric),
+        SCRATCH_TEST(the_address_is_that_of_the_default_interface),
         SCRATCH_TEST(virtualization_is_detected),
         SCRATCH_TEST(the_init_system_is_the_running_or_the_installed_one),
         SCRATCH_TEST(the_package_manager_is_the_one_the_system_was_built_with),

@@ -248,6 +248,34 @@ static void the_orders_of_a_run_are_limited(void **state)
     assert_non_null(strstr(err.text, "fewer nodes"));
 }
 
+static void put_run_of(Fixture *f, const char *id, const char *run_state, const char *version)
+{
+    world_put(&f->world, key_of(f, KEY_RUN, id, NULL),
+              arena_format(&f->world.arena,
+                           "{\"format\":\"eden.fleet-run/1\",\"id\":\"%s\",\"kind\":\"apply\","
+                           "\"cause\":\"caller\",\"state\":\"%s\",\"by\":\"ann\","
+                           "\"targets\":[\"a\"],\"version\":\"%s\",\"created_ms\":1}",
+                           id, run_state, version));
+}
+
+static void runs_need_their_versions_until_they_have_ended(void **state)
+{
+    Fixture *f = *state;
+    StrMap needed;
+    str_map_init(&needed, &f->world.arena);
+    put_run_of(f, "r1", "pending", "aaaaaaaaaaaa");
+    put_run_of(f, "r2", "running", "bbbbbbbbbbbb");
+    put_run_of(f, "r3", "ended", "cccccccccccc");
+    put_run_of(f, "r4", "ended", "dddddddddddd");
+    put_order(f, "r4", "a");
+    put_run(f, "r5", "\"a\"");
+    fleet_runs_add_versions(f->runs, &needed);
+    assert_int_equal(needed.count, 3);
+    assert_true(str_map_has(&needed, STR("aaaaaaaaaaaa")));
+    assert_true(str_map_has(&needed, STR("bbbbbbbbbbbb")));
+    assert_true(str_map_has(&needed, STR("dddddddddddd")));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -262,6 +290,7 @@ int main(void)
         TEST(runs_are_sorted_from_the_newest),
         TEST(many_runs_have_room),
         TEST(a_prefix_means_one_run),
+        TEST(runs_need_their_versions_until_they_have_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "sys/survivor.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "net/world.h"
 #include "sys/directory.h"
@@ -89,6 +90,20 @@ static void it_has_a_session_of_its_own_and_nothing_of_the_daemon(void **state)
     assert_int_equal(f->end.number, 0);
 }
 
+static void it_leaves_no_core_files(void **state)
+{
+    Fixture *f = *state;
+    struct rlimit before, all;
+    assert_int_equal(getrlimit(RLIMIT_CORE, &before), 0);
+    all = before;
+    all.rlim_cur = all.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_CORE, &all), 0);
+    start(f, "ulimit -c");
+    assert_int_equal(setrlimit(RLIMIT_CORE, &before), 0);
+    world_run(&f->world);
+    assert_str(output(f), "0\n");
+}
+
 static void an_interrupt_reaches_only_the_process(void **state)
 {
     Fixture *f = *state;
@@ -165,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(its_output_is_a_file_and_its_exit_code_is_known),
         TEST(it_has_a_session_of_its_own_and_nothing_of_the_daemon),
+        TEST(it_leaves_no_core_files),
         TEST(an_interrupt_reaches_only_the_process),
         TEST(a_kill_reaches_the_whole_group),
         TEST(another_daemon_finds_it_and_hears_of_its_end),

@@ -1,0 +1,311 @@
+#include "agent/site_supply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "rpc/methods.h"
+#include "service/blob_message.h"
+#include "source/manifest.h"
+#include "sys/directory.h"
+#include "sys/file_tree.h"
+#include "sys/work_queue.h"
+
+#define SERVERS "servers" /* directory of the lists */
+
+enum {
+    LIST_MS = 30 * 1000, /* of the request for the current list */
+    SCANS_KEPT = 8,
+    PIECE = 64 << 10, /* bytes that are read at a time */
+    WORD_MAX = 32,    /* bytes of the words below */
+};
+
+static const Str words[] = { STR("servervars"), STR("servers_get_by_label") };
+
+/* Whether a version mentions the list, so that it is not read again in each run. */
+typedef struct Scan {
+    char manifest[BLOB_ID_TEXT + 1]; /* empty: none */
+    bool mentions;
+} Scan;
+
+struct SiteSupply {
+    SiteCacheOptions options;
+    Arena arena;
+    SiteCache *sites, *servers;
+    WorkQueue *work;
+    Scan scans[SCANS_KEPT];
+    uint32_t next_scan;
+    struct Supply *first;
+};
+
+/* One that is requested. A call in progress may outlive it. */
+typedef struct Supply {
+    WorkItem item; /* scans the site */
+    SiteSupply *supply;
+    SiteSupplied *done;
+    void *context;
+    char manifest[BLOB_ID_TEXT + 1];
+    char *path; /* of the site */
+    bool is_working, is_asking, mentions, has_failed;
+    bool is_over; /* freed as soon as it neither works nor asks */
+    Error err;
+    struct Supply *next;
+} Supply;
+
+/* --- Scanning --------------------------------------------------------------------------------- */
+
+static bool scan_file(const char *root, Str path, char *buffer, bool *mentions, Error *err)
+{
+    AUTO_CLEAR(FileTreeFile) file = { -1 };
+    if (!file_tree_open(root, path, &file, err)) {
+        return false;
+    }
+    /* A word may be in two pieces, so each starts before the end of the last one. */
+    size_t got = PIECE;
+    for (int64_t at = 0; got == PIECE && !*mentions; at += PIECE - WORD_MAX) {
+        if (!file_tree_read(&file, at, buffer, PIECE, &got, err)) {
+            return false;
+        }
+        for (size_t i = 0; i < COUNT_OF(words) && !*mentions; i++) {
+            *mentions = str_find(str_from(buffer, got), words[i], 0) != STR_NOT_FOUND;
+        }
+    }
+    return true;
+}
+
+bool site_mentions_servers(const char *root, bool *out, Error *err)
+{
+    static const FileTreeLimits limits = { .entries_max = MANIFEST_FILES_MAX,
+                                           .depth_max = MANIFEST_DEPTH_MAX };
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    FileTree tree;
+    *out = false;
+    if (!file_tree_list(&arena, root, &limits, &tree, err)) {
+        return false;
+    }
+    char *buffer = ARENA_ARRAY(&arena, char, PIECE);
+    for (uint32_t i = 0; i < tree.count && !*out; i++) {
+        if (tree.items[i].kind == FILE_TREE_FILE &&
+            !scan_file(root, tree.items[i].path, buffer, out, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_scan(WorkItem *item)
+{
+    Supply *one = (Supply *)item;
+    one->has_failed = !site_mentions_servers(one->path, &one->mentions, &one->err);
+}
+
+/* --- Life cycle of one ------------------------------------------------------------------------ */
+
+static void drop(Supply *one)
+{
+    if (one->is_over && !one->is_working && !one->is_asking) {
+        free(one->path);
+        free(one);
+    }
+}
+
+static void end(Supply *one, const char *servers, const Error *err)
+{
+    for (Supply **at = &one->supply->first; *at != NULL; at = &(*at)->next) {
+        if (*at == one) {
+            *at = one->next;
+            break;
+        }
+    }
+    one->is_over = true;
+    one->done(one->context, err == NULL ? one->path : NULL, servers, err);
+    drop(one);
+}
+
+static void fail_list(Supply *one, const Error *err)
+{
+    Error why = *err;
+    error_wrap(&why, "the list of all nodes");
+    end(one, NULL, &why);
+}
+
+/* --- The list --------------------------------------------------------------------------------- */
+
+static void list_fetched(void *context, const char *path, const Error *err)
+{
+    Supply *one = context;
+    if (err != NULL) {
+        fail_list(one, err);
+    } else {
+        end(one, path, NULL);
+    }
+}
+
+static void on_list(void *context, GrpcStatus status, Str text, Str response)
+{
+    Supply *one = context;
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    char version[MANIFEST_NAME_TEXT + 1];
+    Error err;
+    Str manifest;
+    one->is_asking = false;
+    if (one->is_over) {
+        drop(one);
+    } else if (status == GRPC_UNIMPLEMENTED) {
+        log_warning("the server is too old to list all nodes: templates see this one only");
+        end(one, NULL, NULL);
+    } else if (status != GRPC_OK) {
+        error_set(&err, grpc_status_kind(status), "%" STR_FMT, STR_ARG(text));
+        fail_list(one, &err);
+    } else if (!list_reply_decode(&arena, response, &manifest, &err)) {
+        fail_list(one, &err);
+    } else {
+        snprintf(version, sizeof version, "%.*s", MANIFEST_NAME_TEXT, manifest.data);
+        SiteRequest request = { .manifest = arena_copy_c(&arena, manifest), .version = version };
+        (void)site_cache_fetch(one->supply->servers, &request, list_fetched, one);
+    }
+}
+
+static void ask_list(Supply *one)
+{
+    const SiteCacheOptions *options = &one->supply->options;
+    GrpcClient *client = options->client(options->context);
+    Error err;
+    if (client == NULL) {
+        error_set(&err, ERROR_UNAVAILABLE, "there is no connection to a server");
+        fail_list(one, &err);
+        return;
+    }
+    one->is_asking = grpc_client_unary(client, method_rows[METHOD_NODES_LIST].path, STR_EMPTY,
+                                       LIST_MS, on_list, one, &err);
+    if (!one->is_asking) {
+        fail_list(one, &err);
+    }
+}
+
+/* --- The site --------------------------------------------------------------------------------- */
+
+static Scan *find_scan(SiteSupply *supply, const char *manifest)
+{
+    for (size_t i = 0; i < SCANS_KEPT; i++) {
+        if (strcmp(supply->scans[i].manifest, manifest) == 0) {
+            return &supply->scans[i];
+        }
+    }
+    return NULL;
+}
+
+static void proceed(Supply *one, bool mentions)
+{
+    if (mentions) {
+        ask_list(one);
+    } else {
+        end(one, NULL, NULL);
+    }
+}
+
+static void scanned(WorkItem *item)
+{
+    Supply *one = (Supply *)item;
+    SiteSupply *supply = one->supply;
+    one->is_working = false;
+    if (one->is_over) {
+        drop(one);
+    } else if (one->has_failed) {
+        end(one, NULL, &one->err);
+    } else {
+        Scan *scan = &supply->scans[supply->next_scan++ % SCANS_KEPT];
+        memcpy(scan->manifest, one->manifest, sizeof scan->manifest);
+        scan->mentions = one->mentions;
+        proceed(one, one->mentions);
+    }
+}
+
+static void site_fetched(void *context, const char *path, const Error *err)
+{
+    Supply *one = context;
+    SiteSupply *supply = one->supply;
+    if (err != NULL) {
+        end(one, NULL, err);
+        return;
+    }
+    one->path = strdup(path);
+    if (one->path == NULL) {
+        memory_exhausted(strlen(path));
+    }
+    const Scan *scan = find_scan(supply, one->manifest);
+    if (scan != NULL) {
+        proceed(one, scan->mentions);
+        return;
+    }
+    one->is_working = true;
+    one->item = (WorkItem){ .run = run_scan, .done = scanned };
+    work_queue_add(supply->work, &one->item);
+}
+
+void site_supply_fetch(SiteSupply *supply, Str manifest, Str version, SiteSupplied *done,
+                       void *context)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    Supply *one = memory_new(sizeof *one);
+    one->supply = supply;
+    one->done = done;
+    one->context = context;
+    one->next = supply->first;
+    supply->first = one;
+    snprintf(one->manifest, sizeof one->manifest, "%.*s", (int)manifest.len, manifest.data);
+    SiteRequest request = { .manifest = one->manifest, .version = arena_copy_c(&arena, version) };
+    (void)site_cache_fetch(supply->sites, &request, site_fetched, one);
+}
+
+void site_supply_wake(SiteSupply *supply)
+{
+    site_cache_wake(supply->sites);
+    site_cache_wake(supply->servers);
+}
+
+/* --- Life cycle ------------------------------------------------------------------------------- */
+
+void site_supply_delete(const Directory *agent)
+{
+    site_cache_delete(agent);
+    directory_remove_child(agent, SERVERS);
+}
+
+bool site_supply_open(const SiteCacheOptions *options, SiteSupply **out, Error *err)
+{
+    SiteSupply *supply = memory_new(sizeof *supply);
+    arena_init(&supply->arena, ARENA_UNLIMITED);
+    supply->options = *options;
+    SiteCacheOptions servers = *options;
+    servers.directory = arena_format(&supply->arena, "%s/" SERVERS, options->directory).data;
+    if (!site_cache_open(options, &supply->sites, err) ||
+        !site_cache_open(&servers, &supply->servers, err)) {
+        site_supply_close(supply);
+        return false;
+    }
+    supply->work = work_queue_new(options->loop);
+    *out = supply;
+    return true;
+}
+
+void site_supply_close(SiteSupply *supply)
+{
+    if (supply == NULL) {
+        return;
+    }
+    Error err;
+    error_set(&err, ERROR_UNAVAILABLE, "the agent is stopping");
+    site_cache_close(supply->sites);
+    site_cache_close(supply->servers);
+    while (supply->first != NULL) {
+        end(supply->first, NULL, &err);
+    }
+    work_queue_free(supply->work);
+    arena_clear(&supply->arena);
+    free(supply);
+}

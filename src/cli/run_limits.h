@@ -1,0 +1,22 @@
+/* Limits of the runs of the cluster on a node: options of `eden agent`. */
+#pragma once
+
+#include "cli/invocation.h"
+#include "sys/cgroup.h"
+
+#define RUN_LIMIT_OPTIONS                                                        \
+    { .name = "run-memory-max",                                                  \
+      .argument = "SIZE",                                                        \
+      .fallback = "75%",                                                         \
+      .help = "memory of a run: bytes, also with K, M, G; a share, or 'none'" }, \
+    {                                                                            \
+        .name = "run-tasks-max", .argument = "COUNT", .fallback = "4096",        \
+        .help = "processes and threads of a run, or 'none'"                      \
+    }
+
+/* `memory` is that of the machine, in bytes. Fails with ERROR_INVALID. */
+MUST_CHECK bool run_memory_parse(Str text, int64_t memory, int64_t *out, Error *err);
+MUST_CHECK bool run_tasks_parse(Str text, int64_t *out, Error *err);
+
+/* Returns false after reporting an invalid option. */
+MUST_CHECK bool run_limits_get(Invocation *invocation, CgroupLimits *out);

@@ -1,0 +1,306 @@
+#include "fleet/server_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "lang/json.h"
+#include "source/manifest.h"
+
+enum {
+    HASH_START = 0x811c9dc5,
+    HASH_FACTOR = 0x01000193,
+    MS_PER_NODES = 10, /* nodes for which one waits a millisecond */
+};
+
+/* A blob, or several of a large file. Shared by the lists in which the file is the same. */
+typedef struct ServerFile {
+    uint32_t references;
+    Buf text;
+    char (*ids)[BLOB_ID_TEXT + 1];
+    uint32_t count; /* 0: no node is in it */
+} ServerFile;
+
+typedef struct OneList {
+    char manifest[BLOB_ID_TEXT + 1]; /* empty: none */
+    Buf text;
+    ServerFile *files[SERVER_LIST_FILES];
+} OneList;
+
+struct ServerList {
+    ClusterStore at;
+    Arena arena;
+    StateView view;
+    bool is_changed[SERVER_LIST_FILES];
+    int64_t made_ms;
+    OneList lists[SERVER_LIST_KEPT + 1];
+    uint32_t current;
+};
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* The same on all servers, for ever. */
+static uint32_t file_of(Str node)
+{
+    uint32_t hash = HASH_START;
+    for (size_t i = 0; i < node.len; i++) {
+        hash = (hash ^ (unsigned char)node.data[i]) * HASH_FACTOR;
+    }
+    return hash % SERVER_LIST_FILES;
+}
+
+static void file_unref(ServerFile *file)
+{
+    if (file != NULL && --file->references == 0) {
+        buf_clear(&file->text);
+        free(file->ids);
+        free(file);
+    }
+}
+
+static Str blob_of(const ServerFile *file, uint32_t index)
+{
+    size_t start = (size_t)index * BLOB_MAX;
+    return str_slice(buf_str(&file->text), start, start + BLOB_MAX);
+}
+
+/* What a node reports is only taken over if it is a JSON object: it must not change what others say. */
+static Str facts_of(Arena *arena, const RosterNode *node)
+{
+    Value facts;
+    Error ignored;
+    bool is_object = node->facts.len > 0 &&
+                     json_parse_text(arena, node->facts, NULL, &facts, &ignored) &&
+                     facts.kind == VALUE_MAP;
+    return is_object ? node->facts : STR("{}");
+}
+
+static void put_node(Buf *out, const RosterNode *node, Arena *arena)
+{
+    static const JsonStyle style = { .sort_keys = true };
+    AUTO_CLEAR(Buf) labels = buf_make(BUF_UNLIMITED);
+    Error ignored;
+    bool has_labels = node->record.labels.kind == VALUE_MAP &&
+                      json_print(&labels, node->record.labels, &style, &ignored);
+    buf_put_c(out, out->len == 0 ? "{" : ",\n");
+    json_print_string(out, str_from_c(node->record.name), NULL);
+    buf_put_c(out, ":{\"labels\":");
+    buf_put(out, has_labels ? buf_str(&labels) : STR("{}"));
+    buf_put_c(out, ",\"facts\":");
+    buf_put(out, facts_of(arena, node));
+    buf_put_c(out, "}");
+}
+
+static void file_end(ServerFile *file)
+{
+    if (file->text.len == 0) {
+        return;
+    }
+    buf_put_c(&file->text, "}\n");
+    file->count = (uint32_t)((file->text.len + BLOB_MAX - 1) / BLOB_MAX);
+    file->ids = calloc(file->count, sizeof *file->ids);
+    if (file->ids == NULL) {
+        memory_exhausted(file->count * sizeof *file->ids);
+    }
+    for (uint32_t i = 0; i < file->count; i++) {
+        blob_id_of(blob_of(file, i), file->ids[i]);
+    }
+}
+
+/* Those that are NULL. */
+static void make_files(const ServerList *list, ServerFile *files[SERVER_LIST_FILES])
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    bool is_missing[SERVER_LIST_FILES];
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        is_missing[i] = files[i] == NULL;
+        if (is_missing[i]) {
+            files[i] = memory_new(sizeof *files[i]);
+            *files[i] = (ServerFile){ .references = 1, .text = buf_make(BUF_UNLIMITED) };
+        }
+    }
+    RosterRange range = roster_range(list->at.roster, &arena, NULL, STR_EMPTY);
+    ArenaMark mark = arena_mark(&arena);
+    for (const RosterNode *node; (node = roster_next(&range)) != NULL;) {
+        uint32_t index = file_of(str_from_c(node->record.name));
+        if (node->error.len == 0 && is_missing[index]) {
+            put_node(&files[index]->text, node, &arena);
+            arena_release(&arena, mark);
+        }
+    }
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        if (is_missing[i]) {
+            file_end(files[i]);
+        }
+    }
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+static void list_clear(OneList *one)
+{
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        file_unref(one->files[i]);
+    }
+    buf_clear(&one->text);
+    *one = (OneList){ 0 };
+}
+
+static bool make_manifest(OneList *one, Error *err)
+{
+    AUTO_CLEAR(Arena) arena;
+    arena_init(&arena, ARENA_UNLIMITED);
+    ManifestFile items[SERVER_LIST_FILES];
+    Manifest manifest = { items, 0 };
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        const ServerFile *file = one->files[i];
+        if (file->count == 0) {
+            continue;
+        }
+        Str *blobs = ARENA_ARRAY(&arena, Str, file->count);
+        for (uint32_t k = 0; k < file->count; k++) {
+            blobs[k] = str_from_c(file->ids[k]);
+        }
+        items[manifest.file_count++] =
+            (ManifestFile){ .path = arena_format(&arena, "servers/%02u.json", i),
+                            .mode = "0644",
+                            .size = (int64_t)file->text.len,
+                            .blobs = blobs,
+                            .blob_count = file->count };
+    }
+    one->text = buf_make(BLOB_MANIFEST_MAX);
+    manifest_print(&manifest, &one->text);
+    blob_id_of(buf_str(&one->text), one->manifest);
+    return manifest_check(&manifest, err);
+}
+
+static OneList *current_of(ServerList *list)
+{
+    return &list->lists[list->current];
+}
+
+static bool remake(ServerList *list, Error *err)
+{
+    OneList next = { 0 };
+    const OneList *before = current_of(list);
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        if (before->manifest[0] != '\0' && !list->is_changed[i]) {
+            next.files[i] = before->files[i];
+            next.files[i]->references++;
+        }
+    }
+    make_files(list, next.files);
+    if (!make_manifest(&next, err)) {
+        list_clear(&next);
+        return false;
+    }
+    memset(list->is_changed, 0, sizeof list->is_changed);
+    list->made_ms = loop_now_ms(list->at.loop);
+    if (strcmp(next.manifest, before->manifest) == 0) {
+        list_clear(&next); /* what has changed is not in the list */
+        return true;
+    }
+    list->current = (list->current + 1) % COUNT_OF(list->lists);
+    list_clear(current_of(list));
+    *current_of(list) = next;
+    return true;
+}
+
+static bool is_old(const ServerList *list)
+{
+    bool is_changed = list->lists[list->current].manifest[0] == '\0';
+    for (uint32_t i = 0; i < SERVER_LIST_FILES; i++) {
+        is_changed = is_changed || list->is_changed[i];
+    }
+    return is_changed;
+}
+
+int64_t server_list_delay_ms(const ServerList *list)
+{
+    int64_t interval_ms = roster_count(list->at.roster) / MS_PER_NODES;
+    interval_ms = interval_ms < SERVER_LIST_MS ? interval_ms : SERVER_LIST_MS;
+    int64_t delay_ms = list->made_ms + interval_ms - loop_now_ms(list->at.loop);
+    bool is_first = list->lists[list->current].manifest[0] == '\0';
+    return is_first || delay_ms < 0 || !is_old(list) ? 0 : delay_ms;
+}
+
+bool server_list_make(ServerList *list, char out[BLOB_ID_TEXT + 1], Error *err)
+{
+    if (is_old(list) && !remake(list, err)) {
+        return false;
+    }
+    memcpy(out, current_of(list)->manifest, BLOB_ID_TEXT + 1);
+    return true;
+}
+
+static const OneList *find_list(const ServerList *list, Str manifest)
+{
+    for (uint32_t i = 0; i < COUNT_OF(list->lists); i++) {
+        if (manifest.len > 0 && str_eq_c(manifest, list->lists[i].manifest)) {
+            return &list->lists[i];
+        }
+    }
+    return NULL;
+}
+
+bool server_list_has(const ServerList *list, Str manifest)
+{
+    return find_list(list, manifest) != NULL;
+}
+
+bool server_list_find(const ServerList *list, Str manifest, Str id, Str *out)
+{
+    const OneList *one = find_list(list, manifest);
+    if (one != NULL && str_eq(id, manifest)) {
+        *out = buf_str(&one->text);
+        return true;
+    }
+    for (uint32_t i = 0; one != NULL && i < SERVER_LIST_FILES; i++) {
+        for (uint32_t k = 0; k < one->files[i]->count; k++) {
+            if (str_eq_c(id, one->files[i]->ids[k])) {
+                *out = blob_of(one->files[i], k);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* --- Life cycle ------------------------------------------------------------------------------- */
+
+static void changed(void *context, const StateEntry *now, const StateEntry *before)
+{
+    ServerList *list = context;
+    const StateEntry *either = now != NULL ? now : before;
+    list->is_changed[file_of(either->parts[0])] = true;
+}
+
+ServerList *server_list_new(const ClusterStore *at)
+{
+    ServerList *list = memory_new(sizeof *list);
+    arena_init(&list->arena, ARENA_UNLIMITED);
+    list->at = *at;
+    list->at.prefix = arena_copy(&list->arena, at->prefix);
+    list->view = (StateView){ .kinds = STATE_KIND(KEY_NODE) | STATE_KIND(KEY_FACTS),
+                              .changed = changed,
+                              .context = list };
+    state_attach(at->state, &list->view);
+    return list;
+}
+
+void server_list_free(ServerList *list)
+{
+    if (list == NULL) {
+        return;
+    }
+    state_detach(list->at.state, &list->view);
+    for (size_t i = 0; i < COUNT_OF(list->lists); i++) {
+        if (list->lists[i].manifest[0] != '\0') {
+            list_clear(&list->lists[i]);
+        }
+    }
+    arena_clear(&list->arena);
+    free(list);
+}

@@ -1,0 +1,39 @@
+/* What templates on every node see of all nodes: their names, labels, and the facts of
+ * cluster/facts_digest.h. A list of files by their hashes (source/manifest.h), in memory:
+ *
+ *     servers/00.json ... servers/63.json     {"web1": {"labels": {...}, "facts": {...}}, ...}
+ *
+ * A node belongs to one file for ever, so that nodes, which keep what they have, fetch only the files
+ * in which something changed. The list is made when it is requested, in large clusters at most once a
+ * second. Loop thread only. */
+#pragma once
+
+#include "membership/roster.h"
+#include "source/blob_store.h"
+
+typedef struct ServerList ServerList;
+
+enum {
+    SERVER_LIST_FILES = 64,
+    SERVER_LIST_KEPT = 8, /* earlier lists, which nodes may still be fetching */
+    SERVER_LIST_MS = 1000 /* between two lists, at most; 10,000 nodes */
+};
+
+/* `at` has a state and a roster, and is copied. */
+ServerList *server_list_new(const ClusterStore *at);
+/* Before the roster and the state. NULL is allowed. */
+void server_list_free(ServerList *list);
+DEFINE_AUTO(ServerList, server_list_free)
+
+/* How long to wait before making a list that has everything that is known now; 0: nothing has changed,
+ * or the last one is long ago. */
+int64_t server_list_delay_ms(const ServerList *list);
+/* The SHA-256 of a manifest that has everything that is known now. Fails with ERROR_LIMIT if there are
+ * too many nodes. */
+MUST_CHECK bool server_list_make(ServerList *list, char out[BLOB_ID_TEXT + 1], Error *err);
+
+/* Whether this is the manifest of the current list, or of an earlier one that is kept. */
+bool server_list_has(const ServerList *list, Str manifest);
+/* A blob of that list, or the manifest itself. False if it is not part of it. Valid until the next
+ * list is made. */
+bool server_list_find(const ServerList *list, Str manifest, Str id, Str *out);

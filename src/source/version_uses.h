@@ -1,0 +1,59 @@
+/* Which versions of the site must stay, and which may be deleted. */
+#pragma once
+
+#include "base/str_map.h"
+#include "source/version.h"
+
+enum {
+    VERSIONS_KEPT = 100, /* newest valid ones, and as many rejected ones */
+    /* Milliseconds. A newer version may be about to be used, as by `eden push` or `eden run`. */
+    VERSION_KEPT_MS = 3600 * 1000,
+};
+
+/* Adds the names of the current version, of the previous one, and of the last one from sources. The
+ * names are in the arena of the map. */
+void version_uses_find(const State *state, Str prefix, StrMap *uses);
+
+typedef struct VersionKeeping {
+    uint32_t kept;     /* newest valid ones, and as many rejected ones */
+    int64_t before_ms; /* only those that were created before */
+} VersionKeeping;
+
+/* The versions to delete: indexes of `entries`, which are sorted as by versions_list(). Those with
+ * unreadable records stay. Returns their number. */
+uint32_t version_uses_plan(const VersionEntry *entries, uint32_t count, const StrMap *uses,
+                           const VersionKeeping *keeping, uint32_t *out);
+/* What to delete to make room for one: the oldest unused rejected version, or else the oldest unused
+ * one. NULL: all are used. */
+const VersionEntry *version_uses_oldest(const VersionEntry *entries, uint32_t count,
+                                        const StrMap *uses);
+
+/* --- In the memory of a server ---------------------------------------------------------------- */
+
+/* What was removed since the start of this server. */
+typedef struct VersionsFreed {
+    uint64_t versions, blobs, bytes;
+} VersionsFreed;
+
+enum {
+    VERSION_NOTES_MAX = 64
+};
+
+/* The last versions that somebody created, or wanted to create although they existed: they are about
+ * to be used. */
+typedef struct VersionNotes {
+    uint32_t references, next;
+    VersionsFreed freed;
+    struct {
+        char name[VERSION_NAME_LEN + 1]; /* empty: none */
+        int64_t time_ms;                 /* of the loop */
+    } created[VERSION_NOTES_MAX];
+} VersionNotes;
+
+VersionNotes *version_notes_new(void);
+VersionNotes *version_notes_ref(VersionNotes *notes);
+void version_notes_unref(VersionNotes *notes);
+void version_notes_created(VersionNotes *notes, const char *name, int64_t now_ms);
+void version_notes_freed(VersionNotes *notes, const VersionsFreed *more);
+/* Adds those since then. */
+void version_notes_add(const VersionNotes *notes, int64_t since_ms, StrMap *uses);

@@ -1,0 +1,39 @@
+/* Deletes old versions that nothing uses, and then blobs that no version has, on the leader. Loop
+ * thread only; blobs are removed on the thread of the versions, in small parts.
+ *
+ * A pass starts soon after an election and then every few minutes. Versions are deleted before their
+ * blobs, so that a pass that ends in between leaves only blobs, which the next one finds. Nothing is
+ * removed while the state is behind, and no blob while the files of any version are not known. */
+#pragma once
+
+#include "source/git_sources.h"
+
+typedef struct VersionsSweep VersionsSweep;
+
+enum {
+    SWEEP_DELAY_MS = 60 * 1000,         /* after an election */
+    SWEEP_INTERVAL_MS = 10 * 60 * 1000, /* between passes */
+    SWEEP_BLOBS_MS = 3600 * 1000,       /* between removals of blobs if no version was deleted */
+    SWEEP_BLOB_AGE_MS = 3600 * 1000,    /* since its last use: it may be part of an upload */
+    SWEEP_RETRY_MS = 60 * 1000,
+};
+
+typedef struct VersionsSweepOptions {
+    ClusterStore at; /* with a state */
+    Versions *versions;
+    const GitSources *sources; /* NULL: none */
+    StoreCompare fence;        /* leader_fence() */
+    uint32_t kept;             /* versions; 0: VERSIONS_KEPT */
+    int64_t age_ms;            /* of versions and blobs; 0: VERSION_KEPT_MS and SWEEP_BLOB_AGE_MS */
+} VersionsSweepOptions;
+
+/* Stops by itself when the fence does not hold. Everything is copied except what the state, the
+ * versions and the sources are. */
+VersionsSweep *versions_sweep_new(const VersionsSweepOptions *options);
+/* Before the sources, the versions, the state and the store. NULL is allowed. */
+void versions_sweep_free(VersionsSweep *sweep);
+DEFINE_AUTO(VersionsSweep, versions_sweep_free)
+
+/* Starts a pass now, unless one is in progress. */
+void versions_sweep_start(VersionsSweep *sweep);
+bool versions_sweep_is_idle(const VersionsSweep *sweep);
