@@ -1,6 +1,6 @@
-/* The API for foreign clients: api_server SOCKET CERTIFICATE KEY. Prints "port N" when it listens on
- * the Unix socket and with TLS on 127.0.0.1; ends in order on SIGTERM. Whoever runs it is the
- * operator. */
+/* The API for third-party clients: api_server SOCKET CERTIFICATE KEY. Prints "port N" when it
+ * listens on the Unix socket and with TLS on 127.0.0.1; exits cleanly on SIGTERM. The user who runs
+ * it is the operator. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ def test_responses_match_their_description(running, described):
         media = answer.headers.get_content_type()
         body = answer.read()
         connection.close()
-        if answer.status in (400, 404):  # there is none of this name
+        if answer.status in (400, 404):  # no object has this name
             assert media == "application/problem+json" and "{" in path, path
             continue
         content = row["responses"][str(answer.status)]["content"][media]

@@ -118,7 +118,8 @@ def test_each_page_has_the_policy_it_needs(server):
 
 
 def test_a_client_that_does_not_read_blocks_nobody_else(server):
-    """A large file is sent in pieces: a client that does not read it costs one piece."""
+    """A large file is sent in chunks: a client that does not read it uses the memory of one chunk.
+    """
     large = largest(server)
     context = ssl._create_unverified_context()
     lazy = []

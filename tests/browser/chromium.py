@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 
-LIMIT = 60  # seconds for anything that is waited for
+LIMIT = 60  # maximum wait in seconds
 
 
 class Chromium:
@@ -70,7 +70,7 @@ class Chromium:
         return Page(self, context)
 
     def close(self):
-        os.killpg(self.process.pid, signal.SIGKILL)  # with what it has started
+        os.killpg(self.process.pid, signal.SIGKILL)  # with its child processes
         self.process.wait()
         os.close(self.to_browser)
         self.reader.join()
@@ -82,9 +82,9 @@ class Page:
     def __init__(self, browser, context):
         self.browser = browser
         self.context = context
-        self.complaints = []  # what the console shows: exceptions, refused by policy, errors
-        self.answers = []  # status and header fields of every answer
-        self.sent_cookie = False  # whether anything that was asked for had one
+        self.complaints = []  # console messages: exceptions, policy violations, errors
+        self.answers = []  # status and header fields of every response
+        self.sent_cookie = False  # whether any request was answered
         self.seen = queue.Queue()
         target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)
         self.session = browser.call("Target.attachToTarget", targetId=target["targetId"],

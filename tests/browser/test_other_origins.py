@@ -130,7 +130,7 @@ def test_pages_cannot_be_framed_by_other_origins(logged_in, cluster, elsewhere, 
 def test_a_name_that_was_bent_to_lead_here_opens_nothing(unchanged, logged_in, cluster):
     """DNS rebinding: the browser considers it the same origin."""
     page = logged_in.browser.page(cookies_of=logged_in)
-    page.call("Page.setBypassCSP", enabled=True)  # as the page would that was there before
+    page.call("Page.setBypassCSP", enabled=True)  # as a page loaded earlier would
     page.open(f"https://rebound.example:{cluster.api_port}/")
     assert json.loads(page.run("document.body.innerText"))["code"] == "misdirected"
     for method, path in (("GET", "/v1/health"), ("GET", "/v1/nodes"), ("POST", "/v1/config")):

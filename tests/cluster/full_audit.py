@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""An audit log that takes its share of the disk: callers are slowed down before the disk is full, and
-on a full disk it can still be archived; see test_full_disk.py.
+"""An audit log that uses up its share of the disk: callers are slowed down before the disk is full,
+and on a full disk the log can still be archived; see test_full_disk.py.
 
     full_audit.py BUILD FOLDER     in its own mount namespace
 """
@@ -19,7 +19,7 @@ from full_server import fill
 
 DISK = 48 << 20
 ENTRIES = 32000  # of about 420 bytes: more than a quarter of the disk
-DAYS = 8  # older than what always stays
+DAYS = 8  # older than what is always kept
 
 
 def change(server, token):
@@ -33,7 +33,7 @@ def change(server, token):
 
 
 def token_of(server):
-    """Of a caller with few permissions."""
+    """The token of a caller with few permissions."""
     rules = [{"verbs": ["delete"], "kinds": ["Config"]}]
     role = {"metadata": {"name": "small"}, "spec": {"rules": rules}}
     assert server.api("POST", "/v1/roles", role)[0] == 201

@@ -43,7 +43,7 @@ def check_full(server, kept):
         assert len(kept) < 400, "the disk is full, and takes more and more"
         status, answer = put(server, key, "y" * 50000)
         if status == 200:
-            kept[key] = "y" * 50000  # there was a little room left
+            kept[key] = "y" * 50000  # there was little space left
             continue
         assert status == 503, (status, answer)
         assert "the disk is full" in str(answer), answer
@@ -54,7 +54,7 @@ def check_full(server, kept):
     assert server.api("GET", "/v1/nodes")[0] == 200
     status, health = server.api("GET", "/v1/health")
     assert status == 503 and not health["healthy"], health
-    # Everyone can see that it is not writable, operators also see why.
+    # Unauthenticated clients see that it is not writable, operators also see why.
     status, alive = server.ask("/healthz")
     assert status == 200 and alive["alive"] and not alive["writable"], alive
     assert "disk" not in str(alive)
@@ -71,7 +71,7 @@ def restart_while_full(server, ballast):
     """Starting needs space, which the server has reserved."""
     for end in (server.stop, server.kill):
         end()
-        fill(ballast)  # what it has given away in the end, too
+        fill(ballast)  # including the space reserved for that
         server.start(ready=True)
         fill(ballast)
 
@@ -93,7 +93,7 @@ def empty_while_full(server, large):
     for key in large:
         status, answer = delete(server, key)
         assert status == 200, (key, answer)
-    assert server.api("DELETE", "/v1/roles/none")[0] == 404  # what is asked is recorded, too
+    assert server.api("DELETE", "/v1/roles/none")[0] == 404  # requests are recorded, too
     end = time.monotonic() + 30
     while put(server, "/full/emptied", "y" * 10000)[0] != 200:
         assert time.monotonic() < end, "what was deleted is not used again"

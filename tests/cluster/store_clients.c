@@ -1,20 +1,22 @@
-/* Clients of a server that is killed all the time; see history.py, which also judges what they saw.
+/* Clients of a server that is killed repeatedly; see history.py, which also checks what they
+ * observed.
  *
  *     store_clients PORT SEED HISTORY CERT KEY CA
  *
- * Eight clients read and write, some keys of all of them, and four watch. Whoever loses the
- * connection comes again at once. Every answer to a write is a dot on the output. When the input
- * ends, no more is begun, and when everybody has seen everything, the program ends. HISTORY has a
- * line for all that happens; values are numbers that are used once:
+ * Eight clients read and write, some keys are shared by all of them, and four clients watch. A
+ * client that loses its connection reconnects at once. Every response to a write prints a dot. At
+ * the end of the input no more calls are started, and once all watchers have seen everything, the
+ * program exits. HISTORY has a line for every event; values are numbers that are used only once:
  *
  *     call ID KIND KEY NUMBER EXPECTED KNOWN    EXPECTED: the revision that a swap compares;
- *                                               KNOWN: the newest revision that anybody knew
+ *                                               KNOWN: the newest revision known to any client
  *     ok ID REVISION COUNT NUMBER CHANGED       COUNT: keys found or deleted, or 1: it was swapped;
- *                                               NUMBER and CHANGED: value and revision that a get found
- *     unknown ID                                nobody can say whether it happened
+ *                                               NUMBER and CHANGED: value and revision that a get
+ *                                               found
+ *     unknown ID                                the outcome is unknown
  *     resume WATCHER FROM
  *     event WATCHER REVISION KEY NUMBER         0: deleted
- *     told WATCHER REVISION                     up to there it was told everything
+ *     told WATCHER REVISION                     it has received everything up to there
  *     key KEY NUMBER CREATED CHANGED VERSION    at the end
  *     end REVISION */
 #include <stdio.h>
@@ -34,10 +36,10 @@ enum {
     WATCHERS = 4,
     KEYS = 16,
     SWAPPED = 3,     /* keys that are compared and swapped */
-    AGAIN_MS = 5,    /* until it connects again */
-    BACK = 1000,     /* revisions, at most, that the last watcher starts again from */
+    AGAIN_MS = 5,    /* until it reconnects */
+    BACK = 1000,     /* revisions, at most, that the last watcher goes back */
     BATCHES = 200,   /* at most, until it does that */
-    CALL_MS = 60000, /* no answer takes so long, whatever happens to the server */
+    CALL_MS = 60000, /* no response takes longer, even when the server is killed */
     PEM_MAX = 1 << 20,
 };
 
@@ -51,7 +53,7 @@ typedef enum CallKind {
     CALL_DELETE,
     CALL_GET,
     CALL_SWAP,
-    CALL_END, /* the last one of all */
+    CALL_END, /* the very last one */
     CALL_KINDS
 } CallKind;
 
@@ -59,7 +61,7 @@ static const char *const kind_names[CALL_KINDS] = { "put", "pair", "delete", "ge
 
 typedef struct Link {
     World *world;
-    GrpcClient *grpc; /* NULL: there is no connection */
+    GrpcClient *grpc; /* NULL: not connected */
     LoopTimer again;
     void (*ready)(struct Link *link);
 } Link;
@@ -69,13 +71,13 @@ typedef struct Slot {
     bool busy;
     uint64_t id;
     CallKind kind;
-    uint32_t key; /* of a swap that is read first */
+    uint32_t key; /* of a swap that reads first */
 } Slot;
 
 typedef struct Client {
     Link link;
     Slot slots[IN_FLIGHT];
-    int64_t swapped[SWAPPED]; /* when each was changed last, as far as it knows */
+    int64_t swapped[SWAPPED]; /* last known revision of each */
 } Client;
 
 typedef struct Watcher {
@@ -94,7 +96,7 @@ struct World {
     FILE *history;
     Watch *input;
     uint64_t chance, last_id, last_number;
-    int64_t known; /* the newest revision of any answer */
+    int64_t known; /* the newest revision in any response */
     Client clients[CLIENTS];
     Watcher watchers[WATCHERS];
     bool finishing, ended;
@@ -118,7 +120,7 @@ static uint64_t pick(World *world, uint64_t below)
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
-/* "NUMBER:LENGTH:" and so many letters, so that one that is cut or mixed up is seen. */
+/* "NUMBER:LENGTH:" and so many letters, so that truncated or mixed-up values are detected. */
 static Str make_value(World *world, Arena *arena, uint64_t number)
 {
     uint64_t length = pick(world, 20) == 0 ? pick(world, 20000) : pick(world, 100);
@@ -276,7 +278,7 @@ static bool is_connected(const Link *link)
     return link->grpc != NULL && grpc_client_is_open(link->grpc);
 }
 
-/* The next call, when there is a connection; else the connection brings it about. */
+/* Starts the next call if there is a connection; otherwise connecting does. */
 static void go_on(Slot *slot)
 {
     World *world = slot->client->link.world;
@@ -462,8 +464,8 @@ static void list_all(World *world)
     }
 }
 
-/* When nobody waits for an answer any more: a last write; when all watchers have seen it, a last
- * look. By then nobody kills the server. */
+/* When no responses are pending: a last write; when all watchers have seen it, a last read. By then
+ * the server is not killed any more. */
 static void see_whether_over(World *world)
 {
     if (!world->finishing || world->ended || world->busy > 0) {

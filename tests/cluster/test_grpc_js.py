@@ -28,7 +28,7 @@ def text(value):
 
 @pytest.fixture
 def client(build, server):
-    """Makes a list of calls as a node; by default as the server's own node."""
+    """Runs a list of calls as a node; by default as the server's own node."""
 
     def run(steps, node=None, **more):
         certificate, key = node or (server.certificate, server.key)
@@ -89,7 +89,7 @@ def test_unary_calls_read_and_write_the_store(client):
 
 
 STATUS = {"kind": "unary", "method": "Status"}
-GONE = {"kind": "until", "as": 0}  # as many watches as the first step has told
+GONE = {"kind": "until", "as": 0}  # as many watches as the first step reported
 
 
 def test_a_server_stream_delivers_every_change_until_canceled(client):

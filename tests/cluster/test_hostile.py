@@ -1,5 +1,5 @@
-"""Hostile peers on each listener of a real server: its memory stays small, and others are served
-meanwhile."""
+"""Hostile clients on each listener of a real server: its memory use stays small, and others are
+served meanwhile."""
 
 import ctypes
 import json
@@ -24,8 +24,8 @@ import frames  # noqa: E402
 import h2  # noqa: E402
 
 MB = 1 << 20
-IDLE = 10000  # connections that say nothing
-IDLE_TLS = int(os.environ.get("EDEN_IDLE", "500"))  # that have shaken hands before
+IDLE = 10000  # connections that send nothing
+IDLE_TLS = int(os.environ.get("EDEN_IDLE", "500"))  # that have completed the handshake
 SANITIZED = os.environ.get("EDEN_SANITIZED") == "yes"
 
 
@@ -107,7 +107,9 @@ def test_garbage_after_the_handshake(server, listener):
 
 
 class KeyUpdates:
-    """A stranger at the API using libssl, because Python's ssl module cannot send key updates."""
+    """An unauthenticated API client that uses libssl, because Python's ssl module cannot send key
+    updates.
+    """
 
     def __init__(self, server):
         self.library = ctypes.CDLL("libssl.so.3")
@@ -135,7 +137,9 @@ class KeyUpdates:
 
 
 def test_a_flood_of_key_updates_ends_the_connection(server):
-    """OpenSSL used to process everything that arrived, 40,000 per second, and no one else was served."""
+    """OpenSSL used to process everything that arrived, 40,000 per second, and no other client was
+    served.
+    """
     stranger = KeyUpdates(server)
     stranger.send(10)
     assert stranger.is_answered()
@@ -165,8 +169,8 @@ def test_incomplete_requests_do_not_delay_others(server, listener):
 
 
 def test_a_request_that_never_completes_times_out(server):
-    """One byte now and then does not keep a connection open longer than a request may take: neither in
-    the head nor in the body, with or without chunks."""
+    """Occasional bytes do not keep a connection open longer than a request may take: neither in the
+    head nor in the body, chunked or not."""
     starts = (
         b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX: ",
         b"POST /v1/join HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
@@ -446,7 +450,9 @@ def peak(server):
 
 
 def test_concurrent_lists_of_one_caller_do_not_fill_the_memory(server):
-    """Each takes as much as the facts and what is made of them; before, all of them did at once."""
+    """Each request needs memory for the facts and for the result; formerly all used it at the same
+    time.
+    """
     for number in range(30):
         value = json.dumps({"text": ["x" * 1000] * 900})
         assert server.api("PUT", f"/v1/store?key=/eden/facts/n{number}", {"value": value})[0] == 200
@@ -459,7 +465,7 @@ def test_concurrent_lists_of_one_caller_do_not_fill_the_memory(server):
     for peer in peers:
         peer.sendall(request.encode())
     are_served(server)
-    for peer in peers:  # an answer, or that it is cut off: the server keeps 64 MB of them
+    for peer in peers:  # a response, or a disconnect: the server buffers 64 MB of them
         assert select.select([peer], [], [], 60)[0]
         peer.close()
     assert SANITIZED or (peak(server) - before) / MB < 400
@@ -509,7 +515,7 @@ def idle_connections(server, listener, count):
             connection.bind((f"127.0.1.{1 + number % 100}", 0))
             place = ("127.0.0.1", server.rpc_port if listener == "rpc" else server.api_port)
         if listener == "unix":
-            connection.connect(place)  # waits as long as it takes
+            connection.connect(place)  # blocks as long as it takes
         else:
             connection.setblocking(False)
             connection.connect_ex(place)

@@ -1,6 +1,6 @@
 """A server that is killed while many clients send requests with an Idempotency-Key, each of them
-twice: everything acknowledged exists afterwards, and everything happened at most once, with an
-audit entry."""
+twice: afterward everything acknowledged exists, everything happened at most once, and each request
+has an audit entry."""
 
 import collections
 import http.client
@@ -28,7 +28,7 @@ class Clients:
         self.seed = seed
         self.enough = random.Random(seed).randrange(1, 120)
         self.lock = threading.Lock()
-        self.acknowledged = {}  # key: (path, body as it was answered)
+        self.acknowledged = {}  # key: (path, response body)
         self.sent = set()
         self.failures = []
         self.killed = False
@@ -53,10 +53,10 @@ class Clients:
                 if status == 201:
                     self.acknowledge(key, target(key), answer)
                 else:
-                    assert status == 409, answer  # the neighbor's is under way, or is done
+                    assert status == 409, answer  # running or completed for the neighbor
         except (OSError, http.client.HTTPException):
             connection.close()  # it was killed
-        except Exception as failure:  # a thread has nobody to tell
+        except Exception as failure:  # exceptions in a thread have no caller
             self.failures.append(failure)
 
     def run(self):
@@ -121,13 +121,13 @@ def ask_again(server, acknowledged, sent):
     for key in sorted(sent):
         status, answer = post(connection, key)
         if key not in acknowledged:
-            assert status in (201, 409), answer  # or nobody knows, for a while
+            assert status in (201, 409), answer  # or the outcome is unknown for a while
             if status == 201:
                 acknowledged[key] = target(key), answer
         elif target(key) == "/v1/roles":
             assert (status, answer) == (201, acknowledged[key][1]), key
         else:
-            assert status == 409, answer  # its answer held a secret
+            assert status == 409, answer  # its response contained a secret
     connection.close()
 
 
@@ -155,7 +155,7 @@ def test_acknowledged_requests_are_applied_once(build, tmp_path):
               for first in range(0, KILLS, LIVES)]
     acknowledged, sent = map(sum, zip(*counts))
     assert acknowledged > 20 * KILLS
-    assert sent > acknowledged  # some were under way
+    assert sent > acknowledged  # some were pending
 
 
 @pytest.mark.parametrize("what", ["an acknowledged one is lost", "one is done twice"])

@@ -11,9 +11,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "net"))
 import frames  # noqa: E402
 
 CONNECTIONS = 20
-STREAMS = 10  # of each, at a time
+STREAMS = 10  # of each, at once
 ROUNDS = 20
-PEAK = 24 << 20  # bytes more than before; a request has some 20 KiB, and 200 are under way
+PEAK = 24 << 20  # bytes of growth allowed; a request needs some 20 KiB, and 200 run at once
 REST = 6 << 20
 LIMIT_S = 60
 
@@ -43,7 +43,7 @@ def request(server, token, stream):
 
 
 def read_answers(reader, count):
-    """Until this number of streams has ended."""
+    """Reads until this number of streams has ended."""
     while count > 0:
         kind, flags, stream, _ = reader.next()
         assert kind not in (frames.GOAWAY, frames.RST_STREAM), (kind, stream)
@@ -65,7 +65,7 @@ def test_memory_of_a_burst_is_bounded_and_released(server):
             read_answers(reader, STREAMS)
         peak = max(peak, anonymous(server))
     if "libasan" in pathlib.Path(f"/proc/{server.process.pid}/maps").read_text():
-        return  # the sanitizer keeps what is freed: the plain build is what is measured
+        return  # the sanitizer retains freed memory: only the plain build is measured
     assert peak - before < PEAK, f"{(peak - before) >> 10} KiB more for {CONNECTIONS * STREAMS} requests"
     for connection, _ in connections:
         connection.close()

@@ -45,7 +45,7 @@ def test_smuggling_attempts_are_rejected(server, listener, status, reason, reque
     assert requests
     for request in requests:
         with server.connect_api() if listener == "api" else server.connect_unix() as connection:
-            # It is followed by a request that would be answered.
+            # It is followed by a request that would get a response.
             connection.sendall(request + b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             said = everything(connection)
         assert said.startswith(b"HTTP/1.1 %d " % status), (request, said)

@@ -14,7 +14,7 @@ static const Backend backends[] = {
     { "far", .virtual_time = true, .is_far = true },
 };
 
-/* What others write, before all keys of tests. */
+/* Written by others before any key of the tests. */
 #define OTHERS_KEY STR("\x01others")
 
 /* --- The world ------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void other_done(void *context, const StoreReply *reply, const Error *err)
     world_wake(answer->world);
 }
 
-/* Two revisions, after which all is as it was. */
+/* Two revisions that cancel each other out. */
 static void let_others_write(World *world)
 {
     Answer put = { .world = world }, gone = { .world = world };
@@ -182,7 +182,7 @@ void world_wait(World *world, const bool *flag)
     assert_true(*flag);
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static StoreKv copy_kv(Arena *arena, StoreKv kv)
 {
@@ -258,7 +258,7 @@ static Answer *answer_new(World *world)
     return answer;
 }
 
-/* Waits for it, unless it was refused. */
+/* Waits for it, unless it was rejected. */
 static Answer *wait_answer(World *world, Answer *answer, bool called)
 {
     if (called) {
@@ -395,7 +395,7 @@ const char *world_show(World *world, StoreOp op)
 static void note_event(Seen *seen, const StoreEvent *event)
 {
     const StoreKv *kv = &event->kv, *was = &event->previous;
-    note_change(seen->world, kv->mod_revision); /* that of a lease which ended */
+    note_change(seen->world, kv->mod_revision); /* of an expired lease */
     int room = (int)(sizeof seen->log - seen->used);
     int used =
         snprintf(seen->log + seen->used, (size_t)room, "%s%s %" STR_FMT,

@@ -1,5 +1,5 @@
 /* One suite for all backends of the store: a table of backends, a store of each for every test, and
- * calls that run the loop until they are answered. */
+ * calls that run the loop until they complete. */
 #pragma once
 
 #include "base/arena.h"
@@ -9,17 +9,17 @@
 
 typedef struct Backend {
     const char *name;
-    bool on_disk; /* what was written is there when it is opened again */
+    bool on_disk; /* keeps its content when it is reopened */
     bool virtual_time;
-    bool is_far; /* asked over a network */
-    bool others; /* somebody else writes too: revisions of ours are not one after another */
+    bool is_far; /* accessed over a network */
+    bool others; /* others write too: our revisions are not consecutive */
 } Backend;
 
 enum {
     CHANGES_MAX = 4096
 };
 
-/* Tests count their own changes, from 1 on: which revisions these are is the backend's affair. */
+/* Tests count their own changes, starting at 1; the backend determines their revisions. */
 typedef struct World {
     const Backend *backend;
     Arena arena;
@@ -35,8 +35,8 @@ typedef struct StoreTest {
     const char *name;
     void (*run)(World *world);
     bool disk_only;
-    bool local_only; /* of what a store has that is beside its server */
-    bool time_only;  /* waits for moments that on a real loop would take long */
+    bool local_only; /* of a store in the same process as its server */
+    bool time_only;  /* waits for times that would take long on a real loop */
 } StoreTest;
 
 #define STORE_TEST(name)                 \
@@ -44,29 +44,29 @@ typedef struct StoreTest {
 #name, name, false, false, false \
     }
 
-/* Runs every test with every backend; the exit code. */
+/* Runs every test with every backend; returns the exit code. */
 int store_tests_run(const char *suite, const StoreTest *tests, size_t count);
 
 /* Changes of this store are counted from here on. */
 void world_begin(World *world);
-/* The revision of the nth change; 0: what was there before. */
+/* The revision of the nth change; 0: before the first one. */
 int64_t world_revision(const World *world, int64_t nth);
-/* The revision after that of the store: that of a change that there is not yet, or a later one. */
+/* The next revision of the store: no change has it yet, or it is even later. */
 int64_t world_next_revision(World *world);
-/* The revision of the store, which others may have made. */
+/* The revision of the store, which may be due to others. */
 int64_t world_now(World *world);
-/* Which change made this revision, which one of them did. */
+/* The number of the test's change with this revision; it must be one. */
 int64_t world_nth(World *world, int64_t revision);
-/* Closes the store and opens it again. */
+/* Closes the store and reopens it. */
 void world_reopen(World *world);
-/* Runs the loop until `*flag`, which is looked at after every world_wake. */
+/* Runs the loop until `*flag`, which is checked after every world_wake. */
 void world_wait(World *world, const bool *flag);
 void world_wake(World *world);
-/* Runs it until nothing is left to do now; for virtual time only. */
+/* Runs the loop until nothing is due now; for virtual time only. */
 void world_settle(World *world);
 
-/* The answer, copied into the world's arena; `err.kind` is ERROR_NONE when it went well. A call
- * that is refused at once looks like one that failed. */
+/* The response, copied into the world's arena; `err.kind` is ERROR_NONE on success. A call rejected
+ * immediately looks like one that failed. */
 typedef struct Answer {
     World *world;
     bool done;
@@ -77,7 +77,7 @@ typedef struct Answer {
     uint32_t id_count;
 } Answer;
 
-/* For calls that are not waited for at once; `context` is an Answer with its world set. */
+/* For calls not waited for immediately; `context` is an Answer with its world set. */
 void answer_done(void *context, const StoreReply *reply, const Error *err);
 void answer_lease(void *context, const StoreLease *lease, const Error *err);
 
@@ -93,12 +93,12 @@ Answer *world_keep_alive(World *world, int64_t id);
 Answer *world_time_to_live(World *world, int64_t id, bool keys);
 Answer *world_lease_list(World *world);
 
-/* The value, or NULL when the key is not there. */
+/* The value, or NULL if the key does not exist. */
 const char *world_get(World *world, const char *key);
 /* "a=1 b=2", all keys from `key` up to `end`. */
 const char *world_show(World *world, StoreOp op);
 
-/* A watch that keeps what it was told, as "put a=1@3 (was 0)" and so on. */
+/* A watch that records what it received, as "put a=1@3 (was 0)" and so on. */
 typedef struct Seen {
     World *world;
     StoreWatch *watch;
@@ -106,12 +106,12 @@ typedef struct Seen {
     size_t used;
     uint32_t batches, events;
     int64_t revision; /* of the last batch */
-    bool current;     /* an empty batch came */
+    bool current;     /* an empty batch arrived */
     bool resync, failed;
     int64_t compacted;
-    bool acks;          /* at once */
+    bool acks;          /* immediately */
     uint32_t cancel_at; /* batches; 0: never */
-    uint32_t wait_for;  /* events; `reached` then */
+    uint32_t wait_for;  /* events; then `reached` is set */
     bool reached;
 } Seen;
 

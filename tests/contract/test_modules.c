@@ -1,6 +1,6 @@
-/* Every action keeps what the engine builds upon: see README.md. Each runs in a process of its own
- * that sees its root as a small system: /usr of this machine, read-only, and a few files. Without
- * the privilege for that, actions that run commands are left out. */
+/* Every action keeps the guarantees that the engine relies on: see README.md. Each runs in a
+ * separate process that sees its root as a small system: /usr of this machine, read-only, and a few
+ * files. Without the required privilege, actions that run commands are skipped. */
 #include <dirent.h>
 #include <ftw.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 typedef struct Trial {
     Arena arena;
-    char folder[64]; /* holds "root", and "outside" which nobody may touch */
+    char folder[64]; /* contains "root", and "outside" which must never be touched */
     char root[80];
     bool has_system;
     Host *host;
@@ -144,7 +144,7 @@ static void snapshot_inside(Buf *out, const char *path)
     }
 }
 
-/* The time of a directory tells of a file that was there for a moment. */
+/* The mtime of a directory reveals files that existed briefly. */
 static void snapshot_entry(Buf *out, const char *path)
 {
     struct stat status;
@@ -249,8 +249,8 @@ static Outcome observe(Trial *trial, bool planning, Call *call)
     return outcome;
 }
 
-/* What needs the running machine, or more of a system than is here, may say so: in a plan and when
- * it would run. Such actions keep the contract in hosts of the lab. */
+/* Actions that need the running machine, or a more complete system, may report that: in a plan and
+ * when they would run. Such actions are tested in hosts of the lab. */
 static bool is_refused(Trial *trial)
 {
     Call call;
@@ -297,7 +297,7 @@ static void keeps_the_contract(Trial *trial)
     assert_non_null(strstr(buf_c(&applied), "/outside 100644"));
 }
 
-/* They ask another machine, of which the lab has some. */
+/* They connect to another machine, which the lab provides. */
 static bool needs_others(const Trial *trial)
 {
     return strcmp(trial->module->name, "git") == 0 || strcmp(trial->module->name, "http") == 0;
@@ -326,7 +326,7 @@ static void try_apart(const Module *module, const Action *action)
     pid_t child = fork();
     if (child == 0) {
         arena_init(&trial.arena, ARENA_UNLIMITED);
-        /* A failed assertion ends the process by itself, with its message. */
+        /* A failed assertion exits the process with its message. */
         _exit(make_root(&trial) && try_action(&trial) ? 0 : 1);
     }
     int status;
@@ -337,13 +337,13 @@ static void try_apart(const Module *module, const Action *action)
     }
 }
 
-/* It is there to fail. */
+/* It always fails by design. */
 static bool fails_on_purpose(const Module *module, const Action *action)
 {
     return strcmp(module->name, "test") == 0 && strcmp(action->name, "failed") == 0;
 }
 
-/* What it chooses from comes with packages; it keeps the contract in hosts of the lab. */
+/* Its choices come with packages; it is tested in hosts of the lab. */
 static bool needs_packages(const Module *module)
 {
     return strcmp(module->name, "alternatives") == 0;
@@ -378,7 +378,7 @@ static void check_params(const Module *module, const Action *action)
     }
 }
 
-/* Its query tells whether, or how, without doing it. */
+/* Its query shows whether, or how, without doing it. */
 static bool asks_what_it_does(const Module *module, const Action *action)
 {
     return strcmp(module->name, "cmd") == 0 ||

@@ -1,4 +1,4 @@
-/* Keys, values, transactions, history, upkeep: what every backend of the store keeps. */
+/* Keys, values, transactions, history, maintenance: the contract of every backend of the store. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -6,7 +6,7 @@
 
 #define OK(answer)          assert_int_equal((answer)->err.kind, ERROR_NONE)
 #define FAILS(answer, code) assert_int_equal((answer)->err.kind, (code))
-/* That a revision is that of the nth change of the test. */
+/* That a revision is that of the test's nth change. */
 #define NTH(world, revision, nth) assert_int_equal(world_nth((world), (revision)), (nth))
 
 static StoreOp range(const char *key, Str end)
@@ -158,7 +158,7 @@ static void compares_decide(World *world)
     const struct {
         StoreTarget target;
         const char *key;
-        int64_t number; /* what it is */
+        int64_t number; /* the actual one */
     } numbers[] = {
         { STORE_VERSION, "a", 2 },         { STORE_CREATE_REVISION, "a", create },
         { STORE_MOD_REVISION, "a", mod },  { STORE_LEASE, "a", 7 },
@@ -323,7 +323,7 @@ static void answers_have_limits_and_undo_what_was_done(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 13);
 }
 
-/* More than may wait to be told at once: the threads wait for the loop, and nobody for ever. */
+/* More pending completions than may be queued: the threads wait for the loop, but not forever. */
 static void large_answers_are_all_given(World *world)
 {
     enum {
@@ -395,7 +395,7 @@ static void calls_of_a_lane_take_effect_in_their_order(World *world)
         }
     }
     for (uint32_t i = 2; i < CALLS; i += 3) {
-        /* The write before it or a later one, and not before those were answered. */
+        /* The write before it or a later one, and not before those completed. */
         const StoreKv *kv = &orders[i].answer.reply.ops[0].kvs[0];
         assert_true(kv->version >= (int64_t)(i / 3 + 1) * 2);
         assert_true(orders[i].came > orders[i - 1].came);
@@ -474,13 +474,13 @@ static void closing_answers_what_waits(World *world)
         written += answers[i].err.kind == ERROR_NONE && i % 4 != 3;
         assert_true(answers[i].err.kind == ERROR_NONE || answers[i].err.kind == ERROR_UNAVAILABLE);
     }
-    /* What was answered is there, and nothing else. */
+    /* What was acknowledged is there, and nothing else. */
     if (world->backend->on_disk) {
         assert_true(world_now(world) - world_revision(world, 0) >= written);
     }
 }
 
-/* --- Upkeep ---------------------------------------------------------------------------------- */
+/* --- Maintenance ----------------------------------------------------------------------------- */
 
 static void compaction_forgets_the_past_only(World *world)
 {
@@ -522,8 +522,8 @@ static void revisions_go_on_when_everything_was_deleted_and_compacted(World *wor
     assert_string_equal(world_get(world, "a"), "2");
 }
 
-/* Puts that many keys "k00000" and so on, or one key as often, and waits for the last. Gives their
- * answers. */
+/* Puts that many keys "k00000" and so on, or one key as often, and waits for the last. Returns
+ * their responses. */
 static const Answer *put_many(World *world, const char *format, int count)
 {
     Answer *answers = ARENA_ARRAY(&world->arena, Answer, (size_t)count);
@@ -550,7 +550,7 @@ static void old_revisions_are_compacted_by_themselves(World *world)
     world_reopen(world);
     const Answer *puts = put_many(world, "v", 1000);
     put_many(world, "v", 1);
-    /* What the writer does between groups is told with the next one. */
+    /* Work that the writer does between groups is reported with the next one. */
     world_put(world, "b", "1");
     StoreStatus status = store_status(world->store);
     assert_in_range(world_now(world) - status.compacted, 100, 100 + 100 / 8 + 4);
@@ -564,7 +564,8 @@ static void pass_ms(World *world, int64_t ms)
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
 }
 
-/* Ten minutes of revisions stay, however many; older ones stay as long as they are among the newest. */
+/* Ten minutes of revisions are kept, however many; older ones are kept while they are among the
+ * newest. */
 static void old_revisions_are_compacted_by_age_and_count(World *world)
 {
     const int64_t minute = 60 * 1000;
@@ -580,7 +581,7 @@ static void old_revisions_are_compacted_by_age_and_count(World *world)
     pass_ms(world, 2 * minute);
     put_many(world, "v", 1);
     world_put(world, "b", "1");
-    /* The first ones are old, but the newest of them are among the newest hundred. */
+    /* The first ones are old, but the last of them are among the newest hundred. */
     int64_t compacted = store_status(world->store).compacted;
     assert_in_range(compacted, first - 100, second - 100 + 2);
     pass_ms(world, 60 * minute);
@@ -611,7 +612,7 @@ static void a_rolled_back_transaction_adds_no_history(World *world)
     }
 }
 
-/* Age and count keep nothing beyond so many bytes. */
+/* Age and count keep nothing beyond the size limit. */
 static void history_has_a_size_limit(World *world)
 {
     world->settings.keep_bytes = 100 * 1000;
@@ -625,7 +626,7 @@ static void history_has_a_size_limit(World *world)
     }
     StoreStatus status = store_status(world->store);
     assert_true(status.log_bytes >= 80 * 1000);
-    /* Of what a store finds when it is opened it knows the size. */
+    /* A store knows the size of what it finds when it is opened. */
     if (world->backend->on_disk) {
         world_reopen(world);
         assert_int_equal(store_status(world->store).log_bytes, status.log_bytes);

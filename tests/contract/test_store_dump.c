@@ -1,4 +1,5 @@
-/* Dumps of every backend: loaded into every other one they are the same store; what is damaged is noticed. */
+/* Dumps of every backend: loaded into any other one they give the same store; damage is
+ * detected. */
 #include "far_store.h"
 #include "store/dump.h"
 #include "store/dump_reader.h"
@@ -12,9 +13,9 @@
 typedef struct Dump {
     World *world;
     StoreDump *dump;
-    Buf bytes; /* all that came */
+    Buf bytes; /* everything received */
     uint32_t pieces;
-    bool came; /* a piece, or an error */
+    bool came; /* a chunk, or an error */
     bool over;
     StoreDumpHead head;
     StoreDumpEnd end;
@@ -148,7 +149,7 @@ static Store *open_target(World *world, size_t target, int64_t after)
     return store;
 }
 
-/* --- What is in a store ---------------------------------------------------------------------- */
+/* --- Contents of a store --------------------------------------------------------------------- */
 
 static void put(World *world, Str key, Str value, int64_t lease)
 {
@@ -173,7 +174,7 @@ static void one_put(void *context, const StoreReply *reply, const Error *err)
     world_wake(puts->world);
 }
 
-/* Each is a revision, and they wait for the disk together. */
+/* Each has its own revision, and they wait for the disk together. */
 static void put_some(World *world, uint32_t count)
 {
     Puts puts = { .world = world, .left = count };
@@ -188,7 +189,7 @@ static void put_some(World *world, uint32_t count)
     world_wait(world, &puts.done);
 }
 
-/* Of every kind that a dump may trip over. */
+/* Every kind that a dump could get wrong. */
 static void fill(World *world)
 {
     char *large = arena_alloc(&world->arena, STORE_VALUE_MAX);
@@ -233,7 +234,7 @@ static void every_backend_loads_what_another_has_dumped(World *world)
         assert_int_equal(store_status(target).revision, load->loaded.revision);
         assert_int_equal(store_status(target).compacted, load->loaded.revision);
         assert_int_equal(store_status(target).leases, 1);
-        /* The same keys and values; only of when they are differs. */
+        /* The same keys and values; only their revisions differ. */
         Dump *again = dump_whole(world, target);
         assert_int_equal(again->end.count, dump->end.count);
         assert_string_equal(again->end.content, dump->end.content);
@@ -269,7 +270,7 @@ static void the_revisions_of_a_loaded_store_are_later_ones(World *world)
         Answer *answer = world_op(&other, (StoreOp){ .kind = STORE_RANGE, .key = STR("a") });
         assert_int_equal(answer->reply.ops[0].kvs[0].mod_revision, 5001);
         assert_int_equal(answer->reply.revision, 5001);
-        /* Whoever knows the old one is told to read anew. */
+        /* A client with the old revision is told to resync. */
         Seen seen = { .acks = true };
         seen_watch(&seen, &other, "a", STR_EMPTY, dump->head.revision, false);
         seen_wait(&seen, 1);
@@ -299,7 +300,7 @@ static void a_dump_is_of_one_revision(World *world)
     assert_string_not_equal(dump_whole(world, world->store)->end.content, before->end.content);
 }
 
-/* By the rules of the history it would be gone. */
+/* The retention rules would have dropped it. */
 static void the_revision_is_kept_while_it_is_read(World *world)
 {
     world->settings.keep_revisions = 100;
@@ -360,7 +361,7 @@ static void a_dump_may_be_left_at_any_time(World *world)
     store_dump_free(dump->dump);
     world_get(world, "a");
     assert_false(dump->came);
-    /* The store may be closed before it, too. */
+    /* The store may be closed before the dump, too. */
     dump = dump_new(world, world->store);
     dump_next(dump);
     assert_true(store_dump_next(dump->dump, &err));
@@ -371,7 +372,7 @@ static void a_dump_may_be_left_at_any_time(World *world)
     world->store = store_open_memory(world->loop, NULL);
 }
 
-/* As a server sees a store that is not beside it: it cannot hold revisions, and answers come late. */
+/* As a server sees a remote store: it cannot hold revisions, and responses are delayed. */
 static void a_store_that_is_elsewhere_is_dumped_as_the_same(World *world)
 {
     FarCounts counts = { 0 };
@@ -409,7 +410,7 @@ static void a_lease_that_has_ended_takes_its_keys_with_it(World *world)
     assert_int_equal(dump->end.count, 100);
 }
 
-/* --- What is not loaded ---------------------------------------------------------------------- */
+/* --- Rejected dumps -------------------------------------------------------------------------- */
 
 static void only_an_empty_store_is_loaded(World *world)
 {
@@ -473,7 +474,7 @@ static void every_cut_is_noticed(World *world)
     assert_false(read_whole(buf_str(&dump->bytes), 100000, &err));
 }
 
-/* It would take the middle of a record for its start. */
+/* It would mistake the middle of a record for its start. */
 static void a_failed_reader_cannot_continue(World *world)
 {
     Dump *dump = dump_small(world);

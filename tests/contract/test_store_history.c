@@ -1,5 +1,5 @@
 /* Random histories, compared step by step with a model that is too simple to be wrong: a table of
- * every revision. A failure names its seed. */
+ * every revision. Failures report the seed. */
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -258,7 +258,7 @@ static bool is_wanted(const Witness *witness, const ModelEvent *event)
     return event->key >= witness->from && event->key < witness->to;
 }
 
-/* Only notes it: the model learns of a change after the store has told of it. */
+/* Only records it: the model learns of a change after the store has reported it. */
 static void witness_batch(void *context, const StoreBatch *batch)
 {
     Witness *witness = context;
@@ -338,7 +338,7 @@ static void witness_ack(Witness *witness)
     }
 }
 
-/* Until it has seen all there is. */
+/* Runs until it has seen everything. */
 static void witness_finish(Witness *witness)
 {
     World *world = witness->history->world;
@@ -396,7 +396,7 @@ static void play(World *world, uint64_t seed)
     free(model);
 }
 
-/* Each history in a store that has none yet. */
+/* Each history uses an empty store. */
 static void random_histories_are_as_the_model_says(World *world)
 {
     uint64_t seeds = world->backend->on_disk ? (world->backend->virtual_time ? 4 : 2) : 60;

@@ -1,4 +1,4 @@
-/* Leases: they end in monotonic time, and their keys with them, in one revision. */
+/* Leases: they expire in monotonic time, together with their keys, in one revision. */
 #include <stdlib.h>
 
 #include "store_world.h"
@@ -44,7 +44,7 @@ static void revoking_deletes_the_keys_as_one_revision(World *world)
     OK(world_put_lease(world, "a", "1", 7));
     OK(world_put_lease(world, "b", "1", 7));
     OK(world_put_lease(world, "c", "1", 8));
-    OK(world_put_lease(world, "b", "2", 0)); /* leaves the lease */
+    OK(world_put_lease(world, "b", "2", 0)); /* detaches it from the lease */
     OK(world_put_lease(world, "d", "1", 7));
     Answer *asked = world_time_to_live(world, 7, true);
     assert_int_equal(asked->lease.key_count, 2);
@@ -69,7 +69,7 @@ static void a_lease_ends_when_nobody_keeps_it_alive(World *world)
     pass(world, 9000);
     assert_int_equal(world_time_to_live(world, 7, false)->lease.remaining_s, 1);
     assert_int_equal(world_keep_alive(world, 7)->lease.remaining_s, 10);
-    /* The date means nothing. */
+    /* The wall clock does not matter. */
     loop_virtual_set_wall(world->loop, INT64_C(4000000000000));
     pass(world, 9999);
     assert_string_equal(world_get(world, "a"), "1");
@@ -140,7 +140,7 @@ static void thousands_of_leases_end_apart(World *world)
     assert_int_equal(world_op(world, op)->reply.ops[0].count, 0);
 }
 
-/* Grants without waiting for each answer: those that are granted count among those that are. */
+/* Grants without waiting for each response: pending grants count toward the limit. */
 static void leases_have_a_limit_and_a_reserve(World *world)
 {
     enum {
@@ -154,7 +154,7 @@ static void leases_have_a_limit_and_a_reserve(World *world)
     while (!is_full) {
         Answer *last = NULL;
         for (int i = 0; i < AT_ONCE && !is_full; i++) {
-            /* The last ones are all under way when the limit is reached. */
+            /* The last ones are all pending when the limit is reached. */
             int64_t left = ORDINARY - granted;
             if (left > AT_ONCE / 2 && i >= left - AT_ONCE / 2) {
                 break;

@@ -1,4 +1,4 @@
-/* Watches: every change once and in order, from any revision that is kept, and never a gap. */
+/* Watches: every change once and in order, from any revision that is kept, and without gaps. */
 #include <stdlib.h>
 
 #include "store_world.h"
@@ -78,7 +78,7 @@ static void a_transaction_is_told_in_its_order(World *world)
     store_watch_cancel(seen.watch);
 }
 
-/* Nothing is told beyond the window, and everything afterwards. */
+/* Nothing is sent beyond the window, and everything afterward. */
 static void a_slow_watcher_is_told_later(World *world)
 {
     Seen seen = { 0 };
@@ -138,7 +138,7 @@ static void count_batch(void *context, const StoreBatch *batch)
     world_wake(count->world);
 }
 
-/* More than memory keeps of late: the log has it, in batches. */
+/* More than is kept in memory: the rest comes from the log, in batches. */
 static void a_watch_from_long_ago_reads_the_log(World *world)
 {
     enum {
@@ -179,7 +179,7 @@ static void a_watch_from_long_ago_reads_the_log(World *world)
     }
 }
 
-/* A revision that is larger than a batch, and than what is kept in memory. */
+/* A revision larger than a batch, and larger than what is kept in memory. */
 static void a_large_delete_is_told_in_batches(World *world)
 {
     enum {
@@ -292,7 +292,8 @@ static void put_again(Writers *writers)
     }
 }
 
-/* A read may see what is committed, and whose writer was not answered yet: it is no reason to resync. */
+/* A read may see a committed change whose writer was not answered yet: this is no reason to
+ * resync. */
 static void a_watch_goes_on_from_what_a_read_has_told(World *world)
 {
     Writers writers = { .world = world, .left = 4000 };
@@ -330,7 +331,7 @@ static void a_watch_can_be_canceled_anywhere(World *world)
     assert_int_equal(second.events, 1);
     assert_int_equal(before.batches, 0);
     assert_int_equal(store_status(world->store).watches, 0);
-    /* While its scan is under way. */
+    /* While its scan is running. */
     Seen scanning = { 0 };
     if (world->backend->on_disk) {
         world_reopen(world);
@@ -392,7 +393,7 @@ static void turn_batch(void *context, const StoreBatch *batch)
     }
 }
 
-/* Those who watch alike are told in the order they began: a simulation is repeated exactly. */
+/* Equal watches are notified in the order they were created: a simulation is repeated exactly. */
 static void watches_are_told_in_the_order_they_began(World *world)
 {
     enum {

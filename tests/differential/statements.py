@@ -354,7 +354,7 @@ class Statements:
         content = self.expr.pick("{{ x }}", " {% if %} ", "{# c #}", "plain\n", "  {{ a }}\n  ")
         start, end = self.delimiters.block_start, self.delimiters.block_end
         marks = [self.expr.pick("", "", "-", "+") for _ in range(4)]
-        # A raw tag is no place for a plus before its end: Jinja2 reads only minus there.
+        # A raw tag must not have a plus before its end: Jinja2 only accepts minus there.
         marks[1] = self.expr.pick("", "-")
         return (f"{start}{marks[0]} raw {marks[1]}{end}{content}"
                 f"{start}{marks[2]} endraw {marks[3]}{end}")
@@ -367,7 +367,7 @@ class Statements:
                 f"{end}{self.delimiters.comment_end}")
 
     def do(self, depth):
-        # Only names that no loop runs over are changed: a loop that feeds itself has no end.
+        # Only names that no loop iterates over are changed: otherwise a loop could run forever.
         content = self.expr.pick("acc.append(%s)" % self.expr.printable(1),
                                  "acc.insert(0, %s)" % self.expr.make("str", 1),
                                  "acc.extend(['p', i])", "acc.reverse()", "acc.pop()",

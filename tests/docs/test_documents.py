@@ -75,7 +75,7 @@ def test_shown_command_works(eden_path, demo, command, output):
     done = subprocess.run(
         [eden_path, *words], cwd=ROOT, capture_output=True, text=True, timeout=30
     )
-    if words[0] in ("plan", "apply", "owed", "validate"):  # they tell more on standard error
+    if words[0] in ("plan", "apply", "owed", "validate"):  # they print more on standard error
         assert done.returncode == 0, done.stderr
         if output is not None:
             assert without_times(done.stdout).rstrip("\n") == output
@@ -140,7 +140,9 @@ def test_readme_examples_run_as_written_after_the_demo():
 
 
 def cluster_script():
-    """A server and a node by hand, as one script that waits for a daemon as a reader would."""
+    """A server and a node set up by hand, as one script that waits for a daemon like a reader
+    would.
+    """
     text = (ROOT / "docs/clusters.md").read_text()
     section = text.split("\n## A server and a node on one machine\n")[1].split("\n## ")[0]
     script = "".join(block for language, block in BLOCK.findall(section) if language == "bash")

@@ -1,4 +1,4 @@
-"""Fixtures of fault tests: the programs that are killed and starved."""
+"""Fixtures of the fault tests: the programs that are killed and starved."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ def writer_path():
 
 @pytest.fixture(scope="session")
 def privileged():
-    """Prefix of commands that need root privileges, such as chroot."""
+    """Command prefix for root privileges, as needed for chroot."""
     if os.geteuid() == 0:
         return []
     prefix = ["unshare", "--user", "--map-root-user"]

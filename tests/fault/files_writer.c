@@ -1,15 +1,14 @@
-/* Files of runs and of site versions, written by a program that is made to lose its power; see
- * test_power.py.
+/* Writes files of runs and site versions, for simulated power failures; see test_power.py.
  *
  *     files_writer logs|blobs|runs|sites work DIRECTORY SEED COUNT
- *         writes, and says what must last from then on
+ *         writes, and prints what must persist from then on
  *     files_writer logs|blobs|runs|sites dump DIRECTORY COUNT
- *         what is there, as the program finds it; ends with 1 if anything torn is believed
+ *         prints what is there, as the program sees it; exits with 1 if anything torn is accepted
  *
- * Both say, one per line:
+ * Both print one of these per line:
  *     logs    next RUN NODE N       events of the node up to N - 1 are stored on the server
  *     blobs   blob N
- *     runs    run N STAGE           how far the run is on its node, as a number that only grows
+ *     runs    run N STAGE           the stage of the run on its node, a number that only grows
  *     sites   site N                the files of a version */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +61,7 @@ static uint64_t pick(World *world, uint64_t below)
     return world->chance % below;
 }
 
-/* With one write, so that a line is there as soon as it is said. */
+/* In a single write, so that a printed line is always complete. */
 PRINTF_LIKE(1, 2) static void say(const char *format, ...)
 {
     char line[200];
@@ -73,7 +72,7 @@ PRINTF_LIKE(1, 2) static void say(const char *format, ...)
     BUG_IF(len <= 0 || write(STDOUT_FILENO, line, (size_t)len) != len);
 }
 
-/* Text that tells what it is, of some length that depends on it. */
+/* Text that identifies itself, with a length that depends on it. */
 static Str filler(World *world, uint64_t what, size_t most)
 {
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
@@ -139,7 +138,7 @@ static void append_some(World *world, RunLogs *logs, uint64_t next[RUNS][NODES])
     loop_run(world->loop);
 }
 
-/* Everything that is counted is there, once and whole. */
+/* Every counted event is there, once and complete. */
 static void check_log(World *world, RunLogs *logs, uint32_t run, uint32_t node, uint64_t next)
 {
     AUTO(RunLogReader) *reader = NULL;
@@ -320,7 +319,7 @@ static void site_fetched(void *context, const char *path, const Error *err)
     loop_stop(fetched->world->loop);
 }
 
-/* The manifest of a version; its blobs are put into the store, unless that is NULL. */
+/* The manifest of a version; its blobs are added to the store, unless that is NULL. */
 static Manifest make_site(World *world, uint32_t number, BlobStore *blobs,
                           char id[BLOB_ID_TEXT + 1])
 {
@@ -357,7 +356,7 @@ static void stop(void *context)
     loop_stop(context);
 }
 
-/* No server is needed: all blobs of a version were received, or it waits for one. */
+/* No server is needed: either all blobs of a version were received, or the fetch waits for one. */
 static void fetch_site(World *world, SiteCache *cache, uint32_t number, BlobStore *blobs)
 {
     char id[BLOB_ID_TEXT + 1], version[MANIFEST_NAME_TEXT + 1];
@@ -393,7 +392,7 @@ static void work_sites(World *world)
     const char *path =
         arena_copy_c(&world->arena, arena_format(&world->arena, "%s/blobs", world->path));
     check(site_cache_open(&options, &cache, &err) && blob_store_open(path, &blobs, &err), &err);
-    for (uint32_t i = 0; i < world->count; i++) { /* what is fetched removes older ones */
+    for (uint32_t i = 0; i < world->count; i++) { /* fetched versions replace older ones */
         fetch_site(world, cache, world->is_dump ? world->count - 1 - i : i,
                    world->is_dump ? NULL : blobs);
     }

@@ -13,7 +13,7 @@ import sys
 from world import ORDERS, World
 
 ROUNDS = 40
-NEEDED_KB = 1200  # what a version of the site takes, more or less
+NEEDED_KB = 1200  # approximate size of a version of the site
 
 
 def fill(path, leave_kb):
@@ -28,7 +28,7 @@ def fill(path, leave_kb):
 
 
 def check_report(code, report):
-    """Failed steps have a reason, their dependents are blocked, and everything else was tried."""
+    """Failed steps have a reason, their dependents are blocked, and all others ran."""
     results = {step["name"]: step["result"] for step in report["steps"]}
     failed = [step for step in report["steps"] if step["result"] == "failed"]
     for step in failed:

@@ -1,12 +1,12 @@
-/* A tiny world that keeps a journal, for killing it and for filling its disk.
+/* A minimal journal user, to be killed and to fill its disk.
  *
- *     journal_writer work STATE WORLD SEED RUNS    changes things, RUNS times (0: for ever)
- *     journal_writer settle STATE WORLD            pays what is owed
- *     journal_writer check STATE WORLD             tells whether anything owed was forgotten
+ *     journal_writer work STATE WORLD SEED RUNS    changes things, RUNS times (0: no limit)
+ *     journal_writer settle STATE WORLD            performs all owed actions
+ *     journal_writer check STATE WORLD             checks that no owed action was forgotten
  *
- * There are some causes, each with a file that holds a version, and for each a reactor with a file
- * that holds the version it saw last. Who finds a cause ahead of its reactor must find the debt in
- * the journal: that is what is checked. `work` prints a dot after each thing it does. */
+ * There are several causes, each with a file that contains a version, and for each a reactor with a
+ * file that contains the version it saw last. If a cause is ahead of its reactor, the journal must
+ * contain the owed action: this is what is checked. `work` prints a dot after each action. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -103,7 +103,7 @@ static void dot(void)
     (void)!write(STDOUT_FILENO, ".", 1);
 }
 
-/* As the executor does it: without a record no effect. */
+/* As in the executor: the record comes before the effect. */
 static void change(World *world, int i)
 {
     Error err;
@@ -142,7 +142,7 @@ static void work(World *world, uint64_t runs)
             }
         }
         if (!journal_end(world->journal, STR("changed"), &err)) {
-            return; /* a full disk: nothing more can be done */
+            return; /* the disk is full: nothing more can be done */
         }
         dot();
     }

@@ -1,9 +1,9 @@
-"""What a disk may contain after a power cut, computed from the record of storage.c.
+"""Computes what a disk may contain after a power cut, from the recording made by storage.c.
 
-A disk consists of inodes: files with content and mode, directories with entries. Synced data
-stays; of everything else any part may have reached the disk: of a file any of the written
-sectors, of a directory a prefix of its changes. A new file is not found before its directory was
-synced, nor its content before the file was.
+A disk consists of inodes: files with content and mode, directories with entries. Synced data is
+durable; of anything else any part may have reached the disk: of a file any of the written sectors,
+of a directory a prefix of its changes. A new file cannot be found before its directory was synced,
+nor its content before the file was.
 """
 
 import os
@@ -11,7 +11,7 @@ import pathlib
 import stat
 
 SECTOR = 512
-FEW = 8  # changes, of which every first part is tried
+FEW = 8  # changes, of which every prefix is tried
 
 
 class Inode:
@@ -19,8 +19,8 @@ class Inode:
         self.number, self.mode, self.is_directory, self.target = number, mode, is_directory, target
         self.content = b""
         self.entries = {}  # of a directory: name to Inode
-        self.program = None  # the path of one, which nothing changes
-        self.pending = []  # changes that are not synced, each with its place in the record
+        self.program = None  # the path of a directory that nothing changes
+        self.pending = []  # unsynced changes, each with its position in the recording
 
     def note(self, at, kind, *what):
         self.pending.append((at, kind, what))
@@ -147,10 +147,10 @@ class Disk:
 
     @staticmethod
     def ways(unsynced, chance, count, lost=None):
-        """Ways in which the disk may be found: with nothing that was not synced, with all of it, with the
-        first of it, with all but what belongs to one inode, and with any part. When few changes are not
-        synced, every first part and every inode; otherwise `count` ways, and without the inode `lost`.
-        Of each what `state` takes, and the changes that are there; None: chance tells."""
+        """Possible states of the disk: with nothing unsynced, with all of it, with the first part,
+        with all except what belongs to one inode, and with a random part. With few unsynced changes
+        every prefix and every inode is tried; otherwise `count` states, and without the inode
+        `lost`. Each is given as the argument for `state` and the changes included; None: random."""
         places = [at for at, _ in unsynced]
         yield ("first", 0), ()
         if not places:
@@ -214,7 +214,7 @@ def any_part(inode, chance):
 
 
 def read_record(path):
-    """The events of a record, in order: letter, numbers, name, bytes."""
+    """The events of a recording, in order: letter, numbers, name, bytes."""
     text = pathlib.Path(path).read_bytes()
     at, events = 0, []
     counts = {"W": 3, "T": 2, "M": 2, "C": 3, "L": 3, "D": 3, "R": 2, "U": 1, "Y": 3, "S": 1,

@@ -1,12 +1,12 @@
-/* A spool that is made to be killed; see test_spool.py.
+/* A spool user, to be killed; see test_spool.py.
  *
  *     spool_writer work DIRECTORY SEED FIRST COUNT
- *         adds records with ids from FIRST on, until it is killed, or COUNT times (0: no end):
- *           sent EPOCH SEQUENCE ID     it is stored, so that it may have been sent
- *           ack ID                     all up to this one are not needed any more
+ *         adds records with ids from FIRST on, until it is killed, or COUNT times (0: no limit):
+ *           sent EPOCH SEQUENCE ID     stored, so that it may have been sent
+ *           ack ID                     records up to this one are not needed any more
  *     spool_writer dump DIRECTORY
  *           spool EPOCH LAST
- *           record SEQUENCE ID         all that are there */
+ *           record SEQUENCE ID         all records in the spool */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint64_t pick(World *world, uint64_t below)
     return world->chance % below;
 }
 
-/* With one write, so that a line is there as soon as it is told. */
+/* In a single write, so that a printed line is always complete. */
 static void say(const char *line)
 {
     size_t len = strlen(line);

@@ -1,30 +1,32 @@
-/* What can happen to a program and its storage, when it is loaded into it (LD_PRELOAD).
+/* Simulates faults of a program and its storage, when loaded with LD_PRELOAD.
  *
- *     EDEN_STORAGE_KILL=N            SIGKILL at the Nth call that changes or sends something; of a
- *                                    write the first half is done
- *     EDEN_STORAGE_COUNT=FILE        how many there were is written there when the program ends
+ *     EDEN_STORAGE_KILL=N            SIGKILL at the Nth call that changes or sends something; for a
+ *                                    write, after half of it
+ *     EDEN_STORAGE_COUNT=FILE        the number of such calls is written there when the program
+ *                                    exits
  *     EDEN_STORAGE_FAIL=CALL:N:HOW[:NAME]
  *                                    the Nth call named CALL (write, fsync, fdatasync, rename,
- *                                    truncate) fails as HOW says: ENOSPC, EIO, or "short" for a write
- *                                    of half of the bytes; "N+" means all from the Nth on. With NAME
- *                                    only calls count for files whose path has it, or with NAME$ ends
- *                                    with it
- *     EDEN_STORAGE_TROUBLE=FILE:NAME while there is a FILE, writes and syncs of files whose path has NAME
- *                                    are in trouble as it says: "hang" until it is gone or says something
- *                                    else, "slow MS" each takes so much longer, EROFS or EIO they fail
- *     EDEN_STORAGE_RECORD=FILE       all that changes files and directories is recorded there, and
- *                                    what is written to the standard output: power.py makes the
- *                                    disks of it that a power cut could leave
- *     EDEN_STORAGE_BOOT=FILE         holds the boot id, in the place of the kernel's
- *     EDEN_STORAGE_UNSYNCED=1        syncs do nothing, which is quicker; also while recording
+ *                                    truncate) fails as specified by HOW: ENOSPC, EIO, or "short"
+ *                                    for a write of half of the bytes; "N+" means all from the Nth
+ *                                    on. With NAME only calls for files whose path contains it are
+ *                                    counted, or with NAME$ ends with it
+ *     EDEN_STORAGE_TROUBLE=FILE:NAME while FILE exists, writes and syncs of files whose path
+ *                                    contains NAME misbehave as specified by its content: "hang"
+ *                                    until it is removed or changed, "slow MS" each takes so much
+ *                                    longer, EROFS or EIO they fail
+ *     EDEN_STORAGE_RECORD=FILE       all changes of files and directories are recorded there, and
+ *                                    the standard output: power.py creates the disks from it that a
+ *                                    power cut could leave
+ *     EDEN_STORAGE_BOOT=FILE         contains the boot id, instead of the kernel's
+ *     EDEN_STORAGE_UNSYNCED=1        syncs do nothing, which is faster; also while recording
  *
- * Where that file is not found, /storage.record is recorded to when it is there: so it goes on in
- * programs below another root, where /etc/ld.so.preload brings this library. Elsewhere the commands
- * that the program starts do not get it.
+ * If the recording file is not found, /storage.record is used if it exists: this way recording
+ * continues in programs below another root, where /etc/ld.so.preload loads this library. Otherwise
+ * the commands that the program starts do not load it.
  *
- * Each record is a line, "LETTER NUMBERS [NAME]", with bytes behind it where it says how many:
+ * Each record is a line, "LETTER NUMBERS [NAME]", followed by bytes where it has a size:
  *     W inode offset size, bytes         T inode size           M inode mode
- *     C directory inode mode name        L directory inode name (a further name)
+ *     C directory inode mode name        L directory inode name (another link)
  *     R from to old/new (names)          U directory name       D directory inode mode name (mkdir)
  *     Y directory inode size name, bytes (symlink)
  *     S inode (fsync)  F inode (fdatasync)  A (syncfs, sync)
@@ -55,7 +57,7 @@
 #include <unistd.h>
 
 enum {
-    MAGIC_XFS = 0x58465342, /* a file system that promises nothing but what is synced */
+    MAGIC_XFS = 0x58465342, /* a file system that guarantees nothing except what is synced */
     HEAD_MAX = 2 * PATH_MAX + 200,
 };
 
@@ -66,7 +68,7 @@ static atomic_long calls;
 static const char *count_file, *boot_file;
 static char fail_call[16], fail_how[16], fail_name[64];
 static long fail_at;
-static bool fail_on; /* also all later ones */
+static bool fail_on; /* and all later ones */
 static atomic_long fail_count;
 static bool is_unsynced;
 static char trouble_file[PATH_MAX], trouble_name[64];
@@ -98,7 +100,7 @@ __attribute__((constructor)) static void prepare(void)
     if (record < 0) {
         record = (int)call(SYS_openat, AT_FDCWD, "/storage.record", flags, 0);
     }
-    if (record >= 0) { /* out of the way of descriptors that the program counts on */
+    if (record >= 0) { /* out of the range of descriptors that the program expects */
         int high = (int)call(SYS_fcntl, record, F_DUPFD_CLOEXEC, 900);
         call(SYS_close, record);
         record = high;
@@ -117,7 +119,7 @@ __attribute__((destructor)) static void tell(void)
 
 /* --- Kills and failures ---------------------------------------------------------------------- */
 
-/* Others may have it counted at the same time; one of them is the Nth. */
+/* Other threads may count at the same time; exactly one of them is the Nth. */
 static bool is_the_moment(void)
 {
     return atomic_fetch_add(&calls, 1) + 1 == kill_at;
@@ -162,7 +164,7 @@ static void sleep_ms(long ms)
     call(SYS_nanosleep, &time, NULL);
 }
 
-/* What the file says; false: there is none. */
+/* The fault that the file specifies; false: none. */
 static bool read_trouble(char how[32])
 {
     int file = (int)call(SYS_openat, AT_FDCWD, trouble_file, O_RDONLY | O_CLOEXEC, 0);
@@ -174,7 +176,7 @@ static bool read_trouble(char how[32])
     return size > 0;
 }
 
-/* Whether this call is to fail; errno is set then. May take its time. */
+/* Whether this call has to fail; then errno is set. May block for a while. */
 static bool is_troubled(int descriptor)
 {
     char how[32];
@@ -195,7 +197,7 @@ static bool is_troubled(int descriptor)
     return false;
 }
 
-/* Whether this call is to fail; errno is set then. */
+/* Whether this call has to fail; then errno is set. */
 static bool fails(const char *name, int descriptor)
 {
     if (is_troubled(descriptor)) {
@@ -211,7 +213,7 @@ static bool fails(const char *name, int descriptor)
 
 /* --- Recording ------------------------------------------------------------------------------- */
 
-/* Between the two, nobody else changes anything: the record has the order of what happened. */
+/* Between the two, no other thread changes anything: records are in the order of the events. */
 static void record_lock(void)
 {
     if (record >= 0) {
@@ -265,7 +267,7 @@ static unsigned mode_of(int descriptor)
     return fstat(descriptor, &status) == 0 ? status.st_mode & 07777 : 0;
 }
 
-/* The directory in which the last part of `path` is, and that part. */
+/* The directory that contains the last component of `path`, and that component. */
 static unsigned long long parent_of(int directory, const char *path, const char **name)
 {
     char parent[PATH_MAX];
@@ -282,7 +284,7 @@ static bool is_there(int directory, const char *path, struct stat *status)
     return fstatat(directory, path, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* What is at `path` now got this name there. */
+/* Whatever is at `path` has just been given this name. */
 static void record_name(const char *letter, int directory, const char *path)
 {
     struct stat status;
@@ -312,12 +314,12 @@ static void record_write(int descriptor, const void *data, long size, off_t offs
 
 /* --- Calls ----------------------------------------------------------------------------------- */
 
-/* `offset` is negative where the file has it. */
+/* `offset` is negative to use the file's position. */
 static ssize_t write_out(int descriptor, const void *data, size_t size, off_t offset)
 {
     bool half = is_the_moment();
     if (is_file(descriptor) && fails("write", descriptor)) {
-        if (strcmp(fail_how, "short") != 0) { /* or it is in trouble */
+        if (strcmp(fail_how, "short") != 0) { /* or the fault file says so */
             return -1;
         }
         size = size > 1 ? size / 2 : size;
@@ -343,7 +345,7 @@ ssize_t pwrite(int descriptor, const void *data, size_t size, off_t offset)
     return write_out(descriptor, data, size, offset);
 }
 
-/* A gathered write is as good as its pieces: whoever calls it must cope with a part of them. */
+/* A vectored write may be torn between its parts: callers must handle short writes. */
 ssize_t writev(int descriptor, const struct iovec *pieces, int count)
 {
     return count > 0 ? write_out(descriptor, pieces[0].iov_base, pieces[0].iov_len, -1) : 0;
@@ -398,7 +400,7 @@ int openat(int directory, const char *path, int flags, ...)
     return open_file(directory, path, flags, mode);
 }
 
-/* openat2 has no function of its own in libc. */
+/* openat2 has no wrapper in libc. */
 long syscall(long number, ...)
 {
     va_list args;
@@ -420,7 +422,7 @@ long syscall(long number, ...)
     return call(number, a, b, c, d, e, f);
 }
 
-/* So that memory counts as a disk. */
+/* So that a file system in memory counts as a disk. */
 int fstatfs(int descriptor, struct statfs *out)
 {
     int result = (int)call(SYS_fstatfs, descriptor, out);
@@ -580,7 +582,7 @@ int renameat(int from, const char *old, int to, const char *path)
     unsigned long long new_parent = parent_of(to, path, &new_name);
     struct stat moved, there;
     bool same = is_there(from, old, &moved) && is_there(to, path, &there) &&
-                moved.st_ino == there.st_ino; /* two names of one file: nothing happens */
+                moved.st_ino == there.st_ino; /* two links to one file: no effect */
     int result = (int)call(SYS_renameat, from, old, to, path);
     if (result == 0 && !same) {
         record_line("R %llu %llu %s/%s\n", old_parent, new_parent, old_name, new_name);
@@ -593,14 +595,14 @@ int rename(const char *old, const char *path)
     return renameat(AT_FDCWD, old, AT_FDCWD, path);
 }
 
-/* What is asked of others, such as systemd. */
+/* Requests to other processes, such as systemd. */
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
     pass();
     return call(SYS_sendmsg, descriptor, message, flags);
 }
 
-/* Programs know these calls by two names. */
+/* Programs use these calls under two names. */
 #define ALIAS(name, other, type, ...) type other(__VA_ARGS__) __attribute__((alias(#name)));
 ALIAS(open, open64, int, const char *, int, ...)
 ALIAS(openat, openat64, int, int, const char *, int, ...)

@@ -1,18 +1,19 @@
-/* A store that is made to be killed, starved and looked at; see test_store.py.
+/* A store user, to be killed, starved and inspected; see test_store.py.
  *
  *     store_writer write DIRECTORY SEED COUNT
- *         writes until it is killed, or COUNT times (0: no end); every answer is a line:
+ *         writes until it is killed, or COUNT times (0: no limit); prints each response as a line:
  *           ack REVISION KEY VALUE        VALUE "-": deleted
- *           swap WINS                     of two compare-and-swap with one expectation
+ *           swap WINS                     of two compare-and-swap with the same expectation
  *     store_writer dump DIRECTORY FROM
  *           store REVISION COMPACTED
- *           key KEY VALUE REVISION        all there are
- *           event REVISION KEY VALUE      all from FROM on (0: from the first that is kept)
+ *           key KEY VALUE REVISION        all keys
+ *           event REVISION KEY VALUE      all from FROM on (0: from the first available)
  *     store_writer sync DIRECTORY
- *         storage.c lets a sync fail; says "ok" when no acknowledged write is lost and nothing is
- *         written any more until the store is opened again
+ *         storage.c makes a sync fail; prints "ok" if no acknowledged write is lost and no more
+ *         writes
+ *         succeed until the store is reopened
  *     store_writer full DIRECTORY BALLAST
- *         on a small disk on which the file BALLAST takes room; says "ok" when all is as it should */
+ *         on a small disk with a BALLAST file that uses up space; prints "ok" if all checks pass */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ struct World {
     uint64_t left;
     Slot slots[IN_FLIGHT];
     int64_t counter;      /* what compare-and-swap expects: the revision of its key */
-    unsigned swaps, wins; /* answered, of the two */
+    unsigned swaps, wins; /* of the two, completed */
     int64_t last;
 };
 
@@ -52,7 +53,7 @@ static uint64_t pick(World *world, uint64_t below)
     return world->chance % below;
 }
 
-/* With one write, so that a line is there as soon as it is told. */
+/* In a single write, so that a printed line is always complete. */
 static void say(const char *line)
 {
     size_t len = strlen(line);
@@ -174,11 +175,11 @@ static void do_write(World *world, const char *directory, char **argv)
     world->store = open_store(world->loop, directory);
     check(store_get(world->store, STR("counter"), counter_done, world, &err), "call", &err);
     loop_run(world->loop);
-    /* What is still under way has nobody to be told any more. */
+    /* Callbacks of pending requests must not fire any more. */
     _exit(0);
 }
 
-/* --- Looking --------------------------------------------------------------------------------- */
+/* --- Dumping --------------------------------------------------------------------------------- */
 
 static void keys_done(void *context, const StoreReply *reply, const Error *err)
 {
@@ -333,7 +334,7 @@ static void check_all(Full *full, int puts)
     check(!has_key(full, key), "a refused write is there", NULL);
 }
 
-/* --- A disk that fails ----------------------------------------------------------------------- */
+/* --- A faulty disk --------------------------------------------------------------------------- */
 
 static void do_sync(World *world, const char *directory, char **argv)
 {
@@ -392,7 +393,7 @@ static void do_full(World *world, const char *directory, char **argv)
     check(put_large(&full, "again", 1000), "no write although there is room", &full.err);
     check(full.revision > revision, "revisions do not grow", NULL);
     check(store_status(world->store).writable, "status", NULL);
-    /* The lease that ended without room ends now. */
+    /* The lease that expired while the disk was full ends now. */
     if (has_key(&full, "leased")) {
         wait_for(&full);
     }

@@ -1,4 +1,6 @@
-"""A full disk: steps fail with the reason, the rest continues, and with free space it converges."""
+"""A full disk: steps fail with the reason, the others continue, and with free space the site
+converges.
+"""
 
 import pathlib
 import subprocess

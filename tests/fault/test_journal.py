@@ -1,4 +1,4 @@
-"""Whatever happens to a run, no owed action is forgotten."""
+"""However a run ends, no owed action is forgotten."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""`kill -9` at any moment of an apply: nothing is torn, no owed action is forgotten, and the next
+"""`kill -9` at any point of an apply: nothing is torn, no owed action is forgotten, and the next
 run converges."""
 
 import os
@@ -9,8 +9,8 @@ import pytest
 
 from world import ORDERS, World
 
-AT_CALLS = 300  # moments between system calls, and in the middle of writes
-AT_LINES = 30  # moments from outside, while it tells what it does
+AT_CALLS = 300  # points between system calls, and in the middle of writes
+AT_LINES = 30  # external kills, while it prints its progress
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_killed_at_any_system_call_an_apply_leaves_nothing_torn_or_forgotten(wor
         try:
             world.check_interrupted(world.version - 1)
             if one_in(chance, 3):
-                continue  # the next one is killed too, while it makes up for this one
+                continue  # the next run is killed too, while it recovers from this one
             world.converge(chance.choice(ORDERS))
         except AssertionError as why:
             raise AssertionError(f"killed in {order} at call {at}: {why}") from why

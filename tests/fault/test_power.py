@@ -1,9 +1,9 @@
-"""Power fails at any moment: nothing acknowledged is lost, nothing torn is believed.
+"""Power failure at any point: nothing acknowledged is lost, nothing torn is accepted.
 
-A program is run once with storage.c, which records its disk operations. Then, for every moment
-of that run, disks are created as a power cut could leave them (power.py), and the program is
-started on each. No disk is tried twice. EDEN_POWER_CUTS=N tries N disks for each test instead of
-a few dozen, EDEN_POWER_SEED=S selects others.
+A program runs once with storage.c, which records its disk operations. Then, for every point of that
+run, disks are created as a power cut could leave them (power.py), and the program is started on
+each. No disk is tried twice. EDEN_POWER_CUTS=N tries N disks for each test instead of a few dozen,
+EDEN_POWER_SEED=S selects others.
 """
 
 import copy
@@ -24,7 +24,7 @@ from power import Disk, read_record
 from world import ORDERS, World
 
 SEED = int(os.environ.get("EDEN_POWER_SEED", "1"))
-STATES = 4  # of a moment in which much is not synced; all of one with few such changes
+STATES = 4  # per point with many unsynced changes; all of them if there are few
 
 
 def cuts(default):
@@ -51,8 +51,8 @@ class Recorder:
 
     @staticmethod
     def moments(events, chance, only):
-        """Moments of the record, in the order in which they are tried. Behind what was said and what was
-        synced, above all: there promises begin."""
+        """Points of the recording, in the order in which they are tried, starting with those right
+        after output and syncs: there guarantees begin."""
         if only:
             chosen = [i + 1 for i, event in enumerate(events) if only(event)]
             return chance.sample(chosen, len(chosen))
@@ -65,7 +65,7 @@ class Recorder:
 
     @staticmethod
     def plan(events, disk, moments, count, chance, lost=None):
-        """Which disks are created at which moments, `count` or as many as there are."""
+        """Which disks are created at which points, `count` or all of them."""
         seen, pending, synced = set(), {}, 0
         wanted = set(moments[:count])
         for i in range(len(events) + 1):
@@ -75,7 +75,7 @@ class Recorder:
                 synced += events[i][0] in "SFA"
                 disk.feed(events[i])
         chosen, goes_on = {}, True
-        while goes_on:  # by chance there are others each time
+        while goes_on:  # random: other points each time
             goes_on = False
             for i in moments[: len(pending)]:
                 unsynced, *where = pending[i]
@@ -89,9 +89,9 @@ class Recorder:
         return chosen
 
     def states(self, before, count, only=None, lost=None):
-        """For moments all over the record: what had been said by then, and the disk at self.place. With
-        `only` for moments behind the events of which it is true. Also without all that was not synced of
-        the inode `lost`, at each of the moments."""
+        """For points throughout the recording: the output so far, and the disk at self.place. With
+        `only`, for points after the events that it selects. Also, at each point, without any
+        unsynced change of the inode `lost`."""
         events = read_record(self.record)
         assert any(event[0] == "W" for event in events), "nothing was recorded"
         chance = random.Random(SEED)
@@ -168,7 +168,7 @@ def test_the_store_loses_no_acknowledged_write(recorder):
 
 
 def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
-    """A thread copies the log into the database, and syncs it, while others write."""
+    """A thread copies the log into the database, and syncs it, during writes."""
     history = test_store.History(recorder.disk / "store")
     chance = random.Random(SEED)
     running = test_store.start(history, chance, 1)
@@ -183,7 +183,7 @@ def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
     lasting = [i for i in copies if any(event[0] == "P" for event in events[i:])]
     assert len(lasting) > 60, "the log was not copied while others wrote"
 
-    # Behind every write and sync of the copy, and behind every sync of the log, which starts over then.
+    # After every write and sync of the copy, and after every sync of the log, which then restarts.
     def matters(event):
         return event[0] in "SF" or event[0] == "W" and event[1][0] == database
 
@@ -194,16 +194,16 @@ def test_a_power_cut_during_a_checkpoint_loses_nothing(recorder):
 # --- Files of runs and of site versions ----------------------------------------------------------
 
 FILES_WRITER = test_spool.BUILD / "tests" / "fault" / "files_writer"
-KEPT = 3  # versions of the site that stay on a node
+KEPT = 3  # versions of the site kept on a node
 
 
 def promises(subject, text):
-    """What must last, by name, given what a writer said; of each the highest number."""
+    """What must persist, by name, given the output of a writer; the highest number for each."""
     found = {}
     for line in text[: text.rfind("\n") + 1].splitlines():
         _, *name, number = line.split() if subject in ("logs", "runs") else (*line.split(), "1")
         found[tuple(name)] = max(int(number), found.get(tuple(name), -1))
-    if subject == "runs":  # one that is being removed may be there or not
+    if subject == "runs":  # it may be there or not while it is being removed
         return {name: stage for name, stage in found.items() if stage < 5}
     if subject == "sites":
         return dict(list(found.items())[-KEPT:])
@@ -241,7 +241,7 @@ def test_files_of_runs_and_sites_lose_nothing(recorder, subject, count):
 
 
 def record_apply(world, recorder, order):
-    """Applies the site, and records also what its commands do, below the root."""
+    """Applies the site; also records what its commands do below the root."""
     inside = {"lib/storage.so": None, "etc/ld.so.preload": "/lib/storage.so\n", "storage.record": ""}
     for name, text in inside.items():
         path = world.root / name
@@ -260,7 +260,9 @@ def record_apply(world, recorder, order):
 
 
 def check_apply(world, recorder, order, default, lost=None):
-    """Whatever the power cut leaves, files are whole, and the next apply does all that is owed."""
+    """Whatever the power cut leaves, files are complete, and the next apply performs all owed
+    actions.
+    """
     before = record_apply(world, recorder, order)
     saved = world.version
     for where, _ in recorder.states(before, cuts(default), lost=lost):
@@ -298,12 +300,13 @@ def test_a_new_journal_forgets_nothing(world, recorder):
     world.converge()
     world.next()
     (world.state / "journal").unlink()
-    # Its name, which only a sync of the directory makes lasting.
+    # Its name, which only a sync of the directory makes durable.
     check_apply(world, recorder, "ansible", 70, lost=world.state.stat().st_ino)
 
 
 def test_owed_actions_of_an_earlier_run_survive(world, recorder):
-    """The second run changes nothing but does what the first, which was killed, owes."""
+    """The second run changes nothing but performs the actions owed by the first, which was killed.
+    """
     world.converge()
     world.next()
     order = "ansible"
@@ -321,7 +324,7 @@ def test_owed_actions_of_an_earlier_run_survive(world, recorder):
 
 
 def test_an_archive_is_extracted_completely_or_not_at_all(recorder, eden_path, tmp_path, monkeypatch):
-    # Between its move and the sync behind it is a moment only: many states of that one.
+    # The interval between the move and the following sync is short: try many states of it.
     monkeypatch.setitem(globals(), "STATES", 16)
     root = recorder.disk / "root"
     (root / "opt").mkdir(parents=True)

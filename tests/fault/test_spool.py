@@ -1,4 +1,4 @@
-"""The spool of a node: killed at any moment, no record is lost and no number means two records."""
+"""A node's spool: killed at any point, it loses no record and uses no sequence number twice."""
 
 import os
 import pathlib
@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-KILLS = 100  # from outside
-AT_CALLS = 80  # in the middle of a system call, of a write after its first half
-COUNT = 120  # rounds of a life that ends by itself
+KILLS = 100  # external kills
+AT_CALLS = 80  # in the middle of a system call; in a write after half of it
+COUNT = 120  # iterations of a process that exits by itself
 
 BUILD = pathlib.Path(
     os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
@@ -18,7 +18,7 @@ WRITER = BUILD / "tests" / "fault" / "spool_writer"
 
 
 class History:
-    """What was told over many lives of a spool, and what a look at it must show."""
+    """Everything reported over many restarts of a spool, and what a dump must show."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -30,7 +30,7 @@ class History:
         self.cut = 0
 
     def hear(self, text):
-        """Takes the lines of a writer; the last one may be cut."""
+        """Parses the lines of a writer; the last one may be cut off."""
         for line in text[: text.rfind("\n") + 1].splitlines():
             words = line.split()
             if words[0] == "ack":
@@ -79,7 +79,7 @@ def test_killed_at_any_moment_the_spool_loses_no_record(history):
     chance = random.Random(1)
     for _ in range(KILLS):
         running = history.start(chance, 0)
-        # It goes on while we read, so the moment is chance beyond the count, too.
+        # It continues while we read, so the exact moment is random, too.
         text = running.stdout.read(chance.randrange(1, 6000))
         running.kill()
         text += running.stdout.read()
@@ -115,7 +115,9 @@ def test_killed_during_a_write_the_spool_loses_no_record(history, storage_path):
                                          ("write:{}:short", 60), ("write:{}:ENOSPC", 60),
                                          ("fsync:{}:EIO", 3), ("rename:{}:EIO", 2)])  # fmt: skip
 def test_a_failed_write_or_sync_is_retried(history, storage_path, fault, most):
-    """What could not be written waits, and is written once: no record is lost, none is there twice."""
+    """A record that could not be written is retried and written once: no record is lost or
+    duplicated.
+    """
     chance = random.Random(fault)
     env = {**os.environ, "LD_PRELOAD": str(storage_path)}
     env["ASAN_OPTIONS"] = ":".join(

@@ -1,4 +1,4 @@
-"""What steps meet while they run: the reason is told, dependents are blocked, the rest goes on."""
+"""Faults while steps run: the reason is reported, dependents are blocked, the others continue."""
 
 import contextlib
 import json
@@ -13,11 +13,11 @@ import pytest
 from world import ORDERS, make_shell
 
 
-LIMIT = 120  # seconds for a run that is waited for
+LIMIT = 120  # seconds to wait for a run
 
 
 class Site:
-    """Steps in a root of their own that has a shell."""
+    """Steps in a separate root that has a shell."""
 
     def __init__(self, eden, folder, prefix):
         self.started = []
@@ -39,21 +39,22 @@ class Site:
         return self.command_at(file, *options)
 
     def start(self, steps, *options):
-        """As a subprocess.Popen; with what it started, it ends with the test at the latest."""
+        """As a subprocess.Popen; killed with its children at the end of the test, if it still runs.
+        """
         self.started.append(subprocess.Popen(
             self.command(steps, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True))  # fmt: skip
         return self.started[-1]
 
     def finish(self, running):
-        """What it wrote to stdout and stderr until it ended."""
+        """Its stdout and stderr until it exits."""
         return running.communicate(timeout=LIMIT)
 
     def close(self):
         for running in self.started:
             running.kill()
             running.communicate()
-        # Commands run in groups of their own; what tells them is their root.
+        # Commands run in separate process groups; they are identified by their root.
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if os.readlink(entry / "root") == str(self.root):
@@ -78,7 +79,9 @@ class Site:
         return done.returncode, {step["name"]: step for step in report["steps"]}
 
     def pipe(self, name):
-        """A named pipe in the root: who reads or writes it waits for the other side."""
+        """A named pipe in the root: opening it for reading or writing blocks until the other side
+        opens it.
+        """
         os.mkfifo(self.root / name)
         return self.root / name
 
@@ -179,7 +182,7 @@ def test_a_read_only_file_system_is_reported_as_the_reason(site):
 
 
 def test_a_timeout_kills_everything_the_command_started(site):
-    """The pipe is at its end only when nobody holds it open any more."""
+    """The pipe reaches its end only when no process has it open any more."""
     held = site.pipe("held")
     holder = "exec 3> /held; (trap '' TERM; read x < /never) & trap '' TERM; read x < /never"
     site.pipe("never")
@@ -204,12 +207,12 @@ def test_the_timeout_of_a_step_kills_its_command(site):
 
 # --- Interrupts and locks ---------------------------------------------------------------------
 
-# Tells that it runs, then waits until it is told to go on.
+# Reports that it runs, then waits for the signal to continue.
 GATE = "echo running > /started; read x < /go"
 
 
 def interrupted(site, count, order="ansible"):
-    """A run that is interrupted `count` times while its first step is at work."""
+    """A run interrupted `count` times while its first step is running."""
     started, go = site.pipe("started"), site.pipe("go")
     running = site.start([
         command("gate", GATE),
@@ -220,7 +223,7 @@ def interrupted(site, count, order="ansible"):
     assert site.hear(started) == "running\n"
     for _ in range(count):
         running.send_signal(signal.SIGINT)
-        # Equal signals are one until they are taken.
+        # Equal signals are merged while they are pending.
         while pending(running.pid):
             os.sched_yield()
     if count == 1:
@@ -295,7 +298,7 @@ COUNT = "echo x >> /tries; n=0; while read x; do n=$((n+1)); done < /tries; "
 
 
 def test_a_condition_is_evaluated_again_until_true(site):
-    """The macro is a command that counts how often it was asked."""
+    """The macro is a command that counts how often it was evaluated."""
     folder = site.folder / "site"
     for name, text in {
         "macros/base.yaml": "macros: {'*': [{name: ask}]}",
@@ -478,7 +481,7 @@ def test_the_exit_code_shows_that_nothing_matched_this_node(site):
 
 
 def test_a_saved_plan_uses_the_state_directory_it_was_made_for(site):
-    """Not among those of this machine, over which an empty place is laid."""
+    """Not one of this machine's directories: an empty one is mounted over it."""
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]
     lay = 'mount -t tmpfs tmpfs /var/lib && "$@" && ls /var/lib'
     if subprocess.run([*unshare, "sh", "-c", lay, "sh", "true"]).returncode != 0:

@@ -1,4 +1,4 @@
-"""The embedded store: killed at any moment, and on a full disk."""
+"""The embedded store: killed at any point, and on a full disk."""
 
 import os
 import pathlib
@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-KILLS = 100  # from outside, while it tells of what it has done
-AT_CALLS = 60  # in the middle of a system call, of a write after its first half
-COUNT = 150  # writes of a life that ends by itself
+KILLS = 100  # external kills, while it prints its progress
+AT_CALLS = 60  # in the middle of a system call; in a write after half of it
+COUNT = 150  # writes of a process that exits by itself
 
 BUILD = pathlib.Path(
     os.environ.get("EDEN_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
@@ -18,18 +18,18 @@ WRITER = BUILD / "tests" / "fault" / "store_writer"
 
 
 class History:
-    """What was acknowledged, over many lives of a store, and what a look at it must show."""
+    """Everything acknowledged over many restarts of a store, and what a dump must show."""
 
     def __init__(self, folder):
         self.folder = folder
         self.acks = {}  # revision: (key, value)
         self.events = {}  # the same, as seen in the log
         self.last = 0  # the newest acknowledged revision
-        self.revision = 0  # the newest that was seen
+        self.revision = 0  # the newest revision seen
         self.swaps = 0
 
     def hear(self, text):
-        """Takes the lines of a writer; the last one may be cut."""
+        """Parses the lines of a writer; the last one may be cut off."""
         heard = 0
         for line in text[: text.rfind("\n") + 1].splitlines():
             words = line.split()
@@ -58,7 +58,7 @@ class History:
             elif words[0] == "key":
                 keys[words[1]] = (words[2], int(words[3]))
             else:
-                # Every change of the writer is a revision of its own.
+                # Every change of the writer has a separate revision.
                 assert not events or int(words[1]) == max(events) + 1, "a gap, or out of order"
                 events[int(words[1])] = (words[2], words[3])
         return revision, compacted, keys, events
@@ -102,7 +102,7 @@ def test_killed_at_any_moment_the_store_loses_no_acknowledged_write(history):
     chance = random.Random(1)
     for _ in range(KILLS):
         running = start(history, chance, 0)
-        # It goes on while we read, so the moment is chance beyond the count, too.
+        # It continues while we read, so the exact moment is random, too.
         text = running.stdout.read(chance.randrange(1, 4000))
         running.kill()
         text += running.stdout.read()

@@ -1,7 +1,7 @@
-"""A small site with files, commands and watches, and what must hold of the root it is applied to.
+"""A small site with files, commands and watches, and the invariants of the root it is applied to.
 
-Every version of the site gives each file other content. Who reacts to a file writes the version
-that it saw into a log, so that the logs tell whether a reaction was forgotten.
+Every version of the site has different content for each file. A reaction to a file appends the
+version that it saw to a log, so that the logs show whether a reaction was forgotten.
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 ORDERS = ["ansible", "justdoit", "genius"]
 FILES = ["alpha", "beta", "gamma", "delta"]
 LINES = 300
-# The first line of a file is its version; nothing but the shell itself is in the root.
+# The first line of a file is its version; the root contains nothing but the shell.
 NOTE = "read version < /etc/{name} && echo $version >> /var/{log}"
 
 
@@ -27,7 +27,8 @@ def reaction(name, kind, log):
 
 
 def steps(version, lines=LINES):
-    """Watch, listen and onchanges, in chains and across; nothing to do when all is as it was."""
+    """Watch, listen and onchanges, in chains and crosswise; nothing to do when nothing has changed.
+    """
     listed = [{"name": "etc", "file.directory": [{"name": "/etc"}]},
               {"name": "var", "file.directory": [{"name": "/var"}]}]  # fmt: skip
     for name in FILES:
@@ -62,7 +63,7 @@ FOLLOWS = {"watch-alpha": "alpha", "onchanges-beta": "beta", "listen-gamma": "ga
 
 
 def make_shell(root):
-    """A root needs a shell for its commands: dash and what it is linked to."""
+    """A root needs a shell for its commands: dash and its shared libraries."""
     needed = subprocess.run(["ldd", "/bin/sh"], capture_output=True, text=True, check=True).stdout
     libraries = [word for word in needed.split() if word.startswith("/")]
     for path in ["/bin/sh", *libraries]:
@@ -72,7 +73,7 @@ def make_shell(root):
 
 
 class World:
-    """`disk` holds the root and what eden keeps; `folder` the rest."""
+    """`disk` holds the root and eden's files; `folder` everything else."""
 
     def __init__(self, eden, folder, prefix=(), disk=None, lines=LINES):
         self.eden = eden
@@ -89,7 +90,7 @@ class World:
         self.next()
 
     def next(self):
-        """The site moves on by one version."""
+        """Advances the site by one version."""
         self.version += 1
         self.site.write_text(json.dumps({"steps": steps(self.version, self.lines)}))
 
@@ -109,7 +110,7 @@ class World:
         return env
 
     def try_apply(self, order="ansible"):
-        """The exit code and the report; None when the run could not start at all."""
+        """The exit code and the report; None if the run could not start."""
         done = subprocess.run(
             self.command(order, "-o", "json", "--progress", "none"),
             capture_output=True, text=True, env=self.environment(),
@@ -118,7 +119,7 @@ class World:
         report = json.loads(done.stdout)
         self.problems = report.get("problems")
         for step in report.get("steps", []):
-            step.pop("diff")  # long, and not looked at
+            step.pop("diff")  # long, and not examined
         return (done.returncode, report) if report["format"] == "eden.run/1" else None
 
     def apply(self, order="ansible"):
@@ -134,7 +135,7 @@ class World:
         return {debt["step"].split("#")[1] for debt in json.loads(done.stdout)["owed"]}
 
     def version_of(self, name):
-        """Which version the file is of, whole; 0 when there is none."""
+        """The version of the file, which must be complete; 0 if it does not exist."""
         path = self.root / "etc" / name
         if not path.exists():
             return 0
@@ -150,7 +151,7 @@ class World:
         return int(lines[-1]) if lines else 0
 
     def check_interrupted(self, before):
-        """No file is torn, and who has not seen the newest version of its file owes it."""
+        """No file is torn, and a log that has not seen the newest version of its file owes it."""
         owed = self.owed()
         for name in FILES:
             assert self.version_of(name) in (before, self.version), name
@@ -158,7 +159,7 @@ class World:
             if log != "chain":
                 late = self.seen_by(log) < self.version_of(name)
                 assert not late or log in owed, (log, owed)
-        # Who reacts to a reaction is late when that has run, not when the file changed.
+        # A reaction to a reaction is late once that has run, not when the file has changed.
         late = self.seen_by("chain") < self.seen_by("onchanges-beta")
         assert not late or owed & {"chain", "onchanges-beta"}, owed
 
@@ -171,7 +172,7 @@ class World:
         assert self.owed() == set()
         left = {path.name for path in (self.root / "etc").iterdir()}
         assert left == {*FILES}, "temporary files are left behind"
-        # Among the kept contents they go with the next that is kept.
+        # Among the backups they are pruned when the next one is made.
         drafts = [path for path in self.state.rglob("*.new") if path.parent.name != "keep"]
         assert drafts == [], "half written files are left behind"
 

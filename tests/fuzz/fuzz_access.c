@@ -1,6 +1,7 @@
-/* Any bytes as what decides who gets in and what is recorded of it: the header with cookies, the rules
- * of a role, an entry or an archive of the audit log, and the records of the store. A value or
- * an error; what is taken is written as it was read, and no error repeats what could be a secret. */
+/* Input: arbitrary bytes as authentication and audit data: the Cookie header, the rules of a role,
+ * an audit log entry or archive, and records of the store. Invariants: the result is a value or an
+ * error; an accepted value prints exactly as it was read; error messages never repeat what could be
+ * a secret. */
 #include "access/browser_session.h"
 #include "access/credential_items.h"
 #include "audit/audit_archive.h"
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The name of the cookie is no secret, and shorter than one. */
+/* The name of the cookie is not secret, and is shorter than a secret. */
 static void check_silent(const Error *err, Str text)
 {
     BUG_IF(err->text[0] == '\0');
@@ -44,7 +45,7 @@ static void use_role(Arena *arena, const AccessRole *role)
     BUG_IF(decision.verdict != ACCESS_ALLOWED && decision.reason[0] == '\0');
     bool allows = access_decision_allows(&decision, STR("web1"), NULL);
     BUG_IF(decision.verdict == ACCESS_DENIED && allows);
-    /* As it would be written, it is read as the same. */
+    /* Printed, it reads back the same. */
     Value value = access_role_value(arena, role);
     RuleFaults *faults = ARENA_NEW(arena, RuleFaults);
     AccessRole again;
@@ -106,7 +107,7 @@ static void read_audit(Arena *arena, Str text)
     audit_entry_print(&entry, &printed, hash);
     BUG_IF(!audit_entry_read(arena, buf_str(&printed), &again, &err));
     BUG_IF(again.sequence != entry.sequence || again.outcome != entry.outcome);
-    /* What is printed makes a chain. */
+    /* Printed entries form a hash chain. */
     head.sequence = entry.sequence;
     head.floor_sequence = entry.sequence - 1;
     memcpy(head.floor_hash, entry.previous.data, AUDIT_HASH_TEXT);
@@ -115,7 +116,7 @@ static void read_audit(Arena *arena, Str text)
     BUG_IF(!audit_chain_add(&chain, entry.sequence, buf_str(&printed)) || !audit_chain_end(&chain));
 }
 
-/* The same whether it comes at once or byte by byte. */
+/* Reading gives the same result in one chunk and byte by byte. */
 static void read_archive(Str text)
 {
     AUTO_CLEAR(AuditArchiveReader) whole;

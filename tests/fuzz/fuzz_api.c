@@ -1,6 +1,6 @@
-/* Any bytes as a request to the API: "METHOD PATH[?QUERY]", a line end, a body. A path leads to a row
- * or to an error; what varies in it is one plain word. The body is read as
- * each of those that there are. */
+/* Input: an API request, "METHOD PATH[?QUERY]", a newline, a body. Invariants: the path resolves to
+ * a route or an error; its variable part is a single plain word. The body is parsed as every type
+ * of request body. */
 #include "api/bodies.h"
 #include "api/object_draft.h"
 #include "api/routes.h"

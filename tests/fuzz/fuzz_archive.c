@@ -1,5 +1,6 @@
-/* Any bytes as a tar archive, in pieces, and as a zip archive: members or an error. Every member
- * that begins ends, with as much data as it said; names that pass are below the top. */
+/* Input: a tar archive, in chunks, and a zip archive. Invariants: the result is members or an
+ * error; every member that begins also ends and has exactly the announced size; accepted names stay
+ * below the target directory. */
 #include <stdint.h>
 
 #include "base/bug.h"

@@ -1,6 +1,7 @@
-/* Any bytes as a backup. The first byte says how they are taken: as a whole file, or as a manifest
- * with the bytes of parts behind a line feed, for which the first line is made, since no chance finds
- * a digest; which format that line says is in the manifest. Reading it in pieces of any size comes to the same end. */
+/* Input: a backup. The first byte selects the mode: a whole file, or a manifest, a newline and the
+ * bytes of the parts, for which the target generates the first line, because random input never
+ * matches a digest; the manifest selects that line's format. Invariant: the result does not depend
+ * on the chunk size. */
 #include <stdio.h>
 
 #include "backup/backup_reader.h"
@@ -13,14 +14,14 @@ typedef struct Seen {
     int64_t sizes[BACKUP_PART_COUNT];
 } Seen;
 
-static bool take_manifest(void *context, const BackupManifest *manifest, Error *err)
+static bool generate_manifest(void *context, const BackupManifest *manifest, Error *err)
 {
     Seen *seen = context;
     seen->manifest = *manifest;
     return true;
 }
 
-static bool take_piece(void *context, BackupPartKind kind, Str piece, Error *err)
+static bool add_chunk(void *context, BackupPartKind kind, Str piece, Error *err)
 {
     Seen *seen = context;
     seen->sizes[kind] += (int64_t)piece.len;
@@ -37,7 +38,7 @@ static bool read_file(Str file, size_t piece, Seen *seen, Error *err)
 {
     AUTO_CLEAR(BackupReader) reader;
     *seen = (Seen){ 0 };
-    backup_reader_init(&reader, &(BackupSink){ take_manifest, take_piece, seen });
+    backup_reader_init(&reader, &(BackupSink){ generate_manifest, add_chunk, seen });
     while (file.len > 0) {
         if (!backup_reader_feed(&reader, str_slice(file, 0, piece), err)) {
             return false;

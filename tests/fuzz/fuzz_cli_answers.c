@@ -1,10 +1,10 @@
-/* Any bytes as what a server answers to commands: lists, objects, watches and refusals. The first byte
- * says which command it is; the second whether the bytes are whole answers of HTTP, or bodies, of which
- * status, and in which pieces they come. A byte 0x1e ends the answer to a request; the next one gets
- * what is behind it.
+/* Input: server responses to commands: lists, objects, watches and errors. The first byte selects
+ * the command; the second whether the bytes are complete HTTP responses or only bodies, with which
+ * status, and the chunk size. A byte 0x1e ends a response; what follows is the response to the next
+ * request.
  *
- * The command ends, with an exit code and what it prints; what a server says is never more than text on
- * a terminal, and with -o json what is printed is JSON, also when something is wrong. */
+ * Invariants: the command terminates with an exit code and output; text from the server never
+ * reaches the terminal unescaped; with -o json the output is JSON, even after an error. */
 #include "base/bug.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
@@ -15,19 +15,19 @@
 enum {
     ARGS_MAX = 10,
     RAW = 1,
-    PIECES = 2,
+    CHUNKS = 2,
     STATUS_SHIFT = 2,
     STATUS_MASK = 7,
-    SMALL_PIECE = 7,
+    SMALL_CHUNK = 7,
     ROOM = 1 << 20,
     PARTS_BYTE = 0x1e,
 };
 
 typedef enum Print {
-    PRINT_TEXT, /* for people */
+    PRINT_TEXT, /* human-readable */
     PRINT_JSON,
-    PRINT_LINES, /* of JSON */
-    PRINT_BYTES, /* as they are */
+    PRINT_LINES, /* lines of JSON */
+    PRINT_BYTES, /* unchanged */
 } Print;
 
 typedef struct Row {
@@ -67,14 +67,14 @@ static const Row rows[] = {
 static const int statuses[STATUS_MASK + 1] = { 200, 200, 201, 400, 403, 404, 409, 503 };
 
 typedef struct World {
-    Str rest; /* of the answers */
+    Str rest; /* responses not sent yet */
     uint8_t options;
     Arena arena;
 } World;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* --- Stands in for reconnect.c: nobody waits ------------------------------------------------- */
+/* --- Replaces reconnect.c: no waiting -------------------------------------------------------- */
 
 bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *what, Error *err)
 {
@@ -85,7 +85,7 @@ bool reconnect_init(Reconnect *reconnect, Invocation *invocation, const char *wh
 bool reconnect_helps(const Reconnect *reconnect, const Error *err, bool asked)
 {
     return err->kind ==
-           ERROR_NONE; /* the server has ended it, and gets to the end of what it has */
+           ERROR_NONE; /* the server has closed it; the remaining bytes are still read */
 }
 
 void reconnect_wait(Reconnect *reconnect, const Error *err)
@@ -113,18 +113,18 @@ static void connected(void *context, Connection *connection)
     bool is_last = world->rest.len == 0;
     world->rest = end == STR_NOT_FOUND ? STR_EMPTY : str_from_offset(world->rest, end + 1);
     if ((world->options & RAW) == 0 || is_last) {
-        /* Whoever asks again and again is told that this is enough. */
+        /* Ends a command that keeps repeating its request. */
         int status = is_last ? 503 : statuses[world->options >> STATUS_SHIFT & STATUS_MASK];
         buf_put_format(&answer, "HTTP/1.1 %d X\r\nContent-Type: application/json\r\n\r\n", status);
     }
     buf_put(&answer, part);
-    memory_connection_give_room(connection, ROOM);
-    memory_connection_say(connection, buf_str(&answer),
-                          (world->options & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX);
+    memory_connection_add_room(connection, ROOM);
+    memory_connection_send(connection, buf_str(&answer),
+                           (world->options & CHUNKS) != 0 ? SMALL_CHUNK : SIZE_MAX);
     memory_connection_hang_up(connection);
 }
 
-/* --- What is printed ------------------------------------------------------------------------- */
+/* --- Output ---------------------------------------------------------------------------------- */
 
 static void check_text(Str text)
 {
@@ -152,7 +152,7 @@ static void check_printed(Arena *arena, Print print, Str text)
     } else if (print == PRINT_LINES) {
         while (text.len > 0 && text.data[0] == '{' && str_split_next(&text, '\n', &line)) {
             if (line.len == 1) {
-                break; /* problems, on several lines */
+                break; /* errors, several lines */
             }
             check_json(arena, line);
         }
@@ -177,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_CLEAR(Stream) out = stream_make(STREAM_MEMORY), err = stream_make(STREAM_MEMORY);
     arena_init(&world.arena, ARENA_UNLIMITED);
     memory_connection_on_connect(connected, &world);
-    int code = cli_run(argc, (char **)(uintptr_t)argv, &out, &err); /* which changes none of them */
+    int code = cli_run(argc, (char **)(uintptr_t)argv, &out, &err); /* without modifying them */
     BUG_IF(code < 0 || code > 125 || code == EXIT_USAGE);
     BUG_IF(code != EXIT_OK && out.buf.len == 0 && err.buf.len == 0);
     check_text(buf_str(&err.buf));

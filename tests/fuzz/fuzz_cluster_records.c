@@ -1,7 +1,7 @@
-/* Any bytes as what the store and the machines of a cluster keep of nodes, objects and trust, which
- * nodes, servers of other versions and backups have a hand in: records, notices and reports in JSON,
- * and the messages about certificates in protobuf. A value or an error; what is read
- * prints as a text that reads back the same. */
+/* Input: data that the store and the machines of a cluster keep about nodes, objects and trust,
+ * which may come from nodes, servers of other versions or backups: records, notices and reports in
+ * JSON, and certificate messages in protobuf. Invariants: the result is a value or an error; an
+ * accepted value, printed, reads back the same. */
 #include "base/bug.h"
 #include "cluster/stored_object.h"
 #include "membership/node_record.h"

@@ -1,6 +1,6 @@
-/* Any bytes as what commands keep of clusters in files of the user's: the contexts, and names of live
- * objects for shells. A value or an error; what was read says the same when it is written again, and
- * no name can be a command or an option. */
+/* Input: cluster data that commands keep in the user's files: contexts, and cached object names for
+ * shell completion. Invariants: the result is a value or an error; an accepted value survives a
+ * round trip; no name can be mistaken for a command or an option. */
 #include "base/bug.h"
 #include "cli/contexts.h"
 #include "cli/live_names.h"

@@ -1,5 +1,5 @@
-/* Any bytes as a place in a list ("continue"): nobody without the key makes one. As the name of an object
- * they come back as they were. */
+/* Input: a pagination token ("continue"). Invariants: arbitrary bytes are never accepted without
+ * the key; used as the name of an object, the same bytes survive a round trip. */
 #include "api/cursor.h"
 #include "base/bug.h"
 

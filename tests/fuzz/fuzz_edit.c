@@ -1,9 +1,9 @@
-/* A wish and a text, any bytes: a new text or an error. Once it is as wished, the same wish changes
- * nothing more.
+/* Input: an edit and a text. Invariants: the result is a new text or an error; applying the same
+ * edit again changes nothing.
  *
- * The first three lines of the input are the wish: letters (i, j or y for INI, JSON or YAML; a for
- * absent, and others, see below), the path (for INI the section), the value (for INI "option=value").
- * The rest is the text. */
+ * The first three lines are the edit: flags (i, j or y for INI, JSON or YAML; a for absent; for
+ * others see below), the path (for INI the section), the value (for INI "option=value"). The rest
+ * is the text. */
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-    TEXT_MAX = 4096 /* bytes; what takes long on longer ones does so on these too */
+    TEXT_MAX = 4096 /* bytes; enough to show anything slow */
 };
 
 static bool has(Str letters, char letter)
@@ -27,7 +27,7 @@ static void edit_ini(Arena *arena, Str letters, Str section, Str rest, Str text)
 {
     Str option = STR_EMPTY;
     (void)str_split_next(&rest, '=', &option);
-    /* A value of several lines has '^' between them. */
+    /* In a multi-line value '^' separates the lines. */
     char *value = arena_copy_c(arena, rest);
     for (size_t i = 0; i < rest.len; i++) {
         value[i] = value[i] == '^' ? '\n' : value[i];

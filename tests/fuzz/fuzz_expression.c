@@ -1,5 +1,6 @@
-/* Any bytes as an expression: a value, which JSON and YAML can hold or refuse, or a fault; the same
- * one every time. A value without a secret mark has no secret in it. */
+/* Input: an expression. Invariants: it evaluates to a value, which JSON and YAML can print or
+ * reject, or to an error, and always to the same one; a value not marked as secret contains no
+ * secret. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -10,8 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One text for all that an evaluation came to; false when it met a limit. Memory is counted in the
- * blocks that the last evaluation may have left, so limits are not met at the same place twice. */
+/* The whole result of an evaluation as text; false if it hit a limit. Memory is counted in blocks
+ * that an earlier evaluation may have left, so the limit is not always hit at the same point. */
 static bool evaluate(const TemplateWorld *world, const Template *expression, Rendered *rendered,
                      Buf *out)
 {
@@ -45,8 +46,8 @@ static bool evaluate(const TemplateWorld *world, const Template *expression, Ren
     return true;
 }
 
-/* A bare name may be one of a filter, a test or a function that somebody wants explained, or of a
- * way to treat what is undefined. */
+/* A bare name may be that of a filter, test or function to explain, or a policy for undefined
+ * values. */
 static void look_up(Str name)
 {
     UndefinedMode mode;

@@ -1,5 +1,5 @@
-/* Any bytes as what an extension module writes: a description, an answer to each question, the text
- * of a key and of a signature. Rows that are accepted are as good as built-in ones. */
+/* Input: the output of an extension module: a description, a response to each request, and the text
+ * of a key and of a signature. Invariant: accepted rows are as valid as built-in ones. */
 #include "base/bug.h"
 #include "modules/extension_response.h"
 #include "modules/signature.h"

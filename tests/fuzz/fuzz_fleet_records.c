@@ -1,6 +1,6 @@
-/* Any bytes as records of runs and site versions, which servers and nodes of other versions write,
- * and as the messages that carry events and files between them. A record or an error; one that is
- * read prints as a text that reads back the same. */
+/* Input: records of runs and site versions, which may come from servers and nodes of other
+ * versions, and the messages that carry events and files between them. Invariants: the result is a
+ * record or an error; an accepted record, printed, reads back the same. */
 #include "base/bug.h"
 #include "fleet/records.h"
 #include "rpc/run_append.h"
@@ -15,7 +15,7 @@ static void check_fault(const Error *err)
     BUG_IF(err->text[0] == '\0');
 }
 
-/* Reads `text` as a record of the type, and twice what it prints as. */
+/* Parses `text` as a record of the type, and parses the printed form again. */
 #define CHECK_RECORD(Type, name, checks)                               \
     static void read_##name(Arena *arena, Str text)                    \
     {                                                                  \

@@ -1,5 +1,5 @@
-/* Any bytes as the messages of a gRPC stream, in pieces of any size: the same messages come out as
- * in one piece, and no more memory is held than bytes have come. The same bytes as texts of trailers,
+/* Input: the messages of a gRPC stream. Invariants: the messages do not depend on the chunk size,
+ * and memory use never exceeds the number of bytes received. The same bytes are parsed as trailers,
  * timeouts and addresses. */
 #include "base/bug.h"
 #include "net/address.h"
@@ -12,7 +12,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The messages, with their lengths, or how it failed. */
+/* The messages with their lengths, or the error. */
 static void decode(Str bytes, size_t piece, Buf *out)
 {
     AUTO_CLEAR(GrpcDecoder) decoder;

@@ -1,6 +1,5 @@
-/* Any bytes as what a browser says of where it is and what it has: Host, Origin, the tags and encodings
- * that it knows. A server is only taken for its own under names that it has, whatever is written around
- * them; how large or small letters are makes no difference. */
+/* Input: headers of a browser: Host, Origin, entity tags and accepted encodings. Invariants: only
+ * the server's own names count as its own, whatever surrounds them; case does not matter. */
 #include "api/page_rules.h"
 #include "base/bug.h"
 #include "net/host_check.h"
@@ -16,7 +15,7 @@ static bool is_own(Str own, Str host)
     return host_is_own(&rules, host);
 }
 
-/* The letters of every name, and "localhost", are in it, or it is an address. */
+/* It contains the letters of every own name or of "localhost", or is an address. */
 static void check_host(Str host)
 {
     char upper[300];
@@ -37,7 +36,7 @@ static void check_host(Str host)
            !str_eq_ignore_case(str_slice(host, 0, 17), STR("eden1.example.org")));
     BUG_IF(by_loopback && !by_network && !is_address &&
            !str_eq_ignore_case(str_slice(host, 0, 9), STR("localhost")));
-    /* What is no name of ours is none because the connection came to somewhere unknown. */
+    /* A foreign name does not become ours because the local address is unknown. */
     BUG_IF(is_own(STR_EMPTY, host) && !by_network);
     for (size_t i = 0; i < host.len; i++) {
         unsigned char c = (unsigned char)host.data[i];

@@ -1,5 +1,5 @@
-/* Any bytes as HTTP/1.1. The first byte says whether they are requests or responses, and how many
- * bytes come at a time, which must make no difference. */
+/* Input: HTTP/1.1. The first byte selects requests or responses, and the chunk size. Invariant: the
+ * result does not depend on the chunk size. */
 #include "base/bug.h"
 #include "net/http1.h"
 
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Buf whole = buf_make(BUF_UNLIMITED), pieces = buf_make(BUF_UNLIMITED);
     read_all(kind, bytes, bytes.len, &whole);
     read_all(kind, bytes, (size_t)(data[0] >> 1) + 1, &pieces);
-    /* A body over its limit is refused as a whole or from a piece on. */
+    /* A body over the limit is rejected as a whole or from some chunk on. */
     Str shorter = buf_str(pieces.len < whole.len ? &pieces : &whole);
     Str longer = buf_str(pieces.len < whole.len ? &whole : &pieces);
     BUG_IF(!str_starts(longer, shorter));

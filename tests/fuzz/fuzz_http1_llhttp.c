@@ -1,6 +1,7 @@
-/* Requests as our parser takes them and as llhttp does, from the same bytes. Ours may refuse what the
- * other one takes, for the reasons below and for no others; what it takes, the other one takes too,
- * as the same messages that end at the same bytes. docs/http-parser.md lists the reasons. */
+/* Compares our HTTP/1.1 request parser with llhttp on the same bytes. Invariants: our parser may
+ * reject what llhttp accepts, but only for the reasons listed below; whatever ours accepts, llhttp
+ * accepts too, as the same messages that end at the same byte. docs/http-parser.md lists the
+ * reasons. */
 #include <llhttp.h>
 
 #include "base/bug.h"
@@ -13,7 +14,7 @@ enum {
     BODY_MAX = 1 << 20
 };
 
-/* What ours says when it refuses something that llhttp takes. */
+/* Our error messages for requests that llhttp accepts. */
 static const char *const reasons[] = {
     "a line that does not end with CR LF",
     "an empty line before the message",
@@ -43,25 +44,25 @@ static const char *const reasons[] = {
 };
 
 typedef struct Message {
-    Buf head;   /* method, address, names and values, each with a NUL behind it */
+    Buf head;   /* method, address, header names and values, each followed by a NUL */
     Buf body;   /* so far */
-    size_t end; /* the byte behind it, when it is whole */
-    bool has_head, is_whole, has_trailer;
+    size_t end; /* the offset after it, once it is complete */
+    bool has_head, is_complete, has_trailer;
     bool keep_alive;
 } Message;
 
 typedef enum Verdict {
-    VERDICT_MORE,   /* everything is taken, and more is waited for */
-    VERDICT_CLOSED, /* after a message that says so */
+    VERDICT_MORE,   /* all input was consumed, and more is needed */
+    VERDICT_CLOSED, /* after a message that requested it */
     VERDICT_REFUSED,
 } Verdict;
 
 typedef struct Reading {
     Message messages[MESSAGES_MAX];
-    uint32_t count; /* that have begun */
-    uint32_t whole;
+    uint32_t count; /* messages begun */
+    uint32_t complete;
     Verdict verdict;
-    Error err; /* of ours */
+    Error err; /* of our parser */
     Buf url, field, value;
 } Reading;
 
@@ -93,7 +94,7 @@ static void put_part(Message *message, Str part)
     buf_put_char(&message->head, '\0');
 }
 
-/* --- Ours ------------------------------------------------------------------------------------ */
+/* --- Our parser ------------------------------------------------------------------------------ */
 
 static void note_head(Message *message, const Http1Head *head)
 {
@@ -115,9 +116,9 @@ static void read_ours(Reading *reading, Str all)
     Http1Event event = HTTP1_HEAD;
     Str bytes = all;
     http1_reader_init(&reader, HTTP1_REQUEST, BODY_MAX);
-    while (event != HTTP1_MORE && reading->whole < MESSAGES_MAX &&
+    while (event != HTTP1_MORE && reading->complete < MESSAGES_MAX &&
            reading->verdict == VERDICT_MORE) {
-        Message *message = &reading->messages[reading->whole];
+        Message *message = &reading->messages[reading->complete];
         if (!http1_read(&reader, &bytes, &event, &reading->err)) {
             reading->verdict = VERDICT_REFUSED;
         } else if (event == HTTP1_HEAD) {
@@ -126,53 +127,53 @@ static void read_ours(Reading *reading, Str all)
         } else if (event == HTTP1_DATA) {
             buf_put(&message->body, reader.data);
         } else if (event == HTTP1_END) {
-            message->is_whole = true;
+            message->is_complete = true;
             message->end = all.len - bytes.len;
-            reading->whole++;
+            reading->complete++;
             reading->verdict = message->keep_alive ? VERDICT_MORE : VERDICT_CLOSED;
         }
     }
     http1_reader_clear(&reader);
 }
 
-/* --- Theirs ---------------------------------------------------------------------------------- */
+/* --- llhttp ---------------------------------------------------------------------------------- */
 
-static Message *present(llhttp_t *parser)
+static Message *current_message(llhttp_t *parser)
 {
     Reading *reading = parser->data;
-    return &reading->messages[reading->whole];
+    return &reading->messages[reading->complete];
 }
 
 static int took_begin(llhttp_t *parser)
 {
     Reading *reading = parser->data;
-    reading->count = reading->whole + 1;
+    reading->count = reading->complete + 1;
     buf_reset(&reading->url);
     return 0;
 }
 
-static int took_url(llhttp_t *parser, const char *at, size_t len)
+static int handle_url(llhttp_t *parser, const char *at, size_t len)
 {
     Reading *reading = parser->data;
     buf_put(&reading->url, str_from(at, len));
     return 0;
 }
 
-static int took_field(llhttp_t *parser, const char *at, size_t len)
+static int handle_header_field(llhttp_t *parser, const char *at, size_t len)
 {
     Reading *reading = parser->data;
     buf_put(&reading->field, str_from(at, len));
     return 0;
 }
 
-static int took_value(llhttp_t *parser, const char *at, size_t len)
+static int handle_header_value(llhttp_t *parser, const char *at, size_t len)
 {
     Reading *reading = parser->data;
     buf_put(&reading->value, str_from(at, len));
     return 0;
 }
 
-/* Scheme, host, path and query, put as ours tells them. */
+/* Scheme, host, path and query in the form that our parser reports them. */
 static void note_address(Message *message, Str url)
 {
     size_t scheme =
@@ -192,7 +193,7 @@ static void note_address(Message *message, Str url)
 
 static void begin_fields(llhttp_t *parser)
 {
-    Message *message = present(parser);
+    Message *message = current_message(parser);
     const Reading *reading = parser->data;
     if (message->head.len == 0) {
         put_part(message, str_from_c(llhttp_method_name(parser->method)));
@@ -200,10 +201,10 @@ static void begin_fields(llhttp_t *parser)
     }
 }
 
-static int took_whole_field(llhttp_t *parser)
+static int handle_header_value_complete(llhttp_t *parser)
 {
     Reading *reading = parser->data;
-    Message *message = present(parser);
+    Message *message = current_message(parser);
     begin_fields(parser);
     if (message->has_head) {
         message->has_trailer = true;
@@ -216,41 +217,41 @@ static int took_whole_field(llhttp_t *parser)
     return 0;
 }
 
-static int took_head(llhttp_t *parser)
+static int handle_headers_complete(llhttp_t *parser)
 {
     begin_fields(parser);
-    present(parser)->has_head = true;
+    current_message(parser)->has_head = true;
     return 0;
 }
 
-static int took_body(llhttp_t *parser, const char *at, size_t len)
+static int handle_body(llhttp_t *parser, const char *at, size_t len)
 {
-    buf_put(&present(parser)->body, str_from(at, len));
+    buf_put(&current_message(parser)->body, str_from(at, len));
     return 0;
 }
 
-/* Pausing tells where it ended. */
-static int took_end(llhttp_t *parser)
+/* Pausing reveals where the message ended. */
+static int handle_message_complete(llhttp_t *parser)
 {
-    Message *message = present(parser);
+    Message *message = current_message(parser);
     message->keep_alive = llhttp_should_keep_alive(parser) != 0;
-    message->is_whole = true;
+    message->is_complete = true;
     return HPE_PAUSED;
 }
 
-static void read_theirs(Reading *reading, Str all)
+static void read_llhttp(Reading *reading, Str all)
 {
     llhttp_settings_t settings;
     llhttp_t parser;
     llhttp_settings_init(&settings);
     settings.on_message_begin = took_begin;
-    settings.on_url = took_url;
-    settings.on_header_field = took_field;
-    settings.on_header_value = took_value;
-    settings.on_header_value_complete = took_whole_field;
-    settings.on_headers_complete = took_head;
-    settings.on_body = took_body;
-    settings.on_message_complete = took_end;
+    settings.on_url = handle_url;
+    settings.on_header_field = handle_header_field;
+    settings.on_header_value = handle_header_value;
+    settings.on_header_value_complete = handle_header_value_complete;
+    settings.on_headers_complete = handle_headers_complete;
+    settings.on_body = handle_body;
+    settings.on_message_complete = handle_message_complete;
     llhttp_init(&parser, HTTP_REQUEST, &settings);
     parser.data = reading;
     const char *at = all.data, *end = all.data + all.len;
@@ -261,16 +262,16 @@ static void read_theirs(Reading *reading, Str all)
         }
         at = llhttp_get_error_pos(&parser);
         if (result == HPE_PAUSED) {
-            Message *message = present(&parser);
+            Message *message = current_message(&parser);
             message->end = (size_t)(at - all.data);
-            reading->whole++;
+            reading->complete++;
             llhttp_resume(&parser);
-            if (!message->keep_alive || reading->whole == MESSAGES_MAX) {
+            if (!message->keep_alive || reading->complete == MESSAGES_MAX) {
                 reading->verdict = message->keep_alive ? VERDICT_MORE : VERDICT_CLOSED;
                 return;
             }
         } else if (result == HPE_PAUSED_UPGRADE) {
-            llhttp_resume_after_upgrade(&parser); /* nobody wants to */
+            llhttp_resume_after_upgrade(&parser); /* no upgrade wanted */
         } else {
             reading->verdict = VERDICT_REFUSED;
             return;
@@ -278,7 +279,7 @@ static void read_theirs(Reading *reading, Str all)
     }
 }
 
-/* --- Both ------------------------------------------------------------------------------------ */
+/* --- Comparison ------------------------------------------------------------------------------ */
 
 static void check_listed(const Error *err)
 {
@@ -290,12 +291,12 @@ static void check_listed(const Error *err)
     BUG("llhttp takes what we refuse for a reason that is not listed: %s", err->text);
 }
 
-static void check_taken(const Message *ours, const Message *theirs)
+static void check_accepted(const Message *ours, const Message *theirs)
 {
     BUG_IF(!theirs->has_head || !str_eq(buf_str(&ours->head), buf_str(&theirs->head)));
     BUG_IF(!str_starts(buf_str(&theirs->body), buf_str(&ours->body)));
-    if (ours->is_whole) {
-        BUG_IF(!theirs->is_whole || theirs->has_trailer || ours->end != theirs->end ||
+    if (ours->is_complete) {
+        BUG_IF(!theirs->is_complete || theirs->has_trailer || ours->end != theirs->end ||
                ours->body.len != theirs->body.len);
         BUG_IF(ours->keep_alive && !theirs->keep_alive);
     }
@@ -308,14 +309,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reading_init(&ours);
     reading_init(&theirs);
     read_ours(&ours, bytes);
-    read_theirs(&theirs, bytes);
+    read_llhttp(&theirs, bytes);
     for (uint32_t i = 0; i < ours.count; i++) {
-        check_taken(&ours.messages[i], &theirs.messages[i]);
+        check_accepted(&ours.messages[i], &theirs.messages[i]);
     }
     if (ours.verdict == VERDICT_MORE) {
-        BUG_IF(theirs.whole > ours.whole);
+        BUG_IF(theirs.complete > ours.complete);
     } else if (ours.verdict == VERDICT_REFUSED &&
-               (theirs.verdict != VERDICT_REFUSED || theirs.whole > ours.whole)) {
+               (theirs.verdict != VERDICT_REFUSED || theirs.complete > ours.complete)) {
         check_listed(&ours.err);
     }
     reading_clear(&ours);

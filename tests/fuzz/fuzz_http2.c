@@ -1,6 +1,6 @@
-/* Any bytes from a client to a gRPC server, said as tests/fuzz/h2_peer.h has it; the target's own bit of
- * the first byte is whether calls are denied. Whatever it is, the server gets to the end of it, every
- * call that has started ends, and nothing is held afterwards. */
+/* Input: bytes from a client to a gRPC server, in the form described in tests/fuzz/h2_peer.h; the
+ * target-specific bit of the first byte selects whether calls are denied. Invariants: the server
+ * processes all of it, every call that was started ends, and no memory is held afterward. */
 #include "base/bug.h"
 #include "h2_peer.h"
 #include "net/grpc_server.h"
@@ -43,7 +43,7 @@ static void echo_message(GrpcCall *call, Str message)
 }
 
 /* Sends until the queue is full. */
-static void pour(GrpcCall *call)
+static void send_some(GrpcCall *call)
 {
     static const char zeros[3000];
     Error err;
@@ -51,12 +51,12 @@ static void pour(GrpcCall *call)
     }
 }
 
-static void pour_message(GrpcCall *call, Str message)
+static void send_next_message(GrpcCall *call, Str message)
 {
-    pour(call);
+    send_some(call);
 }
 
-/* Stops after each message; the next call that comes lets it go on. */
+/* Pauses after each message; the next call resumes it. */
 static void halting_message(GrpcCall *call, Str message)
 {
     World *world = grpc_call_context(call);
@@ -72,17 +72,17 @@ static void halting_message(GrpcCall *call, Str message)
     }
 }
 
-static void bye(GrpcCall *call)
+static void send_goaway(GrpcCall *call)
 {
     grpc_call_finish(call, GRPC_OK, STR("bye"));
 }
 
 static const GrpcHandler echo = { .started = started, .message = echo_message, .ended = ended };
 static const GrpcHandler pouring = {
-    .started = started, .message = pour_message, .writable = pour, .ended = ended
+    .started = started, .message = send_next_message, .writable = send_some, .ended = ended
 };
 static const GrpcHandler halting = {
-    .started = started, .message = halting_message, .half_closed = bye, .ended = ended
+    .started = started, .message = halting_message, .half_closed = send_goaway, .ended = ended
 };
 static const GrpcMethod methods[] = {
     { "/E", GRPC_UNARY, 1000, &echo },
@@ -99,7 +99,7 @@ static bool authorize(void *context, const Peer *peer, const GrpcMethod *method,
 
 /* --- One connection -------------------------------------------------------------------------- */
 
-static bool is_there(void *context)
+static bool is_connected(void *context)
 {
     const World *world = context;
     return grpc_server_counts(world->server).connections > 0;
@@ -117,7 +117,7 @@ static void world_init(World *world)
     world->server = grpc_server_new(&options);
     world->connection = h2_peer_connect(world->loop, NULL, NULL);
     grpc_server_adopt(world->server, world->connection);
-    h2_peer_pass(world->loop, 0);
+    h2_peer_run_pending(world->loop, 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     world_init(&world);
     h2_peer_run(&(H2Peer){ .loop = world.loop,
                            .connection = world.connection,
-                           .is_there = is_there,
+                           .is_connected = is_connected,
                            .context = &world },
                 data, size);
     GrpcServerCounts counts = grpc_server_counts(world.server);

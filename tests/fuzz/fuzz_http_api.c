@@ -1,12 +1,12 @@
-/* Any bytes as requests of HTTP/1.1, one after the other on one connection, to a server with the whole
- * API behind it, on a store in memory; what is behind a byte 0x1e comes then on a second connection, of an
- * operator, so that watches have something to tell. The first byte says who the peer is (an operator, somebody else on
- * the same machine, anybody from afar, who may have one of two tokens), in which pieces the bytes come,
- * how much of the answers it takes, and whether it leaves at the end or stays and says nothing more.
+/* Input: HTTP/1.1 requests on one connection to a server with the whole API and an in-memory store;
+ * bytes after a 0x1e are sent on a second connection, as an operator, so that watches have changes
+ * to report. The first byte selects the client (an operator, another local user, or a remote
+ * client, which may have one of two tokens), the chunk size, how much of the responses it reads,
+ * and whether it disconnects at the end or stays silent.
  *
- * Whatever it is, what the server says are answers of HTTP/1.1, at most one for each request that was
- * handed on and one refusal; none says that the server has failed; one that is JSON is JSON, and a
- * refusal says its status. Who is nobody learns and changes nothing. Nothing is held afterwards. */
+ * Invariants: the server sends only HTTP/1.1 responses, at most one per dispatched request and one
+ * rejection; none is an internal error; JSON responses parse, and errors repeat their status. An
+ * unauthenticated client learns and changes nothing. No memory is held afterward. */
 #include <stdlib.h>
 
 #include "access/tokens.h"
@@ -20,15 +20,15 @@
 #include "net/http_server_inner.h"
 
 enum {
-    FAR = 1,
-    STRANGER = 2, /* on this machine, and no operator */
-    PIECES = 4,
+    REMOTE = 1,
+    OTHER_USER = 2, /* local, but not an operator */
+    CHUNKS = 4,
     SLOW = 8,
     STAY = 16,
     ANSWER_MAX = 16 << 20,
     ROOM = 4 << 20,
     LITTLE_ROOM = 700,
-    SMALL_PIECE = 13,
+    SMALL_CHUNK = 13,
     FOREVER_MS = 3600 * 1000,
     METHODS_MAX = 512,
     SECOND_BYTE = 0x1e,
@@ -44,11 +44,11 @@ typedef struct Talk {
     World *world;
     Connection *connection;
     Http1Reader answers;
-    Buf body;           /* of the answer that is coming in */
-    uint32_t handed_on; /* requests */
-    uint32_t answered;  /* those and refusals */
+    Buf body;            /* of the response being received */
+    uint32_t dispatched; /* requests */
+    uint32_t answered;   /* requests and rejections */
     bool is_head[METHODS_MAX];
-    bool is_stranger;
+    bool is_other_user;
 } Talk;
 
 struct World {
@@ -68,7 +68,7 @@ struct World {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* --- What the store has ---------------------------------------------------------------------- */
+/* --- Contents of the store ------------------------------------------------------------------- */
 
 static void done(void *context, const StoreReply *reply, const Error *err)
 {
@@ -82,7 +82,7 @@ static void put(World *world, Str key, const char *value)
     BUG_IF(!store_op(world->store, &op, done, NULL, &err));
 }
 
-/* "eden_aaaaaaaa_aaaa...": all of it is the letter of the id. */
+/* "eden_aaaaaaaa_aaaa...": every character is the letter of the id. */
 static void put_token(World *world, const char *text, const char *roles)
 {
     Token token;
@@ -127,7 +127,7 @@ static void fill(World *world)
     put_token(world, "eden_bbbbbbbb_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "team");
 }
 
-/* --- Answers --------------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void check_body(const Talk *talk, const Http1Head *head)
 {
@@ -152,14 +152,14 @@ static void check_body(const Talk *talk, const Http1Head *head)
     }
 }
 
-/* What anybody may: to ask whether it is well, for pages, to be let in. */
+/* Allowed without authentication: health, pages and join requests. */
 static void check_status(const Talk *talk, int status)
 {
     BUG_IF(http1_status_text(status) == NULL || status == 500);
-    BUG_IF(talk->is_stranger && status == 201);
+    BUG_IF(talk->is_other_user && status == 201);
 }
 
-static void taken(void *context, Str bytes)
+static void on_accepted(void *context, Str bytes)
 {
     Talk *talk = context;
     Http1Reader *answers = &talk->answers;
@@ -167,7 +167,7 @@ static void taken(void *context, Str bytes)
     Error err;
     while (event != HTTP1_MORE) {
         if (talk->answered < METHODS_MAX) {
-            answers->bodyless = talk->answered < talk->handed_on && talk->is_head[talk->answered];
+            answers->bodyless = talk->answered < talk->dispatched && talk->is_head[talk->answered];
         }
         bool ok = http1_read(answers, &bytes, &event, &err);
         if (!ok) {
@@ -191,8 +191,9 @@ static void describe(void *context, const Peer *peer, Caller *out)
 {
     const World *world = context;
     bool is_first = peer == connection_peer(world->talks[0].connection);
-    *out = (Caller){ .is_local = peer->is_local,
-                     .is_operator = peer->is_local && !(is_first && world->talks[0].is_stranger) };
+    *out =
+        (Caller){ .is_local = peer->is_local,
+                  .is_operator = peer->is_local && !(is_first && world->talks[0].is_other_user) };
 }
 
 static void ping(void *context, Str node, SessionPinged *told, void *told_context)
@@ -206,10 +207,10 @@ static void requested(void *context, HttpRequest *request)
     World *world = context;
     bool is_second = request->client->connection == world->talks[1].connection;
     Talk *talk = &world->talks[is_second];
-    if (talk->handed_on < METHODS_MAX) {
-        talk->is_head[talk->handed_on] = str_eq_c(http_request_head(request)->method, "HEAD");
+    if (talk->dispatched < METHODS_MAX) {
+        talk->is_head[talk->dispatched] = str_eq_c(http_request_head(request)->method, "HEAD");
     }
-    talk->handed_on++;
+    talk->dispatched++;
     world->http.requested(world->http.context, request);
 }
 
@@ -225,7 +226,7 @@ static void gone(void *context, HttpRequest *request)
     world->http.gone(world->http.context, request);
 }
 
-static const char *refuse(void *context, int status, const char *why, Buf *out)
+static const char *reject(void *context, int status, const char *why, Buf *out)
 {
     World *world = context;
     return world->http.refuse(world->http.context, status, why, out);
@@ -255,7 +256,7 @@ static const StateEvents no_state = {
 };
 static const Str names[] = { STR("eden1.example.org:1338") };
 
-static void pass(const World *world, int64_t ms)
+static void run_pending(const World *world, int64_t ms)
 {
     loop_run_virtual_until(world->loop, loop_now_ms(world->loop) + ms);
 }
@@ -272,7 +273,7 @@ static void world_open(World *world)
     world->state = at.state = state_new(&at, &no_state);
     world->roster = at.roster =
         roster_new(at.state, at.prefix, &(RosterEvents){ .changed = nothing });
-    pass(world, 1);
+    run_pending(world, 1);
     world->credentials = credentials_new(&at, world->state, STR("blue"), &no_news);
     world->settings = (ApiSettings){ .at = at,
                                      .cluster = STR("blue"),
@@ -293,7 +294,7 @@ static void world_open(World *world)
     options.reads_body = reads_body;
     options.requested = requested;
     options.gone = gone;
-    options.refuse = refuse;
+    options.refuse = reject;
     options.context = world;
     world->server = http_server_new(&options);
 }
@@ -301,21 +302,21 @@ static void world_open(World *world)
 static void talk_open(World *world, Talk *talk, uint8_t options)
 {
     talk->world = world;
-    talk->is_stranger = (options & (FAR | STRANGER)) == STRANGER;
+    talk->is_other_user = (options & (REMOTE | OTHER_USER)) == OTHER_USER;
     talk->connection = memory_connection_new(
         &(ConnectionOptions){ .loop = world->loop, .open_timeout_ms = 1000, .events = &no_events },
-        taken, talk);
-    if ((options & FAR) != 0) {
-        memory_connection_come_from_afar(talk->connection);
+        on_accepted, talk);
+    if ((options & REMOTE) != 0) {
+        memory_connection_set_remote(talk->connection);
     }
     http1_reader_init(&talk->answers, HTTP1_RESPONSE, ANSWER_MAX);
     talk->body = buf_make(BUF_UNLIMITED);
-    pass(world, 0);
+    run_pending(world, 0);
     http_h1_adopt(world->server, talk->connection);
 }
 
-/* Whether the server has not ended it. */
-static bool is_there(const Talk *talk)
+/* Whether the server has kept it open. */
+static bool is_connected(const Talk *talk)
 {
     for (const HttpClient *one = talk->world->server->clients; one != NULL; one = one->next) {
         if (one->connection == talk->connection) {
@@ -325,18 +326,18 @@ static bool is_there(const Talk *talk)
     return false;
 }
 
-static void say(const Talk *talk, Str bytes, size_t piece)
+static void send_bytes(const Talk *talk, Str bytes, size_t chunk)
 {
-    if (bytes.len > 0 && is_there(talk)) {
-        memory_connection_say(talk->connection, bytes, piece);
-        pass(talk->world, 0);
+    if (bytes.len > 0 && is_connected(talk)) {
+        memory_connection_send(talk->connection, bytes, chunk);
+        run_pending(talk->world, 0);
     }
 }
 
 static void talk_close(Talk *talk)
 {
     if (talk->world != NULL) {
-        BUG_IF(talk->answered > talk->handed_on + 1);
+        BUG_IF(talk->answered > talk->dispatched + 1);
         http1_reader_clear(&talk->answers);
         buf_clear(&talk->body);
     }
@@ -349,7 +350,7 @@ static void world_close(World *world)
     credentials_free(world->credentials);
     state_stop(world->state);
     audit_free(world->audit);
-    pass(world, 0);
+    run_pending(world, 0);
     store_close(world->store);
     roster_free(world->roster);
     state_free(world->state);
@@ -359,17 +360,17 @@ static void world_close(World *world)
     arena_clear(&world->arena);
 }
 
-/* A watch on the first has something to tell, and nothing for a while. */
-static void talk_on_second(World *world, Str bytes)
+/* A watch on the first connection reports changes, then is idle for a while. */
+static void use_second_client(World *world, Str bytes)
 {
     Talk *second = &world->talks[1];
     talk_open(world, second, 0);
-    memory_connection_give_room(second->connection, ROOM);
-    say(second, bytes, SIZE_MAX);
-    if (is_there(second)) {
+    memory_connection_add_room(second->connection, ROOM);
+    send_bytes(second, bytes, SIZE_MAX);
+    if (is_connected(second)) {
         memory_connection_hang_up(second->connection);
     }
-    pass(world, HEARTBEAT_MS);
+    run_pending(world, HEARTBEAT_MS);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -384,20 +385,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t end = str_find(bytes, (Str){ (const char[]){ SECOND_BYTE }, 1 }, 0);
     world_open(world);
     talk_open(world, first, data[0]);
-    memory_connection_give_room(first->connection, is_slow ? LITTLE_ROOM : ROOM);
-    say(first, str_slice(bytes, 0, end), (data[0] & PIECES) != 0 ? SMALL_PIECE : SIZE_MAX);
+    memory_connection_add_room(first->connection, is_slow ? LITTLE_ROOM : ROOM);
+    send_bytes(first, str_slice(bytes, 0, end), (data[0] & CHUNKS) != 0 ? SMALL_CHUNK : SIZE_MAX);
     if (end != STR_NOT_FOUND) {
-        talk_on_second(world, str_from_offset(bytes, end + 1));
+        use_second_client(world, str_from_offset(bytes, end + 1));
     }
-    if (is_slow && is_there(first)) {
-        memory_connection_give_room(first->connection, ROOM);
-        pass(world, 0);
+    if (is_slow && is_connected(first)) {
+        memory_connection_add_room(first->connection, ROOM);
+        run_pending(world, 0);
     }
-    if (!stays && is_there(first)) {
+    if (!stays && is_connected(first)) {
         memory_connection_hang_up(first->connection);
     }
-    /* What a request has begun is done in any case. */
-    pass(world, FOREVER_MS);
+    /* Work that a request started is completed in any case. */
+    run_pending(world, FOREVER_MS);
     BUG_IF(!stays && world->server->clients != NULL);
     BUG_IF(world->server->clients == NULL &&
            (world->server->held != 0 || world->server->unsent != 0));

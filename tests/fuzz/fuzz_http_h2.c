@@ -1,8 +1,8 @@
-/* Any bytes from a client to an HTTP server that has agreed upon HTTP/2, said as tests/fuzz/h2_peer.h has
- * it; the target's own bit of the first byte is whether the server stops between the parts. Whatever it
- * is, the server gets to the end of it, every request that was handed on is answered or told as gone,
- * what it was handed is a request as HTTP/1.1 would have it, what it says are whole frames, and nothing
- * is held afterwards. */
+/* Input: bytes from a client to an HTTP server after HTTP/2 was negotiated, in the form described
+ * in tests/fuzz/h2_peer.h; the target-specific bit of the first byte selects whether the server
+ * stops between the chunks. Invariants: the server processes all of it; every dispatched request is
+ * answered or reported as gone; a dispatched request is also valid in HTTP/1.1; the server sends
+ * complete frames; no memory is held afterward. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -11,7 +11,7 @@
 
 enum {
     BODY_MAX = 3000,
-    POURED_MAX = 90000,
+    SENT_MAX = 90000,
     HELD_MAX = 128,
     FRAME_HEAD = 9,
     FRAME_MAX = 16384,
@@ -23,9 +23,9 @@ typedef struct World {
     HttpServer *server;
     Connection *connection;
     HttpRequest *held[HELD_MAX];
-    uint32_t handed_on, answered, gone;
-    size_t poured;
-    uint8_t frame[FRAME_HEAD]; /* the head of the frame that the server says */
+    uint32_t dispatched, answered, gone;
+    size_t sent;
+    uint8_t frame[FRAME_HEAD]; /* header of the frame that the server is sending */
     size_t frame_at, frame_rest;
     bool is_stopping;
 } World;
@@ -55,14 +55,14 @@ static void check_request(const HttpRequest *request)
     }
 }
 
-/* Until the peer has had enough; the answer stays open then. */
-static void pour(void *context)
+/* Sends until the window is full; the response then stays open. */
+static void send_some(void *context)
 {
     static const char zeros[3000];
     HttpRequest *request = context;
     World *world = request->client->server->options.context;
-    if (world->poured < POURED_MAX) {
-        world->poured += sizeof zeros;
+    if (world->sent < SENT_MAX) {
+        world->sent += sizeof zeros;
         http_request_send_piece(request, str_from(zeros, sizeof zeros));
     }
 }
@@ -82,7 +82,7 @@ static void hold(World *world, HttpRequest *request)
     BUG("more requests at once than streams");
 }
 
-static void forget(World *world, const HttpRequest *request)
+static void remove_held(World *world, const HttpRequest *request)
 {
     for (uint32_t i = 0; i < HELD_MAX; i++) {
         if (world->held[i] == request) {
@@ -93,23 +93,23 @@ static void forget(World *world, const HttpRequest *request)
     BUG("a request is gone that nobody had");
 }
 
-/* By the second letter of the path: at once, in many pieces, broken off, later, never. */
+/* By the second letter of the path: immediate, in many chunks, aborted, delayed, never. */
 static void requested(void *context, HttpRequest *request)
 {
     World *world = context;
     check_request(request);
     BUG_IF(world->is_stopping && world->server->clients == NULL);
-    world->handed_on++;
+    world->dispatched++;
     Str path = http_request_head(request)->path;
     char kind = path.len > 1 ? path.data[1] : '\0';
     if (kind == 'p') {
         hold(world, request);
-        http_request_begin(request, 200, "text/plain", pour, request);
-        pour(request);
+        http_request_begin(request, 200, "text/plain", send_some, request);
+        send_some(request);
     } else if (kind == 'b') {
         world->answered++;
         http_request_begin(request, 200, "text/plain", nothing, NULL);
-        pour(request);
+        send_some(request);
         http_request_abort(request);
     } else if (kind == 'l') {
         hold(world, request);
@@ -119,7 +119,7 @@ static void requested(void *context, HttpRequest *request)
         http_request_respond(request, kind == 'n' ? 204 : 200, "text/plain",
                              http_request_body(request));
     }
-    /* Each lets the oldest of those go that wait. */
+    /* Each releases the oldest delayed one. */
     for (uint32_t i = 0; kind == 'g' && i < HELD_MAX; i++) {
         HttpRequest *held = world->held[i];
         if (held != NULL) {
@@ -139,10 +139,10 @@ static void gone(void *context, HttpRequest *request)
 {
     World *world = context;
     world->gone++;
-    forget(world, request);
+    remove_held(world, request);
 }
 
-/* --- What the server says -------------------------------------------------------------------- */
+/* --- Output of the server -------------------------------------------------------------------- */
 
 static void check_frame(const uint8_t head[FRAME_HEAD])
 {
@@ -173,7 +173,7 @@ static void check_frame(const uint8_t head[FRAME_HEAD])
     }
 }
 
-static void taken(void *context, Str bytes)
+static void on_accepted(void *context, Str bytes)
 {
     World *world = context;
     while (bytes.len > 0) {
@@ -197,7 +197,7 @@ static void taken(void *context, Str bytes)
 
 /* --- One connection -------------------------------------------------------------------------- */
 
-static bool is_there(void *context)
+static bool is_connected(void *context)
 {
     const World *world = context;
     return world->server->clients != NULL;
@@ -220,9 +220,9 @@ static void world_init(World *world)
     options.gone = gone;
     options.context = world;
     world->server = http_server_new(&options);
-    world->connection = h2_peer_connect(world->loop, taken, world);
-    /* The server takes it over once it is ready. */
-    h2_peer_pass(world->loop, 0);
+    world->connection = h2_peer_connect(world->loop, on_accepted, world);
+    /* The server adopts it once it is ready. */
+    h2_peer_run_pending(world->loop, 0);
     http_h2_adopt(world->server, world->connection);
 }
 
@@ -235,12 +235,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     world_init(&world);
     h2_peer_run(&(H2Peer){ .loop = world.loop,
                            .connection = world.connection,
-                           .is_there = is_there,
+                           .is_connected = is_connected,
                            .between = (data[0] & H2_PEER_OWN) != 0 ? stop : NULL,
                            .context = &world },
                 data, size);
     BUG_IF(world.server->clients != NULL || world.server->held != 0 || world.server->unsent != 0);
-    BUG_IF(world.handed_on != world.answered + world.gone);
+    BUG_IF(world.dispatched != world.answered + world.gone);
     http_server_free(world.server);
     loop_free(world.loop);
     return 0;

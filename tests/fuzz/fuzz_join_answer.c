@@ -1,6 +1,6 @@
-/* Any bytes as what a server and a joining machine tell each other over SSH, as the machine that is
- * to be visited, and as a host key. Nobody trusts a CA that it was not told of, nobody is approved for
- * another key, and nothing that is taken can be an option or a second line. */
+/* Input: messages between a server and a joining machine over SSH, the address of the machine to
+ * connect to, and a host key. Invariants: only the expected CA is trusted, only the expected key is
+ * approved, and accepted text can be neither an option nor a second line. */
 #include <openssl/err.h>
 
 #include "base/bug.h"
@@ -21,7 +21,7 @@ static void read_question(Arena *arena, Str text)
     JoinPending pending = { .node = question.node, .key = question.key };
     JoinAnswer answer;
     join_answer_decide(&question, &pending, &answer);
-    BUG_IF(answer.result == JOIN_ANSWER_TRUSTED); /* its CA is zero */
+    BUG_IF(answer.result == JOIN_ANSWER_TRUSTED); /* its CA is all zeros */
     pending.ca = question.cas.items[0].pin;
     join_answer_decide(&question, &pending, &answer);
     BUG_IF(answer.result != JOIN_ANSWER_TRUSTED);
@@ -43,12 +43,12 @@ static void read_answer(Arena *arena, Str text)
     join_answer_print(&answer, &out);
     BUG_IF(!join_answer_read(arena, buf_str(&out), &again, &err));
     BUG_IF(again.result != answer.result || !pin_equal(&again.key, &answer.key));
-    /* A key that was drawn elsewhere. */
+    /* A key generated elsewhere. */
     JoinQuestion question = { .node = "web1", .key.bytes = { 1, 2, 3 } };
     BUG_IF(join_answer_check(&answer, &question, &err) && !pin_equal(&answer.key, &question.key));
 }
 
-static bool is_one_word(const char *text)
+static bool is_single_word(const char *text)
 {
     for (const char *c = text; *c != '\0'; c++) {
         if ((unsigned char)*c <= ' ' || *c == '"' || *c == '\'' || *c == '$' || *c == '`' ||
@@ -82,8 +82,8 @@ static void read_target(Arena *arena, Str text)
         BUG_IF(err.kind != ERROR_INVALID);
         target = (SshTarget){ .user = "root", .address = { .host = "web1", .port = 22 } };
     }
-    BUG_IF(!is_one_word(target.user) || !is_one_word(target.address.host));
-    /* And as what ssh said. */
+    BUG_IF(!is_single_word(target.user) || !is_single_word(target.address.host));
+    /* And as output of ssh. */
     BUG_IF(ssh_explain(arena, &target, &trust, (int)(text.len % 256), text, &err));
     BUG_IF(err.text[0] == '\0');
     BUG_IF(ssh_explain(arena, &target, &trust, 255, text, &err));

@@ -1,6 +1,7 @@
-/* Any bytes as a journal: what is whole is read, the rest is passed over. What was read can be
- * written again, and the cut journal says the same as the torn one. The input is taken as it is,
- * and once more with the right checksum before each of its lines, which chance would never find. */
+/* Input: a journal. Invariants: intact records are read and others skipped; a journal that was read
+ * can be written again, and truncating the torn tail does not change the result. The input is
+ * parsed as it is, and again with a valid checksum before each line, which random input would never
+ * match. */
 #include "base/bug.h"
 #include "base/crc32c.h"
 #include "run/journal.h"
@@ -44,7 +45,7 @@ static void scan(Str text)
     JournalScan third = journal_scan(buf_str(&written), &again);
     BUG_IF(third.damaged != 0 || third.whole != written.len);
     put_owed(&again, &twice);
-    /* Bytes that are no text become some when they are written, and may then be equal. */
+    /* Invalid UTF-8 is replaced when it is written, so distinct values may become equal. */
     BUG_IF(debt_book_count(&again) > debt_book_count(&torn));
     BUG_IF(debt_book_count(&again) == debt_book_count(&torn) &&
            !str_eq(buf_str(&written), buf_str(&twice)));

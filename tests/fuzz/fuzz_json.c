@@ -1,5 +1,5 @@
-/* Any bytes as JSON: a value or a problem. What can be read can be printed, in every style, and
- * reads back as the same; every value lies inside of the one that holds it. */
+/* Input: JSON. Invariants: the result is a value or an error; an accepted value can be printed in
+ * every style and reads back the same; the range of every value lies within that of its parent. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -31,7 +31,7 @@ static void check_places(Value v)
     }
 }
 
-/* Prints `v` in the style, reads that, prints it again the same way: both texts are equal. */
+/* Prints `v` in the style, parses that and prints it again: both texts are equal. */
 static void check_round_trip(Value v, const JsonStyle *style, const JsonOptions *options)
 {
     AUTO_CLEAR(Arena) arena;
@@ -70,7 +70,7 @@ static void read_strictly(Str text)
     check_round_trip(v, &(JsonStyle){ .spaced = true, .sort_keys = true, .html_safe = true }, NULL);
 }
 
-/* One value behind the other, with every relaxation and low limits. */
+/* Consecutive values, with every relaxation and low limits. */
 static void read_relaxed(Str text)
 {
     const JsonOptions options = {
@@ -98,7 +98,7 @@ static void read_relaxed(Str text)
     }
 }
 
-/* Values as templates have them and JSON cannot spell: keys of every kind, tuples, undefined. */
+/* Values that templates have but JSON cannot express: keys of every type, tuples, undefined. */
 static Value make_odd(Arena *arena, Value v)
 {
     if (v.kind == VALUE_LIST) {
@@ -126,8 +126,8 @@ static Value make_odd(Arena *arena, Value v)
     return v;
 }
 
-/* Odd values print or fail with a message, into a buffer that may be too small; and reading ends
- * in an error when memory is short. */
+/* Unusual values print or fail with a message, into a buffer that may be too small; and parsing
+ * fails cleanly when memory runs out. */
 static void print_odd(Str text)
 {
     AUTO_CLEAR(Arena) arena, small;

@@ -1,6 +1,6 @@
-/* Any bytes as an expression of `-o jsonpath=`, a line end, and the JSON that it is about. What is an
- * expression prints something of every value, and what is none is one of no value; twice the same is
- * the same. */
+/* Input: an expression of `-o jsonpath=`, a newline, and the JSON to apply it to. Invariants:
+ * whether an expression is valid does not depend on the value; evaluating it twice gives the same
+ * result. */
 #include "base/bug.h"
 #include "cli/json_path.h"
 #include "lang/json.h"

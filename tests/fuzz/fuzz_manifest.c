@@ -1,6 +1,6 @@
-/* Any bytes as the list of the files of a site version, which clients send and nodes receive. A
- * manifest or an error; one that is read prints as the same bytes, and creates nothing outside of
- * its directory. */
+/* Input: the manifest of a site version, which clients send and nodes receive. Invariants: the
+ * result is a manifest or an error; an accepted manifest prints as the same bytes, and never
+ * creates files outside its directory. */
 #include "base/bug.h"
 #include "source/manifest.h"
 

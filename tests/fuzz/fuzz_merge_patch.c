@@ -1,7 +1,7 @@
-/* Two texts of JSON with a line "===" between them: an object, and what is to be changed of it (RFC
- * 7396). A patch that was applied changes nothing when it is applied again; what it says is null is
- * gone, what else it says is there, and what it does not name stays. As a body of each kind of object
- * it ends in a draft or in problems, which are at places in it. */
+/* Input: two JSON texts separated by a line "===": an object and a merge patch (RFC 7396).
+ * Invariants: applying a patch twice is the same as once; what it sets to null is removed, what it
+ * sets is there, and all else is unchanged. As a body for each kind of object it gives a draft or
+ * errors whose positions lie in the body. */
 #include "api/object_draft.h"
 #include "base/bug.h"
 #include "lang/json.h"
@@ -64,7 +64,7 @@ static Value map_of(Value map, const char *name)
     return value != NULL && value->kind == VALUE_MAP ? *value : value_missing();
 }
 
-/* The object is one that a store has: its labels are texts. */
+/* The object has the form that a store keeps: its labels are strings. */
 static Value texts_of(Arena *arena, Value map)
 {
     Map *out = map_new(arena, 0);
@@ -103,8 +103,8 @@ static void draft(Arena *arena, Value object, Str body)
     }
 }
 
-/* What the specification of an object becomes. A byte order mark is fine before a text, and not where
- * the patch goes here. */
+/* The resulting specification of an object. A byte order mark is allowed at the start of a text,
+ * but not where the patch is inserted here. */
 static Value patched(Arena *arena, Value spec, Str patch)
 {
     Str mark = STR("\xef\xbb\xbf");

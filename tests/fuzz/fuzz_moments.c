@@ -1,12 +1,12 @@
-/* Any bytes as moments and spans of time, as records, requests and sites spell them; and eight bytes
- * as a number of milliseconds. What is read prints as a text that reads back the same. */
+/* Input: timestamps and durations as they appear in records, requests and sites; and eight bytes as
+ * a number of milliseconds. Invariant: an accepted value, printed, reads back the same. */
 #include "base/bug.h"
 #include "base/utc.h"
 #include "lang/duration.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_moment(Arena *arena, Str text)
+static void read_timestamp(Arena *arena, Str text)
 {
     int64_t ms = 0;
     if (utc_parse(text, &ms)) {
@@ -14,7 +14,7 @@ static void read_moment(Arena *arena, Str text)
     }
 }
 
-static void read_span(Arena *arena, Str text)
+static void read_duration(Arena *arena, Str text)
 {
     Buf printed = buf_make_in(arena, BUF_UNLIMITED), meant = buf_make_in(arena, BUF_UNLIMITED);
     int64_t ms, again;
@@ -32,15 +32,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, 16 << 20);
     Str text = str_from((const char *)data, size);
-    read_moment(&arena, text);
-    read_span(&arena, text);
+    read_timestamp(&arena, text);
+    read_duration(&arena, text);
     if (size >= 8) {
         int64_t ms, again;
         double seconds;
         memcpy(&ms, data, sizeof ms);
         memcpy(&seconds, data, sizeof seconds);
         Str printed = utc_text(&arena, ms);
-        /* Seconds is all that it tells. */
+        /* It has a resolution of seconds. */
         BUG_IF(utc_parse(printed, &again) && (ms - again < 0 || ms - again > 999));
         BUG_IF(duration_from_seconds(seconds, &again) && (again < 0 || again > DURATION_MAX_MS));
     }

@@ -1,5 +1,5 @@
-/* Any bytes as a number. What is one reads back the same from its shortest text; printing it in
- * any format and rounding it end. */
+/* Input: a number. Invariants: a number reads back the same from its shortest text; printing it in
+ * any format, and rounding it, terminates. */
 #include <math.h>
 
 #include "base/bug.h"

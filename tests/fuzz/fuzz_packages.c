@@ -1,5 +1,5 @@
-/* Any bytes as what package managers write and sites ask for. The first byte says for which reader
- * the rest is. Versions are compared in all orders, which must not contradict themselves. */
+/* Input: output of package managers, and package names and versions of sites. The first byte
+ * selects the parser. Invariant: comparing versions gives a consistent order. */
 #include "base/bug.h"
 #include "modules/pkg/apt_parse.h"
 #include "modules/pkg/blame.h"
@@ -15,7 +15,7 @@ static int sign(int number)
     return (number > 0) - (number < 0);
 }
 
-/* Three versions, a line each. */
+/* Three versions, one per line. */
 static void try_versions(Str text)
 {
     static const VersionOrder orders[] = { { version_compare_dpkg, false },
@@ -30,7 +30,7 @@ static void try_versions(Str text)
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
         VersionCompare compare = orders[i].compare;
         BUG_IF(compare(a, a) != 0 || compare(b, b) != 0);
-        /* pacman itself is not sure about separators and letters at the end. */
+        /* pacman itself is inconsistent about separators and trailing letters. */
         BUG_IF(i < 2 && sign(compare(a, b)) != -sign(compare(b, a)));
         if (wished) {
             bool accepts = version_spec_accepts(&wish, &orders[i], a);
@@ -72,7 +72,7 @@ static void check_database(const PackageDatabase *database)
     }
 }
 
-/* dpkg's list, its updates behind a line of "=", and apt's own behind another one. */
+/* dpkg's list; after a line "=" its updates; after another one apt's own list. */
 static void try_dpkg(Str text)
 {
     AUTO(PackageDatabase) *database = database_new();
@@ -133,7 +133,7 @@ static void try_offers(char which, Str text)
     check_database(database);
 }
 
-/* Held and let go again, nobody else is. */
+/* Held and unheld, the package leaves all others unchanged. */
 static void try_ignored(Str text)
 {
     AUTO_CLEAR(Arena) arena;
@@ -151,7 +151,7 @@ static void try_ignored(Str text)
     }
 }
 
-static void try_blame(Str text)
+static void try_error_origin(Str text)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -188,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'c': try_control(text); break;
     case 'd': try_dpkg(text); break;
     case 'i': try_ignored(text); break;
-    case 'b': try_blame(text); break;
+    case 'b': try_error_origin(text); break;
     case 'k': try_key(text); break;
     default: try_offers((char)data[0], text); break;
     }

@@ -1,5 +1,5 @@
-/* Any bytes as the identity in a certificate, as a name, and as names of the API. What is taken has
- * one spelling, and is safe where names go: in keys, files and arguments. */
+/* Input: the identity in a certificate, a name, and API server names. Invariants: an accepted name
+ * has exactly one spelling, and is safe to use in keys, files and arguments. */
 #include "base/bug.h"
 #include "base/identity.h"
 #include "pki/handle.h"
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         BUG_IF(!identity_make(STR("home"), text, &identity, &err));
         BUG_IF(!str_eq_c(text, identity.node));
     }
-    /* Names of the API, with commas between them. */
+    /* API server names, separated by commas. */
     Str names[8], rest = text;
     uint32_t count = 0;
     while (count < COUNT_OF(names) && str_split_next(&rest, ',', &names[count])) {

@@ -1,6 +1,6 @@
-/* Any bytes as what strangers send to be read by libcrypto: PEM, a request for a certificate, a
- * certificate, a private key; and as DER behind the PEM, which mutations would hardly get through.
- * A value or an error, and nothing left in libcrypto's queue. */
+/* Input: untrusted data parsed by libcrypto: PEM, a certificate request, a certificate, a private
+ * key; and as the DER inside PEM, which mutations would hardly reach. Invariants: the result is a
+ * value or an error, and libcrypto's error queue is empty. */
 #include <openssl/err.h>
 
 #include "base/bug.h"
@@ -33,7 +33,7 @@ static void read_certificate(Arena *arena, const Certificate *read)
     BUG_IF(strlen(read->serial) > SERIAL_TEXT);
     BUG_IF(read->has_identity && (read->is_ca || strlen(read->serial) != SERIAL_OURS ||
                                   strlen(read->enrolment) != ENROLMENT_TEXT));
-    /* Nothing that was not signed by a CA of ours is good for anything, itself included as one. */
+    /* A certificate not signed by one of our CAs is never accepted, not even as its own CA. */
     CertificateSet one = { read, 1 };
     if (!certificate_verify(one, one, USE_CLIENT, read->not_before_ms, &err)) {
         check_fault(&err);

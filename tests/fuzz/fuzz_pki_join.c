@@ -1,5 +1,5 @@
-/* Any bytes as a request to join, as the answer to one, and as what a server decides upon. Nobody is
- * admitted by a request without a token and without being approved, and every refusal says why. */
+/* Input: a join request, the response to one, and the facts that a server decides on. Invariants:
+ * no request is admitted without a token or an approval, and every rejection has a reason. */
 #include <openssl/err.h>
 
 #include "base/bug.h"
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The next bytes of the input as a value; zeros when there are no more. */
+/* The next bytes of the input as a value; zeros after the end. */
 static void take(Str *rest, void *out, size_t size)
 {
     memset(out, 0, size);
@@ -46,7 +46,7 @@ static void decide(const JoinRequest *request, Str rest)
     bool was_approved = facts.approved != NULL && pin_equal(facts.approved, &request->key_pin);
     BUG_IF(verdict.result == JOIN_ADMITTED && !was_approved &&
            (facts.token == NULL || facts.now_ms >= record.expires_ms));
-    /* Whatever was decided can be told, and is read as it was told. */
+    /* Every decision can be sent, and is received unchanged. */
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, 16 << 20);
     JoinReply reply, read;
@@ -76,7 +76,7 @@ static void read_reply(Arena *arena, Str text)
     AUTO(P256Private) *key = NULL;
     BUG_IF(!p256_private_make(&key, &err));
     JoinParams wish = { .name = STR("web1"), .key = key, .now_ms = reply.time_ms };
-    /* The key was made a moment ago: no certificate can be for it. */
+    /* The key was generated just now: no existing certificate can be for it. */
     BUG_IF(join_reply_accept(arena, &reply, &wish, reply.nonce, &gain, &err));
     BUG_IF(err.text[0] == '\0');
 }
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         decide(&request, text);
     } else {
         BUG_IF(err.kind != ERROR_INVALID && err.kind != ERROR_LIMIT);
-        /* A request that was never made, to reach the decision all the same. */
+        /* A made-up request, to reach the decision anyway. */
         Str rest = text;
         request = (JoinRequest){ .name = "web1",
                                  .nonce = "aaaaaaaaaaaaaaaaaaaaaaaaaa",

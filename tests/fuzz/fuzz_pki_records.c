@@ -1,5 +1,5 @@
-/* Any bytes as what the store keeps for pki: the record of a token, the list of revocations, the state
- * of the CA. What is read is printed as the same text that it would be read from again. */
+/* Input: PKI records of the store: a token, the revocation list, the state of the CA. Invariant: an
+ * accepted record prints as a text that reads back the same. */
 #include "base/bug.h"
 #include "pki/revocation.h"
 #include "pki/rotation.h"

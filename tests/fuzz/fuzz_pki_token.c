@@ -1,5 +1,5 @@
-/* Any bytes as a token of either kind, and as base32 of some length. What is taken is written as it was read; what is
- * refused is not repeated in the error. */
+/* Input: a token of either kind, and base32 of some length. Invariants: an accepted token prints as
+ * it was read; a rejected one is not repeated in the error. */
 #include "base/bug.h"
 #include "pki/base32.h"
 #include "pki/token.h"

@@ -1,6 +1,6 @@
-/* Any bytes as the files that a power failure or a broken disk may leave of a run: its events, its
- * state and its result on a node, and its log on a server. What is read can be written and is read
- * again; a log that is continued has every event that was acknowledged. */
+/* Input: files of a run as a power failure or a faulty disk may leave them: its events, state and
+ * result on a node, and its log on a server. Invariants: an accepted file can be written and read
+ * again; a continued log has every event that was acknowledged. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void read_run(const Directory *agent, Arena *arena, Str text)
     BUG_IF(step.len > text.len);
 }
 
-/* The last event becomes a result that can be stored. */
+/* Turns the last event into a result that can be stored. */
 static void read_events(const Directory *agent, Arena *arena, Str text)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
@@ -100,7 +100,7 @@ static void appended(void *context, uint64_t next, const Error *err)
     loop_stop(append->loop);
 }
 
-/* Returns the number of the next event of the node. */
+/* Returns the number of the node's next event. */
 static uint64_t append(Loop *loop, RunLogs *logs, uint64_t from, Str lines)
 {
     Append one = { .loop = loop };

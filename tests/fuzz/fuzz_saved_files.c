@@ -1,7 +1,7 @@
-/* Any bytes as files that were written by a program of this kind and may have come from anywhere: the
- * record of a run, which is decided again (`eden replay`), a saved plan, the settings of a server. A
- * value or an error; a record that is read can be decided again, and comes to the same twice; settings
- * print as a text that reads back the same. */
+/* Input: files written by some version of this program, from anywhere: the record of a run, which
+ * `eden replay` decides again, a saved plan, the settings of a server. Invariants: the result is a
+ * value or an error; replaying an accepted record twice gives the same result; settings, printed,
+ * read back the same. */
 #include "base/bug.h"
 #include "lang/json.h"
 #include "run/plan_file.h"

@@ -1,6 +1,6 @@
-/* Secrets, one per line up to an empty line, and a text. What a plain search finds, the scrubber
- * finds, and nothing else as it is; whatever spelling a secret is given, it is not in what is left;
- * a text that is cut anywhere shows less than SCRUB_SHORTEST bytes of one at its end. */
+/* Input: secrets, one per line up to an empty line, and a text. Invariants: the scrubber removes
+ * everything that a plain search finds, and no other literal text; no spelling of a secret
+ * survives; a truncated text ends with fewer than SCRUB_SHORTEST bytes of a secret. */
 #include "base/bug.h"
 #include "base/utf8.h"
 #include "lang/scrub.h"
@@ -36,7 +36,7 @@ static Str scrubbed(World *world, Str text, bool cut)
     return buf_str(&out);
 }
 
-/* Not by format: secrets may hold NUL. */
+/* Not with a format: secrets may contain NUL. */
 static Str joined(World *world, const char *before, Str text, const char *behind)
 {
     Buf out = buf_make_in(&world->arena, BUF_UNLIMITED);
@@ -46,7 +46,7 @@ static Str joined(World *world, const char *before, Str text, const char *behind
     return buf_str(&out);
 }
 
-/* Length of the longest secret in it, by the simplest search there is. */
+/* Length of the longest secret in it, by the simplest possible search. */
 static size_t longest(World *world, Str text)
 {
     size_t found = 0;
@@ -159,7 +159,7 @@ static Str any_spelling(World *world, Str secret, Spelling spelling)
     return buf_str(&out);
 }
 
-/* Whether enough of it is left when blanks, or all but letters and digits, are dropped. */
+/* Whether enough remains without blanks, or with only letters and digits. */
 static bool is_kept(Str secret, bool marks)
 {
     size_t kept = 0;
@@ -175,7 +175,7 @@ static bool is_kept(Str secret, bool marks)
 static bool is_expected(Str secret, Spelling spelling)
 {
     switch (spelling) {
-    case SPELLED_LINES: /* sequences for terminals are passed over */
+    case SPELLED_LINES: /* terminal escape sequences are skipped */
         return is_kept(secret, true) && str_find(secret, STR("\033["), 0) == STR_NOT_FOUND;
     case SPELLED_CHARACTERS: return is_kept(secret, true);
     case SPELLED_QUOTED: return is_kept(secret, false);
@@ -237,7 +237,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_secrets(&world, &text);
     ScrubberMatch found = scrubber_find(world.scrubber, text, check_respelled, &world);
     Str clean = scrubbed(&world, text, false);
-    /* Letters beyond ASCII are also found in other cases, which the simple search does not know. */
+    /* Letters beyond ASCII also match in the other case, which the simple search does not
+     * handle. */
     BUG_IF(found.verbatim < longest(&world, text));
     BUG_IF(world.is_ascii && found.verbatim != longest(&world, text));
     BUG_IF(found.any_spelling < found.verbatim);

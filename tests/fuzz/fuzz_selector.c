@@ -1,6 +1,6 @@
-/* Any bytes as a selector of objects, as requests, roles and the command line have them. It is taken or
- * there is a problem with a place in it; what is taken says the same when it is read again, of every
- * node, and says the contrary behind a "!". */
+/* Input: a selector of objects, as in requests, roles and on the command line. Invariants: the
+ * result is a selector or an error with a position; an accepted selector, printed, reads back and
+ * matches the same nodes, and "!" negates it. */
 #include "base/bug.h"
 #include "cluster/object_selector.h"
 
@@ -31,7 +31,7 @@ static void check_same(Arena *arena, const Selector *selector, Str text)
     bool ok = object_selector_parse(arena, selector_text(selector), &again, &err);
     BUG_IF(!ok);
     buf_put_format(&contrary, "!(%" STR_FMT ")", STR_ARG(text));
-    /* It may be too long or too deep for that, or have a bracket that takes the parenthesis. */
+    /* Negated, it may be too long or too deep, or have a bracket that swallows the parenthesis. */
     bool has_opposite = object_selector_parse(arena, buf_str(&contrary), &opposite, &err);
     BUG_IF(!has_opposite && text.len < 60 && str_find(text, STR("["), 0) == STR_NOT_FOUND);
     for (size_t i = 0; i < COUNT_OF(subjects); i++) {

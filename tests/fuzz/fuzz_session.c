@@ -1,5 +1,5 @@
-/* Any bytes as a message of a session, from either side: it is refused, or what was read can be
- * written and read again and is then the same bytes. */
+/* Input: a session message of either side. Invariants: it is rejected, or it can be written, read
+ * again, and gives the same bytes. */
 #include "base/bug.h"
 #include "rpc/session_message.h"
 

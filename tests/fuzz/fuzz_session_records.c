@@ -1,5 +1,5 @@
-/* Any message of a node: what its records become fits into one transaction, changes no key twice and
- * no key of anybody else. */
+/* Input: a message of a node. Invariants: its records become a single transaction within the
+ * limits, which changes each key at most once and only keys of that node. */
 #include "base/bug.h"
 #include "service/session_records.h"
 #include "store/keys.h"
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Str text = str_from((const char *)data, size);
     SessionMark mark;
     Error err;
-    /* A mark of an older server has fewer fields than what is printed. */
+    /* The mark of an older server has fewer fields than the printed one. */
     if (session_mark_read(&arena, text, &mark, &err)) {
         Str printed = session_mark_print(&arena, &mark);
         SessionMark again;

@@ -1,7 +1,7 @@
-/* Any bytes as the files of a site: steps in order or problems, the same every time.
+/* Input: the files of a site. Invariants: the result is ordered steps or errors, and always the
+ * same.
  *
- * A line "=== PATH" starts a file; what stands before the first one, or all of it, is a file of
- * steps. */
+ * A line "=== PATH" starts a file; anything before the first such line is a steps file. */
 #include "base/bug.h"
 #include "model/expand.h"
 #include "model/graph.h"
@@ -123,7 +123,7 @@ static void check_steps(World *world, const Steps *steps)
     }
 }
 
-/* Everything that is told, as text. */
+/* All output, as text. */
 static void load(Str text, Buf *out)
 {
     World world = { 0 };

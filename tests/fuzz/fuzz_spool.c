@@ -1,6 +1,6 @@
-/* Any bytes as the file of a spool: it is read or refused, and what was read says the same when it is
- * written again, and without its torn tail. The input is taken as it is, and once more as contents of
- * frames, one a line, with the checksums that chance would never find. */
+/* Input: a spool file. Invariants: it is read or rejected, and what was read stays the same when it
+ * is written again, and without its torn tail. The input is parsed as it is, and again as the
+ * contents of frames, one per line, with valid checksums, which random input would never match. */
 #include "agent/spool_frame.h"
 #include "base/bug.h"
 
@@ -19,7 +19,7 @@ static void check_same(const SpoolImage *a, const SpoolImage *b)
     }
 }
 
-static void read_it(Str text)
+static void read_spool(Str text)
 {
     AUTO_CLEAR(Arena) arena;
     arena_init(&arena, ARENA_UNLIMITED);
@@ -43,7 +43,7 @@ static void read_it(Str text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Str text = str_from((const char *)data, size);
-    read_it(text);
+    read_spool(text);
     AUTO_CLEAR(Buf) framed = buf_make(BUF_UNLIMITED);
     buf_put(&framed, SPOOL_MAGIC);
     for (Str line; str_split_next(&text, '\n', &line);) {
@@ -51,6 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             spool_put_frame(&framed, 7, line);
         }
     }
-    read_it(buf_str(&framed));
+    read_spool(buf_str(&framed));
     return 0;
 }

@@ -1,6 +1,7 @@
-/* Any bytes as a dump of a store. The first byte says how they are taken: as they are, or as lines that
- * become records with their lengths and digests, since no chance finds those. Reading it in pieces of any size
- * comes to the same end, and what was read is loaded into a store and dumped again as the same. */
+/* Input: a store dump. The first byte selects the form: as is, or lines that become records with
+ * generated lengths and digests, which random input never matches. Invariants: the result does not
+ * depend on the chunk size, and an accepted dump can be loaded into a store and dumped again
+ * unchanged. */
 #include "base/bug.h"
 #include "store/dump.h"
 #include "store/dump_format.h"
@@ -9,9 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* --- Making ---------------------------------------------------------------------------------- */
+/* --- Generating ------------------------------------------------------------------------------ */
 
-/* "KEY=VALUE" a line; "@KEY=VALUE" with a lease. */
+/* One "KEY=VALUE" per line; "@KEY=VALUE" has a lease. */
 static void put_line(Buf *out, Str line, int64_t *count)
 {
     bool is_leased = str_starts(line, STR("@"));
@@ -60,7 +61,7 @@ typedef struct Seen {
     int64_t records;
     uint32_t heads;
     StoreDumpEnd end;
-    size_t left; /* bytes behind it */
+    size_t left; /* bytes after it */
 } Seen;
 
 static bool take_head(void *context, const StoreDumpHead *head, Error *err)

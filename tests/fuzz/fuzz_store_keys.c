@@ -1,5 +1,6 @@
-/* Any bytes as a key of the store, and as the parts of one: what is read as a key has that one
- * spelling, and what is made of parts leads back to them. A key lies in the range of its prefix. */
+/* Input: a key of the store, and the parts of one. Invariants: an accepted key has exactly one
+ * spelling; a key made of parts splits into the same parts; a key lies in the range of its
+ * prefix. */
 #include "base/bug.h"
 #include "store/keys.h"
 #include "store/store.h"
@@ -16,7 +17,7 @@ static void read_key(Arena *arena, Str key)
     }
 }
 
-/* Its first byte is the kind; zero bytes stand between the parts. */
+/* The first byte is the kind; zero bytes separate the parts. */
 static void make_key(Arena *arena, Str bytes)
 {
     if (bytes.len == 0) {

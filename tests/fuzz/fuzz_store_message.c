@@ -1,5 +1,5 @@
-/* Any bytes as a request to the store: it is refused, or what was read means the same when it is
- * written and read again. The memory store then takes it or refuses it. */
+/* Input: a request to the store. Invariants: it is rejected, or it means the same after it is
+ * written and read again. The memory store then accepts or rejects it. */
 #include "base/bug.h"
 #include "service/store_message.h"
 

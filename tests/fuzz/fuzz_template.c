@@ -1,5 +1,5 @@
-/* Any bytes as a template: a text or a fault, the same one every time. No secret is shown outside
- * of the ranges that are marked; none is left in a text that was scrubbed. */
+/* Input: a template. Invariants: the result is a text or an error, and always the same; secrets
+ * appear only in marked ranges; a scrubbed text contains none. */
 #include <stdlib.h>
 
 #include "base/bug.h"
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What one render came to. */
+/* The result of one render. */
 typedef struct Outcome {
     bool ok;
     Str text;
@@ -38,8 +38,8 @@ static Outcome render(const TemplateWorld *world, const Template *template, Rend
     return outcome;
 }
 
-/* Memory is counted in the blocks that the last render may have left, so limits are not met at the
- * same place twice. */
+/* Memory is counted in blocks that an earlier render may have left, so the limit is not always hit
+ * at the same point. */
 static void check_same(const Outcome *a, const Outcome *b)
 {
     if (a->class == FAULT_LIMIT || b->class == FAULT_LIMIT) {
@@ -53,7 +53,7 @@ static void check_same(const Outcome *a, const Outcome *b)
     }
 }
 
-/* The secrets of the variables, taken out of the rendered text, are gone. */
+/* Scrubbing the rendered text removes the secrets of the variables. */
 static void scrub(const TemplateWorld *world, Str text, Arena *arena)
 {
     SecretSet set;
@@ -70,7 +70,7 @@ static void scrub(const TemplateWorld *world, Str text, Arena *arena)
     scrubber_apply(scrubber, text, &clean);
     uint32_t at = 0;
     for (StrMapEntry *entry; (entry = str_map_next(&set.texts, &at)) != NULL;) {
-        /* A mark put between two halves could complete what looks like a secret. */
+        /* The replacement text between two halves could complete what looks like a secret. */
         if (str_find(entry->key, STR("secret"), 0) == STR_NOT_FOUND) {
             BUG_IF(str_find(buf_str(&clean), entry->key, 0) != STR_NOT_FOUND);
         }

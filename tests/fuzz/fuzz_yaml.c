@@ -1,4 +1,5 @@
-/* Any bytes: a value or problems. What loads must print, and read back as the same value. */
+/* Input: YAML. Invariants: the result is a value or errors; an accepted value can be printed, and
+ * reads back the same. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static void check_places(Value v, Str text)
     }
 }
 
-/* With its keys in order the first document is one fixed text. */
+/* With its keys sorted, the first document has exactly one text. */
 static void check_sorted(Arena *arena, Sources *sources, const List *documents, YamlStyle style,
                          Problems *problems)
 {
@@ -75,7 +76,7 @@ static void check_sorted(Arena *arena, Sources *sources, const List *documents, 
     }
 }
 
-/* Every input tests one style, which follows from its bytes. */
+/* Each input tests one style, derived from its bytes. */
 static YamlStyle style_for(Str text)
 {
     uint64_t bits = hash_str(text);

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Inputs of a fuzz target, many in one file: one per line.
+"""Stores many inputs of a fuzz target in one file, one per line.
 
     tests/fuzz/lines.py unpack FOLDER TO    every input below FOLDER as a file in TO
     tests/fuzz/lines.py pack FOLDER FILE    every file in FOLDER as a line of FILE
 
-libFuzzer wants each input in a file of its own; thousands of those hide the few that matter. A line
-has the bytes of an input, but for these: \\n, \\r, \\\\, and \\xHH for what is no printable text.
-Empty lines, and lines that begin with #, are no inputs. replay_main.c reads the same form.
+libFuzzer wants each input in a separate file; thousands of those would hide the few that matter. A
+line has the bytes of an input, with these escapes: \\n, \\r, \\\\, and \\xHH for anything else that
+is not printable. Empty lines and lines that begin with # are not inputs. replay_main.c reads the
+same format.
 """
 
 import hashlib

@@ -10,7 +10,7 @@
 typedef enum State {
     STATE_OPENING,
     STATE_READY,
-    STATE_FINISHING, /* only what is unsent still goes out */
+    STATE_FINISHING, /* only unsent bytes still go out */
     STATE_CLOSED,
 } State;
 
@@ -22,24 +22,24 @@ struct Connection {
     LoopTimer timer;
     LoopTask task;
     Buf unsent;
-    size_t unsent_at; /* bytes of it that are gone already */
-    Str coming;       /* what the peer has said and was not received */
-    size_t piece;
-    size_t room; /* bytes that the peer still takes */
-    MemoryTaken *taken;
-    void *taken_context;
+    size_t unsent_at; /* bytes of it already sent */
+    Str incoming;     /* what the peer has sent and was not yet received */
+    size_t chunk;
+    size_t room; /* bytes that the peer still accepts */
+    MemoryAccepted *on_accepted;
+    void *accepted_context;
     ConnectionOwner owner;
     ConnectionLink link;
-    uint32_t busy; /* calls under way that still look at this memory */
-    bool hung_up, said_goodbye, paused, freed;
+    uint32_t busy; /* pending calls that still use this memory */
+    bool hung_up, sent_end, paused, freed;
     Peer peer;
 };
 
-/* connection_connect() has no other way to the target, hence file-wide variables. */
+/* connection_connect() has no other way to reach the target, hence the file-wide variables. */
 static MemoryConnected *on_connect;
 static void *on_connect_context;
 
-/* --- What happens in turns ------------------------------------------------------------------- */
+/* --- Work done in later turns of the loop ---------------------------------------------------- */
 
 static bool is_over(const Connection *connection)
 {
@@ -70,13 +70,13 @@ static void leave(Connection *connection)
     }
 }
 
-/* How many of them the peer takes. */
-static size_t hand_over(Connection *connection, Str bytes)
+/* How many of them the peer accepts. */
+static size_t accept_bytes(Connection *connection, Str bytes)
 {
     size_t count = bytes.len < connection->room ? bytes.len : connection->room;
     connection->room -= count;
-    if (count > 0 && connection->taken != NULL) {
-        connection->taken(connection->taken_context, str_slice(bytes, 0, count));
+    if (count > 0 && connection->on_accepted != NULL) {
+        connection->on_accepted(connection->accepted_context, str_slice(bytes, 0, count));
     }
     return count;
 }
@@ -87,7 +87,7 @@ static void write_some(Connection *connection)
     if (rest.len == 0) {
         return;
     }
-    connection->unsent_at += hand_over(connection, rest);
+    connection->unsent_at += accept_bytes(connection, rest);
     if (connection->unsent_at == connection->unsent.len) {
         buf_clear(&connection->unsent);
         connection->unsent_at = 0;
@@ -97,14 +97,14 @@ static void write_some(Connection *connection)
     }
 }
 
-/* Each piece lies in memory of its own, so that reading behind it is noticed. */
-static void receive_piece(Connection *connection)
+/* Each chunk is a separate allocation, so that reading past its end is detected. */
+static void receive_chunk(Connection *connection)
 {
     size_t count =
-        connection->coming.len < connection->piece ? connection->coming.len : connection->piece;
+        connection->incoming.len < connection->chunk ? connection->incoming.len : connection->chunk;
     char *bytes = memory_new(count);
-    memcpy(bytes, connection->coming.data, count);
-    connection->coming = str_from_offset(connection->coming, count);
+    memcpy(bytes, connection->incoming.data, count);
+    connection->incoming = str_from_offset(connection->incoming, count);
     if (connection->state == STATE_READY) {
         connection->events->received(connection->context, str_from(bytes, count));
     }
@@ -114,7 +114,7 @@ static void receive_piece(Connection *connection)
 static bool may_read(const Connection *connection)
 {
     return !is_over(connection) && !connection->paused &&
-           (connection->coming.len > 0 || connection->hung_up);
+           (connection->incoming.len > 0 || connection->hung_up);
 }
 
 static void turn(void *context)
@@ -128,8 +128,8 @@ static void turn(void *context)
     } else {
         write_some(connection);
         if (may_read(connection)) {
-            if (connection->coming.len > 0) {
-                receive_piece(connection);
+            if (connection->incoming.len > 0) {
+                receive_chunk(connection);
             } else {
                 end(connection, &(Error){ 0 });
             }
@@ -155,7 +155,7 @@ static void timed_out(void *context)
 
 /* --- The peer -------------------------------------------------------------------------------- */
 
-Connection *memory_connection_new(const ConnectionOptions *options, MemoryTaken *taken,
+Connection *memory_connection_new(const ConnectionOptions *options, MemoryAccepted *on_accepted,
                                   void *context)
 {
     Connection *connection = memory_new(sizeof *connection);
@@ -163,8 +163,8 @@ Connection *memory_connection_new(const ConnectionOptions *options, MemoryTaken 
     connection->loop = options->loop;
     connection->events = options->events;
     connection->context = options->context;
-    connection->taken = taken;
-    connection->taken_context = context;
+    connection->on_accepted = on_accepted;
+    connection->accepted_context = context;
     connection->unsent = buf_make(BUF_UNLIMITED);
     connection->peer.is_local = true;
     snprintf(connection->peer.address, sizeof connection->peer.address, "unix");
@@ -175,11 +175,11 @@ Connection *memory_connection_new(const ConnectionOptions *options, MemoryTaken 
     return connection;
 }
 
-void memory_connection_say(Connection *connection, Str bytes, size_t piece)
+void memory_connection_send(Connection *connection, Str bytes, size_t chunk)
 {
-    BUG_IF(connection->coming.len > 0 || piece == 0 || connection->hung_up);
-    connection->coming = bytes;
-    connection->piece = piece;
+    BUG_IF(connection->incoming.len > 0 || chunk == 0 || connection->hung_up);
+    connection->incoming = bytes;
+    connection->chunk = chunk;
     loop_defer(connection->loop, &connection->task);
 }
 
@@ -189,13 +189,13 @@ void memory_connection_hang_up(Connection *connection)
     loop_defer(connection->loop, &connection->task);
 }
 
-void memory_connection_give_room(Connection *connection, size_t bytes)
+void memory_connection_add_room(Connection *connection, size_t bytes)
 {
     connection->room += bytes;
     loop_defer(connection->loop, &connection->task);
 }
 
-void memory_connection_come_from_afar(Connection *connection)
+void memory_connection_set_remote(Connection *connection)
 {
     connection->peer.is_local = false;
     snprintf(connection->peer.address, sizeof connection->peer.address, "10.0.0.9:4242");
@@ -247,7 +247,7 @@ void connection_set_events(Connection *connection, const ConnectionEvents *event
 void connection_write(Connection *connection, Str bytes)
 {
     if (connection->state == STATE_READY) {
-        size_t count = connection_unsent(connection) > 0 ? 0 : hand_over(connection, bytes);
+        size_t count = connection_unsent(connection) > 0 ? 0 : accept_bytes(connection, bytes);
         buf_put(&connection->unsent, str_from_offset(bytes, count));
     }
 }

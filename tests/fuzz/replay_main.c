@@ -1,11 +1,11 @@
 /* Feeds every file below the folders (or the files) named on the command line to one fuzz target,
- * each exactly once and in the order of their names: the corpus as a regression test that needs
- * neither clang nor libFuzzer. A file is one input, one whose name ends in .lines an input per line,
- * in the form that lines.py describes.
+ * each exactly once and sorted by name: the corpus as a regression test that needs neither clang
+ * nor libFuzzer. A file is one input; a file whose name ends in .lines has one input per line, in
+ * the format described in lines.py.
  *
- * Every input lies in a heap block of its own exact size, so that AddressSanitizer sees a read
- * past the end. A crash names its input: with REPLAY_VERBOSE in the environment each name is
- * printed before the input is run. */
+ * Every input is a heap block of its exact size, so that AddressSanitizer detects a read past the
+ * end. To find the input that crashes: with REPLAY_VERBOSE in the environment, each name is printed
+ * before the input runs. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ typedef struct Replay {
     size_t room;
 } Replay;
 
-/* nftw hands its callback no context, hence the one file-wide variable. */
+/* nftw passes no context to its callback, hence the one file-wide variable. */
 static Replay replay;
 
 static void fail(const char *path)
@@ -75,7 +75,7 @@ static int hex_digit(char c)
     return found == NULL ? -1 : (int)(found - digits);
 }
 
-/* Replaces the escapes in the line by what they mean and gives its new length. */
+/* Replaces the escapes in the line and returns its new length. */
 static size_t unescape(const char *path, size_t number, char *line, size_t len)
 {
     size_t to = 0;

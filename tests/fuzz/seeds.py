@@ -3,12 +3,12 @@
 
     tests/fuzz/seeds.py FOLDER
 
-makes FOLDER/template, FOLDER/expression, FOLDER/yaml and FOLDER/json. `tools/fuzz` calls it, so
-that a run starts from every case that the vectors know. The form of an input is described in
+creates FOLDER/template, FOLDER/expression, FOLDER/yaml and FOLDER/json. `tools/fuzz` calls it, so
+that a run starts from every case in the vectors. The format of an input is described in
 template_world.h.
 
-Each case is one input, small as fuzzing likes them. Those that end well also stand together in
-larger ones, of which few reach as much as many small ones: a minimized corpus is made of them.
+Each case is one small input, which suits fuzzing. The cases that succeed are also combined into
+larger ones, a few of which cover as much as many small ones: a minimized corpus consists of them.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ ARGUMENTS = ("", "n", "text", "list", "map", "nothing", "missing", "2, 3", "'x',
 
 
 def option_bytes(options):
-    """The two bytes at the head of an input that come closest to the options of a vector."""
+    """The two bytes at the start of an input that come closest to the options of a vector."""
     first = ord("@") | UNDEFINED[options.get("undefined", "Undefined")]
     for name, bit in FIRST_BYTE.items():
         first |= bit if options.get(name) else 0
@@ -90,7 +90,7 @@ def expressions(template):
 
 
 class Together:
-    """Templates that can stand behind one another, filled into inputs of about the given size."""
+    """Concatenates templates into inputs of about the given size."""
 
     SIZE = 2000
 

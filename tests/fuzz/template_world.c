@@ -132,7 +132,7 @@ static const struct {
     { STR("self"), STR("{% extends 'self' %}") },
 };
 
-/* Read once, for every input the same: what the process knows about its variables. */
+/* Read once, the same for every input: what the process knows about its variables. */
 static struct {
     Arena arena;
     Sources sources;
@@ -247,9 +247,9 @@ Value template_world_variables(const TemplateWorld *world, Arena *arena)
     return world->frozen ? world->variables : value_copy(arena, world->variables);
 }
 
-/* --- What must hold --------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------- */
 
-/* Not str_find(): libFuzzer looks into memmem and learns from it what to put into the next input. */
+/* Not str_find(): libFuzzer intercepts memmem and would learn the secret for its next inputs. */
 static size_t find(Str text, Str needle, size_t from)
 {
     for (size_t at = from; at + needle.len <= text.len; at++) {
@@ -264,7 +264,7 @@ static size_t find(Str text, Str needle, size_t from)
     return STR_NOT_FOUND;
 }
 
-/* Whether the input has a piece of the secret: then it may have put it together by itself. */
+/* Whether the input contains part of the secret: then it may have assembled the rest. */
 static bool is_known(const TemplateWorld *world, Str secret)
 {
     enum {
@@ -303,7 +303,7 @@ void check_fault(const TemplateWorld *world, const Fault *fault)
     check_no_secret(world, fault->hint);
 }
 
-/* Whether the range [start, end) of the text is hidden; ranges may touch. */
+/* Whether the range [start, end) of the text is hidden; ranges may be adjacent. */
 static bool is_hidden(const Rendered *rendered, size_t start, size_t end)
 {
     for (uint32_t i = 0; i < rendered->secret_count && start < end; i++) {

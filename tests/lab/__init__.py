@@ -1,1 +1,1 @@
-"""Hosts to test against: see README.md."""
+"""Hosts to test on: see README.md."""

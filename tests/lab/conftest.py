@@ -1,4 +1,4 @@
-"""The lab tests itself with its own fixtures."""
+"""The lab is tested with its own fixtures."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""What every action must keep, shown in a host: see tests/contract/README.md.
+"""The guarantees of every action, tested in a host: see tests/contract/README.md.
 
 A module has a file tests/contract/system/<module>.py with a list CASES.
 """
@@ -12,31 +12,31 @@ from . import outcome, snapshot
 IMAGE = "/srv/image"
 # eden's own records of runs; a plan writes none.
 RECORDS = "/var/lib/eden"
-# In a host these are not on the disk either.
+# Not on the disk in a host either.
 PASSING = ("/tmp", "/run")
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An action with parameters, and a host in which it has something to do.
+    """An action with parameters, and a host on which it has something to do.
 
     action   such as "user.present"
     params   a map, or a list of maps with one key
-    name     tells cases of one action apart
+    name     distinguishes cases of the same action
     host     "light" or "systemd"
     release  a root of roots.py, or several
     options  of the host, such as {"repos": True}
-    before   a command, or a function of the host: makes it ready
-    look     a command whose output, or a function of the host whose result, tells what no file
-             does: the state of the kernel, of services
-    after    a command that must succeed once it is applied, or a function that asserts
-    below    with --root DIR it acts below DIR and nowhere else; False: it is refused then
+    before   a command, or a function of the host: prepares it
+    look     a command whose output, or a function of the host whose result, shows state that is not
+             in files: of the kernel, of services
+    after    a command that must succeed after applying, or a function that asserts
+    below    with --root DIR it acts only below DIR; False: then it is rejected
     repeats  it is never unchanged
-    asks     it only tells something, and is never changed
-    without  paths that others write meanwhile
-    leaves   "reboot" or "poweroff": what the host does after an apply; the step waits then, and is
+    asks     it only queries something, and is never changed
+    without  paths that others write to meanwhile
+    leaves   "reboot" or "poweroff": what the host does after an apply; the step then waits, and is
              unchanged when the run was continued
-    refused  a pattern: why this is not possible in a host at all
+    refused  a pattern: why this is impossible in a host
     """
 
     action: str
@@ -72,8 +72,8 @@ def do(host, what):
     return what(host) if callable(what) else host.run(what).stdout
 
 
-# Modules for which the small root of test_modules.c is enough, and swap: there is one for the whole
-# kernel, so that a host cannot turn on its own.
+# Modules tested well enough in the small root of test_modules.c, and swap: it is global to the
+# kernel, so a host cannot enable its own.
 PROVED_BELOW_A_ROOT = {"cmd", "file", "net", "swap", "template", "test", "time"}
 
 
@@ -97,7 +97,9 @@ class Trial:
         return done
 
     def state(self, image, records=True):
-        """All that must not change: the disk with its times, the rest as the case sees it."""
+        """Everything that must not change: the disk with its timestamps, and other state as the
+        case sees it.
+        """
         without = self.case.without if records else (*self.case.without, RECORDS)
         return {
             "disk": self.host.snapshot(without=(*without, IMAGE), times=True),
@@ -109,7 +111,7 @@ class Trial:
         inside = f"/proc/{self.host.pid}/root"
         upper = f"{inside}/run/image/upper"
         found = snapshot.take(upper, [inside], without={*PASSING, *without}, times=True)
-        # The first records make their folder.
+        # The first records create their directory.
         return {path: entry for path, entry in found.items() if path not in ("/var", "/var/lib")}
 
     def assert_same(self, before, after, when):
@@ -139,7 +141,7 @@ class Trial:
         self.assert_result(done, self.first(), "plan")
 
     def root_is_respected(self):
-        """The image is this very system once more, in memory, with nothing running."""
+        """The image is another instance of this system, in memory, with nothing running."""
         self.host.make_image(IMAGE)
         before = self.state(image=True)
         done = self.run("plan", "--root", IMAGE)
@@ -178,8 +180,9 @@ class Trial:
         do(self.host, self.case.after)
 
     def apply_leaves(self):
-        """The host goes down, and what the run left for that is gone when it has gone on."""
-        path = self.host.put_site(self.steps, "/srv/case")  # /tmp does not outlive it
+        """The host shuts down, and the data the run left for this is removed once it has continued.
+        """
+        path = self.host.put_site(self.steps, "/srv/case")  # /tmp is not persistent
         argv = ["apply", path, "-o", "json", "--progress", "none"]
         if self.case.leaves == "reboot":
             with self.host.expect_reboot():

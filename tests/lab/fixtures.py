@@ -1,4 +1,4 @@
-"""What tests in hosts use. In a conftest.py: `from lab.fixtures import *`."""
+"""Fixtures for tests in hosts. In a conftest.py: `from lab.fixtures import *`."""
 
 import pytest
 
@@ -9,7 +9,7 @@ __all__ = ["lab", "light", "systemd"]
 
 @pytest.fixture(scope="session")
 def lab():
-    """The lab of this test run. Without what it needs, tests fail with the reason."""
+    """The lab of this test run. If a requirement is missing, tests fail with the reason."""
     with hosts.Lab() as running:
         yield running
 

@@ -1,4 +1,4 @@
-"""Hosts: machines of a test, with a disk, a network and processes of their own. See README.md."""
+"""Hosts: test machines with their own disk, network and processes. See README.md."""
 
 import contextlib
 import io
@@ -20,11 +20,11 @@ from . import kernel, outcome, repos as repositories, roots, snapshot
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
-RUN = "/run/lab"  # in the keeper's view
+RUN = "/run/lab"  # as seen by the keeper
 SITE = "/tmp/site"
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "HOME": "/root", "LC_ALL": "C.UTF-8"}  # fmt: skip
-# What runs by itself in a system writes here; a test that cares names its own list.
+# Systems write here on their own; a test that cares passes its own list.
 RESTLESS = ("/var/log/journal", "/var/lib/systemd", "/var/cache/ldconfig", "/var/tmp")
 
 NEEDS = {"systemd-nspawn": "systemd-container", "nft": "nftables", "ip": "iproute2",
@@ -32,16 +32,16 @@ NEEDS = {"systemd-nspawn": "systemd-container", "nft": "nftables", "ip": "iprout
 
 
 class LabError(Exception):
-    """The lab cannot give what was asked for."""
+    """The lab cannot provide what was requested."""
 
 
 class CommandFailed(AssertionError):
-    """A command in a host ended with another exit code than 0."""
+    """A command in a host failed."""
 
 
 class Done:
-    """A finished command: returncode, stdout and stderr as text; `out` is stdout without the end
-    of its last line."""
+    """A finished command: returncode, stdout and stderr as text; `out` is stdout without the final
+    newline."""
 
     def __init__(self, argv, returncode, stdout, stderr):
         self.argv = argv
@@ -58,7 +58,7 @@ class Done:
 
 
 def _pid_of(pidfd):
-    """The process of a pidfd as this process sees it; None when it is gone."""
+    """The pid of a pidfd's process in this namespace; None if it is gone."""
     for line in pathlib.Path(f"/proc/self/fdinfo/{pidfd}").read_text().splitlines():
         if line.startswith("Pid:"):
             pid = int(line.split()[1])
@@ -71,8 +71,8 @@ def _escape(path):
 
 
 def wait_for(predicate, timeout=30, what="it"):
-    """Calls `predicate` until it gives something true, and gives that. For events that nothing
-    announces; where a command can wait (systemctl --wait, inotifywait), let it."""
+    """Calls `predicate` until it returns something true, and returns that. For events without
+    notification; where a command can wait (systemctl --wait, inotifywait), use that."""
     deadline = time.monotonic() + timeout
     pause = 0.01
     while not (found := predicate()):
@@ -101,12 +101,12 @@ class Lab:
         server = self.layer / "usr" / "local" / "lib" / "lab" / "httpd.py"
         server.parent.mkdir(parents=True)
         server.write_bytes((HERE / "httpd.py").read_bytes())
-        # Each of these would take an inotify instance, of which the machine has few.
+        # Each of these would use an inotify instance, of which the machine has few.
         units = self.layer / "etc" / "systemd" / "system"
         units.mkdir(parents=True)
         for name in ("console", "wall"):
             (units / f"systemd-ask-password-{name}.path").symlink_to("/dev/null")
-        # By a newer /usr systemd tells that the system was updated.
+        # A newer /usr makes systemd treat the system as updated.
         os.utime(self.layer / "usr", (0, 0))
 
     def _check_needs(self):
@@ -142,11 +142,13 @@ class Lab:
         return self._log.read().decode(errors="replace")
 
     def view(self, path):
-        """Where a path of the keeper's mounts is for this process."""
+        """Where this process finds a path of the keeper's mount namespace."""
         return pathlib.Path(f"/proc/{self.pid}/root{path}")
 
     def run(self, command, check=True, input=None, timeout=60):
-        """A command in the network of the switch: bridge br0, one port v<number> per host."""
+        """Runs a command in the network namespace of the switch: bridge br0, one port v<number> per
+        host.
+        """
         return _run(["nsenter", "-t", str(self.pid), "-n", "-m"], command, check, input, timeout)
 
     def light(self, root="bookworm", **options):
@@ -195,7 +197,7 @@ def _run(prefix, command, check, input, timeout, env=None):
     try:
         out, err = process.communicate(given, timeout)
     except BaseException as error:
-        # The command and what it started are one group, also across namespaces.
+        # The command and its children are one process group, also across namespaces.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
@@ -214,22 +216,22 @@ def _run(prefix, command, check, input, timeout, env=None):
 
 
 class Host:
-    """What light and systemd hosts have alike. `root` is the name of a root (roots.ROOTS), or
-    "machine": what is installed on this machine, without what people and programs left there."""
+    """Common base of light and systemd hosts. `root` is the name of a root (roots.ROOTS), or
+    "machine": what is installed on this machine, without files added by users and programs."""
 
     kind = ""
 
     def __init__(self, lab, root="bookworm", name=None, disk="1G", loop=False, repos=False, layers=()):
-        """`disk`: how much it can write before its disk is full. `loop`: it may use loop devices.
-        `repos`: it has local package repositories, see repos.py. `layers`: folders whose files
-        lie over those of the root."""
+        """`disk`: the size of its disk. `loop`: it may use loop devices. `repos`: it has local
+        package repositories, see repos.py. `layers`: folders whose files are overlaid on the root.
+        """
         self.lab = lab
         self.root = root
         self.number = next(lab._numbers)
         self.name = name or f"h{self.number}"
         self.address = f"10.99.{self.number // 200 + 1}.{self.number % 200 + 1}"
         self.boots = 0
-        self._up = False  # told so last; it stays true for a moment when it dies
+        self._up = False  # as last reported; stays true for a moment when it dies
         self._leader = None
         self._closed = False
         below = [roots.MACHINE if root == "machine" else roots.path(root)]
@@ -272,7 +274,7 @@ class Host:
     # --- events
 
     def _hear(self, timeout):
-        """Takes the next event in; its name, None when there was none in time."""
+        """Processes the next event; returns its name, or None on timeout."""
         if not select.select([self._channel], [], [], timeout)[0]:
             return None
         message, fds, _, _ = socket.recv_fds(self._channel, 65536, 1)
@@ -304,7 +306,7 @@ class Host:
 
     @property
     def pid(self):
-        """The first process of the host as this process sees it; None while it is down."""
+        """The pid of the host's first process in this namespace; None while it is down."""
         self._catch_up()
         return None if self._leader is None else _pid_of(self._leader)
 
@@ -324,7 +326,7 @@ class Host:
         return self
 
     def kill(self):
-        """Every process dies at once, as when the power fails; the disk stays."""
+        """Kills every process at once, like a power failure; the disk stays."""
         self._take_down("kill")
 
     def stop(self):
@@ -338,7 +340,7 @@ class Host:
             self.wait_down()
 
     def wait_down(self, timeout=60):
-        """Waits until no process of the host is left."""
+        """Waits until all processes of the host have ended."""
         deadline = time.monotonic() + timeout
         while self._up:
             if self._hear(max(0, deadline - time.monotonic())) is None:
@@ -346,7 +348,7 @@ class Host:
 
     @contextlib.contextmanager
     def expect_reboot(self, timeout=60):
-        """What is run inside makes the host reboot; ends once it is up again."""
+        """Runs what makes the host reboot; returns once it is up again."""
         assert self.pid is not None
         before = self.boots
         yield
@@ -383,11 +385,12 @@ class Host:
         return _run(self._prefix(), command, check, input, timeout, env)
 
     def popen(self, command, env=None, **more):
-        """Starts a command and gives its subprocess.Popen; it ends with the host at the latest."""
+        """Starts a command and returns its subprocess.Popen; it ends with the host at the latest.
+        """
         return _popen(self._prefix(), command, env, **more)
 
     def wait_for(self, predicate, timeout=30, what="it"):
-        """`predicate`: a command that succeeds once it is so, or a function."""
+        """`predicate`: a command that succeeds once the condition holds, or a function."""
         if not callable(predicate):
             command = predicate
             what = repr(command) if what == "it" else what
@@ -395,7 +398,7 @@ class Host:
         return wait_for(predicate, timeout, what)
 
     def serve(self, folder, port=80, log=None):
-        """Serves the files of a folder by HTTP until the host ends. `log`: a file that gets a
+        """Serves the files of a folder over HTTP until the host ends. `log`: a file that gets a
         line "METHOD PATH STATUS" for each request."""
         argv = ["/usr/bin/python3", "/usr/local/lib/lab/httpd.py", folder, str(port), *filter(None, [log])]
         server = self.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -406,7 +409,7 @@ class Host:
         return server
 
     def cut(self):
-        """Pulls the plug out of the switch."""
+        """Disconnects the host from the switch."""
         self.lab.run(["ip", "link", "set", f"v{self.number}", "down"])
 
     def join(self):
@@ -425,7 +428,7 @@ class Host:
         return self._on_disk(["cat", path]).stdout
 
     def write(self, path, text, mode=None, owner=None):
-        """Makes the folders above it too. `mode` as for chmod, `owner` as for chown."""
+        """Creates parent directories, too. `mode` as for chmod, `owner` as for chown."""
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1"'
         if mode is not None:
             script += ' && chmod "$2" "$1"'
@@ -441,8 +444,8 @@ class Host:
         self._on_disk(["mkdir", "-p", path])
 
     def snapshot(self, without=(), times=False):
-        """What the disk holds beyond the installed system, see snapshot.take(). /run and /tmp are
-        not on the disk. What systems write by themselves is left out."""
+        """Contents of the disk beyond the installed system, see snapshot.take(). /run and /tmp are
+        not on the disk. Files that systems write on their own are left out."""
         lowers = [f"{RUN}/{self.name}/seed", *self.lowers]
         return snapshot.take(
             str(self.lab.view(f"{RUN}/{self.name}/disk/upper")),
@@ -451,9 +454,8 @@ class Host:
         )  # fmt: skip
 
     def make_image(self, path):
-        """Mounts at `path` what is on this disk, as an image to act on: it can be written to, and
-        nothing of that reaches the host. umount ends it; what was written is in
-        /run/image/upper."""
+        """Mounts the contents of this disk at `path`, as an image to act on: it is writable, and
+        nothing written reaches the host. umount removes it; changes are in /run/image/upper."""
         self.run(f"rm -rf /run/image; mkdir -p /run/image/upper /run/image/work {path}")
         options = "lowerdir=/,upperdir=/run/image/upper,workdir=/run/image/work,index=off"
         self.run(["mount", "-t", "overlay", "image", "-o", options, path])
@@ -465,8 +467,8 @@ class Host:
         return self.run(["eden", *args], check=check, **more)
 
     def put_site(self, site, path=SITE):
-        """Writes a site and gives its path: a map of relative paths to texts makes a folder; text
-        or a list of steps makes one file of steps."""
+        """Writes a site and returns its path: a map of relative paths to texts creates a directory;
+        text or a list of steps creates a single steps file."""
         self._on_disk(["rm", "-rf", path, f"{path}.yaml"])
         if isinstance(site, dict) and "steps" not in site:
             packed = io.BytesIO()
@@ -495,7 +497,9 @@ class Host:
         return outcome.Run(done)
 
     def apply(self, site, *options, **more):
-        """`eden apply` of a site (see put_site), with options of eden; gives an outcome.Run."""
+        """Runs `eden apply` for a site (see put_site), with options of eden; returns an
+        outcome.Run.
+        """
         return self._run_site("apply", site, options, more)
 
     def plan(self, site, *options, **more):
@@ -509,12 +513,12 @@ class LightHost(Host):
 
 
 class SystemdHost(Host):
-    """systemd as the first process, booted until its default target is reached."""
+    """Runs systemd as the first process, booted to its default target."""
 
     kind = "systemd"
 
     def state(self):
-        """What `systemctl is-system-running` says once nothing is being started."""
+        """The output of `systemctl is-system-running` once no unit is being started."""
         return self.run(["systemctl", "is-system-running", "--wait"], check=False).out
 
     def reboot(self):

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Serves the files of a folder by HTTP: httpd.py FOLDER PORT [LOG]. Prints "ready" when it can."""
+"""Serves the files of a folder over HTTP: httpd.py FOLDER PORT [LOG]. Prints "ready" once it
+listens.
+"""
 
 import functools
 import http.server

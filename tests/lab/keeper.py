@@ -1,23 +1,24 @@
 #!/usr/bin/python3
-"""The process that holds a lab: the switch between the hosts, their disks and their processes.
+"""The process that owns a lab: the switch between the hosts, their disks and their processes.
 
     keeper.py CONTROL OWNER NAME
 
-It is the first process of a process namespace in which all hosts live, with mounts and a network
-of its own. When it ends, the kernel ends everything in there, and mounts, networks and disks (all
-in memory) are gone with it; so nothing outlives the tests, however they end. It ends when the
-process OWNER (a pidfd) ends, or the socket CONTROL is closed.
+It is the first process of a pid namespace in which all hosts run, with its own mount and network
+namespaces. When it exits, the kernel kills every process in there, which also removes mounts,
+networks and disks (all in memory); so nothing outlives the tests, however they end. It exits when
+the process OWNER (a pidfd) exits, or the socket CONTROL is closed.
 
-In here the file systems of the machine are read-only, and seen whole below /run/lab/machine.
+In here the file systems of the machine are read-only, and completely visible below
+/run/lab/machine.
 
-CONTROL takes one message, a map that describes a host, with a socket; that is the host's. Both are
-SOCK_SEQPACKET and carry JSON. A host's socket takes {"op": "start" | "kill" | "halt"}; it gives
-{"event": ...} as things happen, and is closed to be rid of the host:
+CONTROL takes one message, a map that describes a host, with a socket for that host. Both are
+SOCK_SEQPACKET and carry JSON. A host's socket takes {"op": "start" | "kill" | "halt"}; it sends
+{"event": ...} as things happen, and closing it removes the host:
 
     up      with a pidfd: the first process of the host runs; again after a reboot
     ready   a systemd host has booted
-    down    no process of the host is left
-    error   with "text": what was asked for did not work
+    down    all processes of the host have ended
+    error   with "text": the request failed
 """
 
 import json
@@ -40,19 +41,19 @@ RUN = pathlib.Path("/run/lab")
 MACHINE = RUN / "machine"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Settings of the kernel that belong to a namespace of the host; all others are the machine's.
+# Kernel settings that are per namespace; all others belong to the machine.
 OWN_SETTINGS = ["net", "fs/mqueue", "kernel/hostname", "kernel/domainname", "kernel/msgmax",
                 "kernel/msgmnb", "kernel/msgmni", "kernel/sem", "kernel/shmall",
                 "kernel/shmmax", "kernel/shmmni", "kernel/shm_rmid_forced"]  # fmt: skip
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
            "tty": (5, 0)}  # fmt: skip
-# Where people and programs leave things on a machine. Hosts of the machine see them as its packages
-# brought them; what eden itself left is gone.
+# Where users and programs leave files on a machine. Hosts of the machine see these directories as
+# installed by packages; files left by eden itself are hidden.
 LITTERED = ["/root", "/home", "/srv", "/opt", "/mnt", "/media", "/tmp", "/var/tmp", "/var/cache",
             "/usr/local"]  # fmt: skip
 OWN_TRACES = ["/etc/eden", "/var/lib/eden"]
 LOOP_DEVICES = 4
-LOOP_FIRST = 1000  # beyond what the machine uses
+LOOP_FIRST = 1000  # beyond those in use on the machine
 NSPAWN_RESTART = 133
 
 
@@ -75,7 +76,7 @@ def pid_of(pidfd):
 
 
 def own_cgroups():
-    """The folders of the hierarchies that systemd uses, at the group of this process."""
+    """The cgroup directories of this process in the hierarchies that systemd uses."""
     groups = {}
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -98,7 +99,7 @@ def own_cgroups():
 
 
 def remove_cgroup(folder):
-    """Processes that were just killed may still be seen for a moment."""
+    """Processes that were just killed may remain visible for a moment."""
     deadline = time.monotonic() + 10
     while folder.is_dir():
         for inner, _, _ in os.walk(folder, topdown=False):
@@ -114,18 +115,19 @@ def remove_cgroup(folder):
 
 
 def sweep_cgroups(prefix):
-    """Groups of labs whose keeper was killed. Their names end with the process that owned them."""
+    """Removes cgroups of labs whose keeper was killed. Their names end with the pid of their owner.
+    """
     for _, group in own_cgroups():
         for left in group.glob(f"{prefix}*"):
             if not os.path.exists(f"/proc/{left.name.removeprefix(prefix)}"):
                 remove_cgroup(left)
 
 
-# --- The machine without what was left there ------------------------------------------------------
+# --- The machine without leftover files -----------------------------------------------------------
 
 
 def packaged_directories():
-    """Directories of packages below the littered ones."""
+    """Directories owned by packages below the littered ones."""
     wanted = re.compile(rf"^(?:{'|'.join(LITTERED)})/.*$", re.M)
     found = set()
     for listing in pathlib.Path("/var/lib/dpkg/info").glob("*.list"):
@@ -134,8 +136,8 @@ def packaged_directories():
 
 
 def make_blank_layer(blank):
-    """A layer of an overlay that hides what was left on the machine. Called while the machine's
-    directories are still in place."""
+    """An overlay layer that hides files left on the machine. Called while the machine's directories
+    are still mounted."""
     for path in sorted({*LITTERED, *packaged_directories()}):
         if os.path.isdir(path) and not os.path.islink(path):
             (blank / path[1:]).mkdir(parents=True, exist_ok=True)
@@ -178,7 +180,7 @@ class Host:
         try:
             socket.send_fds(self.channel, [json.dumps({"event": event, **more}).encode()], fds)
         except OSError:
-            pass  # nobody listens any more, which its socket tells too
+            pass  # the other end is closed; its socket reports that, too
 
     def make(self, seed):
         while self.wants_loops and len(self.loops) < LOOP_DEVICES:
@@ -189,7 +191,7 @@ class Host:
         kernel.mount("disk", str(disk), "tmpfs", data=f"size={self.size},mode=755")
         for part in ("upper", "work"):
             (disk / part).mkdir()
-        # Files that make this host differ from others; they count as part of the installed system.
+        # Files that make this host distinct; they count as part of the installed system.
         seeds = self.folder / "seed"
         for path, text in seed.items():
             target = seeds / path.lstrip("/")
@@ -215,7 +217,7 @@ class Host:
         command("ip", "-n", self.name, "-batch", "-", input="\n".join(lines))
 
     def disconnect(self):
-        """The port by itself too: the kernel takes its time to remove the network of the host."""
+        """Remove the port explicitly: the kernel is slow to remove the network of the host."""
         if os.path.exists(f"/run/netns/{self.name}"):
             if os.path.exists(f"{RUN}/sys/class/net/v{self.number}"):
                 command("ip", "link", "del", f"v{self.number}")
@@ -243,23 +245,23 @@ class Host:
             os.kill(self.pid, signal.SIGKILL)
 
     def halt(self):
-        """Asks systemd to shut down; other hosts have nobody to ask."""
+        """Asks systemd to shut down; other hosts have no init to ask."""
         if self.booted and self.leader is not None:
             signal.pidfd_send_signal(self.leader, signal.SIGRTMIN + 3)
         else:
             self.kill()
 
     def rebooting(self, status):
-        """The kernel ends a light host that calls reboot(2) by SIGHUP, systemd-nspawn says it by
-        its exit code."""
+        """When a light host calls reboot(2), the kernel kills it with SIGHUP; systemd-nspawn
+        reports a reboot with its exit code."""
         if self.booted:
             return os.WIFEXITED(status) and os.WEXITSTATUS(status) == NSPAWN_RESTART
         return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGHUP
 
-    # Swap and loop devices are the machine's: they outlive who set them up.
+    # Swap and loop devices are global to the machine: they outlive the process that set them up.
 
     def stop_swapping(self):
-        """While the host runs: afterwards nobody knows the way to the file any more."""
+        """While the host runs: afterward the file cannot be reached any more."""
         if self.loops == [] or self.leader is None:
             return
         try:
@@ -282,21 +284,21 @@ class Host:
                 try:
                     kernel.remove_loop(number)
                     break
-                except OSError as error:  # a mount that was just left may hold it
+                except OSError as error:  # a mount that was just removed may still use it
                     if tries == 199:
                         print(f"keeper: /dev/loop{number}: {error}", file=sys.stderr)
                     time.sleep(0.01)
         self.loops = []
 
     def add_loop_nodes(self, folder):
-        """Only devices of its own, and none that gives out others."""
+        """Only the host's own devices, and none that creates others."""
         for number in self.loops:
             path = f"{folder}/loop{number}"
             if not os.path.exists(path):
                 os.mknod(path, 0o060660, os.makedev(7, number))
 
     def ended(self, status):
-        """Its child is gone."""
+        """Its child has exited."""
         self.forget_leader()
         self.pid = None
         if self.notify is not None:
@@ -330,14 +332,14 @@ class Host:
             try:
                 kernel.unmount(str(mounted))
             except OSError:
-                pass  # it never came so far
+                pass  # it exited before that
         shutil.rmtree(self.folder, ignore_errors=True)
         self.channel.close()
 
     # --- light
 
     def fork_light(self):
-        """The first process of a light host, once its root stands. It only buries the dead."""
+        """The first process of a light host, once its root is set up. It only reaps children."""
         reader, writer = os.pipe()
         middle = os.fork()
         if middle == 0:
@@ -477,7 +479,7 @@ class Host:
         self.pid = pid
 
     def hear(self):
-        """systemd-nspawn says which process is the first of its container, and when it is up."""
+        """systemd-nspawn reports the first process of its container, and when it is up."""
         words = dict(
             line.split("=", 1) for line in self.notify.recv(65536).decode().splitlines() if line
         )
@@ -488,7 +490,7 @@ class Host:
                 self.add_loop_nodes(f"/proc/{pid_of(self.leader)}/root/dev")
                 self.tell("up", self.leader)
             except (ProcessLookupError, FileNotFoundError):
-                pass  # dead already, which systemd-nspawn will notice as well
+                pass  # already dead, which systemd-nspawn will also notice
         if words.get("READY") == "1":
             self.tell("ready")
 
@@ -537,7 +539,7 @@ class Keeper:
         kernel.attach_tree(machine, str(MACHINE))
         os.close(machine)
         kernel.mount("proc", "/proc", "proc")
-        # /sys shows the network of who mounts it. What is mounted below stays as it is.
+        # /sys shows the network namespace of the process that mounts it. Mounts below it are kept.
         kernel.mount("sysfs", str(RUN / "sys"), "sysfs")
         for mounted in cgroup_mounts:
             kernel.mount(None, str(mounted), flags=kernel.MS_REMOUNT | kernel.MS_BIND)
@@ -547,7 +549,7 @@ class Keeper:
         lines = ["link set lo up", "link add br0 type bridge", f"addr add {self.gateway}/16 dev br0",
                  "link set br0 up"]  # fmt: skip
         command("ip", "-batch", "-", input="\n".join(lines))
-        # Who knows no way says so; otherwise hosts would wait for answers from outside.
+        # Reject unroutable destinations; otherwise hosts would wait for responses from outside.
         pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
 
     def reap(self, ended):
@@ -602,8 +604,7 @@ class Keeper:
             self.finish()
 
     def finish(self):
-        """Only what the kernel would leave behind is removed: swap, loop devices, and the groups
-        of processes."""
+        """Removes only what the kernel would leave behind: swap, loop devices and cgroups."""
         for host in self.hosts:
             host.stop_swapping()
         try:

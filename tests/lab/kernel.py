@@ -1,4 +1,4 @@
-"""The few system calls that the lab needs and Python does not have."""
+"""The few system calls that the lab needs and Python lacks."""
 
 import ctypes
 import errno
@@ -24,8 +24,8 @@ MS_REC = 16384
 MS_PRIVATE = 1 << 18
 MNT_DETACH = 2
 
-# These calls are younger than the per-architecture tables: one number everywhere. pivot_root is
-# older, and its number depends on the machine.
+# These calls are newer than the per-architecture tables: the same number everywhere. pivot_root is
+# older, and its number depends on the architecture.
 SYS_OPEN_TREE = 428
 SYS_MOVE_MOUNT = 429
 SYS_MOUNT_SETATTR = 442
@@ -44,9 +44,9 @@ PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
-# What a host must not be able to do, as it would reach the machine: set the clock, load modules,
-# drive hardware, read the kernel's log, wake it, change its security policy. Numbers from
-# linux/capability.h, names as setpriv(1) spells them.
+# Capabilities that a host must not have because they affect the machine: set the clock, load
+# modules, access hardware, read the kernel's log, wake it, change its security policy. Numbers from
+# linux/capability.h, names as in setpriv(1).
 FORBIDDEN_CAPABILITIES = {
     "sys_module": 16,
     "sys_rawio": 17,
@@ -91,7 +91,7 @@ def bind(source, target, read_only=False):
 
 
 def pivot_root():
-    """The current folder becomes the root, and the old root goes away."""
+    """Makes the current directory the root, and detaches the old root."""
     number = SYS_PIVOT_ROOT[os.uname().machine]
     _check(libc.syscall(number, b".", b"."), "pivot_root")
     unmount(".")
@@ -99,7 +99,7 @@ def pivot_root():
 
 
 def clone_tree(path):
-    """A copy of all mounts from `path` on, not attached anywhere yet, as a file descriptor."""
+    """A copy of all mounts from `path` on, not attached yet, as a file descriptor."""
     flags = OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC
     return _check(libc.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags), "open_tree")
 
@@ -116,7 +116,7 @@ class _MountAttr(ctypes.Structure):
 
 
 def protect_tree(path):
-    """Nothing below `path` can be written any more, in this mount namespace."""
+    """Makes everything below `path` read-only, in this mount namespace."""
     attr = _MountAttr(set=MOUNT_ATTR_RDONLY)
     done = libc.syscall(
         SYS_MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), AT_RECURSIVE, ctypes.byref(attr),
@@ -126,7 +126,7 @@ def protect_tree(path):
 
 
 def swap_off(path):
-    """Whether it was swapped to."""
+    """Whether it was in use as swap."""
     return libc.swapoff(os.fsencode(path)) == 0
 
 
@@ -136,7 +136,7 @@ LOOP_CTL_REMOVE = 0x4C81
 
 
 def add_loop(first):
-    """A new loop device, whose number is `first` or the next that nobody has."""
+    """A new loop device, whose number is `first` or the next unused one."""
     with open("/dev/loop-control") as control:
         number = first
         while True:
@@ -147,12 +147,12 @@ def add_loop(first):
 
 
 def remove_loop(number):
-    """Also when there is still a file behind it."""
+    """Also if it still has a backing file."""
     with open(f"/dev/loop{number}") as device:
         try:
             fcntl.ioctl(device, LOOP_CLR_FD)
         except OSError as error:
-            if error.errno != errno.ENXIO:  # no file
+            if error.errno != errno.ENXIO:  # no backing file
                 raise
     with open("/dev/loop-control") as control:
         fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
@@ -171,8 +171,8 @@ class _CapabilitySets(ctypes.Structure):
 
 
 def drop_capabilities():
-    """This process and all that it executes are without the forbidden capabilities. The bounding
-    set alone is not enough: at exec, root gets what is in the inheritable set as well."""
+    """Drops the forbidden capabilities for this process and everything it executes. The bounding
+    set is not enough: at exec, root also gets what is in the inheritable set."""
     header = _CapabilityHeader(LINUX_CAPABILITY_VERSION_3, 0)
     halves = (_CapabilitySets * 2)()
     for number in FORBIDDEN_CAPABILITIES.values():

@@ -1,10 +1,10 @@
-"""What `eden plan` and `eden apply` said, as objects."""
+"""The output of `eden plan` and `eden apply`, as objects."""
 
 import json
 
 
 class Thing:
-    """A JSON map whose keys are attributes; maps inside are things too, except free-form ones."""
+    """A JSON map whose keys are attributes; nested maps are Things too, except free-form ones."""
 
     FREE = {"changes"}
 
@@ -27,10 +27,10 @@ class Run:
     """A finished `eden plan` or `eden apply`.
 
     exit     its exit code
-    result   "ok", "changed", "failed" and so on; None when there was no run
-    steps    name to Step; `listed` has all in order, also several of one name (foreach)
-    owed     reactions that are owed after it
-    problems what was wrong with the site, when there was no run
+    result   "ok", "changed", "failed" and so on; None if there was no run
+    steps    name to Step; `listed` has all in order, also several with the same name (foreach)
+    owed     reactions still owed after it
+    problems errors in the site, if there was no run
     stdout, stderr, json
     """
 
@@ -51,7 +51,7 @@ class Run:
 
     @property
     def errors(self):
-        """The text of all that went wrong: of steps, of the site, or of the command."""
+        """All error messages: of steps, of the site, or of the command."""
         texts = [step.error.message for step in self.listed if step.error is not None]
         texts += [problem.message for problem in self.problems]
         if not self.json:

@@ -1,15 +1,15 @@
-"""Repositories in a folder, for apt, dnf and zypper, and pacman, with the packages of packages.py.
+"""Local repositories for apt, dnf and zypper, and pacman, with the packages of packages.py.
 
-They are made once and kept beside the root file systems. A host that is made with `repos=True` has
-them all below /srv/lab:
+They are created once and kept next to the root file systems. A host created with `repos=True` has
+them below /srv/lab:
 
-    apt           flat, with a Release file that nobody signed
+    apt           flat, with an unsigned Release file
     apt-signed    the same, signed with the key keys/lab.asc (keys/lab.gpg: not armored)
     rpm           for dnf and zypper; packages and repomd.xml are signed with the same key
     pacman        the repository "lab"; older versions lie beside its database
     keys          other.asc and other.gpg: a key that signed nothing
 
-`use(host, manager)` tells a package manager in a host to use its repository, and no other one.
+`use(host, manager)` makes a package manager in a host use its repository, and no other one.
 """
 
 import email.utils
@@ -32,11 +32,11 @@ NEEDS = {"dpkg-scanpackages": "dpkg-dev", "gpg": "gnupg", "rpmbuild": "rpm", "rp
 
 
 class RepoError(Exception):
-    """A repository cannot be made."""
+    """A repository could not be created."""
 
 
 def layer():
-    """The folder whose files hosts get; makes it when there is none yet, which takes seconds."""
+    """The folder whose files hosts get; created if missing, which takes seconds."""
     digest = hashlib.sha256()
     for name in ("packages.py", "repos.py"):
         digest.update((HERE / name).read_bytes())
@@ -63,7 +63,7 @@ def layer():
 
 
 def _make(place):
-    # gpg's sockets have short names only.
+    # gpg's sockets only allow short paths.
     with tempfile.TemporaryDirectory(prefix="lab-") as scratch:
         work = Workshop(pathlib.Path(scratch))
         try:
@@ -79,7 +79,9 @@ def _make(place):
 
 
 class Workshop:
-    """Runs the programs that make packages, away from the files of who runs the tests."""
+    """Runs the programs that build packages, isolated from the files of the user who runs the
+    tests.
+    """
 
     def __init__(self, folder):
         self.folder = folder
@@ -105,7 +107,7 @@ class Workshop:
 
     def make_key(self, name, folder):
         user = f"{name} <{name}@lab.example>"
-        # Old rpm cannot check younger algorithms.
+        # Old rpm cannot verify newer algorithms.
         self.gpg("--passphrase", "", "--quick-generate-key", user, "rsa3072", "sign", "never")
         self.gpg("--armor", "--output", folder / f"{name}.asc", "--export", user)
         self.gpg("--output", folder / f"{name}.gpg", "--export", user)
@@ -228,7 +230,7 @@ def make_apt(work, plain, signed):
 
 
 def index_apt(folder, listed):
-    """Writes the index of a flat repository; `listed`: what dpkg-scanpackages says of it."""
+    """Writes the index of a flat repository; `listed`: the output of dpkg-scanpackages for it."""
     (folder / "Packages").write_text(listed)
     (folder / "Packages.gz").write_bytes(gzip.compress(listed.encode(), mtime=0))
     lines = ["Origin: lab", "Label: lab", "Suite: lab", "Codename: lab", "Architectures: all",
@@ -255,7 +257,7 @@ fi
 
 
 def _rpm_part(package, tree, main):
-    """The part of a spec that is about one package."""
+    """The part of a spec file for one package."""
     head = f"Name: {package.name}\n" if main else f"%package -n {package.name}\n"
     head += f"Version: {package.version}\nRelease: 1\nSummary: {package.name} of the lab\n"
     head += "License: MIT\nBuildArch: noarch\nAutoReqProv: no\n"
@@ -263,7 +265,7 @@ def _rpm_part(package, tree, main):
         head += f"Requires: {name}{'' if least is None else f' >= {least}'}\n"
     for name in package.conflicts:
         head += f"Conflicts: {name}\n"
-    # Scripts need their shell, which no package of this list brings.
+    # Scripts require their shell, which no package in this list provides.
     head += "Provides: /bin/sh\n"
     select = "" if main else f" -n {package.name}"
     head += f"%description{select}\n{package.name} of the lab.\n"
@@ -283,7 +285,7 @@ def _rpm_part(package, tree, main):
 
 
 def _rpm_batches():
-    """One build makes many packages, but each name once."""
+    """One build creates several packages, but each name only once."""
     batches = []
     for package in packages.PACKAGES:
         for batch in batches:
@@ -303,7 +305,7 @@ def make_rpm(work, folder):
             work.lay_out(package, tree)
         parts = [_rpm_part(package, tree, package is batch[0]) for package in batch]
         spec = work.folder / f"{number}.spec"
-        # The main package comes first; what installs the files belongs before any %files.
+        # The main package comes first; its %install section must precede any %files.
         first, rest = parts[0].split("%description", 1)
         spec.write_text(
             f"{first}%description{rest}\n" + "".join(parts[1:])
@@ -368,7 +370,7 @@ def _owned_by_root(entry):
 
 
 def _pacman_record(target, info):
-    """What the database of a repository says of a package."""
+    """The entry of a package in a repository's database."""
     content = target.read_bytes()
     names = {"pkgname": "NAME", "pkgver": "VERSION", "pkgdesc": "DESC", "size": "ISIZE",
              "arch": "ARCH", "builddate": "BUILDDATE", "packager": "PACKAGER",
@@ -399,7 +401,7 @@ def make_pacman(work, folder):
             tar.add(tree / name, name, filter=_owned_by_root)
 
 
-# --- in a host -----------------------------------------------------------------------------------
+# --- In a host -----------------------------------------------------------------------------------
 
 DNF_REPO = """[lab]
 name=lab
@@ -416,8 +418,8 @@ Server = {0}
 
 
 def use(host, manager, url=None):
-    """`manager`: apt, apt-signed, dnf, zypper or pacman. `url`: where else the repository is, such
-    as behind HTTP on another host. Makes the index known too, as a first refresh does."""
+    """`manager`: apt, apt-signed, dnf, zypper or pacman. `url`: an alternative location of the
+    repository, such as HTTP on another host. Also fetches the index, like a first refresh."""
     folder = {"dnf": "rpm", "zypper": "rpm"}.get(manager, manager)
     url = url or f"file:{'' if manager.startswith('apt') else '//'}{PLACE}/{folder}"
     if manager == "apt":
@@ -440,7 +442,7 @@ def use(host, manager, url=None):
         raise RepoError(f"there is no package manager '{manager}' here")
 
 
-# What each package manager is made of, and who else has it.
+# Which package manager each one builds on, and which others share it.
 PROGRAMS = {
     "apt": ["apt", "apt-cache", "apt-get", "apt-mark", "dpkg", "dpkg-query", "dpkg-deb"],
     "dnf": ["dnf", "dnf-3"],
@@ -451,8 +453,8 @@ SYSTEMS = {"dnf": "fedora", "zypper": "opensuse-leap", "pacman": "arch"}
 
 
 def only(host, manager):
-    """Makes a host of the root "foreign" look like a system of that package manager: it has no
-    other one, and says so in /etc/os-release."""
+    """Makes a host of the root "foreign" look like a system with that package manager: it has no
+    other one, and /etc/os-release matches."""
     for other, programs in PROGRAMS.items():
         if other != manager:
             host.run(["rm", "-f", *(f"/usr/bin/{program}" for program in programs)])

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Root file systems for hosts, made once by mmdebstrap and kept.
+"""Root file systems for hosts, created once by mmdebstrap and kept.
 
-    tests/lab/roots.py [NAME]...     makes those, or all that tests use, side by side
+    tests/lab/roots.py [NAME]...     creates those, or all that tests use, in parallel
 
-They lie in $EDEN_LAB_CACHE, or below the build folder, under a name that depends on what is in
-them. Packages come from where apt of this machine gets its own.
+They are in $EDEN_LAB_CACHE, or below the build directory, under a name that depends on their
+contents. Packages come from the sources configured for apt on this machine.
 """
 
 import concurrent.futures
@@ -24,10 +24,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 MACHINE = pathlib.Path("/")
 KEYRINGS = pathlib.Path("/usr/share/keyrings")
 DEFAULT_MIRROR = "http://deb.debian.org/debian"
-# A change of what adjust() does makes new roots.
+# Increment it when adjust() changes, to rebuild the roots.
 EDITION = 2
 
-# What eden is linked to.
+# Shared libraries of eden.
 LIBRARIES = ["libyaml-0-2", "libpcre2-8-0", "openssl", "libuv1", "libnghttp2-14", "libsqlite3-0",
              "libprotobuf-c1"]  # fmt: skip
 BARE = [*LIBRARIES, "iproute2", "procps", "curl", "ca-certificates", "python3"]
@@ -38,7 +38,7 @@ SYSTEM = [*BARE, "systemd", "systemd-sysv", "dbus", "polkitd", "packagekit", "op
 
 @dataclasses.dataclass(frozen=True)
 class Root:
-    """`files`: path and text of what else is in it. `ahead`: made before the tests that use it."""
+    """`files`: path and text of additional files. `ahead`: created before the tests that use it."""
 
     release: str
     packages: tuple
@@ -49,7 +49,8 @@ class Root:
 ROOTS = {
     "bookworm": Root("bookworm", tuple(SYSTEM)),
     "trixie": Root("trixie", tuple(SYSTEM)),
-    # Other people's package managers, which Debian packages too; set up as at home.
+    # Package managers of other distributions, packaged in Debian; configured as on those
+    # distributions.
     "foreign": Root("bookworm", (*BARE, "dnf", "zypper", "pacman-package-manager", "rpm",
                                  "libarchive-tools"),
                     files=(("/etc/rpm/macros", "%_dbpath /var/lib/rpm\n"),
@@ -58,7 +59,7 @@ ROOTS = {
 
 
 class RootError(Exception):
-    """A root cannot be made."""
+    """A root could not be created."""
 
 
 def cache():
@@ -73,7 +74,7 @@ def key(name):
 
 
 def path(name):
-    """The folder of a root; makes it when there is none yet, which takes a minute."""
+    """The directory of a root; created if missing, which takes a minute."""
     if name not in ROOTS:
         raise RootError(f"there is no root '{name}'; there are: {', '.join(ROOTS)}, machine")
     folder = cache() / "roots"
@@ -106,7 +107,7 @@ def _scratch(folder):
     return folder.with_name(folder.name + ".tmp")
 
 
-# --- apt as it is set up here --------------------------------------------------------------------
+# --- This machine's apt configuration ------------------------------------------------------------
 
 
 def _output(*argv):
@@ -114,7 +115,7 @@ def _output(*argv):
 
 
 def mirror():
-    """The address of Debian's own packages, and whether apt trusts it without a signature."""
+    """The URL of Debian's package archive, and whether apt trusts it without a signature."""
     for target in _output("apt-get", "indextargets", "Created-By: Packages").split("\n\n"):
         fields = dict(re.findall(r"^([\w-]+): (.*)$", target, re.M))
         if (fields.get("Origin"), fields.get("Label")) == ("Debian", "Debian"):
@@ -126,15 +127,15 @@ def mirror():
 
 
 def transport_options():
-    """What says how apt of this machine reaches its servers, such as proxies."""
+    """Options for how apt on this machine reaches its servers, such as proxies."""
     wanted = re.compile(r"Acquire::(https?(::| )|Check-Valid-Until |Retries |ForceIPv[46] )")
     lines = _output("apt-config", "dump", "--no-empty").splitlines()
     return [line for line in lines if wanted.match(line)]
 
 
 def keyring(release, scratch):
-    """A keyring with the keys of a release. A machine that is older than the release may lack
-    them; the newest package of its own release has them then, and is signed with keys it has."""
+    """A keyring with the keys of a release. A machine older than the release may lack them; the
+    newest keyring package of its own release then has them, and is signed with known keys."""
     own = KEYRINGS / "debian-archive-keyring.gpg"
     if own.is_file() and (KEYRINGS / f"debian-archive-{release}-stable.gpg").is_file():
         return own
@@ -149,7 +150,7 @@ def keyring(release, scratch):
     return scratch / "keys" / str(own).lstrip("/")
 
 
-# --- making --------------------------------------------------------------------------------------
+# --- Creating ------------------------------------------------------------------------------------
 
 
 def _make(root, folder, lock):
@@ -163,8 +164,8 @@ def _make(root, folder, lock):
     how = "trusted=yes" if trusted else f"signed-by={keyring(root.release, scratch)}"
     options = [*transport_options(), 'Acquire::Languages "none"', 'Apt::Install-Recommends "0"']
     left_out = [f"/usr/share/{part}/*" for part in ("doc", "man", "info", "locale", "lintian")]
-    # It ends with this process: unshare dies with its parent, and all within with it. The lock is
-    # passed on, so that nobody starts over while some of it is still there.
+    # It ends with this process: unshare dies with its parent, and so do its children. They inherit
+    # the lock, so that no other process starts over while any of them still runs.
     argv = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
             "--kill-child", "--mount-proc", "mmdebstrap", "--mode=root", "--variant=minbase",
             "--quiet", f"--include={','.join(root.packages)}", "--dpkgopt=force-unsafe-io",
@@ -177,7 +178,7 @@ def _make(root, folder, lock):
     for name in ("http_proxy", "https_proxy", "no_proxy"):
         if name in os.environ:
             environment[name] = os.environ[name]
-    # apt downloads as a user of its own, who must be able to pass.
+    # apt downloads as a separate user, who needs access.
     scratch.chmod(0o755)
     done = subprocess.run(
         argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -189,8 +190,8 @@ def _make(root, folder, lock):
 
 
 def adjust(root, files):
-    """What a host must not have from its root: packages from elsewhere, work that starts at a
-    time of its own, the identity of another host."""
+    """What a host must not inherit from its root: foreign package sources, timers, the identity of
+    another host."""
     for pattern in [
         "etc/apt/sources.list", "etc/apt/sources.list.d/*", "etc/apt/apt.conf.d/99mmdebstrap",
         "etc/dpkg/dpkg.cfg.d/99mmdebstrap", "etc/systemd/system/*.timer",
@@ -200,11 +201,11 @@ def adjust(root, files):
     ]:  # fmt: skip
         for found in root.glob(pattern):
             found.unlink()
-    # Without the folder the journal stays in memory.
+    # Without the directory the journal stays in memory.
     shutil.rmtree(root / "var/log/journal", ignore_errors=True)
     (root / "etc/apt/sources.list").write_text("")
     (root / "etc/machine-id").write_text("")
-    # Nothing is to be brought up to date at the first boot.
+    # Prevents updates on first boot.
     os.utime(root / "usr", (0, 0))
     for name in ("etc/.updated", "var/.updated"):
         (root / name).write_text("")

@@ -1,4 +1,4 @@
-"""What a host's disk holds beyond the installed system, to compare before and after."""
+"""The contents of a host's disk beyond the installed system, to compare before and after."""
 
 import errno
 import hashlib
@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """`type`: file, dir, link, fifo, socket, device, or gone for what was installed and is not
-    there any more. `content`: the SHA-256 of a file, the target of a link. `time`: of the last
-    change of the content, in ns; None unless asked for."""
+    """`type`: file, dir, link, fifo, socket, device, or gone for something installed that was
+    removed. `content`: the SHA-256 of a file, the target of a link. `time`: the mtime in ns; None
+    unless requested."""
 
     type: str
     mode: int = 0
@@ -33,7 +33,7 @@ def _digest(path):
 
 
 def _is_opaque(path):
-    """A directory that was removed and made anew shows nothing of the one that was installed."""
+    """A directory that was removed and recreated hides the contents of the installed one."""
     try:
         return os.getxattr(path, "trusted.overlay.opaque", follow_symlinks=False) == b"y"
     except OSError as error:
@@ -64,7 +64,7 @@ def _entry(path, status, times):
 
 
 def _hides(lower, path):
-    """Whether a layer shows nothing of those beneath it at `path`."""
+    """Whether a layer hides the ones beneath it at `path`."""
     while path := path.rpartition("/")[0]:
         if os.path.isdir(lower + path) and _is_opaque(lower + path):
             return True
@@ -72,7 +72,7 @@ def _hides(lower, path):
 
 
 def _same_directory(status, entry, lowers, path):
-    """Whether the directory is only there because of what is in it."""
+    """Whether the directory only exists to hold its contents."""
     for lower in lowers:
         try:
             below = os.lstat(lower + path)
@@ -89,10 +89,10 @@ def _same_directory(status, entry, lowers, path):
 
 
 def take(upper, lowers, without=(), times=False):
-    """Path to Entry of all that the folder `upper` of an overlay adds to its `lowers`.
+    """Path to Entry of everything that the folder `upper` of an overlay adds to its `lowers`.
 
-    Left out are the paths `without`, with all below them, and directories that are there only
-    because of what is in them; unless `times`, by which they tell that something came or went."""
+    Left out are the paths `without`, with everything below them, and directories that only exist to
+    hold their contents; except with `times`, where they reveal files that came and went."""
     found = {}
 
     def visit(path):

@@ -1,4 +1,4 @@
-"""tools/with-empty-homes, which CI runs everything in."""
+"""tools/with-empty-homes, in which CI runs everything."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "with-empty-homes
 
 @pytest.fixture
 def project(tmp_path):
-    """A project below one of the directories that are hidden."""
+    """A project below one of the hidden directories."""
     (tmp_path / "tools").mkdir()
     shutil.copy(TOOL, tmp_path / "tools")
     (tmp_path / "file").write_text("here")

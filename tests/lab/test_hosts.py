@@ -1,4 +1,4 @@
-"""Hosts are what tests take them for."""
+"""Hosts behave as tests expect."""
 
 import json
 import os
@@ -101,7 +101,8 @@ def test_light_host_reboots(light):
     assert host.read("/etc/kept") == "x"
 
 
-# In a process of its own, so that it can start with sets that a shell inside a container may have.
+# In a separate process, so that it can start with capability sets like those of a shell in a
+# container.
 SHOW_CAPABILITIES = """
 import json, sys
 from lab import hosts
@@ -112,7 +113,7 @@ with hosts.Lab() as lab:
 
 
 def test_host_has_no_capability_over_the_machine():
-    """Only looked at, never tried: where it would be possible, trying would do it."""
+    """Only inspected, never tried: where it is possible, trying would do harm."""
     forbidden = set(kernel.FORBIDDEN_CAPABILITIES.values())
     own = kernel.read_capabilities(pathlib.Path("/proc/self/status").read_text())
     given = [name for name, number in kernel.FORBIDDEN_CAPABILITIES.items() if number in own["Prm"]]
@@ -142,7 +143,7 @@ def test_host_sees_settings_of_the_machine_and_cannot_write_them(light, systemd)
 
 
 def test_host_of_the_machine_has_nothing_that_was_left_there(light):
-    """What was left is looked for where people and programs leave it, file by file."""
+    """Checked file by file, in the directories where users and programs leave files."""
     host = light("machine")
     folders = "/root /home /srv /opt /mnt /media /tmp /var/tmp /var/cache /usr/local"
     left = host.run(f"find {folders} -xdev ! -type d -printf '%p\\n'").out.split("\n")
@@ -238,7 +239,7 @@ def test_command_that_times_out_is_killed_with_its_children(light):
     host = light()
     with pytest.raises(hosts.CommandFailed, match="longer than"):
         host.run("echo begun; sleep 1000 | sleep 1000", timeout=1)
-    alone = ["lab-host", "ps"]  # once the dead are buried
+    alone = ["lab-host", "ps"]  # once zombies are reaped
     host.wait_for(lambda: host.run(["ps", "-e", "-o", "comm="]).out.split("\n") == alone)
 
 

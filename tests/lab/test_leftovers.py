@@ -13,7 +13,8 @@ from lab import hosts
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 
-# A process that holds a lab with a host of each kind, says how to see it, and waits to be killed.
+# A process that runs a lab with a host of each kind, reports how to find it, and waits to be
+# killed.
 HOLDER = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
@@ -30,13 +31,13 @@ if sys.argv[2] == "close":
 
 
 def namespaces():
-    """Every namespace that a process is in."""
+    """Every namespace used by any process."""
     found = set()
     for path in glob.glob("/proc/[0-9]*/ns/*"):
         try:
             found.add(os.readlink(path))
         except OSError:
-            pass  # ended meanwhile
+            pass  # exited meanwhile
     return found
 
 

@@ -1,4 +1,4 @@
-"""The packages of the lab do what packages.py says, with every package manager."""
+"""The packages of the lab behave as described in packages.py, with every package manager."""
 
 import pytest
 

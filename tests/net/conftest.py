@@ -1,5 +1,5 @@
-"""Servers of ours (echo_server.c for gRPC, http_echo_server.c), certificates, and the npm packages of
-a foreign client."""
+"""Our servers (echo_server.c for gRPC, http_echo_server.c), certificates, and the npm packages of a
+third-party client."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ def openssl(*args, cwd):
 
 
 class Certificates:
-    """A CA and what it signs, as files."""
+    """A CA and certificates signed by it, as files."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -105,7 +105,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def connect(self, name="node"):
-        """A connection with TLS, before anything was said on it."""
+        """A connection after the TLS handshake; nothing has been sent yet."""
         return self.tls(name).wrap_socket(self.connect_raw(), server_hostname="localhost")
 
     def connect_unix(self):
@@ -115,14 +115,14 @@ class Server:
         return plain
 
     def memory(self):
-        """Resident bytes; not to be told under a sanitizer, which keeps freed memory back."""
+        """Resident bytes; not measurable under a sanitizer, which retains freed memory."""
         if os.environ.get("EDEN_SANITIZED") == "yes":
             return 0
         pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * resource.getpagesize()
 
     def stop(self):
-        """Ends in order, or the test fails."""
+        """Stops it; fails the test unless it exits cleanly."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(timeout=30) == 0
@@ -157,13 +157,13 @@ class HttpServer(Server):
         return self.tls(protocols).wrap_socket(self.connect_raw(), server_hostname="localhost")
 
     def client(self, **options):
-        """A connection on which HTTP/2 is spoken."""
+        """A connection that uses HTTP/2."""
         connection = self.connect()
         assert connection.selected_alpn_protocol() == "h2"
         return h2.Client(connection, **options)
 
     def stats(self):
-        """Asked beside the connections that are tested."""
+        """Requested on a connection that is not part of the test."""
         connection = UnixConnection(self.unix)
         connection.request("GET", "/stats")
         answer = json.loads(connection.getresponse().read())
@@ -176,7 +176,7 @@ class HttpServer(Server):
             assert time.monotonic() < limit, (known, counts)
 
     def is_served(self):
-        """Somebody else, meanwhile."""
+        """Another client, at the same time."""
         client = self.client()
         answer = client.ask(1)
         client.connection.close()
@@ -216,7 +216,7 @@ def node_modules():
 
 @pytest.fixture
 def client(node_modules):
-    """Runs client.js against a server: one JSON answer for a list of calls."""
+    """Runs client.js against a server: one JSON result for a list of calls."""
 
     def run(server, steps, certificate="node", unix=False):
         task = {

@@ -1,8 +1,8 @@
-/* A small gRPC server for tests with foreign clients:
+/* A small gRPC server for tests with third-party clients:
  *
  *     echo_server [--listen ADDRESS --cert FILE --key FILE --ca FILE] [--unix PATH] [OPTION N]...
  *
- * It prints "port N" when it listens and ends in order on SIGTERM. Messages are plain bytes. */
+ * It prints "port N" when it listens and exits cleanly on SIGTERM. Messages are plain bytes. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct Echo {
     uint32_t cancelled, expired, finished, waiting;
 } Echo;
 
-/* Of one stream. */
+/* One per stream. */
 typedef struct Stream {
     uint64_t left, size, messages, bytes;
 } Stream;
@@ -55,7 +55,7 @@ static void answer(GrpcCall *call, Str text)
     }
 }
 
-/* "status N TEXT" answers with that status, anything else with itself. */
+/* "status N TEXT" returns that status, anything else is echoed. */
 static void unary_message(GrpcCall *call, Str message)
 {
     Str rest = message, word, number;
@@ -142,7 +142,7 @@ static void wait_ended(GrpcCall *call, GrpcStatus status, Str text)
     ended(call, status, text);
 }
 
-/* What the tests want to know of the server. */
+/* Server statistics for the tests. */
 static void stats_message(GrpcCall *call, Str message)
 {
     Echo *echo = grpc_call_context(call);
@@ -200,7 +200,7 @@ static bool authorize(void *context, const Peer *peer, const GrpcMethod *method,
            error_set(err, ERROR_DENIED, "the certificate names no node");
 }
 
-/* --- The program ----------------------------------------------------------------------------- */
+/* --- The server ------------------------------------------------------------------------------ */
 
 static void signalled(void *context, bool can_read, bool can_write)
 {

@@ -1,4 +1,4 @@
-"""HTTP/2 by hand, for clients that do not keep its rules."""
+"""Hand-made HTTP/2, for clients that violate the protocol."""
 
 import struct
 
@@ -17,7 +17,7 @@ HELLO = PREFACE + frame(SETTINGS)
 
 
 def field(name, value):
-    """A header field, literally, without a table (names and values under 127 bytes)."""
+    """A literal header field without indexing (names and values under 127 bytes)."""
     return b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
 
 
@@ -43,7 +43,7 @@ def message(stream, content, flags=END_STREAM):
 
 
 class Reader:
-    """The frames that a server sends."""
+    """The frames sent by the server."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -64,7 +64,7 @@ class Reader:
         return kind, flags, stream, self.take(struct.unpack(">I", b"\0" + head[:3])[0])
 
     def until_end(self):
-        """All frames until the connection ends, in whatever way."""
+        """All frames until the connection ends in any way."""
         frames = []
         try:
             while True:
@@ -74,7 +74,7 @@ class Reader:
 
 
 def call(connection, method, content):
-    """The answer to one request on a fresh connection."""
+    """The response to one request on a new connection."""
     connection.sendall(HELLO + request(1, method) + message(1, content))
     reader = Reader(connection)
     while True:

@@ -1,5 +1,5 @@
-"""A client of HTTP/2 that does as it is told, right or wrong. Header blocks are literal; of those
-that come only the status is read, for which the server is asked not to use a table."""
+"""An HTTP/2 client that does exactly what the test asks, valid or not. Header blocks are literal;
+in responses only the status is decoded, so the server is asked not to use a dynamic table."""
 
 import struct
 
@@ -11,10 +11,10 @@ from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
  FRAME_SIZE_ERROR, REFUSED_STREAM, CANCEL, COMPRESSION_ERROR) = range(10)
 ENHANCE_YOUR_CALM = 11
 TABLE_SIZE, ENABLE_PUSH, MAX_STREAMS, INITIAL_WINDOW, MAX_FRAME = range(1, 6)
-FIRST_WINDOW = 16 << 10  # of a stream of ours
+FIRST_WINDOW = 16 << 10  # of one of our streams
 PIECE = 16000
 
-# Digits as HPACK packs them (RFC 7541, appendix B).
+# Huffman-coded digits (RFC 7541, appendix B).
 DIGITS = {"00000": "0", "00001": "1", "00010": "2", "011001": "3", "011010": "4", "011011": "5",
           "011100": "6", "011101": "7", "011110": "8", "011111": "9"}
 STATUSES = {8: 200, 9: 204, 10: 206, 11: 304, 12: 400, 13: 404, 14: 500}
@@ -47,18 +47,18 @@ def field(name, value, first=b"\0"):
 
 
 def block(*fields, method="GET", path="/echo", scheme="https", authority="localhost"):
-    """None leaves one of the first four out."""
+    """None leaves out one of the four pseudo-headers."""
     first = {":method": method, ":scheme": scheme, ":path": path, ":authority": authority}
     given = [(name, value) for name, value in first.items() if value is not None]
     return b"".join(field(name, value) for name, value in given + list(fields))
 
 
 NO_TABLE = b"\x20"
-TABLE = b"\x3f\xe1\x07"  # as large as it may be
+TABLE = b"\x3f\xe1\x07"  # the maximum size
 
 
 def headers(stream, payload, flags=END_STREAM | END_HEADERS, table=NO_TABLE):
-    """The server's table is smaller than the one it begins with, of which a block has to speak."""
+    """The server's table is smaller than the initial one, which a header block has to announce."""
     return frame(HEADERS, flags, stream, table + payload)
 
 
@@ -67,7 +67,7 @@ def get(stream, path="/echo", *fields):
 
 
 def post(stream, body, *fields, path="/echo"):
-    """A body that fits the first window."""
+    """A body that fits the initial window."""
     length = ("content-length", str(len(body)))
     return (headers(stream, block(length, *fields, method="POST", path=path), END_HEADERS)
             + frame(DATA, END_STREAM, stream, body))
@@ -94,7 +94,7 @@ def unpack_digits(packed):
 
 
 def status_of(payload):
-    while payload[0] & 0xe0 == 0x20:  # the size of the table
+    while payload[0] & 0xe0 == 0x20:  # dynamic table size update
         payload = payload[1:]
     if payload[0] & 0x80:
         return STATUSES[payload[0] & 0x7f]
@@ -113,14 +113,14 @@ class Answer:
 
 
 class Client:
-    """One connection. What comes is sorted into `answers` by stream."""
+    """One connection. Received frames are collected in `responses` by stream."""
 
     def __init__(self, connection, ack=True, **named):
         self.connection = connection
         self.reader = frames.Reader(connection)
         self.answers = {}
         self.windows = {0: 65535}
-        self.goaway = []  # codes
+        self.goaway = []  # error codes
         self.ack = ack
         self.is_closed = False
         self.send(frames.PREFACE + settings(table=0, **named))
@@ -129,7 +129,7 @@ class Client:
         self.connection.sendall(b"".join(parts))
 
     def try_to_send(self, *parts):
-        """To who may have closed already."""
+        """The server may have closed already."""
         try:
             self.send(*parts)
             return True
@@ -140,7 +140,7 @@ class Client:
         return self.answers.setdefault(stream, Answer())
 
     def take(self):
-        """One frame; False at the end of the connection."""
+        """Reads one frame; False at the end of the connection."""
         try:
             kind, flags, stream, payload = self.reader.next()
         except (EOFError, ConnectionError):
@@ -188,7 +188,7 @@ class Client:
         return self.finish(stream)
 
     def upload(self, bodies, path="/echo"):
-        """Several bodies at a time, each as its windows allow."""
+        """Several bodies at a time, as far as the windows allow."""
         left = dict(bodies)
         for stream, body in bodies.items():
             self.send(headers(stream, block(("content-length", str(len(body))), method="POST",

@@ -1,17 +1,18 @@
-/* A small HTTPS server for tests with foreign clients, on HTTP/2 and HTTP/1.1:
+/* A small HTTPS server for tests with third-party clients, for HTTP/2 and HTTP/1.1:
  *
  *     http_echo_server --listen ADDRESS --cert FILE --key FILE --unix PATH [OPTION N]...
  *
- * It prints "port N" when it listens, and on SIGTERM stops in order: what was held is answered then.
+ * It prints "port N" when it listens, and on SIGTERM shuts down cleanly: held requests are answered
+ * then.
  *
  *     /echo      the request, as text: method, path, query, fields, body
- *     /small     the same, of a body with at most SMALL_MAX bytes
- *     /bytes?N   so many bytes, as a whole
- *     /pieces?N  so many bytes, in pieces
- *     /stays     one piece, and no end
- *     /broken    one piece, then broken off
- *     /hold      no answer until the server stops
- *     /stats     what the tests want to know, as JSON */
+ *     /small     the same, for a body with at most SMALL_MAX bytes
+ *     /bytes?N   so many bytes, with Content-Length
+ *     /pieces?N  so many bytes, in chunks
+ *     /stays     one chunk, and no end
+ *     /broken    one chunk, then aborted
+ *     /hold      no response until the server stops
+ *     /stats     statistics for the tests, as JSON */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ enum {
     SMALL_MAX = 40000,
 };
 
-/* One request that was not answered at once. */
+/* A request whose response was delayed. */
 typedef struct Held {
     struct Echo *echo;
     HttpRequest *request;
@@ -70,7 +71,7 @@ static void held_free(Held *held)
     free(held);
 }
 
-/* --- What it answers ------------------------------------------------------------------------- */
+/* --- Responses ------------------------------------------------------------------------------- */
 
 static void echo_back(HttpRequest *request)
 {
@@ -176,7 +177,7 @@ static void gone(void *context, HttpRequest *request)
     held_free(http_request_data(request));
 }
 
-/* --- The program ----------------------------------------------------------------------------- */
+/* --- The server ------------------------------------------------------------------------------ */
 
 static void signalled(void *context, bool can_read, bool can_write)
 {
@@ -269,7 +270,7 @@ static Watch *watch_signals(Loop *loop)
     return watch;
 }
 
-/* Answers in pieces are gone by then. */
+/* Streamed responses have ended by then. */
 static void answer_held(Echo *echo)
 {
     while (echo->first != NULL) {

@@ -1,4 +1,4 @@
-"""Clients that want to harm the server: it drops them, and serves the others."""
+"""Clients that try to harm the server: they are dropped, and others are served meanwhile."""
 
 import json
 import random
@@ -13,7 +13,7 @@ KB, MB = 1 << 10, 1 << 20
 
 
 def is_served(server):
-    """Somebody else, meanwhile."""
+    """Another client, at the same time."""
     with server.connect() as connection:
         return frames.call(connection, "Unary", b"still there") == b"still there"
 
@@ -24,7 +24,7 @@ def stats(server):
 
 
 def are_gone(server):
-    """Whether nobody is left but who asks; a connection goes when both ends have closed it."""
+    """Whether only this connection is left; a connection is gone when both ends have closed it."""
     limit = time.monotonic() + 30
     while stats(server)["connections"] > 1 and time.monotonic() < limit:
         pass
@@ -32,7 +32,7 @@ def are_gone(server):
 
 
 def is_closed(connection):
-    """Whether the server ends it, before the socket's timeout."""
+    """Whether the server closes it before the timeout of the socket."""
     try:
         while connection.recv(1 << 16):
             pass
@@ -72,7 +72,7 @@ def test_noise_after_the_handshake(start_server, start):
         connections.append(connection)
     assert is_served(server)
     for connection in connections:
-        # Some noise is a frame that has not ended: that one is waited for, but not for ever.
+        # Some noise is an incomplete frame: the server waits for the rest, but not forever.
         assert is_closed(connection)
         connection.close()
     assert are_gone(server)
@@ -122,7 +122,7 @@ def test_frame_floods_close_the_connection(start_server, name):
 
 
 def test_unknown_frame_types_are_ignored(start_server):
-    """As the standard wants it; they cost no more than their bytes."""
+    """As the standard requires; they cost no more than their bytes."""
     server = start_server()
     with server.connect() as connection:
         connection.sendall(frames.HELLO + frames.frame(0x77, 0xff, 5, b"x" * 100) * 2000)
@@ -166,7 +166,7 @@ def test_an_endless_header_block_closes_the_connection(start_server):
 
 
 def test_connections_stuck_in_the_handshake_are_dropped(start_server):
-    """Many connect and say nothing; there is room for few at a time."""
+    """Many clients connect and send nothing; only a few are accepted at a time."""
     server = start_server(opening_max=10, grace_ms=50, opening_ms=60000)
     idle = [server.connect_raw() for _ in range(50)]
     for _ in range(3):
@@ -179,7 +179,7 @@ def test_connections_stuck_in_the_handshake_are_dropped(start_server):
 def test_a_handshake_has_its_time(start_server):
     server = start_server(opening_ms=300)
     with server.connect_raw() as silent, server.connect_raw() as halting:
-        halting.sendall(b"\x16\x03\x01\x02\x00\x01")  # the begin of a greeting
+        halting.sendall(b"\x16\x03\x01\x02\x00\x01")  # the start of a connection preface
         assert is_closed(silent)
         assert is_closed(halting)
     assert stats(server)["failed"] == 2
@@ -188,7 +188,7 @@ def test_a_handshake_has_its_time(start_server):
 def test_a_silent_peer_is_disconnected(start_server):
     server = start_server(ping_ms=300)
     with server.connect() as silent, hello(server) as halting, hello(server) as deaf:
-        # Half a frame, and one who does not answer pings.
+        # Half a frame, and a client that does not answer pings.
         halting.sendall(frames.request(1, "Unary")[:20])
         assert is_closed(silent)
         assert is_closed(halting)
@@ -204,7 +204,7 @@ def test_one_origin_gets_only_its_share(start_server):
         server.connect()
     assert stats(server)["refused_origin"] == 1
     mine.pop().close()
-    while stats(server)["connections"] > 5:  # four and ourselves
+    while stats(server)["connections"] > 5:  # these four and this client
         pass
     assert is_served(server)
     for connection in mine:
@@ -212,7 +212,7 @@ def test_one_origin_gets_only_its_share(start_server):
 
 
 def test_a_peer_that_does_not_read_costs_little(start_server):
-    """Four ask for ten gigabytes each and take nothing of it."""
+    """Four request ten gigabytes each and read nothing."""
     server = start_server()
     assert is_served(server)
     before = server.memory()
@@ -233,7 +233,7 @@ def test_a_peer_that_does_not_read_costs_little(start_server):
 
 
 def test_announced_messages_cost_only_what_has_arrived(start_server):
-    """A thousand streams say that a megabyte follows."""
+    """A thousand streams announce a megabyte each."""
     server = start_server()
     assert is_served(server)
     before = server.memory()

@@ -1,5 +1,5 @@
-"""HTTP/2 of the server, to the letter: what a client may do is answered, what it must not do is
-refused, on its stream alone or with the connection, and others are served."""
+"""HTTP/2 of the server, to the letter: what clients may do gets a response; violations are
+rejected, either only the stream or the whole connection, and others are served meanwhile."""
 
 import http.client
 import socket
@@ -19,7 +19,7 @@ def make_server(start_http):
     return start_http(body_max=BODY_MAX)
 
 
-# --- As it should be -------------------------------------------------------------------------------
+# --- Valid requests --------------------------------------------------------------------------------
 
 
 def test_the_protocol_is_the_better_one_of_both(server):
@@ -121,7 +121,7 @@ def test_unknown_frame_types_are_ignored(server):
 
 
 def test_large_bodies_are_processed_one_at_a_time(server):
-    """More at a time than there is room for: all get through."""
+    """More at once than there is memory for: all succeed."""
     client = server.client(window=BODY_MAX * 2)
     client.send(h2.window(0, BODY_MAX * 20))
     bodies = {stream: bytes([97 + stream % 26]) * (BODY_MAX - stream) for stream in range(1, 20, 2)}
@@ -131,7 +131,7 @@ def test_large_bodies_are_processed_one_at_a_time(server):
 
 
 def test_a_small_body_does_not_wait_for_a_large_one(server):
-    """The large one has its room, and never comes to its end."""
+    """The large one has its buffer, and never completes."""
     client = server.client(window=BODY_MAX)
     client.send(h2.headers(1, h2.block(("content-length", str(BODY_MAX)), method="POST"),
                            END_HEADERS), frame(DATA, 0, 1, b"x" * h2.PIECE))
@@ -164,7 +164,7 @@ def test_a_window_may_become_negative(server):
     assert client.finish(3).ended
 
 
-# --- Requests that are none: their stream ends, the connection does not -----------------------------
+# --- Invalid requests: the stream ends, the connection stays ----------------------------------------
 
 LONG = ("content-length", "5")
 BAD_BLOCKS = {
@@ -319,7 +319,7 @@ def test_some_errors_reset_only_the_stream(server, name):
     server.wait_for(gone=1)
 
 
-# --- Faults that end the connection ------------------------------------------------------------------
+# --- Errors that close the connection ----------------------------------------------------------------
 
 OPEN = h2.headers(1, h2.block(method="POST"), END_HEADERS)
 FAULTS = {
@@ -372,7 +372,7 @@ def test_invalid_frames_close_the_connection(server, name):
 
 @pytest.mark.parametrize("stream", [5, 3, 1], ids=["the same", "left out", "left out too"])
 def test_a_stream_is_used_once(server, stream):
-    """What comes on one that is over, or was passed over, is not looked at."""
+    """Frames on closed or ignored streams are not examined."""
     client = server.client()
     assert client.ask(5).status == 200
     client.send(h2.get(stream), h2.get(7))
@@ -403,13 +403,13 @@ def test_at_most_a_hundred_streams_are_open(server):
     assert refused == list(range(201, 400, 2))
     server.wait_for(held=100)
     assert server.is_served()
-    # Who has seen the limit and goes beyond it does so on purpose.
+    # A client that has seen the limit and exceeds it does so deliberately.
     client.send(frame(SETTINGS, 1), *[h2.get(stream) for stream in range(401, 410, 2)])
     assert client.until_closed()[-1] == h2.PROTOCOL_ERROR
     server.wait_for(held=0)
 
 
-# --- The end -----------------------------------------------------------------------------------------
+# --- Shutdown ----------------------------------------------------------------------------------------
 
 
 def test_a_stopping_server_sends_goaway(start_http):

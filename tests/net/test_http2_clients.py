@@ -1,4 +1,4 @@
-"""Foreign clients of HTTP/2: curl, and the one of node."""
+"""Third-party HTTP/2 clients: curl, and Node.js."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def test_curl_gets_and_posts(curl):
     assert curl("/echo?x", "--http2")[2].startswith(b"GET /echo?x\n")
     code, about, _ = curl("/echo", "--http2")
     assert (code, about) == (0, "2 200")
-    assert curl("/echo")[1] == "2 200"  # as it offers both
+    assert curl("/echo")[1] == "2 200"  # as negotiated
     assert curl("/echo", "--http1.1")[1] == "1.1 200"
     assert curl("/echo", "--no-alpn")[1] == "1.1 200"
     assert curl("/nope", "--http2")[1] == "2 404"

@@ -1,5 +1,5 @@
-"""Clients of HTTP/2 that want to harm the server: they are dropped in time, cost little, and others
-are served meanwhile."""
+"""HTTP/2 clients that try to harm the server: they are dropped in time, use little memory, and
+others are served meanwhile."""
 
 import random
 
@@ -12,7 +12,7 @@ BODY_MAX = MB
 
 
 def flood(client, part, times=200):
-    """Until the server has enough; what it says is read at the end."""
+    """Sends until the server closes; its output is read at the end."""
     for _ in range(times):
         if not client.try_to_send(part):
             break
@@ -50,7 +50,7 @@ def requests_and_resets(first):
 
 
 def requests_and_faults(first):
-    """The server resets the streams then."""
+    """The server then resets the streams."""
     return b"".join(h2.get(stream, "/hold") + h2.window(stream, 0x7fffffff)
                     for stream in range(first, first + 200, 2))
 
@@ -86,7 +86,7 @@ def test_an_endless_header_block_closes_the_connection(start_http):
 
 
 def test_a_bomb_of_headers_does_not_unfold(start_http):
-    """An entry of the table, and sixteen thousand times one byte that names it."""
+    """A table entry, and sixteen thousand single bytes that refer to it."""
     server = start_http()
     assert server.is_served()
     before = server.memory()
@@ -102,14 +102,14 @@ def test_a_bomb_of_headers_does_not_unfold(start_http):
 
 
 def test_a_client_that_reads_nothing_is_disconnected(start_http):
-    """Neither a window of nothing nor a socket that nobody reads keeps an answer for ever."""
+    """Neither a zero window nor an unread socket keeps a response forever."""
     server = start_http(idle_ms=400)
     client = server.client(window=0)
     client.send(h2.get(1, "/bytes?1000"), h2.get(3, "/pieces?1000"))
     assert client.finish(1).code == h2.CANCEL
     assert client.finish(3).code == h2.CANCEL
     server.wait_for(held=0, gone=1)
-    assert set(client.until_closed()) == {h2.NO_ERROR}  # idle then
+    assert set(client.until_closed()) == {h2.NO_ERROR}  # then idle
     deaf = server.client(window=0x7fffffff)
     deaf.send(h2.window(0, 0x7fff0000 - 65535), h2.get(1, "/pieces?60000000"))
     server.wait_for(held=0, gone=2, standing=0)
@@ -153,7 +153,7 @@ def test_an_idle_client_is_disconnected(start_http):
 
 
 def test_unread_responses_cost_little(start_http):
-    """Twenty ask for a hundred megabytes each and take nothing of it."""
+    """Twenty request a hundred megabytes each and read nothing."""
     server = start_http()
     assert server.is_served()
     before = server.memory()
@@ -165,7 +165,7 @@ def test_unread_responses_cost_little(start_http):
     assert server.is_served()
     assert server.memory() - before < 20 * 2 * MB
     assert server.stats()["requests"] < 20 * 4
-    # The rest has its turn when the first is taken.
+    # The others get their turn once the first is read.
     client = greedy[0]
     client.send(h2.settings(window=0x7fffffff), h2.window(0, 0x7fff0000 - 65535))
     for stream in range(1, 200, 2):
@@ -185,12 +185,12 @@ def test_answers_of_all_together_have_a_limit(start_http):
         client.try_to_send(h2.window(0, 2 * MB))
         while client.take() and not client.answer(1).is_over():
             pass
-    # The small answer in between may have been too much as well.
+    # The small response in between may have exceeded the limit, too.
     assert 3 <= sum(len(client.answer(1).body) == MB for client in standing) <= 4
 
 
 def test_requests_are_served_fairly(start_http):
-    """One connection does not keep more at work than a few."""
+    """One connection processes only a few requests at a time."""
     server = start_http()
     client = server.client()
     client.send(*[h2.get(stream, "/hold") for stream in range(1, 200, 2)])
@@ -202,7 +202,7 @@ def test_requests_are_served_fairly(start_http):
 
 @pytest.mark.parametrize("ack", [True, False], ids=["with windows", "without"])
 def test_endless_bodies_cost_little(start_http, ack):
-    """Ten send a hundred bodies each, as far as windows go: or farther, as if they knew of none."""
+    """Ten send a hundred bodies each, as far as windows allow, or beyond them."""
     server = start_http(body_max=BODY_MAX)
     assert server.is_served()
     before = server.memory()
@@ -227,7 +227,7 @@ def test_endless_bodies_cost_little(start_http, ack):
 
 
 def test_all_together_have_a_limit(start_http):
-    """What many connections hold counts together; each may have a little all the same."""
+    """The memory of all connections is limited together; each still may use a little."""
     server = start_http(memory_max=2 * MB)
     keeping = []
     for _ in range(40):
@@ -247,7 +247,7 @@ def test_all_together_have_a_limit(start_http):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_got_through(start_http, seed):
-    """Frames of every kind with chance in them."""
+    """Frames of every type with random content."""
     server = start_http(idle_ms=1000, request_ms=1000)
     chance = random.Random(seed)
     for _ in range(20):

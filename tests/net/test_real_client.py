@@ -1,4 +1,4 @@
-"""@grpc/grpc-js speaks with our server, over mutual TLS and over a Unix socket."""
+"""@grpc/grpc-js talks to our server, over mutual TLS and over a Unix socket."""
 
 import json
 
@@ -118,7 +118,7 @@ def test_strangers_get_nothing(server, client):
     call = [{"kind": "unary", "method": "Missing", "send": "x", "timeout": 20000}]
     assert client(server, call, certificate=None)[0]["code"] == UNAVAILABLE
     assert client(server, call, certificate="foreign")[0]["code"] == UNAVAILABLE
-    # Known to the CA, but not as a node: it does not learn which methods there are.
+    # Known to the CA, but not as a node: it does not learn which methods exist.
     nameless = client(server, call, certificate="nameless")[0]
     assert (nameless["code"], nameless["details"]) == (
         UNAUTHENTICATED,

@@ -1,8 +1,8 @@
-"""What Jinja2 itself says about a template.
+"""Jinja2's own result for a template.
 
-The engine promises Jinja2's behavior, so Debian's python3-jinja2 is the judge.
-A case is a dict with `template`, `options` and `context`, the shape that
-`eden render --batch` reads; the answer has the shape that it writes:
+The engine promises Jinja2's behavior, so Debian's python3-jinja2 is the reference.
+A case is a dict with `template`, `options` and `context`, in the form that
+`eden render --batch` reads; the result has the form that it writes:
 {"output": text} or {"error": class name, "message": text, "line": number}.
 """
 
@@ -13,7 +13,7 @@ import warnings
 import jinja2
 import jinja2.ext
 
-# Python warns of `5[1]` in the code that Jinja2 generates; here that is a template like any other.
+# Python warns of `5[1]` in the code that Jinja2 generates; here it is a valid test template.
 warnings.simplefilter("ignore", SyntaxWarning)
 
 UNDEFINED = {
@@ -40,12 +40,12 @@ PLAIN_OPTIONS = (
     "keep_trailing_newline",
 )
 
-# The engine knows `do`, `break` and `continue` without being asked.
+# The engine always supports `do`, `break` and `continue`.
 EXTENSIONS = ["jinja2.ext.do", "jinja2.ext.loopcontrols"]
 
 
 class OracleTimeout(Exception):
-    """Jinja2 took longer than a test may."""
+    """Jinja2 took longer than the test allows."""
 
 
 def _give_up(_signum, _frame):
@@ -53,7 +53,7 @@ def _give_up(_signum, _frame):
 
 
 def environment(options):
-    """The Jinja2 environment that a case's options ask for."""
+    """The Jinja2 environment for the options of a case."""
     settings = {name: options[name] for name in PLAIN_OPTIONS if name in options}
     settings["undefined"] = UNDEFINED[options.get("undefined") or "Undefined"]
     if "loader" in options:
@@ -64,7 +64,7 @@ def environment(options):
 
 
 def error_line(error):
-    """The template line at fault: of the syntax error, or of the innermost template frame."""
+    """The template line of the error: of the syntax error, or of the innermost template frame."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return error.lineno
     line = None
@@ -77,7 +77,7 @@ def error_line(error):
 
 
 def failure(error):
-    """The answer for an exception, as the engine would write it."""
+    """The result for an exception, as the engine would write it."""
     answer = {"error": type(error).__name__, "message": str(error)}
     line = error_line(error)
     if line is not None:
@@ -86,13 +86,13 @@ def failure(error):
 
 
 def render(case, seconds=10):
-    """Render one case; every exception of the template becomes an answer."""
+    """Renders one case; every exception of the template becomes a result."""
     previous = signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(seconds)
     try:
         env = environment(case.get("options") or {})
         template = env.from_string(case["template"])
-        # A template may change its context; the case must stay as it was.
+        # A template may modify its context; the case must not change.
         return {"output": template.render(copy.deepcopy(case.get("context") or {}))}
     except OracleTimeout:
         raise

@@ -1,4 +1,4 @@
-"""Packages of the build under test, made once, and hosts to install them in."""
+"""Packages of the build under test, built once, and hosts to install them on."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ NEXT = "0.1.1~next"
 
 
 def tool(name, *words):
-    """The last line that a tool prints."""
+    """The last line printed by a tool."""
     done = subprocess.run(
         [ROOT / "tools" / name, *words], cwd=ROOT, capture_output=True, text=True
     )
@@ -36,7 +36,7 @@ def deb(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def next_deb(tmp_path_factory):
-    """The package of a later version, whose program says so."""
+    """The package of a later version, whose program reports that version."""
     place = tmp_path_factory.mktemp("next")
     return tool("make-deb", BUILD, place, NEXT, another_version(BUILD, NEXT, place))
 
@@ -53,7 +53,7 @@ def packages(deb, next_deb, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def static_link(tmp_path_factory):
-    """What links the program without libraries of the machine, and the folder where that was done."""
+    """What links the program statically, and the folder where that was done."""
     place = tmp_path_factory.mktemp("static")
     return portable(BUILD, place), place
 
@@ -65,7 +65,7 @@ def static_program(static_link):
 
 @pytest.fixture
 def installed(systemd, packages):
-    """`installed(root, name)` starts a host on which the package was installed as users do."""
+    """`installed(root, name)` starts a host on which the package was installed like users do."""
 
     def make(root="bookworm", name=None):
         host = systemd(root, name=name, layers=[packages])
@@ -78,7 +78,7 @@ def installed(systemd, packages):
 
 @pytest.fixture
 def browser_on(tmp_path):
-    """`browser_on(host)` is a browser that has the network of a host."""
+    """`browser_on(host)` is a browser that uses the network of a host."""
     browsers = []
 
     def start(host):

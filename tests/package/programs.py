@@ -1,4 +1,4 @@
-"""Programs that differ a little from the one that was built, without building all of it again."""
+"""Variants of the built program, without a full rebuild."""
 
 import json
 import os
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def another_version(build, version, place):
-    """The program as it would be of another version."""
+    """The program as if it had another version."""
     commands = json.loads((build / "compile_commands.json").read_text())
     objects, running = [], []
     for entry in commands:
@@ -31,14 +31,14 @@ def another_version(build, version, place):
 
 
 def archive_of(library):
-    """Where Debian has the archive beside a library; that of libuv has a name of its own."""
+    """Where Debian has the static archive of a library; libuv's has an unusual name."""
     plain = pathlib.Path(library.removesuffix(".so") + ".a")
     return str(plain if plain.exists() else plain.with_name(f"{plain.stem}_a.a"))
 
 
 def portable(build, place):
-    """The program as `make static` links it: against archives, and told that it is static. Gives what
-    links it; the program is there as "eden", what it consists of as "map"."""
+    """The program as `make static` links it: with archives, and marked as static. Returns the
+    linker inputs; the program is "eden", the map of its contents "map"."""
     source = "src/sys/bus_library.c"
     compile_like(build, source, ROOT / source, place / "bus_library.o", "-DEDEN_STATIC")
     commands = subprocess.run(
@@ -49,7 +49,8 @@ def portable(build, place):
     words[words.index("-pie")] = "-static"
     at = words.index("-o")
     words[at + 1] = str(place / "eden")
-    # Ours by a path from the folder, as all that is built: other paths are of the system.
+    # Ours have a path relative to the folder, like all build results: other paths belong to the
+    # system.
     ours = os.path.relpath(place / "bus_library.o", build)
     words[at + 2 : at + 2] = [ours, "-Wl,--allow-multiple-definition"]
     subprocess.run([*words, f"-Wl,-Map={place}/map"], cwd=build, check=True)

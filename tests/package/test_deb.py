@@ -7,7 +7,7 @@ import pytest
 
 from lab import snapshot
 
-NOISE = ["/var/lib/dpkg", "/var/log"]  # what others note about what was done
+NOISE = ["/var/lib/dpkg", "/var/log"]  # notes of other tests about completed actions
 
 
 def ask(host, *words):
@@ -31,7 +31,7 @@ def found(host):
 
 @pytest.fixture(scope="module", params=["bookworm", "trixie"])
 def server(request, lab, packages):
-    """A server of each release, that the tests of this file go on with one after the other."""
+    """A server for each release, which the tests of this file use one after the other."""
     host = lab.systemd(request.param, layers=[packages])
     host.run("rm /usr/local/bin/eden")
     host.before = host.snapshot(without=NOISE)
@@ -58,7 +58,7 @@ def test_it_installs_and_starts_nothing(server):
 
 def test_a_cluster_runs_and_its_server_is_up_at_once(server):
     found(server)
-    # systemctl came back when both were ready: nothing is waited for.
+    # systemctl returned when both were ready: no waiting.
     assert ask(server, "nodes", "list")["items"][0]["status"]["server"]
     server.wait_for(lambda: alive(server), what="the node of the server")
     assert server.run(["eden", "doctor"], check=False).returncode == 0
@@ -79,7 +79,7 @@ def test_the_server_is_locked_in(server):
     assert re.search(rf"^Uid:\t{user}\t{user}\t{user}\t{user}$", status, re.M)
     for line in ("CapEff:\t0+", "CapBnd:\t0+", "NoNewPrivs:\t1", "Seccomp:\t2"):
         assert re.search(f"^{line}$", status, re.M), line
-    # Even root could write nowhere else from where the server is.
+    # Even root could not write anywhere else from inside the server's unit.
     inside = f"nsenter --mount --target {pid} touch"
     for path in ("/usr/x", "/etc/x", "/var/lib/eden/x", "/var/log/x"):
         assert server.run(f"{inside} {path}", check=False).returncode != 0, path
@@ -95,11 +95,11 @@ def test_a_hanging_daemon_is_restarted(server):
     server.run("systemctl daemon-reload && systemctl restart eden")
     for unit in ("eden-server", "eden"):
         pid, restarts = show(server, unit, "MainPID"), int(show(server, unit, "NRestarts"))
-        # It feeds the watchdog while it is well ...
+        # It pets the watchdog while it is healthy ...
         fed = show(server, unit, "WatchdogTimestampMonotonic")
         server.wait_for(lambda: show(server, unit, "WatchdogTimestampMonotonic") != fed, what="food")
         assert show(server, unit, "MainPID") == pid
-        # ... and no more when its loop stands still.
+        # ... and stops when its loop hangs.
         server.run(["kill", "-STOP", pid])
         server.wait_for(lambda: int(show(server, unit, "NRestarts")) > restarts
                         and show(server, unit, "ActiveState") == "active", what="a restart")
@@ -147,14 +147,14 @@ def test_purging_leaves_the_cluster_and_the_documented_files(server):
     assert server.exists("/var/lib/eden/server/ca.pem")
     assert not server.exists("/run/eden")
     server.run("rm -r /var/lib/eden")
-    # The user stays, as Debian wants it.
+    # The user is kept, as Debian policy recommends.
     left = snapshot.differences(server.before, server.snapshot(without=NOISE))
     known = re.compile(r"/etc/(passwd|shadow|group|gshadow)-?\b|/etc/\.pwd\.lock|/root/")
     assert [line for line in left if not known.search(line)] == []
 
 
 def test_it_installs_without_a_running_systemd(light, packages):
-    """In a container, or below a root that is being made."""
+    """In a container, or in a root that is being built."""
     host = light("trixie", layers=[packages])
     host.run("rm /usr/local/bin/eden && dpkg -i /srv/eden.deb && dpkg -i /srv/next.deb")
     assert host.run("id -un eden").out == "eden"

@@ -1,11 +1,12 @@
-"""A package that is upgraded or removed by what runs below the agent: dpkg is not killed with it."""
+"""A package upgraded or removed by a child process of the agent: dpkg is not killed with the agent.
+"""
 
 import json
 
 import pytest
 
 NEXT = "0.1.1~next"
-# Becomes one of the unit's processes, as what an agent starts is.
+# Moves itself into the unit's cgroup, like processes started by an agent.
 ENTER = r"""
 group=$(systemctl show --value -p ControlGroup eden)
 for place in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
@@ -13,7 +14,7 @@ for place in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
 done
 grep -q '/eden.service$' /proc/self/cgroup || exit 3
 """
-# Has more to do after it.
+# Has more work to do afterward.
 UPGRADE = ENTER + r"""
 dpkg -i /srv/next.deb || exit 4
 echo upgraded > /tmp/upgraded
@@ -27,14 +28,14 @@ def show(host, unit, name):
 
 
 def versions(host):
-    """Of the agents that the server knows; nothing while it is on its way."""
+    """The agents that the server knows; none while it restarts."""
     done = host.run(["eden", "nodes", "list", "-o", "json"], check=False)
     items = [] if done.returncode else json.loads(done.stdout)["items"]
     return [each["status"].get("version") for each in items if each["status"]["state"] == "alive"]
 
 
 def found(host):
-    """Makes it a cluster of its own."""
+    """Creates a cluster on this machine."""
     host.run(["eden", "init", "--cluster", "blue", "--name", host.name, "--address", host.address])
     host.run("systemctl enable --now eden")
     host.wait_for(lambda: versions(host) == ["0.1.0"], what="the agent")
@@ -50,7 +51,7 @@ def test_an_upgrade_started_by_the_agent_completes(installed, root):
     host.wait_for(lambda: host.exists("/tmp/upgraded") or upgrade.poll() is not None, what="dpkg")
     assert upgrade.poll() is None
     assert host.run("dpkg-query -W -f '${Status} ${Version}' eden").out == f"install ok installed {NEXT}"
-    # What the agent has started has not ended yet, and so it stays.
+    # A process started by the agent still runs, so the agent stays.
     host.wait_for("journalctl -u eden | grep -q 'restarts when its child processes have exited'", what="its word")
     assert {unit: show(host, unit, "MainPID") for unit in old} == old
     host.run("echo finished > /tmp/more")

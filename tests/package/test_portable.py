@@ -1,4 +1,4 @@
-"""The portable program where there is nothing but busybox: no C library, no init, no getent."""
+"""The portable program on a machine with only busybox: no C library, no init, no getent."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUSYBOX = ROOT / "build" / "unpacked" / "busybox-static" / "bin" / "busybox"
-# In namespaces of its own, which end with the first process; a shell has the say.
+# In separate namespaces that end with the first process, which is a shell.
 INSIDE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--net", "--uts", "--ipc",
           "--fork", "--kill-child", "/bin/sh", "-c",
           'cd "$0" && mount -t proc proc proc && mount -t tmpfs run run && '
@@ -18,7 +18,7 @@ INSIDE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--ne
 
 
 def c_library():
-    """The files of the machine's C library that a program of it would look for."""
+    """Files of the C library that a dynamically linked program would look for."""
     listed = subprocess.run(["dpkg-query", "-L", "libc6"], check=True, capture_output=True, text=True)
     return [path for path in map(pathlib.Path, listed.stdout.splitlines())
             if ".so" in path.name and path.is_file()]  # fmt: skip
@@ -26,10 +26,10 @@ def c_library():
 
 @pytest.fixture(params=["without a C library", "with the C library"])
 def run(request, static_program, tmp_path):
-    """`run(script)` in the root of such a machine; gives what it printed."""
+    """`run(script)` in the root of such a machine; returns its output."""
     if not BUSYBOX.is_file():
         pytest.fail(f"there is no {BUSYBOX}: tools/install-packages lab")
-    tmp_path.chmod(0o755)  # it is a root, also of the server's user
+    tmp_path.chmod(0o755)  # it is a root, also for the server's user
     for folder in ("bin", "etc", "proc", "run", "tmp", "dev", "root", "var/lib"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(BUSYBOX, tmp_path / "bin")

@@ -1,4 +1,4 @@
-"""The list of what the program is made of: SPDX 2.3, and true."""
+"""The software bill of materials: SPDX 2.3, and accurate."""
 
 import datetime
 import hashlib
@@ -16,7 +16,7 @@ from conftest import BUILD, ROOT, tool
 
 REQUIRED = {"SPDXID", "name", "versionInfo", "supplier", "downloadLocation", "filesAnalyzed",
             "licenseConcluded", "licenseDeclared", "copyrightText"}  # fmt: skip
-# Of the list of SPDX, as far as we link anything under them.
+# From the SPDX license list, as far as libraries that we link use them.
 KNOWN_LICENSES = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "GPL-3.0-or-later", "LGPL-2.1-or-later",
                   "MIT", "MPL-2.0", "Zlib", "blessing"}  # fmt: skip
 KNOWN_EXCEPTIONS = {"GCC-exception-3.1"}
@@ -37,7 +37,7 @@ def sbom(unpacked):
 
 @pytest.fixture(scope="module")
 def static_sbom(static_link):
-    """That of the portable program, by the tool that makes it."""
+    """For the portable program, made by its build tool."""
     loader = importlib.machinery.SourceFileLoader("make_sbom", str(ROOT / "tools/make-sbom"))
     tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_sbom", loader))
     loader.exec_module(tool)
@@ -84,8 +84,8 @@ def test_it_is_about_the_program_that_is_shipped(sbom, unpacked, deb):
 
 
 def installed_versions(paths):
-    """The packages that files belong to, with their versions. dpkg may know a file by its place from
-    before all went below /usr."""
+    """The packages that own files, with their versions. dpkg may know a file by its path before the
+    merge into /usr."""
     places = [place for path in paths for place in (path, f"/usr{path}", path.removeprefix("/usr"))]
     found = subprocess.run(["dpkg-query", "-S", *places], capture_output=True, text=True).stdout
     names = sorted({line.split(":")[0] for line in found.splitlines()})
@@ -113,7 +113,7 @@ def test_it_lists_every_library_with_the_version_that_is_there(sbom, unpacked):
 def test_it_lists_exactly_what_is_in_the_portable_program(static_sbom, static_link):
     _, place = static_link
     placed = (place / "map").read_text().partition("Linker script and memory map")[2]
-    # What has got an address and a length in the program.
+    # Everything with an address and a size in the program.
     files = {path for address, size, path in re.findall(
                  r"\s0x([0-9a-f]+)\s+0x([0-9a-f]+) (/[^()\s]+\.[ao])\b", placed)
              if int(address, 16) and int(size, 16)}  # fmt: skip
@@ -121,7 +121,7 @@ def test_it_lists_exactly_what_is_in_the_portable_program(static_sbom, static_li
     assert len(there) > 8
     assert related_to_eden(static_sbom, "STATIC_LINK") == there
     assert related_to_eden(static_sbom, "DYNAMIC_LINK") == {}
-    # The libraries themselves say which they are, where they do.
+    # Libraries that contain their version confirm it.
     program = (place / "eden").read_bytes()
     for name, words in (("libc6-dev", rb"GNU C Library \(Debian GLIBC ([^)]+)\)"),
                         ("zlib1g-dev", rb" inflate (\d+\.\d+\.\d+) Copyright")):  # fmt: skip
@@ -130,7 +130,7 @@ def test_it_lists_exactly_what_is_in_the_portable_program(static_sbom, static_li
 
 
 def packed_texts(program):
-    """What is in a program as gzip."""
+    """gzip streams embedded in a program."""
     for found in re.finditer(rb"\x1f\x8b\x08", program):
         try:
             yield zlib.decompressobj(wbits=31).decompress(program[found.start() :])
@@ -144,7 +144,7 @@ def test_it_lists_the_pages_that_are_inside(sbom, unpacked):
     texts = list(packed_texts((unpacked / "usr/bin/eden").read_bytes()))
     inside = dict.fromkeys(re.findall(rb'PACKAGE_VERSION:"([^"]+)"', b"\n".join(texts)))
     assert [version.decode() for version in inside] == [wanted["version"]]
-    # Of what that is made of, all that says its version.
+    # Everything in the sources of those that contains their version.
     told = {name.decode().lower(): version.decode()
             for name, version in re.findall(rb"@license (\w+) ([\d.]+\d)", b"\n".join(texts))}  # fmt: skip
     assert "dompurify" in told

@@ -1,4 +1,4 @@
-"""A package is upgraded while the cluster works: nothing acknowledged is lost, and nobody either."""
+"""A package is upgraded while the cluster is in use: no acknowledged write and no node is lost."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from cluster_page import log_in
 
-# Puts keys one after the other, each until it is acknowledged, and notes those that are.
+# Puts keys one after the other, each until it is acknowledged, and records the acknowledged ones.
 WRITER = r"""
 n=0
 while [ ! -e /tmp/enough ]; do
@@ -24,7 +24,7 @@ def ask(host, *words):
 
 
 def nodes(server):
-    """Each by name; nothing while the server is on its way."""
+    """By name; empty while the server restarts."""
     done = server.run(["eden", "nodes", "list", "-o", "json"], check=False)
     items = [] if done.returncode else json.loads(done.stdout)["items"]
     return {item["metadata"]["name"]: {**item["status"], "labels": item["metadata"]["labels"]}
@@ -32,7 +32,7 @@ def nodes(server):
 
 
 def wait_alive(server, version):
-    """Until all three are, and of that version."""
+    """Waits until all three are alive and have that version."""
 
     def there():
         known = nodes(server)
@@ -51,7 +51,7 @@ def pid(host, unit):
 
 
 def upgrade(server, host):
-    """Of a host; the writer gets through before, meanwhile or after."""
+    """Upgrades a host; the writer makes progress before, during or after it."""
     old = pid(host, "eden")
     done = len(acknowledged(server))
     host.run("dpkg -i /srv/next.deb")
@@ -61,7 +61,7 @@ def upgrade(server, host):
 
 @pytest.fixture
 def trio(installed):
-    """A server and two nodes, one of the next Debian."""
+    """A server and two nodes, one of them with the next Debian."""
     server = installed(name="s1")
     server.run(["eden", "init", "--cluster", "blue", "--name", "s1", "--address", server.address])
     server.run("systemctl enable --now eden")
@@ -76,7 +76,7 @@ def trio(installed):
 
 
 def pages(server, host):
-    """What a machine beside the server gets from its pages."""
+    """What another machine gets from the server's pages."""
     get = "curl -sS -o /dev/null -w '%{http_code} ' --cacert /var/lib/eden/agent/ca.pem"
     return [host.run(f"{get} https://{server.address}:1338{path}").out.strip()
             for path in ("/", "/docs/", "/healthz", "/readyz")]  # fmt: skip
@@ -117,23 +117,23 @@ def test_an_upgrade_under_load_loses_no_write_no_event_no_node_and_no_session(tr
     last = acknowledged(server)[-1]
     server.wait_for(f"grep -q ' /load/{last} ' /tmp/watched", what="the last event")
     watch.terminate()
-    # Every acknowledged write is there, and was seen once, in order.
+    # Every acknowledged write is there, and was observed once, in order.
     there = {each["key"]: each["value"] for each in ask(server, "get", "/load/", "--prefix")["values"]}
     assert [n for n in acknowledged(server) if there.get(f"/load/{n}") != n] == []
     seen = [line.split()[2] for line in server.read("/tmp/watched").splitlines()]
     missed = [n for n in acknowledged(server) if f"/load/{n}" not in seen]
     assert missed == [], server.read("/tmp/watch-told")
-    # A key that was put twice is one whose first answer got lost; no event comes twice.
+    # A key put twice is one whose first response was lost; no event is repeated.
     revisions = [int(line.split()[0]) for line in server.read("/tmp/watched").splitlines()]
     assert revisions == sorted(set(revisions))
-    # Nobody was silent, and everybody is who they were.
+    # No node was silent, and all nodes kept their identity.
     assert [line for line in server.read("/tmp/nodes").splitlines() if " delete " in line] == []
     after = nodes(server)
     assert {n: (each["labels"], each["serial"]) for n, each in after.items()} == {
         n: (each["labels"], each["serial"]) for n, each in before.items()}  # fmt: skip
     assert pages(server, trio[1]) == ["200"] * 4
     assert after["web1"]["labels"] == {"role": "web"}
-    # The browser goes on with the session that it had.
+    # The browser continues with its session.
     page.wait("document.querySelector('#rows')?.innerText.includes('role=web')")
     page.reload()
     assert shown(page) == "s1 web1 web2"

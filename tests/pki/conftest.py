@@ -13,7 +13,7 @@ BUILD = pathlib.Path(
 
 
 class Refused(Exception):
-    """What a program says that does not do what it was asked."""
+    """The error message of a program that failed."""
 
 
 def run(command, text):
@@ -27,7 +27,7 @@ def run(command, text):
 
 @pytest.fixture
 def openssl(tmp_path):
-    """Calls openssl; a dict as first argument is written to files that arguments may name."""
+    """Runs openssl; a dict as first argument is written to files that arguments may name."""
 
     def call(*args, text="", files=None):
         for name, content in (files or {}).items():

@@ -1,9 +1,10 @@
-/* src/pki as a program, for tests: each command reads standard input and prints one thing.
+/* A command-line interface to src/pki for tests: each command reads standard input and prints one
+ * result.
  *
  *     pki_tool COMMAND FOLDER NOW [ARGUMENT...]
  *
- * FOLDER holds the CA as ca.pem; NOW are seconds since 1970. Exit 1 and the reason on standard error
- * when eden refuses. */
+ * FOLDER contains the CA as ca.pem; NOW is in seconds since 1970. On rejection the exit code is 1
+ * and the reason is on standard error. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static bool load_ca(const Tool *tool, const char *name, Credential *out, Error *
     return credential_load(&tool->directory, name, tool->arena, out, err);
 }
 
-/* CLUSTER [FILE]: a new CA; prints its certificate. */
+/* CLUSTER [FILE]: creates a CA; prints its certificate. */
 static bool run_ca(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -54,7 +55,7 @@ static bool run_ca(Tool *tool, Error *err)
     return true;
 }
 
-/* NAME [ENROLMENT [LIFE-SECONDS [CA-FILE]]]: a certificate for the request on standard input. */
+/* NAME [ENROLLMENT [LIFE-SECONDS [CA-FILE]]]: a certificate for the request on standard input. */
 static bool run_node(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -79,7 +80,7 @@ static bool run_node(Tool *tool, Error *err)
     return true;
 }
 
-/* NAME...: a certificate of the API for the request on standard input. */
+/* NAME...: an API server certificate for the request on standard input. */
 static bool run_serving(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -111,7 +112,7 @@ static bool run_cross(Tool *tool, Error *err)
     return true;
 }
 
-/* client|server: whether the chain on standard input leads to the CA, and who it is. */
+/* client|server: whether the chain on standard input leads to the CA, and whose it is. */
 static bool run_verify(Tool *tool, Error *err)
 {
     AUTO_CLEAR(Credential) ca = { 0 };
@@ -153,7 +154,7 @@ static bool run_pin(Tool *tool, Error *err)
     return true;
 }
 
-/* A request for a certificate with the key on standard input. */
+/* A certificate request with the key on standard input. */
 static bool run_csr(Tool *tool, Error *err)
 {
     AUTO(P256Private) *key = NULL;
@@ -195,7 +196,7 @@ static bool run_token(Tool *tool, Error *err)
     return true;
 }
 
-/* NAME PIN [TOKEN]: the request of a machine with the key on standard input. */
+/* NAME PIN [TOKEN]: the join request of a machine with the key on standard input. */
 static bool run_join(Tool *tool, Error *err)
 {
     AUTO(P256Private) *key = NULL;

@@ -1,4 +1,4 @@
-"""What eden makes, openssl must read as meant; what openssl makes, eden must judge as openssl does."""
+"""openssl reads what eden creates as intended; eden judges what openssl creates as openssl does."""
 
 import re
 import stat
@@ -11,12 +11,12 @@ DAY = 86400
 
 
 def request(openssl, key, *args, name="/CN=anything"):
-    """A request for a certificate that openssl makes."""
+    """A certificate request made by openssl."""
     return openssl("req", "-new", "-key", "@k.pem", "-subj", name, *args, files={"k.pem": key})
 
 
 def verify(openssl, cluster, certificate, *args, ca=None, untrusted=None):
-    """openssl's verdict, at the time of the tool and as strictly as it can."""
+    """openssl's verdict, at the tool's time and as strict as possible."""
     files = {"ca.pem": ca or cluster.ca, "c.pem": certificate}
     more = []
     if untrusted:
@@ -84,7 +84,7 @@ def test_certificate_lasts_thirty_days_and_starts_a_little_before(openssl, clust
     assert "Certificate will not expire" in openssl(
         "x509", "-noout", "-checkend", 0, text=made
     )
-    # Nothing is good before its CA, which was made at the same moment.
+    # No certificate starts before its CA, which was created in the same second.
     for moment, good in (
         (cluster.now - 299, True),
         (cluster.now - 301, False),
@@ -184,7 +184,7 @@ def test_certificate_of_another_ca_is_rejected_by_both(openssl, cluster, key):
         verify(openssl, cluster, made)
     with pytest.raises(Refused, match="not from a trusted CA"):
         cluster("verify", "client", text=made)
-    # Both are trusted while the CA is being rotated, though they have one name.
+    # Both are trusted while the CA is being rotated, although they have the same name.
     assert verify(openssl, cluster, made, ca=cluster.ca + other).endswith(": OK\n")
     assert verify(openssl, cluster, made, ca=other + cluster.ca).endswith(": OK\n")
 
@@ -220,7 +220,7 @@ def test_serving_certificate_is_valid_for_its_names_only(openssl, cluster, key):
     ):
         with pytest.raises(Refused):
             verify(openssl, cluster, made, *arguments)
-    # It speaks for no node.
+    # It identifies no node.
     with pytest.raises(Refused, match="not a node certificate"):
         cluster("verify", "server", text=made)
     with pytest.raises(Refused):
@@ -234,7 +234,7 @@ def test_node_cannot_pass_for_the_api(openssl, cluster, key):
 
 
 def forge(openssl, cluster, key, config, serial="0x40112233445566778899aabbccddeeff"):
-    """A certificate that openssl makes with the key of the cluster's CA."""
+    """A certificate that openssl signs with the key of the cluster's CA."""
     text = (cluster.folder / "ca.pem").read_text()
     ca_key = text[: text.index("-----BEGIN CERTIFICATE")]
     return openssl(
@@ -277,7 +277,7 @@ def test_foreign_certificates_are_judged_by_their_content(
     openssl, cluster, key, extra, client, server
 ):
     made = forge(openssl, cluster, key, GOOD + extra + "\n")
-    # openssl's clock made it, so that is asked too.
+    # openssl used its own clock, so verify at that time, too.
     for use, good in (("client", client), ("server", server)):
         if good:
             assert cluster("verify", use, text=made, now=cluster.now + 60).startswith("web1 ")
@@ -307,7 +307,7 @@ def test_certificate_signed_by_a_node_is_refused(openssl, cluster, key):
 
 
 def test_handshake_needs_the_private_key(openssl, cluster, key):
-    """A certificate without its key is worth nothing: openssl refuses to pair them, so does eden."""
+    """A certificate is useless without its key: openssl refuses to pair them, and so does eden."""
     made = cluster("node", "web1", text=cluster("csr", text=key))
     with pytest.raises(Refused):
         openssl("pkcs12", "-export", "-passout", "pass:", "-in", "@c.pem", "-inkey", "@o.pem",

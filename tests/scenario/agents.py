@@ -1,4 +1,4 @@
-"""Machines with an agent: joined to a cluster, started, asked how they are."""
+"""Machines with an agent: joined to a cluster, started, asked for their status."""
 
 import json
 
@@ -7,7 +7,7 @@ from events import wait_until
 
 
 class Machine:
-    """A machine of its own, as far as eden goes: its directories, and the agent on it."""
+    """A separate machine, as far as eden is concerned: its directories, and the agent on it."""
 
     def __init__(self, cluster, name, state=None, run=None):
         self.cluster = cluster
@@ -44,13 +44,13 @@ class Machine:
             connection.close()
 
     def wait_status(self, fits, what):
-        """Until what it says of itself fits."""
+        """Waits until its reported status matches."""
         return wait_until(lambda: (lambda status: status if fits(status) else None)(self.status()),
                           what)
 
 
 def first(cluster):
-    """The machine that the cluster was founded on."""
+    """The machine on which the cluster was created."""
     return Machine(cluster, "s1", cluster.state, cluster.run)
 
 
@@ -60,6 +60,6 @@ def make_token(cluster):
 
 
 def node(cluster, name):
-    """As the server shows it; None when there is no such node, or no server."""
+    """As the server shows it; None if there is no such node, or no server."""
     done = cluster.call("nodes", "show", name, "-o", "json", check=False)
     return json.loads(done.stdout) if done.returncode == 0 else None

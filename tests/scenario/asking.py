@@ -1,4 +1,4 @@
-"""Asking a server by its Unix socket, and reading what processes write."""
+"""Requests to a server over its Unix socket, and reading the output of processes."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def ask(cluster, method, target, body=None):
-    """Status and JSON of the answer."""
+    """Status and JSON of the response."""
     connection = UnixConnection(cluster.run / "server/api.sock")
     headers = {} if body is None else {"Content-Type": "application/json"}
     text = None if body is None else json.dumps(body)
@@ -36,7 +36,7 @@ def ask(cluster, method, target, body=None):
 
 
 def put(cluster, key, value):
-    """Gives the revision."""
+    """Returns the revision."""
     status, answer = ask(cluster, "PUT", "/v1/store?key=" + urllib.parse.quote(key, safe=""),
                          {"value": value})
     assert status == 200, answer
@@ -49,7 +49,7 @@ def get(cluster, key):
 
 
 def start(cluster, *args):
-    """A command that asks the server and goes on by itself."""
+    """A command that connects to the server and keeps running."""
     return subprocess.Popen(
         [cluster.eden_path, *map(str, args), "--run-dir", cluster.run, "--state-dir",
          cluster.state], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -57,7 +57,7 @@ def start(cluster, *args):
 
 
 def next_line(stream):
-    """The next line that a process writes; nobody else may read from it."""
+    """The next line that a process prints; no other reader may use its output."""
     line = b""
     while not line.endswith(b"\n"):
         assert select.select([stream], [], [], daemons.LIMIT)[0], f"nothing came behind {line}"

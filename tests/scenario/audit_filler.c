@@ -1,8 +1,9 @@
-/* Writes entries to the audit log of a server that does not run, as if they were old:
+/* Writes entries to the audit log of a stopped server, with old timestamps:
  *
- *     audit_filler STORE COUNT DAYS    STORE: the directory of its store; DAYS: how old the last one is
+ *     audit_filler STORE COUNT DAYS    STORE: the directory of its store; DAYS: the age of the last
+ *                                      one
  *
- * Each is a second younger than the one before. */
+ * Each is a second newer than the previous one. */
 #include <stdio.h>
 #include <stdlib.h>
 

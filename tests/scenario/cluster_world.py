@@ -1,4 +1,4 @@
-"""What a cluster has in it for tests and examples: nodes, machines that ask, tokens, as records of
+"""The contents of a cluster for tests and examples: nodes, pending machines, tokens, as records of
 its store."""
 
 import http.client
@@ -26,8 +26,9 @@ def get(cluster, key):
 
 
 def rewrite(cluster, key, value, new_key=None):
-    """Gives a record another value, and perhaps another key, in the file of the store itself: for records
-    that the API guards. No revision is made, so that no watch is told, and the server starts again."""
+    """Changes the value of a record, and optionally its key, in the store's database file: for
+    records that the API guards. This creates no revision and notifies no watch, and the server
+    restarts."""
     cluster.server.stop()
     database = sqlite3.connect(cluster.state / "server/store/store.db", timeout=30)
     with database:
@@ -49,8 +50,8 @@ def plant(cluster, key, value):
 
 
 def fill(cluster):
-    """Two nodes, of which web2 is silent and bare, two machines that ask, one token, one
-    key of nobody. It runs."""
+    """Two nodes, of which web2 is silent and without facts, two pending machines, one token, one
+    unknown key. It runs."""
     own = get(cluster, "/eden/nodes/s1")
     for number, name in enumerate(("web1", "web2")):
         put(cluster, f"/eden/nodes/{name}",
@@ -78,7 +79,9 @@ def is_alive(cluster, name):
 
 
 def join(cluster, name):
-    """A node with an agent, which has joined by the line that a server prints; gives the agent."""
+    """A node with an agent, which has joined with the command that a server prints; returns the
+    agent.
+    """
     variable, eden, *line = shlex.split(cluster.call("tokens", "create").stdout)
     state = cluster.folder / name / "state"
     assert eden == "eden"
@@ -91,7 +94,9 @@ def join(cluster, name):
 
 
 class LocalConnection(http.client.HTTPConnection):
-    """To the server's socket; for tests that ask more often than a process each would allow."""
+    """A connection to the server's socket, for tests with more requests than one process each would
+    allow.
+    """
 
     def __init__(self, cluster):
         super().__init__("eden")
@@ -124,7 +129,7 @@ def add_nodes(cluster, count, at_once=32):
                                 "serial": f"{number + 1:016x}{0:016x}",
                                 "server": False, "labels": {"rack": str(number % 40)}})
             connection.close()
-        except Exception as failure:  # a thread has nobody to tell
+        except Exception as failure:  # exceptions in a thread have no caller
             failures.append(failure)
 
     threads = [threading.Thread(target=work, args=(first,)) for first in range(at_once)]

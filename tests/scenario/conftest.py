@@ -1,4 +1,4 @@
-"""What every scenario uses: the built binary, run as a user runs it."""
+"""Fixtures of every scenario: the built binary, run as a user runs it."""
 
 import os
 import pathlib
@@ -22,16 +22,16 @@ own_network.enter()
 
 @pytest.fixture(scope="session")
 def eden_path():
-    """The binary under test: $EDEN, or the one `make build` leaves."""
+    """The binary under test: $EDEN, or the one built by `make build`."""
     return os.environ.get("EDEN", str(ROOT / "build" / "eden"))
 
 
 @pytest.fixture
 def eden(eden_path, tmp_path):
-    """Runs `eden ARGS...` in a fresh folder and returns the finished process (text, not bytes).
+    """Runs `eden ARGS...` in a new folder and returns the finished process (text, not bytes).
 
-    The environment is small and fixed, so that neither the caller's terminal nor their locale
-    shows in the output.
+    The environment is small and fixed, so that the caller's terminal and locale do not affect the
+    output.
     """
 
     def run(*args, input=None, cwd=tmp_path, env=None, timeout=60, text=True, prefix=()):
@@ -57,7 +57,7 @@ def eden(eden_path, tmp_path):
 
 @pytest.fixture
 def cluster(eden_path, tmp_path):
-    """A cluster of one server, which does not run yet: cluster.start() starts it."""
+    """A cluster of one server, not started yet: cluster.start() starts it."""
     cluster = daemons.Cluster(eden_path, tmp_path)
     yield cluster
     cluster.close()
@@ -73,7 +73,7 @@ def front(cluster):
 
 @pytest.fixture
 def home(eden, front, tmp_path):
-    """`eden` of a user elsewhere, with settings of their own and no server."""
+    """`eden` of a remote user, with separate settings and no server."""
 
     def run(*args, env=None, **more):
         return eden(*args, env={"HOME": str(tmp_path / "home"), **(env or {})}, **more)
@@ -93,7 +93,7 @@ def logged_in(home, front):
 
 @pytest.fixture
 def other_cluster(front, tmp_path):
-    """One that does not run yet."""
+    """One that is not started yet."""
     other = daemons.Cluster(front.cluster.eden_path, tmp_path, name="s9", cluster="red")
     yield other
     other.close()

@@ -1,5 +1,5 @@
-"""Daemons of eden as real processes: started, waited for until they say that they are ready, and
-ended by who started them."""
+"""Daemons of eden as real processes: started, waited for until they report readiness, and stopped
+by their creator."""
 
 import contextlib
 import json
@@ -17,20 +17,20 @@ from events import LIMIT
 
 
 def environment():
-    """What a daemon gets: small and fixed, and what the sanitizers want."""
+    """The environment of a daemon: small and fixed, plus sanitizer settings."""
     names = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE")
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
             **{name: os.environ[name] for name in names if name in os.environ}}
 
 
 class Daemon:
-    """One process; its notes are what systemd would be told, its log is what it writes."""
+    """One process; its notes are its notifications to systemd, its log is its output."""
 
     def __init__(self, folder, *command, env=None):
         self.socket_path = str(folder / f"notify-{os.urandom(4).hex()}")
         self.notes = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notes.bind(self.socket_path)
-        os.chmod(self.socket_path, 0o666)  # also a daemon that became another user tells
+        os.chmod(self.socket_path, 0o666)  # also accept notifications after the daemon changed its user
         self.notes.setblocking(False)
         self.folder = folder
         self.told = []
@@ -59,7 +59,7 @@ class Daemon:
         return [self.notes, self.logged]
 
     def take(self):
-        """What it has told systemd meanwhile; that its log has grown is all there is to know."""
+        """Receives its notifications to systemd; for its log, only the fact that it has grown."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 self.told.append(self.notes.recv(4096).decode())
@@ -68,7 +68,7 @@ class Daemon:
                 pass
 
     def wait_for_note(self, wanted, limit=LIMIT):
-        """Until it has told systemd something that holds `wanted`."""
+        """Waits until it has sent systemd a notification that contains `wanted`."""
         end = time.monotonic() + limit
         while not any(wanted in note for note in self.told):
             if select.select([self.notes], [], [], 0.2)[0]:
@@ -84,7 +84,7 @@ class Daemon:
         return self
 
     def wait_for_log(self, wanted, limit=LIMIT):
-        """Until a line of its log holds `wanted`; gives that line."""
+        """Waits until a line of its log contains `wanted`; returns that line."""
         end = time.monotonic() + limit
         with self.grown:
             while True:
@@ -97,17 +97,17 @@ class Daemon:
                     raise AssertionError(f"its log has no '{wanted}': {self.log}")
 
     def kill(self):
-        """As the power would."""
+        """Like a power failure."""
         self.process.kill()
         self.process.wait()
 
     def stop(self):
-        """In order; gives the exit code."""
+        """Stops it cleanly; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=LIMIT)
 
     def end(self):
-        """Twice is once."""
+        """May be called twice."""
         if self not in events.sources:
             return
         if self.process.poll() is None:
@@ -122,7 +122,7 @@ class Daemon:
 
 
 class Cluster:
-    """A cluster of one server on loopback, in a folder; its daemons end with close()."""
+    """A cluster of one server on loopback, in a folder; close() stops its daemons."""
 
     def __init__(self, eden_path, folder, name="s1", cluster="blue", user="root"):
         self.eden_path = eden_path
@@ -138,7 +138,7 @@ class Cluster:
             self.state).stdout)
 
     def eden(self, *args, check=True, env=None, **more):
-        """A command; one that fails fails the test, unless `check` is False."""
+        """Runs a command; the test fails if it fails, unless `check` is False."""
         done = subprocess.run([self.eden_path, *map(str, args)], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=LIMIT,
                               env={**environment(), **(env or {})}, cwd=self.folder, **more)
@@ -146,11 +146,11 @@ class Cluster:
         return done
 
     def call(self, *args, check=True):
-        """A command that asks the server."""
+        """A command that connects to the server."""
         return self.eden(*args, "--run-dir", self.run, "--state-dir", self.state, check=check)
 
     def start(self, *options, env=None):
-        """The server; the ports are kept when it starts again."""
+        """The server; the ports are kept when it restarts."""
         self.server = self.daemon("serve", "--state-dir", self.state, "--run-dir", self.run,
                                   *options, env=env)
         note = self.server.wait_for_note("STATUS=listening")

@@ -1,31 +1,31 @@
-"""Waiting until something holds, woken by what happens: files that change (a store writes each of its
-changes to one), lines of logs, what daemons tell systemd."""
+"""Waiting for a condition, triggered by events: files that change (a store writes each of its
+changes to one), log lines, notifications of daemons to systemd."""
 
 import ctypes
 import os
 import select
 import time
 
-LIMIT = 60  # seconds for anything that is waited for
-# What nothing announces, such as the end of a certificate's life, is asked for that often.
+LIMIT = 60  # maximum wait in seconds
+# Conditions without events, such as the end of a certificate's life, are polled at this interval.
 UNANNOUNCED = 0.5
 CHANGES = 0x2 | 0x4 | 0x40 | 0x80 | 0x100 | 0x200  # modify, attrib, moved, create, delete
 
 libc = ctypes.CDLL(None, use_errno=True)
-# Whoever can wake a waiting test: each has `folder`, `descriptors` to select on, and `take`, which
-# takes in what came.
+# Event sources that can wake a waiting test: each has `folder`, `descriptors` to select on, and
+# `take`, which reads pending events.
 sources = []
 
 
 class Changes:
-    """Of all files below some folders."""
+    """Events of all files below some folders."""
 
     def __init__(self):
         self.descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         assert self.descriptor >= 0, os.strerror(ctypes.get_errno())
 
     def watch(self, folder):
-        """Also those that came since; one that is watched already stays so."""
+        """Adds new subfolders; folders already watched are kept."""
         for path, _, _ in os.walk(folder):
             libc.inotify_add_watch(self.descriptor, os.fsencode(path), CHANGES)
 
@@ -41,12 +41,12 @@ class Changes:
 
 
 def wait_until(condition, what, folder=None):
-    """What `condition` gives, as soon as that is something."""
+    """Returns the result of `condition` as soon as it is true."""
     end = time.monotonic() + LIMIT
     changes = Changes()
     try:
         while True:
-            # First watched, then asked: what happens in between wakes.
+            # Start watching before checking: events in between wake the test.
             for place in {folder, *(source.folder for source in sources)} - {None}:
                 changes.watch(place)
             if found := condition():

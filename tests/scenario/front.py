@@ -1,5 +1,5 @@
-"""A server as machines elsewhere see it: HTTPS with the certificate of a cluster's server, for who has
-the token. What it lets through is answered by the server itself."""
+"""A server as seen by remote machines: HTTPS with the certificate of a cluster's server, for
+clients with the token. Requests are forwarded to the server itself."""
 
 import json
 import socket
@@ -10,16 +10,16 @@ TOKEN = "eden_4l2ygazs_" + "k" * 32
 
 
 class Front:
-    """It ends with close(). What was asked for is in `requests`."""
+    """Stop it with close(). Received requests are in `requests`."""
 
     def __init__(self, cluster, shows=None, port=0):
-        """`shows`: the cluster whose certificate it has, when that is another."""
+        """`shows`: the cluster whose certificate it uses, if that is another one."""
         self.cluster = cluster
         self.token = TOKEN
         self.requests = []
-        self.says = {}  # what it answers itself, by target
-        self.statuses = {}  # with which status, unless that is 200
-        self.events = None  # a queue of what a watch tells; None in it ends the watch
+        self.says = {}  # its own responses, by request target
+        self.statuses = {}  # their status, unless that is 200
+        self.events = None  # a queue of watch events; None in it ends the watch
         self.session = {"format": "eden.session/1", "name": "ann", "expires": "2030-01-01T00:00:00Z"}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         state = (shows or cluster).state
@@ -104,7 +104,7 @@ class Front:
             head, _, body = seen.partition(b"\r\n\r\n")
             length = next((int(line.split(b":")[1]) for line in head.lower().split(b"\r\n")
                            if line.startswith(b"content-length")), 0)
-            # On the socket nobody is asked for a token, nor under which name it is reached.
+            # The socket requires neither a token nor a host name.
             kept = [line for line in head.split(b"\r\n")
                     if not line.lower().startswith((b"authorization", b"host"))]
             while len(body) < length:
@@ -114,7 +114,7 @@ class Front:
                 peer.sendall(piece)
 
     def close(self):
-        """Twice is once."""
+        """May be called twice."""
         if self.thread.is_alive():
             self.listener.shutdown(socket.SHUT_RDWR)
             self.thread.join()

@@ -1,4 +1,4 @@
-"""Git repositories for tests: made with the real git, and nothing of the machine's configuration."""
+"""Git repositories for tests: created with the real git, without the machine's configuration."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ ENVIRONMENT = {
 
 
 class Repository:
-    """A bare repository that a server follows, and a clone in which commits are made."""
+    """A bare repository that a server follows, and a clone for making commits."""
 
     def __init__(self, folder, files=None):
         self.bare, self.work = folder / "bare.git", folder / "work"
@@ -50,7 +50,7 @@ class Repository:
                 path.write_text(text)
 
     def commit(self, files, subject, *options):
-        """Writes files (None deletes one), commits everything and pushes; gives the commit."""
+        """Writes files (None deletes one), commits everything and pushes; returns the commit."""
         self.write(files)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", subject, *options)

@@ -1,9 +1,10 @@
-"""How much memory a program takes at most."""
+"""Measures the peak memory of a program."""
 
 import os
 import subprocess
 
-# A process counts as its own what the one was that it came from: so that one is small, and waits.
+# The peak of a process includes that of the process it was forked from: so use a small one, which
+# waits.
 STARTER = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -13,8 +14,8 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 
 
 def peak_kib(command, **more):
-    """Runs it; gives its exit code and its peak."""
-    # What the sanitizer keeps of freed memory is not the program's.
+    """Runs it; returns its exit code and its peak."""
+    # Freed memory retained by the sanitizer is not the program's.
     options = [os.environ.get("ASAN_OPTIONS", ""), "quarantine_size_mb=1"]
     env = {**os.environ, "ASAN_OPTIONS": ":".join(filter(None, options))}
     done = subprocess.run(["/usr/bin/python3", "-c", STARTER, *map(str, command)],

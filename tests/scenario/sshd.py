@@ -1,4 +1,4 @@
-"""A real sshd on loopback, in a folder of its own: nothing of the machine's is read or changed."""
+"""A real sshd on loopback, in a separate folder: nothing of the machine is read or changed."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import events
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SSHD = ROOT / "build/unpacked/openssh-server/usr/sbin/sshd"
-# As root it wants a folder /run/sshd and a user; it gets both where only it sees them.
+# As root it needs a directory /run/sshd and a user; both are visible only to it.
 ALONE = """
 mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
     { grep -v ^sshd: /etc/passwd; echo sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin; } \
@@ -18,7 +18,7 @@ mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd &&
 
 
 def make_key(path):
-    """A new key; gives "type base64" of its public half."""
+    """A new key; returns "type base64" of its public half."""
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
     return " ".join(pathlib.Path(f"{path}.pub").read_text(encoding="ascii").split()[:2])
 
@@ -30,7 +30,7 @@ def fingerprint(key):
 
 
 class Sshd:
-    """`programs` are files that logging in finds first: name to text."""
+    """`programs` are files that a login session finds first in its PATH: name to text."""
 
     def __init__(self, folder, programs):
         folder.mkdir()

@@ -1,5 +1,5 @@
-"""A machine without credentials that asks to join, by its own words: what it sends is made with
-openssl(1) and the standard library, so that it can do what 'eden join' never would."""
+"""A machine without credentials that sends join requests made with openssl(1) and the standard
+library, so that it can do what 'eden join' never would."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ class Stranger:
         self.pin = "sha256:" + hashlib.sha256(public).hexdigest()
 
     def request(self, name):
-        """A signed request to join under a name."""
+        """A signed join request for a name."""
         nonce = "".join(secrets.choice(BASE32) for _ in range(25)) + "a"
         now = int(time.time() * 1000)
         ca = self.cluster.founded["ca_pin"]
@@ -47,7 +47,7 @@ class Stranger:
                                            timeout=60)
 
     def send(self, connection, body):
-        """The status, and the answer."""
+        """The status, and the response."""
         connection.request("POST", "/v1/join", body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         text = answer.read()

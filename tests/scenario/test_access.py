@@ -1,5 +1,5 @@
-"""What a server gives to whom, and what can be seen of it from outside. Tests are named after what
-they show: docs/security.md refers to them."""
+"""What a server gives to which clients, and what is visible from outside. Tests are named after
+what they show: docs/security.md refers to them."""
 
 import http.client
 import json
@@ -21,7 +21,7 @@ STRANGER = 65534
 
 
 def routes(eden_path):
-    """(method, address, whether anybody may) of every address that there is."""
+    """(method, path, whether it is public) of every endpoint."""
     told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
     found = []
     for path, methods in json.loads(told.stdout)["paths"].items():
@@ -35,7 +35,7 @@ def routes(eden_path):
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """HTTP on a Unix socket, opened as somebody: the kernel tells the server who connects."""
+    """HTTP over a Unix socket, opened as some user: the kernel tells the server who connects."""
 
     def __init__(self, path, user=None):
         super().__init__("eden", timeout=daemons.LIMIT)
@@ -61,7 +61,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def status_of(connection, method, address):
-    """Only the head of the answer is waited for: some go on for long."""
+    """Waits only for the head of the response: some responses do not end for a long time."""
     body = "{}" if method in ("POST", "PUT", "PATCH") else None
     connection.request(method, address, body,
                        {"content-type": "application/json"} if body else {})
@@ -71,7 +71,7 @@ def status_of(connection, method, address):
 
 
 def tls_connection(cluster):
-    # Whoever it is, a stranger does not care whose certificate the server has.
+    # An unauthenticated client does not check the server's certificate.
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -90,7 +90,7 @@ def test_every_route_requires_authentication_over_tls(cluster, eden_path):
 
 @pytest.fixture
 def passable(eden_path):
-    """A cluster that other users can reach as far as the modes of files let them."""
+    """A cluster that other users can reach as far as file modes permit."""
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o711)
         cluster = daemons.Cluster(eden_path, pathlib.Path(path))
@@ -105,7 +105,7 @@ def test_every_route_is_closed_to_other_users_of_the_machine(passable, eden_path
     path = passable.run / "server/api.sock"
     with pytest.raises(PermissionError):
         UnixConnection(path, STRANGER).connect()
-    # And when the modes of files do not keep them out:
+    # And if file modes do not keep them out:
     for folder in (path, path.parent, path.parent.parent, passable.folder / "s1"):
         folder.chmod(0o777)
     for method, address, is_public in routes(eden_path):
@@ -143,10 +143,10 @@ def test_every_address_of_the_agent_is_closed_to_other_users_of_the_machine(pass
     assert status_of(UnixConnection(path), "GET", "/v1/agent") == 200
 
 
-# --- What goes over the network -------------------------------------------------------------------
+# --- Network traffic ------------------------------------------------------------------------------
 
 class Recorder:
-    """Stands between a client and a port, and keeps what both say."""
+    """A proxy between a client and a port that records both directions."""
 
     def __init__(self, port):
         self.target = port
@@ -190,7 +190,7 @@ def make_token(cluster):
 
 @pytest.fixture
 def recorded_join(cluster):
-    """A join with a token through somebody who listens."""
+    """A join with a token through an eavesdropping proxy."""
     cluster.start()
     recorder = Recorder(cluster.api_port)
     token = make_token(cluster)
@@ -222,7 +222,7 @@ def test_recorded_bytes_of_a_join_do_nothing(cluster, recorded_join):
             again.settimeout(daemons.LIMIT)
             again.sendall(bytes(part))
             again.shutdown(socket.SHUT_WR)
-            while again.recv(65536):  # a hello, and that it fails
+            while again.recv(65536):  # a hello, and a failed handshake
                 pass
     assert status_of(UnixConnection(socket_path), "GET", "/v1/nodes/canary-node") == 404
 
@@ -233,7 +233,7 @@ PONG = bytes([0, 0, 8, 6, 1, 0, 0, 0, 0]) + b"are you?"
 
 
 def connect_as(cluster, certificate):
-    """A connection to the port of nodes that the server has answered."""
+    """A connection to the node port that the server has answered."""
     context = ssl.create_default_context(cafile=cluster.state / "server/ca.pem")
     context.check_hostname = False
     context.set_alpn_protocols(["h2"])
@@ -246,7 +246,7 @@ def connect_as(cluster, certificate):
 
 
 def is_answered(connection):
-    """Whether the server answers on it; no: it has ended it."""
+    """Whether the server answers on it; if not, the server has closed it."""
     seen = b""
     try:
         connection.sendall(PING)
@@ -269,7 +269,7 @@ def test_a_node_cannot_use_up_all_connections(cluster):
     web2.wait_live()
     mine = [connect_as(cluster, web1.state / "agent/node.pem") for _ in range(40)]
     assert [is_answered(each) for each in mine] == [False] * 8 + [True] * 32
-    web1.start()  # its agent gets through all the same
+    web1.start()  # its agent succeeds nevertheless
     web1.wait_live()
     web2.wait_live()
     for each in mine:
@@ -277,7 +277,7 @@ def test_a_node_cannot_use_up_all_connections(cluster):
 
 
 def listening_ports(process):
-    """Every TCP port that the process listens on, as the kernel has it."""
+    """Every TCP port that the process listens on, according to the kernel."""
     inodes = set()
     for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
         target = os.readlink(entry)
@@ -309,7 +309,7 @@ def test_no_port_answers_in_plain_text(cluster):
                         answer += piece
                 except ConnectionResetError:
                     pass
-            # At most an alert of TLS: its kind, its version, two bytes.
+            # At most a TLS alert: its type, its version, two bytes.
             assert len(answer) <= 7 and answer[:1] in (b"", b"\x15"), answer
 
 

@@ -1,4 +1,4 @@
-"""The daemon of a machine, with real processes: what it keeps, tells and survives."""
+"""The agent of a machine, as a real process: what it keeps, reports and survives."""
 
 import contextlib
 import http.client
@@ -17,7 +17,7 @@ import pytest
 
 @pytest.fixture
 def first(cluster):
-    """The machine of the server; the ports are fixed, and the agent does not run yet."""
+    """The machine of the server; the ports are fixed, and the agent is not started yet."""
     cluster.start()
     cluster.server.stop()
     return agents.first(cluster)
@@ -46,7 +46,7 @@ def servers_of(state):
 
 
 def shown(cluster, name, fits=lambda node: True):
-    """The node as the server shows it, once that fits."""
+    """The node as the server shows it, once the condition holds."""
     return wait_until(lambda: (lambda node: node if node and fits(node) else None)(
         agents.node(cluster, name)), f"the node {name}")
 
@@ -97,7 +97,7 @@ def test_there_is_one_agent_on_a_machine(cluster, web):
 
 
 def test_pending_records_survive_a_killed_agent(cluster, web):
-    """Facts that were gathered while there was no server, and are not gathered again."""
+    """Facts that were gathered without a server, and are not gathered again."""
     cluster.server.stop()
     agent = web.start()
     agent.wait_for_log("facts sent")
@@ -149,7 +149,7 @@ def test_an_agent_waits_until_its_machine_has_joined(cluster):
 
 
 def test_a_cluster_that_is_founded_under_a_running_agent_is_served(eden_path, tmp_path):
-    """The state directory is there, and nothing in it."""
+    """The state directory exists and is empty."""
     machine = agents.Machine(daemons.Cluster(eden_path, tmp_path, name="other"), "s1")
     machine.start()
     machine.cluster.eden("init", "--cluster", "green", "--name", "s1", "--user", "root", "--rpc",
@@ -205,7 +205,7 @@ def test_sighup_reloads(cluster, web):
 
 
 def test_a_node_without_the_server_role_starts_no_server(cluster, web):
-    """Its certificate is of the same CA."""
+    """Its certificate is from the same CA."""
     state = json.loads((web.state / "agent/node.json").read_text())
     state["servers"][0]["node"] = "s2"
     (web.state / "agent/node.json").write_text(json.dumps(state))
@@ -244,7 +244,7 @@ def test_the_agent_rejects_unknown_paths(cluster, web):
     (b"GET /v1/agent HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431,
      "too-many-headers")], ids=["no host", "no method", "body", "headers"])
 def test_the_agent_reports_invalid_requests_as_json(cluster, web, request_text, status, code):
-    """Who meets no address of it is told like everybody else."""
+    """A client without a matching address gets the same message."""
     web.start()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(daemons.LIMIT)
@@ -274,7 +274,7 @@ def test_a_pending_renewal_is_notified_when_the_agent_stops(cluster, web):
 
 
 def watched_inodes(pid):
-    """Of everything that the process has told the kernel to watch."""
+    """All files that the process watches, according to the kernel."""
     found = set()
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
         with contextlib.suppress(FileNotFoundError):  # one that was closed meanwhile
@@ -286,7 +286,7 @@ def watched_inodes(pid):
 
 
 def test_a_recreated_server_directory_is_watched_again(cluster):
-    """Else a cluster that is founded there is not seen."""
+    """Otherwise a cluster created there goes unnoticed."""
     cluster.start()
     machine = agents.Machine(cluster, "web1")
     agent = machine.start()
@@ -321,7 +321,7 @@ def test_a_file_damaged_while_running_does_not_end_the_session(cluster, web):
     ("node.pem", "missing"), ("node.pem", "damaged"), ("ca.pem", "damaged")
 ])
 def test_a_node_with_a_lost_file_reports_which(cluster, name, how):
-    """One that was never started knows no enrolment by which its key could be made anew."""
+    """A node that was never started has no enrollment with which its key could be recreated."""
     path = cluster.state / "agent" / name
     whole = path.read_bytes()
     path.unlink()

@@ -1,4 +1,4 @@
-"""Archives as real programs write them, and as nobody should."""
+"""Archives as real programs write them, and malicious ones."""
 
 import gzip
 import hashlib
@@ -177,7 +177,7 @@ def test_new_archive_is_moved_into_place_and_other_files_stay(world):
 
 
 def test_going_back_to_the_older_of_two_files(world):
-    """Each release in a file of its own, and what they share has another content."""
+    """Each release in a separate file, and shared files have different content."""
     (world.root / "one").write_bytes(make_tar(("f", b"one"), ("s", b"same")))
     (world.root / "two").write_bytes(make_tar(("f", b"two"), ("s", b"same")))
     for source in ("/one", "/two", "/one", "/two"):
@@ -198,7 +198,7 @@ def test_another_file_of_the_same_size_and_time_is_detected(world):
 
 
 def test_a_digest_covers_the_unpacked_content(world):
-    """The owner of the archive exchanges its content and sets its time back."""
+    """The owner of the archive replaces its content and resets its mtime."""
     good, other = make_tar(("f", b"good")), make_tar(("f", b"evil"))
     digest = "sha256:" + hashlib.sha256(good).hexdigest()
     assert len(good) == len(other)
@@ -257,7 +257,7 @@ def test_obsolete_files_are_removed_on_request(world, sources):
 
 
 def test_forged_note_leads_nowhere(world):
-    """Who may write in the directory could name others' files there."""
+    """A user who can write to the directory could name files of others there."""
     world(archive=make_tar(("f", b"1")))
     [stamp] = world.app.glob(".eden-archive-*")
     note = json.loads(stamp.read_text())
@@ -362,7 +362,7 @@ def test_hostile_tar_leaves_nothing(world, what, there):
 
 
 def test_existing_link_is_not_followed(world):
-    """Neither one in the directory, nor the directory itself."""
+    """Neither a file in the directory, nor the directory itself."""
     world.app.mkdir(parents=True)
     (world.root / "elsewhere").mkdir()
     os.symlink("/elsewhere", world.app / "d")
@@ -424,7 +424,7 @@ def test_bombs_hit_the_limits(world):
     assert "'max_size'" in world(archive=bomb, max_size=1_000_000)["error"]["message"]
     zipped = bytes(zip_of(("zeros", b"\0" * 50_000_000)))
     assert "'max_size'" in world(archive=zipped, max_size=1_000_000)["error"]["message"]
-    # Behind the end of a tar archive nothing is read, but it is unpacked.
+    # Data after the end of a tar archive is not read, but it is decompressed.
     tail = gzip.compress(make_tar(("a", b"x")) + b"\0" * 50_000_000)
     assert "'max_size'" in world(archive=tail, max_size=1_000_000)["error"]["message"]
     many = make_tar(*[(f"f{i}", b"") for i in range(101)])

@@ -1,4 +1,4 @@
-"""file.directory with `clean` leaves alone what others manage."""
+"""file.directory with `clean` keeps what other steps manage."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def site(eden, tmp_path):
-    """A site of two jobs; answers a function that applies it."""
+    """A site of two jobs; returns a function that applies it."""
     (tmp_path / "root/etc/conf.d").mkdir(parents=True)
     (tmp_path / "root/etc/passwd").write_text("root:x:0:0::/:/bin/sh\n")
     folder = tmp_path / "site/jobs"

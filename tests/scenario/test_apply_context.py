@@ -1,4 +1,4 @@
-"""What a template's context holds may be known only when the step runs."""
+"""Values in a template's context may be known only when the step runs."""
 
 import json
 

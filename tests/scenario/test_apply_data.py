@@ -1,4 +1,4 @@
-"""Values in files that others wrote, as those who read the files see them."""
+"""Values in files written by other programs, checked with the programs that read them."""
 
 import configparser
 import json

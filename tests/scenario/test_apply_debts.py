@@ -1,4 +1,4 @@
-"""Who owes a reaction after an apply, and who does not."""
+"""Which steps owe a reaction after an apply."""
 
 import json
 
@@ -9,7 +9,7 @@ FILE = {"name": "conf", "file.managed": [{"name": "/conf"}, {"content": "1"}]}
 
 @pytest.fixture
 def apply(eden, tmp_path):
-    """Applies steps as a file of that name and gives the report; options of apply may follow."""
+    """Applies steps as a file of that name and returns the report; options of apply may follow."""
     (tmp_path / "root").mkdir()
 
     def run(steps, *options, name="main", command="apply"):

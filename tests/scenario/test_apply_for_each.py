@@ -1,4 +1,4 @@
-"""A step whose list is empty on this node is known by its name, and is nobody."""
+"""A step whose list is empty on this node is a known name without instances."""
 
 import json
 

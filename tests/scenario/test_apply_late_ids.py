@@ -13,7 +13,8 @@ asked: {cmd.run: [{cmd: "cat ROOT/made"}]}
 
 @pytest.fixture
 def site(eden, tmp_path):
-    """A site with macros that read ROOT/made; site(steps) is (exit code, report or problems)."""
+    """A site with macros that read ROOT/made; site(steps) returns (exit code, report or problems).
+    """
     root = tmp_path / "root"
     root.mkdir()
     folder = tmp_path / "site"

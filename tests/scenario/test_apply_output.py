@@ -1,4 +1,4 @@
-"""What plan and apply print for other programs: one JSON text, well-formed XML, whatever happens."""
+"""Machine-readable output of plan and apply: one JSON text, well-formed XML, in every case."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -10,7 +10,7 @@ STEPS = "steps: [{name: one, test.changed: }]\n"
 
 @pytest.fixture
 def act(eden, tmp_path):
-    """Runs `eden COMMAND PATH OPTIONS...` with all that it keeps in the test's folder."""
+    """Runs `eden COMMAND PATH OPTIONS...` with all of its state in the test's folder."""
 
     def run(command, path, *options, **more):
         return eden(command, path, "--state-dir", "state", "--config-dir", "none", "--node", "here",
@@ -66,13 +66,13 @@ def test_junit_is_well_formed_whatever_a_command_writes(act, tmp_path):
     assert suite[0][0].text == '<&"?? \ufffd\ufffd ? \ufffd\ufffd\ufffd ]]>\r\n'
 
 
-# Colors and titles of terminals, C1 controls, the direction of writing, back to the start of the line.
+# Terminal colors and titles, C1 controls, text direction, carriage return.
 CONTROLS = "\x1b[2J\x1b]0;title\x07 \u009b31m \u202e \r"
 FORGED = "\nchanged  forged#step  file.managed: created"
 
 
 def test_nothing_that_is_shown_controls_the_terminal_or_forges_lines(act, eden, tmp_path):
-    """Names of steps and files, and whatever a program writes."""
+    """Names of steps and files, and the output of programs."""
     (tmp_path / "steps.yaml").write_text(json.dumps({"steps": [
         {"name": "name" + CONTROLS + FORGED, "test.failed": []},
         {"name": "out", "cmd.run": [{"cmd": ["printf", "%s", CONTROLS + FORGED]}]},

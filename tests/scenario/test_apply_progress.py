@@ -1,4 +1,4 @@
-"""What is told while a run goes on: one changing line on a terminal, plain lines elsewhere."""
+"""Progress of a run: one updated line on a terminal, plain lines elsewhere."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ STEPS = {"steps": [
 
 
 def on_terminal(eden_path, tmp_path, columns, until, *options, **env):
-    """Standard error, a terminal, and standard output of an apply whose one step ends when `until`
+    """Standard error, a terminal, and standard output of an apply whose only step ends once `until`
     was seen there; None: as soon as it can."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
@@ -38,7 +38,7 @@ def on_terminal(eden_path, tmp_path, columns, until, *options, **env):
                 until = None
                 gate.write_text("go\n")
     except OSError:
-        pass  # Linux tells the end of a pseudo-terminal this way
+        pass  # how Linux signals the end of a pseudo-terminal
     os.close(ours)
     out, _ = process.communicate()
     assert process.returncode == 0

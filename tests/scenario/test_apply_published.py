@@ -1,5 +1,5 @@
-"""file.managed takes what file.content of other steps has published, whichever way it is named; and what
-names of files are."""
+"""file.managed uses what file.content of other steps has published, however it is named; and which
+names of files are valid."""
 
 import json
 

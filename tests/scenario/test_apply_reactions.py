@@ -1,4 +1,4 @@
-"""What watch and listen cause: a command answers to a change once."""
+"""Effects of watch and listen: a command reacts to a change once."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def apply(eden, tmp_path):
-    """Applies steps that keep to the test's folder; answers with results by name."""
+    """Applies steps confined to the test's folder; returns results by name."""
 
     def run(text, *options):
         path = tmp_path / "steps.yaml"

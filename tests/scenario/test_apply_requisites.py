@@ -1,6 +1,6 @@
-"""The truth table of requisites and its neighbors, as a user sees it: sites in, results out.
+"""The truth table of requisites, as a user sees it: sites in, results out.
 
-Each case is a list of steps and what must become of each. Every case runs in all three orders.
+Each case is a list of steps and the expected result of each. Every case runs in all three orders.
 """
 
 import json
@@ -14,7 +14,7 @@ CHANGED = {"test.changed": []}
 FAILED = {"test.failed": []}
 NEEDS_FAILED = {"test.ok": [], "require": [{"step": "broken"}]}
 
-# The four ways in which a target can end, as (steps before it, the target itself).
+# The four ways in which a target can end, as (preceding steps, the target itself).
 TARGETS = {
     "blocked": ([{"name": "broken", **FAILED}], {"name": "target", **NEEDS_FAILED}),
     "failed": ([], {"name": "target", **FAILED}),
@@ -22,7 +22,7 @@ TARGETS = {
     "changed": ([], {"name": "target", **CHANGED}),
 }
 
-# What the dependent comes to, by kind and by how its target ended.
+# The result of the dependent, by kind of requisite and result of its target.
 TABLE = {
     "require": {"blocked": "blocked", "failed": "blocked", "ok": "ok", "changed": "ok"},
     "watch": {"blocked": "blocked", "failed": "blocked", "ok": "ok", "changed": "changed"},
@@ -35,9 +35,9 @@ TABLE = {
 
 @pytest.fixture
 def run_steps(eden, tmp_path):
-    """Applies (or plans) steps and gives the results by name and the whole report.
+    """Applies (or plans) steps and returns the results by name and the whole report.
 
-    Whatever was applied must be decided the same again from its record.
+    Replaying the record of an apply must give the same decisions.
     """
 
     def run(steps, *options, command="apply", order="ansible"):

@@ -1,4 +1,4 @@
-"""A condition that is asked again sees the world as it is then."""
+"""A condition that is evaluated again sees the current state."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_macros_are_evaluated_again(eden, tmp_path, condition, key):
         f"flag: {{cmd.run: [{{cmd: cat {tmp_path}/flag}}]}}\n"
         "twice: {expression: \"macros['flag'] * 2\"}\n"
     )
-    # The gate is opened when another step was tried five times.
+    # The gate is opened after the fifth attempt of another step.
     (site / "jobs/wait.yaml").write_text(
         f"""
 steps:

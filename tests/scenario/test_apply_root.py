@@ -29,7 +29,7 @@ def test_a_node_gets_its_identity_from_its_root(eden, root):
 
 @pytest.mark.parametrize("made", [False, True], ids=["missing", "there"])
 def test_state_stays_in_the_root_where_a_link_leads_elsewhere(eden, root, made):
-    """An absolute link in an image means a place in the image."""
+    """An absolute link in an image refers to a path in the image."""
     outside = root.parent / "outside"
     (root / "var").symlink_to(outside)
     place = root / str(outside)[1:]

@@ -1,4 +1,4 @@
-"""A saved plan is applied as it was made, or not at all."""
+"""A saved plan is applied exactly as it was made, or not at all."""
 
 import json
 import os
@@ -15,7 +15,7 @@ steps:
 
 @pytest.fixture
 def saved(eden, tmp_path):
-    """A plan for one root; answers a function that applies it with further options."""
+    """A plan for one root; returns a function that applies it with further options."""
     (tmp_path / "root").mkdir()
     (tmp_path / "steps.yaml").write_text(STEPS)
     done = eden(
@@ -89,7 +89,7 @@ jobs:
 
 @pytest.fixture
 def again(eden_path, tmp_path):
-    """Runs the line that a refusal prints, as a shell reads it."""
+    """Runs the line that an error message suggests, as a shell reads it."""
 
     def run(told, shell="sh", **variables):
         (line,) = [line for line in told.splitlines() if "plan again: " in line]
@@ -163,7 +163,7 @@ def test_the_printed_command_contains_no_secret(eden, again, tmp_path):
         assert word not in told.stderr + told.stdout
     told = eden("apply", "saved", "-D", f"text={word}").stderr
     assert "set the shell variable 'text' to the secret" in told
-    assert again(told).returncode != 0  # the shell refuses: it is not set
+    assert again(told).returncode != 0  # the shell fails: it is not set
     assert again(told, text=word).returncode == 0
     assert word not in (tmp_path / "saved").read_text()
     told = eden("apply", "saved")
@@ -227,7 +227,7 @@ def test_a_plan_with_other_secrets_is_reported_as_damaged(eden, saved, tmp_path)
     done = eden("apply", "saved", "-D", "text=one")
     assert done.returncode == 1 and "the saved plan is damaged" in done.stderr
     (tmp_path / "saved").write_text(json.dumps({**plan, "withheld": ["text"] * 100000}))
-    done = eden("apply", "saved", "-D", "text=one")  # a name that is there often counts once
+    done = eden("apply", "saved", "-D", "text=one")  # a repeated name counts once
     assert done.returncode == 0, done.stderr
 
 
@@ -249,7 +249,7 @@ def test_a_plan_writable_by_others_is_rejected(eden, saved, tmp_path, owner, mod
     assert f"error[E0724]: the saved plan is not trusted: saved {reason}" in done.stderr
     assert "chown $(id -u) saved && chmod 600 saved" in done.stderr
     assert not (tmp_path / "root/note").exists()
-    assert eden("plan", "saved").returncode == 0  # looking at it is harmless
+    assert eden("plan", "saved").returncode == 0  # showing it is harmless
     plan.chmod(0o644)
     os.chown(plan, 0, 0)
     assert saved().returncode == 0

@@ -1,4 +1,4 @@
-"""Secrets reach the places that they are for, and nothing that is told or kept."""
+"""Secrets reach their destinations, and appear in no output or record."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def test_only_later_steps_receive_the_secret(eden, tmp_path):
     kept = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
     assert kept
     for path in kept:
-        if path.parent.name != "keep":  # what was there before, for its owner alone
+        if path.parent.name != "keep":  # the previous content, readable only by its owner
             assert SECRET.encode() not in path.read_bytes(), path
         assert path.stat().st_mode & 0o077 == 0
 

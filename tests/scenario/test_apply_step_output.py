@@ -1,4 +1,4 @@
-"""What a step printed, in the templates of later steps."""
+"""The output of a step, in the templates of later steps."""
 
 import json
 
@@ -9,7 +9,7 @@ ORDERS = ["ansible", "justdoit", "genius"]
 
 @pytest.fixture
 def apply(eden, tmp_path):
-    """Applies steps; their reports by name."""
+    """Applies steps; returns their reports by name."""
 
     def run(*steps):
         (tmp_path / "steps.yaml").write_text(json.dumps({"steps": steps}))

@@ -1,4 +1,4 @@
-"""eden apply --try: for real, and nothing of it stays. Needs the rights of root."""
+"""eden apply --try: applies for real, and discards all changes. Requires root privileges."""
 
 import json
 import contextlib
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def attempt(eden_path, tmp_path):
-    """The command line of a try of these steps."""
+    """The command line for trying these steps."""
     if os.geteuid() != 0:
         pytest.fail("this test needs the rights of root")
 
@@ -47,7 +47,7 @@ def test_changes_are_listed_and_not_made(attempt, tmp_path):
 
 
 def test_files_of_eden_itself_are_not_listed(attempt, tmp_path):
-    """By whatever path its folder is given; another with the same beginning is told."""
+    """By whatever path its folder is given; a path with the same prefix is reported."""
     words = attempt([command("write", "touch state-of-others")], "--state-dir", "state")
     words = [word for word in words if word != tmp_path / "state"]
     words.remove("--state-dir")
@@ -62,7 +62,7 @@ def test_processes_of_the_machine_are_out_of_reach(attempt):
 
 
 def command_lines():
-    """Of all processes; one may end while it is looked at."""
+    """Of all processes; one may exit while it is inspected."""
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             yield path.read_bytes()
@@ -77,7 +77,9 @@ def test_started_processes_end_with_it(attempt):
 
 
 def is_pending(pid):
-    """Whether a signal is still on its way: taken and passed on, the process waits again."""
+    """Whether a signal is still pending: once it is received and forwarded, the process waits
+    again.
+    """
     status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status") if ":\t" in line)
     assert status["State"][0] not in "ZX", "it exited immediately"
     return status["State"][0] != "S" or int(status["ShdPnd"], 16) & 1 << (signal.SIGINT - 1)

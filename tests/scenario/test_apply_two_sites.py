@@ -1,4 +1,4 @@
-"""Several sites on one node leave alone what belongs to the others."""
+"""Several sites on one node keep each other's resources."""
 
 import json
 
@@ -21,7 +21,7 @@ HOTFIX = "steps: [{name: note, file.managed: {name: /etc/note, content: hello}}]
 
 @pytest.fixture
 def node(eden, tmp_path):
-    """Applies files of steps to one root; answers with results by name."""
+    """Applies files of steps to one root; returns results by name."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
 

@@ -1,5 +1,5 @@
-"""What others do to the disk and the memory of a machine: links in directories of theirs, damaged bytes,
-core dumps."""
+"""What other users can do to the disk and memory of a machine: links in their directories, damaged
+bytes, core dumps."""
 
 import json
 import os
@@ -50,7 +50,7 @@ steps:
 
 
 def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
-    """Files of a user in places of root, and files of root for everybody to read."""
+    """Files of a user in places of root, and world-readable files of root."""
     root = tmp_path / "root"
     for name in ("etc", "srv", "home/ann"):
         (root / name).mkdir(parents=True)
@@ -72,7 +72,7 @@ def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
     assert sorted(os.listdir(root / "etc")) == ["old", "private"]
     assert (root / "etc/private").read_text() == "precious"
     assert os.listdir(root / "srv") == []
-    # What leads to something of their own is followed.
+    # Links to their own files are followed.
     (root / "home/ann/conf").unlink()
     (root / "home/ann/conf").symlink_to("real")
     (root / "home/ann/real").mkdir()
@@ -83,7 +83,8 @@ def test_no_step_follows_a_link_of_another_user(eden, tmp_path):
 
 
 def test_no_step_changes_the_owner_of_a_linked_file(eden, tmp_path):
-    """A user can put a further name of a file of root among their own, where the kernel lets them."""
+    """A user can create a hard link to a file of root among their own, where the kernel permits it.
+    """
     root = tmp_path / "root"
     for name in ("etc", "home/ann/app/deep", "srv/tree"):
         (root / name).mkdir(parents=True)
@@ -147,7 +148,7 @@ steps:
 
 
 def test_no_step_copies_a_linked_private_file(eden, tmp_path):
-    """What edits a file writes a new one, with all that was in the former, for its new owner."""
+    """Editing a file writes a new one, with all content of the old one, for its new owner."""
     root = tmp_path / "root"
     for name in ("etc", "home/ann/app"):
         (root / name).mkdir(parents=True)
@@ -230,14 +231,14 @@ def test_files_in_shared_directories_do_not_belong_to_who_created_the_path_first
     assert (root / "tmp/folder").stat().st_uid == SOMEBODY
     steps.write_text(FOR_EVERYBODY.replace(" OWNER", f', owner: "{SOMEBODY}"'))
     assert eden("apply", steps, *words).returncode == 0
-    # Among the files of a user, what is written stays theirs.
+    # Among the files of a user, what is written keeps its owner.
     steps.write_text("steps: [{name: a, file.managed: {name: /home/ann/conf, content: new}}]\n")
     assert eden("apply", steps, *words).returncode == 0
     assert (root / "home/ann/conf").stat().st_uid == SOMEBODY
 
 
 def temporary_name(name):
-    """What eden calls a file until it is complete."""
+    """eden's name for a file until it is complete."""
     number = 0xCBF29CE484222325
     for byte in name.encode():
         number = (number ^ byte) * 0x100000001B3 % 2**64
@@ -287,7 +288,7 @@ def test_one_damaged_byte_in_the_spool_does_not_disable_the_node(cluster):
 
 
 def key_of(pem):
-    """The number that a private key is, as libcrypto has it in memory and as files have it."""
+    """The number of a private key, as libcrypto has it in memory and as files have it."""
     text = subprocess.run(["openssl", "pkey", "-in", pem, "-noout", "-text"], capture_output=True,
                           text=True, check=True).stdout
     number = bytes.fromhex(re.search(r"priv:\s*([0-9a-f:\s]+?)pub:", text)[1].replace(":", "")
@@ -296,7 +297,7 @@ def key_of(pem):
 
 
 def memory_of_core(pid):
-    """What a core dump would hold: all that is written to and not kept out."""
+    """The contents of a core dump: all writable memory that is not excluded."""
     mappings = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{pid}/smaps").read_text(),
                         flags=re.M)
     with open(f"/proc/{pid}/mem", "rb") as memory:
@@ -320,7 +321,7 @@ def test_core_dumps_contain_no_private_key(cluster):
         limits = pathlib.Path(f"/proc/{pid}/limits").read_text()
         assert re.search(r"^Max core file size +0 ", limits, re.M), limits
         if "libasan" in pathlib.Path(f"/proc/{pid}/maps").read_text():
-            continue  # the sanitizer keeps what is freed, keys among it, and does not clear it
+            continue  # the sanitizer retains freed memory, including keys, without clearing it
         parts = list(memory_of_core(pid))
         assert any(b"eden" in part for part in parts)  # it is the memory of the daemon
         for file in files:

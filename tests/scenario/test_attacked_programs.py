@@ -1,5 +1,5 @@
-"""What programs of other users get from root, what a killed run leaves to them, and limits that the
-caller set."""
+"""What programs of other users can get from root, what a killed run leaves to them, and resource
+limits set by the caller."""
 
 import glob
 import json
@@ -35,7 +35,9 @@ def make_site(folder, steps, **files):
 
 
 def test_other_users_do_not_inherit_the_environment_of_root(eden, tmp_path):
-    """Tokens and passwords are often in there: for sops, for a cloud, for the API of a cluster."""
+    """Tokens and passwords are often in the environment: for sops, for a cloud, for the API of a
+    cluster.
+    """
     site = make_site(tmp_path, f"""\
 - name: other
   cmd.run: [{{cmd: env}}, {{user: "{SOMEBODY}"}}, {{env: {{GIVEN: "yes"}}}}]
@@ -156,7 +158,7 @@ def make_repository(folder):
 
 
 def test_git_of_root_rejects_directories_that_others_can_replace(eden, passable):
-    """Between two looks of git a clone of root can be another repository of root."""
+    """Between two checks by git a clone of root could be replaced by another repository of root."""
     git = make_repository(passable / "repo")
     home, srv = passable / "home", passable / "srv"
     for path in (home, srv):
@@ -203,7 +205,9 @@ def test_git_of_root_rejects_directories_that_others_can_replace(eden, passable)
 
 
 def test_programs_of_root_ignore_settings_in_homes_of_others(eden, passable):
-    """'sudo -E' and others leave HOME as it was: programs read settings there, and run what these name."""
+    """'sudo -E' and others keep HOME: programs read settings there, and run the programs named in
+    them.
+    """
     make_repository(passable / "repo")
     make_repository(passable / "other")
     (passable / "other/f").write_text("two")

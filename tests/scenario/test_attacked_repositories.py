@@ -1,4 +1,4 @@
-"""What a repository can get out of those who clone it: its author chooses submodules, its server
+"""What a repository can get from users who clone it: its author chooses submodules, its server
 redirects."""
 
 import base64
@@ -14,7 +14,8 @@ TOKEN = "token-of-the-deploy-user"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Files for whoever shows a password; those below /moved/ are on the server `elsewhere`."""
+    """Serves files to clients with a password; those below /moved/ are on the server `elsewhere`.
+    """
 
     def do_GET(self):
         given = self.headers.get("Authorization")
@@ -64,7 +65,9 @@ def publish(work, served):
 
 @pytest.fixture
 def servers(tmp_path):
-    """Of the repository with the submodules `own` and `other`, and of another one that has the same."""
+    """Of the repository with the submodules `own` and `other`, and of another one that has the
+    same.
+    """
     (tmp_path / "served").mkdir()
     pair = [Web(address, tmp_path / "served") for address in ("127.0.0.1", "127.0.0.2")]
     pair[0].elsewhere = pair[1].url

@@ -1,4 +1,4 @@
-"""Secrets in files that cannot be read as they should: what is told of the fault has nothing of them."""
+"""Secrets in files that cannot be parsed: the error message does not contain them."""
 
 import json
 
@@ -28,7 +28,7 @@ def check(done, code=1):
     return done
 
 
-# The site marks the names; the file that hands the values over need not.
+# The site marks the names; the file that provides the values need not.
 HANDED_OVER = [
     "pw: c4n4ry-hunter2: x\n",
     "pw: @c4n4ry-hunter2\n",

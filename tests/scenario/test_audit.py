@@ -1,4 +1,4 @@
-"""What is recorded of what people ask for, and who may ask."""
+"""Which requests are recorded, and who may read the log."""
 
 import json
 import re
@@ -20,7 +20,7 @@ def running(cluster):
 
 
 class Remote:
-    """Somebody elsewhere, who has the CA of the cluster and perhaps a token."""
+    """A remote user, who has the CA of the cluster and optionally a token."""
 
     def __init__(self, cluster, *fields, words=()):
         self.cluster = cluster
@@ -133,11 +133,11 @@ def test_repeated_denials_do_not_fill_the_log(running):
 
 
 def test_repeated_changes_do_not_fill_the_disk_with_entries(running):
-    """Before, only the disk bounded the log."""
+    """Formerly, only the disk limited the log."""
     operator = bearer(running, "operator")
     head = get(running, "/eden/audit_head")
     rewrite(running, "/eden/audit_head", {**head, "sequence": 5_000_000})
-    for number in range(21):  # the first one tells the server how long the log is
+    for number in range(21):  # the first one informs the server of the log's size
         assert operator("PATCH", "/v1/nodes/s1", {}, "Content-Type: application/merge-patch+json")[0] == 200, number
     status, told = operator("PATCH", "/v1/nodes/s1", {}, "Content-Type: application/merge-patch+json")
     assert status == 429
@@ -259,7 +259,7 @@ def say(cluster, title):
 
 
 def next_of(process, title):
-    """The line of what was done last of it; what comes before is passed over."""
+    """The last line about that action; earlier ones are skipped."""
     while True:
         line = asking.next_line(process.stdout)
         assert line, process.stderr.read()

@@ -1,4 +1,4 @@
-"""Old entries of the audit log go into files, out of the log, and stay one chain with it."""
+"""Old entries of the audit log move into files, and remain one hash chain with the log."""
 
 import hashlib
 import json
@@ -13,11 +13,11 @@ import pytest
 from test_audit import bearer, entries, say
 
 GENESIS = "0" * 64
-OLD = 8  # days: older than what always stays
+OLD = 8  # days: older than what is always kept
 
 
 def fill(cluster, count, days=OLD):
-    """So many old entries more in its log; it does not run."""
+    """Adds so many old entries to its log; it is stopped."""
     filler = pathlib.Path(cluster.eden_path).parent / "tests/scenario/audit_filler"
     subprocess.run([filler, cluster.state / "server/store", str(count), str(days)], check=True)
 
@@ -58,7 +58,7 @@ def entry(cluster, sequence):
 
 
 def check_by_hand(path, first, last, previous):
-    """As anybody can, without eden; gives the last hash."""
+    """As any user can, without eden; returns the last hash."""
     head, *lines = path.read_text().splitlines()
     head = json.loads(head)
     assert head["format"] == "eden.audit-archive/1" and head["cluster"] == "blue"
@@ -114,7 +114,7 @@ def test_archived_entries_are_not_merely_absent(filled):
     assert status == 404 and "entries up to 100 are archived" in told["detail"]
     status, told = asking.ask(cluster, "GET", "/v1/audit/101")
     assert status == 200
-    # A place of before, behind which is nothing any more.
+    # An earlier position with nothing after it any more.
     status, told = asking.ask(cluster, "GET", f"/v1/audit?continue={token}")
     assert status == 200 and told["items"] == []
     assert told["metadata"]["archived"] == 100 and not told["metadata"]["truncated"]
@@ -281,7 +281,7 @@ def test_archives_of_one_log_may_overlap(filled):
     archive(cluster, whole, "--keep", "1100")
     lines = whole.read_text().splitlines(keepends=True)
     head = json.loads(lines[0])
-    # As if only half of it had been dropped, and then another file taken.
+    # As if only half of it had been dropped, and then another file used.
     half = json.loads(lines[200])
     first = {**head, "last": 250, "hash": json.loads(lines[250])["hash"]}
     second = {**head, "first": 201, "previous": half["hash"]}

@@ -27,7 +27,7 @@ def cluster(cluster):
 
 
 def create(cluster, *args):
-    """A backup, as what was printed."""
+    """A backup, as printed."""
     return json.loads(cluster.call("backup", "create", *args, "-o", "json").stdout)
 
 
@@ -41,7 +41,7 @@ def restore(cluster, path, state, *args, check=True):
 
 
 class Restored(daemons.Cluster):
-    """The cluster on another machine, which is another folder here."""
+    """The cluster on another machine, which here is another folder."""
 
     def __init__(self, cluster, name="restored"):
         self.eden_path, self.folder = cluster.eden_path, cluster.folder
@@ -99,7 +99,7 @@ def test_everything_is_restored(cluster, fresh):
 
 
 def test_fields_of_a_newer_server_are_restored(cluster, fresh):
-    """Also those of the server's own node, whose record is written again."""
+    """Also those of the server's own node, whose record is rewritten."""
     record = json.loads(get(cluster, "/eden/nodes/s1"))
     put(cluster, "/eden/nodes/s1", json.dumps({**record, "zone": {"name": "north"}}))
     create(cluster, "blue.backup")
@@ -110,7 +110,7 @@ def test_fields_of_a_newer_server_are_restored(cluster, fresh):
 
 
 def test_a_warning_lists_revocations_since_the_backup(cluster, fresh):
-    """A backup revives what was revoked after it; who restores it must know."""
+    """Restoring a backup reactivates what was revoked after it; the user must be warned."""
     join = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["metadata"]["name"]
     api = json.loads(cluster.call("tokens", "create", "--role", "viewer", "-o", "json").stdout)
     made = create(cluster, "blue.backup")
@@ -124,7 +124,7 @@ def test_a_warning_lists_revocations_since_the_backup(cluster, fresh):
     assert {"list": "eden tokens list", "revoke": "eden tokens revoke ID"} in done["review"]
     fresh.start()
     tokens = [each["metadata"]["name"] for each in ask(fresh, "GET", "/v1/tokens")[1]["items"]]
-    assert join in tokens  # as the warning says
+    assert join in tokens  # as the warning suggests
     told = cluster.eden("backup", "restore", "blue.backup", "--state-dir", fresh.folder / "third",
                         "--user", "root")
     assert f"warning: the cluster was reset to {made['time']}" in told.stderr
@@ -174,7 +174,7 @@ def test_a_server_can_be_restored_under_another_name(cluster, fresh):
 
 
 def test_an_abandoned_name_can_be_used_again(cluster, fresh):
-    """From s1 to s2 and back: what s1 was before is not believed, what it is now is."""
+    """From s1 to s2 and back: the old state of s1 is not trusted, its new one is."""
     create(cluster, "first")
     cluster.server.stop()
     ports = ["--rpc", "127.0.0.1:0", "--api", "127.0.0.1:0"]
@@ -201,7 +201,7 @@ def test_the_name_of_another_node_is_rejected(cluster, fresh):
 
 
 def test_a_watch_detects_a_restored_store(cluster, fresh):
-    """The same revisions mean something else now."""
+    """The same revisions now mean something else."""
     create(cluster, "blue.backup")
     store = json.loads((cluster.state / "server/server.json").read_text())["store"]
     restore(cluster, "blue.backup", fresh.state)
@@ -209,7 +209,7 @@ def test_a_watch_detects_a_restored_store(cluster, fresh):
 
 
 def join(cluster, name):
-    """A node, in folders of its own."""
+    """A node, in separate folders."""
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
     state = cluster.folder / name / "state"
     done = subprocess.run(
@@ -230,7 +230,7 @@ def show(cluster, name):
 
 
 def test_nodes_return_to_the_restored_server(cluster, fresh):
-    """With the certificates that they have, and nothing is done on them."""
+    """With their existing certificates, and no action on them."""
     start_agent(cluster, "web1", join(cluster, "web1"))
     wait_until(lambda: show(cluster, "web1")["state"] == "alive" and show(cluster, "web1")["facts"],
                "a session and facts")
@@ -243,7 +243,7 @@ def test_nodes_return_to_the_restored_server(cluster, fresh):
     wait_until(lambda: show(fresh, "web1")["state"] == "alive", "the node")
     node = ask(fresh, "GET", "/v1/nodes/web1")[1]
     assert node["metadata"]["labels"] == {"role": "web"} and node["status"]["facts"]
-    # What the node watches it reads anew: the agent has the label as it is in this store.
+    # The node resyncs its watches: the agent has the label from this store.
     status = asking.UnixConnection(cluster.folder / "web1/run/agent.sock")
 
     def labels():
@@ -255,7 +255,7 @@ def test_nodes_return_to_the_restored_server(cluster, fresh):
 
 
 def test_a_backup_between_two_cas_has_both(cluster, fresh):
-    """The rotation waits for a node that is silent, and still does after restoring."""
+    """The rotation waits for a silent node, and still does after restoring."""
     join(cluster, "web1")
     assert ask(cluster, "POST", "/v1/pki/rotate", {"action": "begin"})[0] == 200
 
@@ -305,7 +305,7 @@ def test_a_restore_does_not_replace_an_existing_cluster(cluster):
     assert (cluster.state / "server/server.json").read_bytes() == before
 
 
-# --- Files that are no good ----------------------------------------------------------------------
+# --- Invalid files -------------------------------------------------------------------------------
 
 LINE = 88
 
@@ -316,14 +316,14 @@ def manifest_of(data):
 
 
 def with_manifest(manifest, rest, name="eden.backup/2"):
-    """A file whose manifest says something else, and whose digests fit it."""
+    """A file with a modified manifest and matching digests."""
     text = json.dumps(manifest).encode()
     digest = hashlib.sha256(text).hexdigest()
     return f"{name} {len(text):08} {digest}\n".encode() + text + rest
 
 
 def refused(cluster, data, *words):
-    """Neither verified nor restored, with these words."""
+    """Neither verified nor restored, with this message."""
     (cluster.folder / "bad").write_bytes(data)
     done = verify(cluster, "bad")
     assert done.returncode == 1
@@ -390,7 +390,7 @@ def test_an_inconsistent_manifest_is_rejected(cluster):
 
 
 def replace_part(cluster, name, text):
-    """A whole and consistent file with another part."""
+    """A complete and consistent file with one part replaced."""
     manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
     out = b""
     for part in manifest["parts"]:
@@ -415,10 +415,10 @@ def test_parts_that_do_not_form_a_cluster_are_rejected(cluster, eden_path):
     refused(cluster, replace_part(cluster, "store.dump", b""), "store.dump")
 
 
-# --- Of earlier versions --------------------------------------------------------------------------
+# --- Earlier versions -----------------------------------------------------------------------------
 
 def create_earlier(cluster):
-    """As eden.backup/1 was: the store is a file of SQLite with its history, and one of the parts."""
+    """In eden.backup/1 the store is an SQLite file with its history, and one of the parts."""
     manifest, rest = manifest_of((cluster.folder / "good").read_bytes())
     source = sqlite3.connect(cluster.state / "server/store/store.db", timeout=30)
     copy = sqlite3.connect(cluster.folder / "store.db")
@@ -453,7 +453,7 @@ def test_a_backup_of_the_earlier_format_is_restored(cluster, fresh):
 
 
 def test_presence_is_not_in_a_backup(cluster):
-    """Neither the sessions of nodes nor the leader come back with it: they are not there then."""
+    """Neither the sessions of nodes nor the leader are restored: they do not exist any more."""
     start_agent(cluster, "web1", join(cluster, "web1"))
     wait_until(lambda: show(cluster, "web1")["state"] == "alive", "a session")
     create(cluster, "blue.backup")
@@ -465,7 +465,7 @@ def test_presence_is_not_in_a_backup(cluster):
 # --- Killed ---------------------------------------------------------------------------------------
 
 def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
-    """At moments all over it; until its settings are there, nothing is a cluster."""
+    """At points throughout it; until its settings exist, there is no cluster."""
     for i in range(20):
         put(cluster, f"/t/{i}", VALUE)
     create(cluster, "good")
@@ -496,7 +496,7 @@ def test_a_restore_that_was_killed_can_be_done_again(cluster, fresh):
 
 
 def test_backups_of_a_busy_server_are_complete(cluster):
-    """Somebody writes all the time; each backup is one revision."""
+    """A client writes all the time; each backup is one revision."""
     writer = subprocess.Popen(
         ["sh", "-c", "i=0; while :; do i=$((i+1)); curl -s -o /dev/null --unix-socket "
          f"{cluster.run}/server/api.sock -X PUT -H 'Content-Type: application/json' "
@@ -511,7 +511,7 @@ def test_backups_of_a_busy_server_are_complete(cluster):
 
 
 def test_an_aborted_backup_leaves_nothing(cluster):
-    """No file is made for a backup, and others are served meanwhile."""
+    """A backup creates no file on the server, and others are served meanwhile."""
     for i in range(40):
         put(cluster, f"/t/{i}", "x" * 200_000)
     descriptors = f"/proc/{cluster.server.process.pid}/fd"

@@ -1,4 +1,4 @@
-"""The binary starts, says what it is, and refuses nonsense with the usage exit code."""
+"""The binary starts, reports its version, and rejects nonsense with the usage exit code."""
 
 
 def test_help_is_printed_to_stdout(eden):

@@ -1,8 +1,8 @@
-"""Broken sites are told what is wrong, where, and how to go on: word for word.
+"""Error messages for broken sites: what is wrong, where, and how to fix it, word for word.
 
-Each file of tests/broken-sites holds a small site and the message that its author gets. After a
-change of messages on purpose, EDEN_BLESS=1 writes the new ones; read them before they are committed.
-Whoever does what the message says must get a site that is valid.
+Each file of tests/broken-sites holds a small site and the expected message. After deliberate
+changes of messages, EDEN_BLESS=1 writes the new ones; read them before they are committed.
+Following the advice of a message must lead to a valid site.
 """
 
 import json
@@ -19,7 +19,9 @@ PART = re.compile(r"^=== (.+)\n", re.M)
 
 
 def read(name):
-    """The files of a case, those that follow the hint, the command, and what it is to say."""
+    """The files of a case, the files after following the hint, the command, and its expected
+    output.
+    """
     _, *parts = PART.split((FOLDER / f"{name}.txt").read_text())
     parts = dict(zip(parts[::2], parts[1::2]))
     [command] = [key for key in parts if key.startswith("eden ")]
@@ -45,7 +47,7 @@ def words_of(command):
 
 
 def apply_fixes(tmp_path, problems):
-    """Puts the text of each fix in the place that it names, the last one of a line first."""
+    """Inserts the text of each fix at its position, the last one of a line first."""
     for problem in sorted(problems, key=lambda p: (p["fix"]["line"], p["fix"]["column"]), reverse=True):
         path, fix = tmp_path / problem["file"], problem["fix"]
         lines = path.read_text().split("\n")
@@ -80,8 +82,8 @@ def test_the_message_is_the_expected_one(eden, tmp_path, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_applying_the_hint_fixes_the_site(eden, tmp_path, name):
-    """A hint that is a replacement is applied by a program; one that is advice comes with the files
-    of somebody who took it."""
+    """A hint that is a replacement is applied automatically; for advice the case has the corrected
+    files."""
     files, fixed, command, _ = read(name)
     write_site(tmp_path / "site", files)
     make_root(tmp_path)
@@ -105,6 +107,6 @@ def test_there_are_more_than_a_hundred():
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_message_has_a_location_and_a_code(name):
-    """A reader needs to know where to look; what to do is in the hint or in the message itself."""
+    """A reader needs a location; what to do is in the hint or in the message itself."""
     _, _, _, expected = read(name)
     assert re.search(r"^ *error\[E\d{4}\]: .+\n +--> site/\S+", expected, re.M)

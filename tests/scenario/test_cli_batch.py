@@ -1,4 +1,4 @@
-"""`--batch`: a JSON object per line in, one per line out, whatever the lines hold."""
+"""`--batch`: a JSON object per line in, one per line out, whatever the lines contain."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_blank_lines_are_skipped_and_the_last_newline_is_optional(eden):
 
 
 def test_a_line_over_the_limit_is_reported_and_skipped(eden_path):
-    """Written in pieces: nobody holds the whole line."""
+    """Written in chunks: neither side buffers the whole line."""
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     piece = b"x" * (1 << 20)
@@ -131,7 +131,7 @@ def test_each_response_precedes_the_next_request(eden_path):
 
 
 def test_many_lines_need_few_writes(eden_path, tmp_path):
-    """Not one write per answer: a pipe gets them in large pieces."""
+    """Not one write per response: a pipe gets large chunks."""
     (tmp_path / "in").write_text(lines({"template": "x"}) * 3000)
     read_end, write_end = os.pipe()
     with open(tmp_path / "in", "rb") as source:

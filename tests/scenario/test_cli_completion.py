@@ -1,4 +1,4 @@
-"""Completion in the real shells: what a user would get for the Tab key."""
+"""Completion in the real shells: what a user gets for the Tab key."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def path_with_eden(eden_path, tmp_path_factory):
-    """A PATH on which the binary under test is called `eden`."""
+    """A PATH in which the binary under test is named `eden`."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "eden").symlink_to(eden_path)
     return f"{folder}:/usr/bin:/bin"
@@ -39,7 +39,7 @@ def need(shell):
 
 @pytest.fixture
 def bash(path_with_eden, site):
-    """What bash offers for a command line that is cut at the cursor."""
+    """What bash offers for a command line truncated at the cursor."""
     need("bash")
 
     def offers(line):
@@ -99,7 +99,7 @@ class Terminal:
     """An interactive shell on a pseudo-terminal.
 
     The command `eden` is replaced by a function that prints its arguments in brackets, so that a
-    line, completed with Tab and entered, shows what the shell made of it.
+    line, completed with Tab and entered, shows how the shell parsed it.
     """
 
     def __init__(self, argv, env, cwd, setup):
@@ -108,7 +108,7 @@ class Terminal:
             os.chdir(cwd)
             os.execvpe(argv[0], argv, env)
         self.seen = b""
-        # The marker is written in two halves: its echo must not be taken for its output.
+        # The marker is typed in two halves, so that its echo is not mistaken for its output.
         self.send(setup + "; printf '%s\\n' REA''DY\n")
         self.wait_for(rb"READY")
 
@@ -207,12 +207,12 @@ def test_zsh_loads_it_from_a_folder_of_functions(eden, path_with_eden, site, tmp
         terminal.close()
 
 
-# --- fish: it can be asked ----------------------------------------------------------------------
+# --- fish: completions can be queried -----------------------------------------------------------
 
 
 @pytest.fixture
 def fish(path_with_eden, site):
-    """What fish offers for a command line that is cut at the cursor."""
+    """What fish offers for a command line truncated at the cursor."""
     need("fish")
 
     def offers(line):

@@ -100,6 +100,6 @@ def test_infinity_is_not_json(eden, tmp_path):
 
 
 def test_json_from_a_pipe_is_read_as_json(eden):
-    """YAML readers refuse escaped surrogate pairs, which JSON writers make of an emoji."""
+    """YAML readers reject escaped surrogate pairs, which JSON writers use for emoji."""
     done = eden("convert", "-", "-o", "yaml", input='{"d": "\\ud83d\\ude00"}')
     assert (done.returncode, done.stdout) == (0, "d: \U0001f600\n")

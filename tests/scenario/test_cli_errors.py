@@ -1,4 +1,4 @@
-"""What a person sees when something is wrong: whole messages, and the same as JSON."""
+"""Error messages as users see them: complete messages, and the same as JSON."""
 
 import json
 

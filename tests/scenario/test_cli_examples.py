@@ -1,4 +1,4 @@
-"""Every example that help shows works, in a folder that has what it names."""
+"""Every example in the help works, in a folder that contains what it names."""
 
 import json
 import os
@@ -28,7 +28,7 @@ FILES = {
     "jobs/base.yaml": "jobs:\n  '*':\n    - name: install\n",
     "jobs/install.yaml": "steps:\n- name: greet\n  action: test.ok\n",
 }
-# eden itself, which must leave this machine alone: what acts on one does so below another root.
+# eden itself, restricted: commands that act on a machine do so below another root.
 GUARD = """#!/bin/sh
 case "$*" in nodes\\ approve*--ssh*) exec {eden} help nodes ;; esac
 case "$1" in
@@ -83,7 +83,7 @@ echo '{"format": "eden.module/1", "help": "Messages.", "actions": {"set": {"help
 
 
 def leave_a_module(eden_path, folder):
-    """In the site, signed with a key that is trusted."""
+    """In the site, signed with a trusted key."""
     (folder / "site/modules").mkdir()
     (folder / "site/modules/motd").write_text(MODULE)
     for words in ("keygen .eden-key", "sign --key .eden-key site"):
@@ -94,7 +94,7 @@ def leave_a_module(eden_path, folder):
 
 
 def leave_an_archive(cluster, folder):
-    """Of the audit log as it is."""
+    """Of the unmodified audit log."""
     told = asking.ask(cluster, "GET", "/v1/audit-entries")[1]
     last = json.loads(told["entries"][-1])
     head = {"format": "eden.audit-archive/1", "cluster": told["cluster"], "first": 1,
@@ -104,14 +104,14 @@ def leave_an_archive(cluster, folder):
 
 
 def leave_a_request(folder):
-    """For a certificate of a machine, as openssl makes it."""
+    """A certificate request of a machine, made by openssl."""
     subprocess.run(["openssl", "req", "-new", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "web3.key", "-subj",
                     "/CN=web3", "-out", folder / "web3.csr"], capture_output=True, check=True)
 
 
 def asks_a_server(command):
-    """What is run on a server, with the words before the first option."""
+    """Commands run on a server, by the words before the first option."""
     words = command.split("| ")[-1].split()
     kinds = ("tokens", "nodes", "roles", "config", "pki", "get", "put", "delete", "audit")
     return words[1] in kinds or "--node" in words
@@ -126,7 +126,7 @@ def follows(command):
 
 
 def goes_on(command):
-    """A list that is followed by its changes."""
+    """A list followed by its changes."""
     return "--watch" in command
 
 
@@ -227,7 +227,7 @@ def test_the_example_of_joining_works(cluster, eden_path, command):
                                stderr=subprocess.PIPE, text=True)
     if "--token" not in words:
         assert "as 'web1'" in process.stderr.readline()
-    if "--ca-pin" not in words:  # whom to trust is told by SSH
+    if "--ca-pin" not in words:  # SSH determines whom to trust
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         assert process.returncode == 130

@@ -1,4 +1,4 @@
-"""`eden explain` tells about everything that has a row, and about nothing else."""
+"""`eden explain` covers everything that has a row, and nothing else."""
 
 import json
 
@@ -12,7 +12,7 @@ def names(eden):
 def test_every_name_can_be_explained(eden):
     every = names(eden)
     assert {"E0204", "upper", "str.upper", "range", "divisibleby", "render", "64"} <= set(every)
-    # All in one call: a name that cannot be found would end it with 64.
+    # All in one call: a name that cannot be found would exit with 64.
     done = eden("explain", *every)
     assert done.returncode == 0
     assert done.stderr == ""
@@ -118,7 +118,7 @@ def test_help_about_sites_has_the_table_of_requisites(eden):
 
 
 def test_columns_of_parameters_do_not_collide(eden):
-    """The kind of 'every' is longer than its column."""
+    """The kind of 'every' is wider than its column."""
     rows = json.loads(eden("explain", "cron.present", "-o", "json").stdout)
     action = rows[0] if isinstance(rows, list) else rows
     shown = eden("explain", "cron.present").stdout

@@ -1,4 +1,4 @@
-"""eden facts tells what the machine is, or what lies below another root."""
+"""eden facts describes this machine, or the system below another root."""
 
 import json
 import os

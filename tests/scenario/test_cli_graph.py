@@ -1,4 +1,4 @@
-"""eden graph: the order of a run and what it follows from."""
+"""eden graph: the order of a run and the reasons for it."""
 
 import json
 import xml.dom.minidom

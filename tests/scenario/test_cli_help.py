@@ -1,4 +1,4 @@
-"""`eden help` shows what there is: for people, for programs, for the reference."""
+"""`eden help` lists what exists: for users, for programs, for the reference."""
 
 import json
 
@@ -42,7 +42,7 @@ def test_every_command_has_help_with_options_and_examples(eden):
 
 
 def with_verbs(eden):
-    """Every command that has verbs, as it is described to programs."""
+    """Every command with verbs, in its machine-readable description."""
     found = [command for command in json.loads(eden("help", "-o", "json").stdout)["commands"]
              if command["verbs"]]
     assert len(found) > 5

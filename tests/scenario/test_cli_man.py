@@ -1,4 +1,4 @@
-"""The manual: pages that mandoc accepts, written whole or not at all."""
+"""The manual: pages that mandoc accepts, written completely or not at all."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def commands(eden):
 
 
 def lint(path):
-    """What mandoc objects to, beside links to pages that are not installed here."""
+    """mandoc's complaints, except for links to pages that are not installed here."""
     if shutil.which("mandoc") is None:
         pytest.fail("this test needs mandoc, which is not installed")
     done = subprocess.run(["mandoc", "-T", "lint", "-W", "style", path], capture_output=True, text=True)
@@ -47,7 +47,7 @@ def test_a_man_page_matches_the_help(eden, tmp_path):
         shown = subprocess.run(
             ["mandoc", "-T", "ascii", "-O", "width=900"], input=roff, capture_output=True, text=True
         ).stdout
-        shown = " ".join(re.sub(".\b", "", shown).split())  # bold is a letter struck twice
+        shown = " ".join(re.sub(".\b", "", shown).split())  # bold is overstruck text
         assert command["help"] in shown
         for option in command["options"]:
             assert f"--{option['name']}" in shown

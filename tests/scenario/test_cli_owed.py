@@ -1,4 +1,4 @@
-"""eden owed tells what the journal says, without touching it."""
+"""eden owed shows what the journal contains, without changing it."""
 
 import fcntl
 import json
@@ -39,7 +39,7 @@ END = line(t="end", at=1769847334000, run="r1", result="changed")
 
 @pytest.fixture
 def state(tmp_path):
-    """A state directory whose journal is made of these lines."""
+    """A state directory whose journal consists of these lines."""
     folder = tmp_path / "state"
 
     def write(*lines):
@@ -98,7 +98,7 @@ def test_an_interrupted_change_is_owed(eden, state):
 
 
 def test_after_a_reboot_reactions_of_the_unfinished_run_are_owed_again(eden, state):
-    """A power failure may have taken what they did with it."""
+    """A power failure may have undone their effects."""
     told = owed(eden, state(begin(boot="another"), ACT, DONE, PAID))
     assert [debt["step"] for debt in told["owed"]] == ["web#nginx", "web#mail"]
 

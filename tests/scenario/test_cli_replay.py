@@ -1,4 +1,4 @@
-"""`eden replay`: what was recorded is decided the same again, and what was changed in it is told."""
+"""`eden replay`: recorded runs give the same decisions, and modified records are reported."""
 
 import json
 import random
@@ -23,7 +23,7 @@ STEPS = [
 
 @pytest.fixture
 def node(eden, tmp_path):
-    """A node below a folder: apply() gives the finished process, record() what it left."""
+    """A node below a folder: apply() returns the finished process, record() its record."""
 
     class Node:
         state = tmp_path / "state"
@@ -67,7 +67,7 @@ def test_a_run_is_decided_the_same_again(node, order):
     assert node.apply(STEPS, "--order", order).returncode == 1
     done = node.replay()
     assert done.returncode == 0, done.stdout
-    # Each step once, the check of the prereq's target, and the reaction of what listens.
+    # Each step once, the check of the prereq's target, and the reaction of the listener.
     assert "compared 11 decisions about 9 steps, no differences" in done.stdout
 
 
@@ -247,7 +247,7 @@ def test_an_interrupted_run_is_decided_again(node, eden_path, tmp_path):
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert "slow" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
-    door.listen()  # what the step waits for comes only after the interrupt
+    door.listen()  # the step's condition becomes true only after the interrupt
     running.communicate(timeout=60)
     door.close()
     assert running.returncode == 130

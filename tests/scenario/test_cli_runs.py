@@ -1,4 +1,4 @@
-"""The runs that are kept are listed, and what went wrong in the last one is told at once."""
+"""Recorded runs are listed, and the errors of the last one are shown first."""
 
 import json
 import os
@@ -121,7 +121,7 @@ def test_why_shows_where_the_record_is(eden, apply, tmp_path):
     assert eden("why", "a", "--state-dir", "state").stdout.endswith(f"\nrecord: state/runs/{record.name}\n")
 
 
-# --- A run that did not end ------------------------------------------------------------------
+# --- An incomplete run -----------------------------------------------------------------------
 
 
 SLOW = {"command": "cmd.run: [{cmd: '%s'}]",
@@ -130,7 +130,7 @@ SLOW = {"command": "cmd.run: [{cmd: '%s'}]",
 
 @pytest.fixture(params=SLOW)
 def slow(request, eden_path, tmp_path):
-    """An apply whose step runs until we let go of a pipe; the process, once the step runs."""
+    """An apply whose step runs until we close a pipe; returns the process once the step runs."""
     ready, hold = tmp_path / "ready", tmp_path / "hold"
     os.mkfifo(ready)
     os.mkfifo(hold)

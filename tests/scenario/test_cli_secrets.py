@@ -1,4 +1,4 @@
-"""Secrets: marked in YAML with !secret, told by their byte ranges, and in no message."""
+"""Secrets: marked in YAML with !secret, reported by their byte ranges, and in no message."""
 
 import json
 

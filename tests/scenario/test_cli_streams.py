@@ -1,4 +1,6 @@
-"""Standard output that fails, interrupts, colors: how the program behaves beside its work."""
+"""Standard output that fails, interrupts, colors: the program's behavior apart from its actual
+work.
+"""
 
 import os
 import pty
@@ -33,7 +35,7 @@ def test_a_batch_stops_if_its_output_is_closed(eden_path):
     os.close(write_end)
     process.stdin.write(b'{"template": "x"}\n')
     process.stdin.flush()
-    # The input stays open: it ends because of its output.
+    # The input stays open: it exits because of its output.
     assert process.wait(30) == 1
     assert b"Broken pipe" in process.stderr.read()
     process.stdin.close()
@@ -55,7 +57,7 @@ def test_a_failed_command_keeps_its_exit_code_on_a_full_disk(eden_path):
 def test_an_interrupt_exits_with_130(eden_path):
     process = subprocess.Popen([eden_path, "render", "--batch"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
-    # Its answer shows that it is up.
+    # Its response shows that it is up.
     process.stdin.write(b'{"template": "x"}\n')
     process.stdin.flush()
     process.stdout.readline()
@@ -93,7 +95,7 @@ def stderr_of(eden_path, env, terminal, *options):
         while piece := os.read(ours, 4096):
             text += piece
     except OSError:
-        pass  # Linux tells the end of a pseudo-terminal this way
+        pass  # how Linux signals the end of a pseudo-terminal
     os.close(ours)
     process.wait()
     return text

@@ -1,4 +1,4 @@
-"""`eden validate`: all that is wrong with files, at once."""
+"""`eden validate`: all errors in files, at once."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""eden vars: the variables of a node, and where each value is from."""
+"""eden vars: the variables of a node, and the origin of each value."""
 
 import json
 

@@ -46,7 +46,7 @@ steps:
 
 @pytest.fixture
 def applied(eden, tmp_path):
-    """A site that was applied; gives what runs `eden why`."""
+    """A site that was applied; returns a function that runs `eden why`."""
     for name, text in SITE.items():
         path = tmp_path / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)

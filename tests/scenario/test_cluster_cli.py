@@ -1,4 +1,4 @@
-"""Commands that ask the server of a cluster: real ones, against a server that runs."""
+"""Commands that connect to the server of a cluster, tested against a running server."""
 
 import json
 import os
@@ -224,7 +224,7 @@ def test_an_address_that_is_not_there_is_answered_with_a_near_one(filled):
     assert "openapi.json" in json.loads(done.stdout)["detail"]
 
 
-# --- what servers refuse ---------------------------------------------------------------------------
+# --- errors of the server --------------------------------------------------------------------------
 
 BAD_ROLES = """metadata: {name: web-operator}
 spec:
@@ -335,7 +335,7 @@ def test_the_output_of_show_can_be_edited_and_applied(running):
     assert running.call("roles", "apply", "-f", file).stdout == "web is applied\n"
     rules = json.loads(running.call("roles", "show", "web", "-o", "json").stdout)["spec"]["rules"]
     assert rules[0]["verbs"] == ["list"]
-    file.write_text(shown.replace("get", "watch"))  # of what somebody has changed meanwhile
+    file.write_text(shown.replace("get", "watch"))  # with a concurrent change
     late = running.call("roles", "apply", "-f", file, check=False)
     assert late.returncode == 5, late.stderr
     file.write_text("metadata: {name: web}\nspec:\n  rules: 7\n")
@@ -429,7 +429,7 @@ def test_a_partial_failure_has_the_worst_exit_code(filled):
 
 
 def answers_of(cluster, *words, code=0):
-    """Of several things: one document, whatever has failed."""
+    """Several objects: one document, even if some fail."""
     done = cluster.call(*words, "-o", "json", check=False)
     assert (done.returncode, done.stderr) == (code, ""), done
     answers = json.loads(done.stdout)
@@ -577,7 +577,7 @@ def test_a_node_without_facts_is_reported(filled):
         assert text in done.stderr
 
 
-# --- a node that lives -----------------------------------------------------------------------------
+# --- a connected node ------------------------------------------------------------------------------
 
 def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     agent = join(running, "web1")
@@ -592,7 +592,7 @@ def test_a_node_joins_by_the_printed_line_answers_and_falls_silent(running):
     assert "alive" in running.call("nodes", "list").stdout
 
     agent.kill()
-    done = running.call("nodes", "ping", "web1", check=False)  # its lease is not over yet
+    done = running.call("nodes", "ping", "web1", check=False)  # its lease has not expired yet
     assert done.returncode == 3
     assert re.search(r"'web1' (has been silent since \d{4}-.*Z, when its session ended|"
                      r"is silent: its session has just ended)", done.stderr), done.stderr
@@ -659,7 +659,7 @@ def test_keys_of_the_cluster_itself_are_not_changed_by_mistake(running):
     running.call("put", "/eden/x", "1", "--force")
     running.call("delete", "/eden/x", "--force")
     running.call("put", "/edenx", "1")
-    # Nor at all, where it is said who may do what, and who did.
+    # Never for roles and the audit log.
     for words in (("put", "/eden/audit/00000000000000000001", "{}"),
                   ("delete", "/eden/objects/role/x"), ("delete", "/eden", "--prefix")):
         done = running.call(*words, "--force", check=False)
@@ -712,7 +712,7 @@ LIVE = [
 
 
 def path_with_eden(cluster):
-    """A PATH on which `eden` asks this cluster."""
+    """A PATH in which `eden` connects to this cluster."""
     folder = cluster.folder / "bin"
     folder.mkdir()
     (folder / "eden").write_text(
@@ -723,7 +723,7 @@ def path_with_eden(cluster):
 
 
 def keep_names(cluster):
-    """As after the first key: who presses it is not kept waiting for the answer."""
+    """Like after the first key press: the user does not wait for the response."""
     for kind in ("node", "token", "role"):
         complete(cluster, kind, "--refresh")
 
@@ -745,14 +745,14 @@ def test_completed_names_are_cached_and_refreshed_in_the_background(filled):
     assert cache.stat().st_mode & 0o777 == 0o700
     head, _, names = file.read_text().partition("\n")
     assert names == "s1\nweb1\nweb2\ndb1\ndb2\n"
-    # What is fresh is not asked for.
+    # Fresh entries are not requested again.
     file.write_text(head + "\nkept\n")
     assert complete(filled, "node") == "kept\n"
-    # What is old is shown at once, and somebody asks.
+    # Old entries are shown at once, and refreshed in the background.
     file.write_text("eden.names/1 1000\nold\n")
     assert complete(filled, "node") == "old\n"
     wait_until(lambda: "web1" in file.read_text(), "the names are renewed")
-    # Where nobody answers, what was known last.
+    # If no server responds, the last known entries.
     filled.server.stop()
     file.write_text("eden.names/1 1000\nold\n")
     assert complete(filled, "node") == "old\n"
@@ -816,7 +816,7 @@ def on_terminal(cluster, *args):
         while piece := os.read(ours, 4096):
             text += piece
     except OSError:
-        pass  # Linux tells the end of a pseudo-terminal this way
+        pass  # how Linux signals the end of a pseudo-terminal
     os.close(ours)
     assert process.wait(daemons.LIMIT) == 0, text
     return text.decode().replace("\r\n", "\n")
@@ -830,7 +830,7 @@ def test_keys_and_values_do_not_control_the_terminal(running):
     assert on_terminal(running, "get", key) == "one\tcell\n\\x1b]0;title\\x07two\\u0085\n"
     for args in (("get", "/t/", "--prefix"), ("get", "/t\x1b", "--prefix"), ("delete", key)):
         assert "\x1b" not in on_terminal(running, *args)
-    # A program gets what there is, to the byte.
+    # A program gets the exact bytes.
     assert "\x1b" not in running.call("put", key, value).stdout
     assert running.call("get", "/t/", "--prefix", "-o", "name").stdout == f"{key}\n"
     assert running.call("get", key).stdout == value
@@ -839,7 +839,7 @@ def test_keys_and_values_do_not_control_the_terminal(running):
 
 
 def test_json_contains_no_terminal_escapes_and_the_same_data(running):
-    """U+009B begins a command of a terminal as ESC [ does, and is no control character of JSON."""
+    """U+009B starts a terminal command like ESC [ does, and is not a control character in JSON."""
     key, value = "/t/a", "\x9b2J\x7f\u202eone\U000e0001\x1b]0;title\x07 ä €\n"
     running.call("put", key, value)
     shown = on_terminal(running, "get", key, "-o", "json")

@@ -1,4 +1,4 @@
-"""A condition that does not hold is shown where it is written."""
+"""A condition that does not hold is shown with its source location."""
 
 import json
 

@@ -75,7 +75,7 @@ def test_a_refusal_of_a_proxy_is_not_the_servers(logged_in, front, status):
 
 @pytest.mark.parametrize("words, target", [
     (["nodes", "list", "--watch"], "/v1/nodes?watch=ndjson"),
-    (["audit", "tail", "--follow"], "/v1/audit?limit=1"),  # the second that it asks for
+    (["audit", "tail", "--follow"], "/v1/audit?limit=1"),  # its second request
     (["watch", "/a"], "/v1/watch?key=%2Fa"),
     (["backup", "create", "here"], "/v1/backup"),
     (["pki", "revoke", "0" * 32], "/v1/pki/revoke"),

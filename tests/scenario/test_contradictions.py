@@ -1,4 +1,4 @@
-"""Steps that want different things of one resource are an error before anything is touched."""
+"""Steps with contradictory settings for one resource are an error before anything is changed."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def told(eden, tmp_path):
-    """Plans (or applies) steps below a root; answers with the exit code and what was printed."""
+    """Plans (or applies) steps below a root; returns the exit code and the output."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "usr/share/zoneinfo").mkdir(parents=True)

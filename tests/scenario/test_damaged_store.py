@@ -1,5 +1,5 @@
-"""A store that is damaged or went back in time: known to all who ask, not written any more, and repaired by
-the command that is named."""
+"""A store that is damaged or went back in time: reported to all clients, no longer written to, and
+repaired by the command that the message names."""
 
 import json
 import shutil
@@ -54,8 +54,8 @@ def refused(cluster, what):
 
 
 def write_later(cluster, key, value):
-    """A later change of a record that the API guards, as an older server let an administrator make. It is
-    off."""
+    """A later change of a record that the API guards, as an older server let an administrator make.
+    The server is stopped."""
     store = sqlite3.connect(store_of(cluster) / "store.db")
     with store:
         last = store.execute("SELECT max(id) >> 20 FROM changes").fetchone()[0]
@@ -74,7 +74,9 @@ def state_of_rotation(cluster):
 
 
 def lose_writes(cluster):
-    """What was acknowledged last is only in the log of the store, which is removed while it is off."""
+    """The last acknowledged writes are only in the store's log, which is removed while the server
+    is stopped.
+    """
     put(cluster, "/t/kept", "yes")
     cluster.server.stop()  # closing writes the log into the store
     cluster.start()
@@ -101,7 +103,7 @@ def test_a_log_that_was_removed_is_noticed_and_the_loss_accepted(cluster):
     seen = doctor(cluster)["store"]
     assert seen["state"] == "failed" and "damaged" in seen["text"] and "eden cluster" in seen["fix"]
     refused(cluster, "the store is damaged and read-only")
-    assert get(cluster, "/t/kept") == "yes"  # what is there is read
+    assert get(cluster, "/t/kept") == "yes"  # existing data is read
     listed = cluster.call("nodes")
     assert "s1" in listed.stdout and "data may be out of date since" in listed.stderr
     assert repair(cluster, "--accept-loss", check=False).returncode == 5  # it runs
@@ -171,21 +173,21 @@ def test_damaged_pages_are_found_and_a_backup_restores_them(cluster):
     cluster.server.stop()
     path = store_of(cluster) / "store.db"
     content = path.read_bytes()
-    with open(path, "r+b") as file:  # pages that have nothing but these values
+    with open(path, "r+b") as file:  # pages that contain only these values
         for at in range(0, len(content), PAGE):
             if b"x" * 3400 in content[at:at + PAGE]:
                 file.seek(at)
                 file.write(b"\xa5" * PAGE)
     said = check_of(cluster)
     assert not said["whole"] and "is damaged" in said["damage"]
-    cluster.start()  # nobody reads those pages: they are looked at all the same
+    cluster.start()  # no query reads those pages: they are checked nevertheless
     assert "is damaged" in cluster.server.wait_for_log("store is damaged and read-only")
     assert "eden backup restore FILE" in problems(cluster)["store"]["why"]
     refused(cluster, "the store is damaged and read-only")
     cluster.server.stop()
     done = repair(cluster, "--accept-loss", check=False)
     assert done.returncode != 0 and "is damaged" in done.stderr
-    cluster.start()  # as before: what can be read is served
+    cluster.start()  # as before: readable data is served
     assert problems(cluster)["store"]["condition"] == "damaged"
     cluster.server.stop()
     shutil.move(cluster.state, cluster.folder / "damaged")
@@ -227,7 +229,7 @@ def test_junk_in_the_revocations_admits_nobody_and_is_repaired(cluster):
     cluster.server.wait_for_log("cannot read the revocation list")
     assert "cannot be read" in problems(cluster)["revocations"]["why"]
     assert doctor(cluster)["revocations"]["state"] == "failed"
-    agent.wait_for_log("rejected this client")  # and tries again later
+    agent.wait_for_log("rejected this client")  # and retries later
     cluster.server.stop()
     bad = check_of(cluster)["bad"]
     assert [record["key"] for record in bad] == [REVOCATIONS]
@@ -236,9 +238,9 @@ def test_junk_in_the_revocations_admits_nobody_and_is_repaired(cluster):
     saved = next(line.split()[-1] for line in said.splitlines() if "saved its value as" in line)
     assert open(saved).read() == "junk"
     assert check_of(cluster)["bad"] == []
-    assert repair(cluster, REVOCATIONS, check=False).returncode == 5  # it can be read
+    assert repair(cluster, REVOCATIONS, check=False).returncode == 5  # it is readable
     cluster.start()
-    assert cluster.call("get", REVOCATIONS).stdout == good  # web2 is out still
+    assert cluster.call("get", REVOCATIONS).stdout == good  # web2 is still locked out
     assert problems(cluster) == {}
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
 
@@ -255,7 +257,7 @@ def test_junk_for_the_rotation_stops_rotations_only_and_is_repaired(cluster):
     assert "eden cluster repair /eden/internal/pki/rotation" in cluster.server.wait_for_log(
         "cannot rotate the CA")
     assert problems(cluster) == {}
-    join(cluster, "web2")  # certificates are issued, and accepted
+    join(cluster, "web2")  # certificates are issued and accepted
     wait_until(lambda: is_alive(cluster, "web1"), "web1 is alive")
     assert doctor(cluster)["rotation"]["state"] == "failed"
     assert "The CA cannot be rotated" in cluster.call("pki").stdout

@@ -1,4 +1,4 @@
-"""`eden dev`: a cluster that comes up, can be used, and leaves nothing, however it ends."""
+"""`eden dev`: a cluster that comes up, can be used, and leaves nothing behind, however it ends."""
 
 import contextlib
 import ctypes
@@ -27,7 +27,7 @@ CLONE_NEWUSER = 0x10000000
 
 
 class Dev:
-    """One that runs, with what it told when it was ready."""
+    """A running one, with its output when it was ready."""
 
     def __init__(self, eden_path, *words, prefix=()):
         self.eden_path = eden_path
@@ -45,7 +45,7 @@ class Dev:
         paths = [f"/proc/{process}/ns/{kind}" for process in processes
                  for kind in ("pid", "pid_for_children", "net", "mnt")]
         paths.append(f"/proc/{parent_of(processes[0])}/ns/net")
-        # As long as somebody has them open, nobody else gets their numbers.
+        # While a process has them open, their numbers are not reused.
         self.held = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths]
         self.spaces = {os.readlink(path) for path in paths}
         assert not self.spaces & {os.readlink(f"/proc/self/ns/{kind}")
@@ -66,11 +66,11 @@ class Dev:
                          **more)
 
     def wait_gone(self):
-        """Until nobody is in its namespaces: what is mounted there has nobody to see it."""
+        """Waits until no process is in its namespaces: then its mounts are gone."""
         wait_until(lambda: not self.spaces & spaces_in_use(), "the end of all processes")
 
     def groups(self):
-        """Groups of processes that it has made, each before those below it."""
+        """The cgroups it has created, each before its children."""
         name = pathlib.Path(self.card["directory"]).name
         return [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if f"/{name}" in folder]
 
@@ -143,7 +143,7 @@ def as_nobody():
 
 
 def refused(eden_path, *words, **more):
-    """One that cannot be started: its exit code and what it says."""
+    """One that fails to start: its exit code and error message."""
     done = subprocess.run([eden_path, "dev", *map(str, words)], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=LIMIT, env=environment(), **more)
     assert done.returncode != 0
@@ -185,7 +185,7 @@ def test_commands_reach_it_from_anywhere(start, tmp_path):
 
     call("login", dev.card["api"], "--ca-pin", dev.card["ca_pin"], "--name", "dev")
     assert call("nodes", "list", "-o", "name").split() == ["node1", "node2"]
-    # Inside, the server of the node is asked, whatever the user has logged in to.
+    # Inside, commands use the server of the node, whatever the user has logged in to.
     inside = ("dev", "--directory", dev.card["directory"], "--in", "node1", "--", dev.eden_path)
     assert "no problems found" in call(*inside, "doctor")
 
@@ -216,7 +216,7 @@ def test_a_site_changes_the_node_that_it_is_applied_on(start):
 
 
 def save(path, text):
-    """As editors do: a new file in the place of the old one."""
+    """As editors do: a new file replaces the old one."""
     draft = path.with_suffix(".draft")
     draft.write_text(text)
     draft.chmod(0o755)
@@ -225,7 +225,7 @@ def save(path, text):
 
 @pytest.fixture
 def project(tmp_path):
-    """A directory with a file, for any user to read."""
+    """A directory with a file that any user can read."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="eden-test-"))
     folder.chmod(0o755)
     save(folder / "file", "old\n")
@@ -245,7 +245,7 @@ def test_a_node_sees_files_of_the_machine_as_they_are_now(start, for_all, projec
     assert dev.inside("node1", *look, prefix=prefix) == "changed\nnew\nfile\nnew\n"
     file.unlink()
     assert "changed" not in dev.inside("node1", *look, prefix=prefix)
-    # A program, as eden after a build.
+    # A program, like eden after a build.
     save(file, "#!/bin/sh\necho one\n")
     assert dev.inside("node1", file, prefix=prefix) == "one\n"
     save(file, "#!/bin/sh\necho two\n")
@@ -330,7 +330,7 @@ def test_a_service_runs_in_a_node_that_has_booted_systemd(booted, project):
     inside("sh", "-c", "until [ -e /var/tick ]; do sleep 0.05; done")
     told = inside(booted.eden_path, "apply", site, "--progress", "none")
     assert "apply on node2: 5 ok" in told
-    # The next one knows nothing of it, and neither does the machine.
+    # The next one knows nothing about it, and neither does the machine.
     assert booted.inside("node1", "sh", "-c", "systemctl is-active hello || true") == "inactive\n"
     assert not os.path.exists("/etc/systemd/system/hello.service")
     assert "systemd" in inside("cat", "/proc/1/comm")
@@ -393,7 +393,7 @@ def test_a_node_sees_its_own_processes_and_network_only(start):
     assert dev.inside("node2", "curl", "-sk", "-o", "/dev/null", "-w", "%{remote_ip}",
                       f"https://node1:{port}/") == dev.card["nodes"][0]["address"]
     routes = dev.inside("node1", "cat", "/proc/net/route").splitlines()
-    assert len(routes) == 2  # its own network, and no way out
+    assert len(routes) == 2  # a separate network without a route to the outside
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -416,7 +416,7 @@ def test_ctrl_c_on_a_terminal_stops_it(eden_path):
     folder = re.search(rb"/tmp/eden-dev-\w+", said)[0]
     assert b"dev --directory " + folder + b" --in node1 -- " in said
     os.write(terminal, b"\x03")
-    with contextlib.suppress(OSError):  # the terminal goes with its last process
+    with contextlib.suppress(OSError):  # the terminal closes with its last process
         while select.select([terminal], [], [], LIMIT)[0] and (more := os.read(terminal, 65536)):
             said += more
     _, status = os.waitpid(process, 0)
@@ -427,7 +427,7 @@ def test_ctrl_c_on_a_terminal_stops_it(eden_path):
 
 
 def folder_of(process):
-    """Its lock says whose it is."""
+    """Its lock names its owner."""
     for path in pathlib.Path("/tmp").glob("eden-dev-*/lock"):
         with contextlib.suppress(OSError):
             if path.read_text().strip() == str(process.pid):
@@ -443,7 +443,7 @@ def test_it_can_be_stopped_while_starting(eden_path):
     folder = folder_of(process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=LIMIT)
-    assert process.returncode in (130, 0), said  # 0: it was ready before the signal came
+    assert process.returncode in (130, 0), said  # 0: it was ready before the signal arrived
     assert not folder.exists()
 
 
@@ -562,7 +562,7 @@ class Typed:
             self.said += os.read(self.terminal, 65536)
 
     def end(self):
-        with contextlib.suppress(OSError):  # the terminal goes with its last process
+        with contextlib.suppress(OSError):  # the terminal closes with its last process
             while select.select([self.terminal], [], [], LIMIT)[0] and (
                     more := os.read(self.terminal, 65536)):
                 self.said += more
@@ -633,7 +633,7 @@ def test_without_the_rights_of_root_it_works_too(start, for_all):
 
 
 def test_without_user_namespaces_it_shows_a_remedy(for_all):
-    """In a user namespace where there may be no other, as a user who is not root there."""
+    """In a user namespace in which no other may be created, as a user who is not root there."""
     if os.geteuid() != 0:
         pytest.fail("needs the rights of root, to take namespaces from a user")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -668,7 +668,7 @@ def test_without_user_namespaces_it_shows_a_remedy(for_all):
 
 
 def test_overlays_rejected_by_the_kernel_are_reported(start):
-    """They can lie over each other twice: in a cluster in a cluster there is no third."""
+    """They can be nested twice: a cluster inside a cluster cannot contain a third."""
     dev = start("--nodes", 1)
     words = ("dev", "--nodes", "1", "--port", "0", "--")
     done = subprocess.run(

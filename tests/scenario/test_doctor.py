@@ -1,4 +1,4 @@
-"""`eden doctor`: what was broken on purpose is found and named, and nothing else."""
+"""`eden doctor`: deliberate damage is found and named, and nothing else is."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def cluster(cluster):
 
 @pytest.fixture
 def node(cluster):
-    """A node that has joined, in folders of its own."""
+    """A node that has joined, in separate folders."""
     token = json.loads(cluster.call("tokens", "create", "-o", "json").stdout)["status"]["secret"]
     state = cluster.folder / "web1/state"
     done = subprocess.run(
@@ -89,7 +89,7 @@ def test_a_healthy_machine_is_reported_as_such(cluster, node):
     assert states(checks, "failed") == set()
     assert {"agent", "session", "spool", "names", "reach", "clock", "agent-key",
             "agent-certificate", "agent-trust"} <= states(checks, "ok")
-    # The server's own machine has no agent here. That its token is used up is as it should be.
+    # The server's own machine has no agent here. Its used-up token is expected.
     checks = look(cluster)
     assert states(checks, "failed") == {"agent"}
     assert {"server", "ports", "store", "disk", "ca", "server-certificates", "clock",
@@ -213,7 +213,7 @@ def test_waiting_machines_are_reported(cluster):
 
 
 def test_refused_joins_and_leases_are_counted(cluster):
-    """By a token that this server has not created."""
+    """With a token that this server has not created."""
     checks = look(cluster)
     assert checks["joins"]["text"].startswith("0 rejected, 0 over the limits")
     assert checks["leases"]["state"] == "ok" and "of 80000 in use" in checks["leases"]["text"]
@@ -292,7 +292,7 @@ def test_a_server_that_is_not_queried_is_reported_with_the_reason(cluster, node)
 @pytest.mark.parametrize("field", ["rpc", "api"])
 @pytest.mark.parametrize("port", ["1337x", "70000", "-1", ""])
 def test_an_invalid_port_is_reported_with_its_location(cluster, field, port):
-    """By the server as by the doctor, whether or not a server runs that was started before."""
+    """Both by the server and by doctor, whether or not an earlier server is running."""
     path = cluster.state / "server/server.json"
     settings = json.loads(path.read_text())
     settings[field] = f"0.0.0.0:{port}"

@@ -1,5 +1,5 @@
-"""A store of an earlier version, whose internal records are among the objects of the API: the server moves
-them when it starts, and a backup of one is restored."""
+"""A store of an earlier version, whose internal records are among the objects of the API: the
+server moves them when it starts, and a backup of one is restored."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def keys_below(cluster, prefix):
 
 
 def age(cluster):
-    """Gives the records the keys that they had before, in the file itself; gives these keys."""
+    """Gives the records their former keys, in the file itself; returns these keys."""
     database = open_store(cluster)
     with database:
         for table in ("keys", "changes"):
@@ -48,7 +48,7 @@ def present(former):
 
 @pytest.fixture
 def lived_in(cluster):
-    """A cluster that has tokens, a role, a node, and one that was removed and may not come back."""
+    """A cluster with tokens, a role, a node, and a node that was removed and may not return."""
     cluster.start()
     agents = {name: join(cluster, name) for name in ("web1", "web2")}
     for name in agents:
@@ -90,7 +90,7 @@ def test_records_are_moved_when_the_server_starts(lived_in):
     is_as_before(cluster, cluster.revocations, cluster.join_token, cluster.token)
     wait_until(lambda: cluster.call("nodes", "ping", "web1", check=False).returncode == 0,
                "the node is back")
-    # Once, and never again: what somebody puts there later is nothing of the server's.
+    # Only once: a record that a client puts there later is not a record of the server.
     cluster.call("put", "/eden/objects/access-token/aaaaaaaa", "{}", "--force")
     assert cluster.server.stop() == 0
     cluster.start()
@@ -140,7 +140,7 @@ def test_a_backup_of_an_earlier_version_is_restored(lived_in, tmp_path):
 
 
 def test_a_store_is_checked_before_it_is_moved(lived_in):
-    """'eden cluster check' knows a bad record by the key that it had before."""
+    """'eden cluster check' finds a bad record by its former key."""
     cluster = lived_in
     assert cluster.server.stop() == 0
     age(cluster)

@@ -1,4 +1,4 @@
-"""The shipped sites are right, and those that an empty folder is enough for can be applied."""
+"""The shipped sites are valid, and those that only need an empty folder can be applied."""
 
 import json
 import pathlib
@@ -6,14 +6,14 @@ import pathlib
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-# A site with modules of its own is signed first: test_extensions.py does that.
+# A site with its own modules has to be signed first: see test_extensions.py.
 SITES = sorted(path.parent.parent.name for path in EXAMPLES.glob("*/jobs/base.yaml")
                if not (path.parent.parent / "modules").exists())
-# Labels with which a site can be applied, and those with which its steps can only be looked at,
+# Labels with which a site can be applied, and those with which its steps can only be planned,
 # because they are commands that a root without programs cannot run.
 APPLIED = {"shop": ["role=web"], "kubernetes": []}
 SHOWN = {"vnstat": [], "kubernetes": ["role=kubernetes-worker"], "shop": ["role=db"]}
-# Its jobs are run by reactions only.
+# Its jobs are only run by reactions.
 CHECKED_ONLY = {"runbooks"}
 
 
@@ -23,7 +23,7 @@ def labels(given):
 
 @pytest.fixture
 def run(eden, tmp_path):
-    """Runs plan, apply or graph on an example below a root that has nothing but its release."""
+    """Runs plan, apply or graph on an example below a root that contains nothing but os-release."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "etc/os-release").write_text("ID=debian\n")

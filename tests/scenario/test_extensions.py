@@ -1,4 +1,4 @@
-"""Modules that a site brings along run when they are trusted, as they were signed, within bounds."""
+"""Modules of a site run if they are trusted, exactly as signed, and within limits."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "extensions"
 
-# Answers as the step asks it to; leaves a mark whenever it runs at all.
+# Responds as the step requests; leaves a mark whenever it runs at all.
 PROBE = """#!/bin/sh
 touch {mark}
 request=$(cat)
@@ -92,7 +92,7 @@ def site(eden, tmp_path):
 ACT = {"name": "act", "probe.act": [{"name": "x"}]}
 
 
-# --- Whose modules run ---------------------------------------------------------------------------
+# --- Which modules run ---------------------------------------------------------------------------
 
 
 def unsigned(site):
@@ -124,7 +124,7 @@ def key_taken_away(site):
 
 
 def key_of_another_under_its_id(site):
-    """Names a trusted key, and is signed by another one."""
+    """Names a trusted key, but is signed by another one."""
     sig = site.site / "modules/probe.sig"
     trusted = sig.read_text().split()
     signed_by_a_stranger(site)
@@ -237,7 +237,7 @@ def test_a_saved_plan_requires_the_same_modules(site):
     assert done.returncode == 5, done.stderr
 
 
-# --- What goes wrong inside ----------------------------------------------------------------------
+# --- Errors in a module --------------------------------------------------------------------------
 
 WRONG = {
     "floods": ("head -c 1G /dev/zero | tr '\\0' x; touch {path}/finished",
@@ -344,7 +344,7 @@ def test_a_module_that_is_not_a_program_is_reported(site):
     assert done.returncode == 1 and "modules/probe: cannot run" in done.stderr
 
 
-# --- What it gets and gives ----------------------------------------------------------------------
+# --- Input and output ----------------------------------------------------------------------------
 
 
 def test_it_sees_its_parameters_and_nothing_of_the_caller(site):
@@ -395,7 +395,7 @@ esac""")
 
 @pytest.mark.parametrize("mode", ["plain", "json"])
 def test_how_far_it_is_can_be_watched(site, eden_path, mode):
-    """It goes on when the watcher, who saw it, says so; a secret is not among what is seen."""
+    """It continues when the watcher, after looking, lets it; no secret is visible."""
     site.probe(body=f"""case $request in
 *'"op":"check"'*) echo '{{"changed": true}}' ;;
 *) echo '{{"progress": "copies 1 of 9, hunter2000"}}'

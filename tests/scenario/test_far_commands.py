@@ -1,4 +1,4 @@
-"""A cluster from another machine: every command over HTTPS."""
+"""A cluster used from another machine: every command over HTTPS."""
 
 import json
 import queue

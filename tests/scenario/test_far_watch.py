@@ -1,4 +1,4 @@
-"""Lists that go on with their changes, from another machine."""
+"""Lists followed by their changes, from another machine."""
 
 import json
 import queue
@@ -13,7 +13,7 @@ from front import Front, event
 
 @pytest.fixture
 def watch(logged_in, front, eden_path):
-    """`eden nodes list --watch`, and the queue of what it is told."""
+    """`eden nodes list --watch`, and the queue of its events."""
     front.events = queue.Queue()
     started = []
 
@@ -44,7 +44,7 @@ def test_a_list_is_followed_by_its_changes(watch, front):
     events.put(event("deleted", "web1"))
     assert process.stdout.readline().split() == ["deleted", "web1"]
     assert front.requests[-1][1] == "/v1/nodes?watch=ndjson&selector=role%3Dweb"
-    # When it ends, it is asked for again, and all is shown anew.
+    # When it ends, it is requested again, and everything is shown again.
     events.put(None)
     assert "retrying" in process.stderr.readline()
     for each in (event("added", "web2"), event("synced")):

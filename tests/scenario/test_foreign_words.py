@@ -1,4 +1,4 @@
-"""Who comes from Ansible or Salt is told what to write here, and never led astray."""
+"""Users of Ansible or Salt are shown what to write here, and never misled."""
 
 import pytest
 

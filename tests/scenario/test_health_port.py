@@ -1,4 +1,6 @@
-"""The port for health checks: without TLS, off unless it is set, and nothing but /healthz and /readyz."""
+"""The port for health checks: without TLS, disabled by default, and nothing but /healthz and
+/readyz.
+"""
 
 import json
 import socket
@@ -19,7 +21,7 @@ def set_health(cluster, address):
 
 
 def curl(port, path, *words, host="127.0.0.1"):
-    """(status, body) as curl has it, which knows nothing of eden."""
+    """(status, body) for curl, which knows nothing about eden."""
     done = subprocess.run(
         ["curl", "--silent", "--show-error", "--path-as-is", "--max-time", "30", "--write-out",
          "\n%{http_code}", *words, f"http://{host}:{port}{path}"], capture_output=True, text=True)
@@ -30,7 +32,7 @@ def curl(port, path, *words, host="127.0.0.1"):
 
 @pytest.fixture
 def healthy(cluster):
-    """A cluster whose server answers health checks, and where."""
+    """A cluster whose server answers health checks, and the address."""
     port = free_port()
     set_health(cluster, f"127.0.0.1:{port}")
     cluster.start()
@@ -71,7 +73,7 @@ def test_api_endpoints_are_not_served(healthy, eden_path):
 
 
 def test_credentials_and_other_names_are_refused(healthy):
-    """Also good ones: nobody is to send them in the clear."""
+    """Also valid ones: credentials must never be sent in the clear."""
     cluster, port = healthy
     token = cluster.call("tokens", "create", "--role", "admin", "-o", "json").stdout
     secret = json.loads(token)["status"]["secret"]
@@ -102,7 +104,7 @@ def test_a_draining_server_says_so_there(cluster):
 @pytest.mark.parametrize("address", ["8080", ":8080", "*:8080", "127.0.0.1", "0.0.0.0",
                                      "localhost:8080", "/run/eden/health.sock"])
 def test_an_address_must_be_complete(cluster, address, eden_path, tmp_path):
-    """Nothing that is left out becomes all addresses of the machine."""
+    """An omitted part never means all addresses of the machine."""
     why = f"'{address}' is not an IP address with a port (example: 127.0.0.1:8080)"
     set_health(cluster, address)
     done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run,
@@ -121,7 +123,7 @@ def test_init_configures_it_and_doctor_checks_it(eden_path, tmp_path, cluster):
     assert json.loads(done.stdout)["health"] == f"127.0.0.1:{port}"
     assert json.loads((tmp_path / "new/server/server.json").read_text())["health"] == \
         f"127.0.0.1:{port}"
-    # One that everybody reaches is for the operator to know.
+    # The operator should know about a port that every machine can reach.
     set_health(cluster, f"0.0.0.0:{port}")
     cluster.start()
     told = cluster.eden("doctor", "-o", "json", "--state-dir", cluster.state, "--run-dir",

@@ -1,4 +1,4 @@
-"""Templates written to hang the program or to eat its memory end in an error that says so."""
+"""Templates designed to hang the program or to exhaust its memory end in an error that says so."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def numbered(form, count, begin="", end=""):
 
 MANY_SETS = numbered("{%%set a%d=1%%}", 30_000)
 
-# What stands beside each was a hang of many seconds, gigabytes of memory, or an abort.
+# The comment on each: once a hang of many seconds, gigabytes of memory, or an abort.
 REFUSED = {
     "a list in every frame of a recursion": (
         "{% macro m() %}{{ [" + "1," * 40_000 + "m()] }}{% endmacro %}{{ m() }}"
@@ -41,7 +41,7 @@ REFUSED = {
     ),
 }
 
-# Long, but nothing that a list of any length should not be.
+# Long, but nothing that a long list may not be.
 RENDERED = {
     "a long list of targets": "{% for " + "a," * 100_000 + "a in [] %}{% endfor %}",
     "many keyword arguments": numbered("a%d=1,", 50_000, "{{ dict(", ") | length }}"),

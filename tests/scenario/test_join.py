@@ -28,7 +28,7 @@ def names(cluster):
 
 
 def start_join(machine, *words):
-    """One that is left running, with its messages to be read."""
+    """One that keeps running, with its messages to be read."""
     return subprocess.Popen(
         [machine.cluster.eden_path, "join", "--server", f"127.0.0.1:{machine.cluster.api_port}",
          "--name", machine.name, "--state-dir", machine.state, *words],
@@ -102,7 +102,7 @@ def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
     assert "as 'web1'" in process.stderr.readline()
     line = process.stderr.readline()
     assert names(running) == ["s1"]
-    running.call(*shlex.split(line)[1:])  # what it says is to be run
+    running.call(*shlex.split(line)[1:])  # the command that it prints is to be run
     code, out, _ = end(process)
     assert code == 0
     assert "node 'web1'" in out
@@ -110,7 +110,7 @@ def test_without_a_token_it_waits_until_its_key_is_approved(running, web):
 
 
 def test_a_key_that_is_not_approved_does_not_get_in(running, web):
-    """Approved is the key of the first who asked, not whoever comes with the name."""
+    """The key of the first requester is approved, not that of any later one with the same name."""
     process = start_join(web, "--ca-pin", running.founded["ca_pin"])
     process.stderr.readline()
     line = process.stderr.readline()

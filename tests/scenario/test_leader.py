@@ -1,5 +1,5 @@
-"""The election of a leader among the servers of a cluster, which so far is one: it leads as soon as it
-serves, and again after whatever ended it."""
+"""Leader election among the servers of a cluster, so far only one: it becomes leader as soon as it
+serves, and again after any interruption."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ KEY = "/eden/leader/controllers"
 
 
 def ask(cluster, target, *options):
-    """By the socket for commands."""
+    """Via the local API socket."""
     done = subprocess.run(
         ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", *options,
          f"http://eden{target}"], capture_output=True, text=True, check=True)
@@ -18,7 +18,7 @@ def ask(cluster, target, *options):
 
 
 def term(cluster):
-    """Of the key of the leader: since which revision it is there."""
+    """Of the leader's key: its create revision."""
     key = json.loads(ask(cluster, f"/v1/store?key={KEY}"))
     record = json.loads(key["value"])
     assert record["format"] == "eden.leader/1" and record["server"] == "s1"
@@ -69,7 +69,7 @@ def test_the_key_of_the_leader_cannot_be_put_or_deleted(cluster):
 
 
 def test_a_name_is_free_again_though_the_server_was_killed(cluster):
-    """What a removed node has left is deleted by the server that leads, or by the next that does."""
+    """Data of a removed node is deleted by the current leader, or by the next one."""
     server = cluster.start()
     lead(server)
     left = [f"/eden/waits/gone/{number}" for number in range(300)]

@@ -1,6 +1,6 @@
 """Inputs that would run, recurse or grow without end: a clear error and little memory.
 
-What time and memory they take stands in docs/fuzzing.md; `test_limits.py --measure EDEN` prints it.
+The time and memory they take are in docs/fuzzing.md; `test_limits.py --measure EDEN` prints them.
 """
 
 import json
@@ -14,9 +14,9 @@ import pytest
 DEEP = 100_000
 MEBIBYTES = 64
 
-# Runs a command and writes its exit code, messages, seconds of CPU and peak memory as JSON. A
-# process between, because what a child is said to have taken at its peak is never less than what
-# its parent held when it started it.
+# Runs a command and writes its exit code, messages, CPU seconds and peak memory as JSON. In a
+# separate process, because the peak of a child is never less than what its parent used when it
+# started it.
 PROBE = """
 import json, resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -34,7 +34,7 @@ def laughs(levels):
     return "\n".join(lines) + "\n"
 
 
-# name: (files, the first one being the input, and a part of the message)
+# name: (files, the first one being the input, and part of the message)
 CASES = {
     "a loop over a range without end": (
         {"t.j2": "{% for i in range(10**12) %}{% endfor %}"},
@@ -162,7 +162,7 @@ def test_causes_a_clear_error(eden_path, tmp_path, name):
     done = measure(eden_path, tmp_path, files)
     assert done["code"] == 1, done["stderr"][-500:]
     assert message in done["stderr"]
-    # Sanitizers take memory of their own.
+    # Sanitizers use additional memory.
     if "asan" not in os.environ.get("EDEN_BUILD", ""):
         assert done["kib"] < MEBIBYTES * 1024
 

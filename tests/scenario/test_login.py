@@ -1,4 +1,4 @@
-"""Logging in to a cluster from another machine, and out again."""
+"""Logging in to a cluster from another machine, and logging out."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_settings_follow_xdg(home, front, tmp_path):
                 env={"EDEN_TOKEN": TOKEN, "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")})
     assert done.returncode == 0, done.stderr
     kept = json.loads((tmp_path / "elsewhere/eden/contexts.json").read_text())
-    assert list(kept["contexts"]) == ["blue"]  # as the cluster is called
+    assert list(kept["contexts"]) == ["blue"]  # the name of the cluster
     assert not home.file.exists()
 
 
@@ -304,7 +304,7 @@ def test_an_unconfirmed_pin_does_not_log_in(typist, home, front):
 
 @pytest.mark.parametrize("number, host", [
     (signal.SIGTERM, "127.0.0.1"), (signal.SIGINT, "127.0.0.1"), (signal.SIGHUP, "127.0.0.1"),
-    (signal.SIGTERM, "localhost")])  # looking a name up leaves threads that could take the signal
+    (signal.SIGTERM, "localhost")])  # name resolution leaves threads that could receive the signal
 def test_a_signal_at_the_token_leaves_the_terminal_as_it_was(eden_path, home, front, number, host):
     typist = Typist([eden_path, "login", f"https://{host}:{front.port}", "--name", "prod", "--ca-pin",
                      home.pin], {**daemons.environment(), "HOME": str(home.file.parents[2])})
@@ -426,10 +426,10 @@ def test_logging_out_is_of_the_context_of_the_environment(logged_in, front):
     assert ("token" in kept["prod"], kept["other"]["token"]) == (False, TOKEN)
 
 
-# --- as the server itself takes it ----------------------------------------------------------------
+# --- on the server --------------------------------------------------------------------------------
 
 def make_token(cluster, role):
-    """A token for the API, as a server makes it."""
+    """An API token, created by a server."""
     return json.loads(cluster.call("tokens", "create", "--role", role, "-o", "json").stdout)["status"]
 
 
@@ -466,7 +466,7 @@ def test_a_token_opens_the_server_from_elsewhere(home, front, tmp_path):
 
 
 def other_settings(home):
-    """A copy of the settings, to spoil."""
+    """A copy of the settings, to be corrupted."""
     other = home.file.parents[1].with_name("other-settings")
     shutil.copytree(home.file.parents[1], other)
     return other

@@ -1,5 +1,5 @@
-"""Every file of a state directory, lost while its daemons run or do not: it is made anew, or whoever
-needs it says which one it is and what to do."""
+"""Every file of a state directory, lost while its daemons run or while they are stopped: it is
+recreated, or whatever needs it names the file and what to do."""
 
 import json
 
@@ -9,13 +9,13 @@ import pytest
 from asking import get, put
 from events import wait_until
 
-# Made anew when they are lost, or needed by nobody.
+# Recreated when lost, or not needed.
 AGENT = ["agent/ca.pem", "agent/node.pem", "agent/node.json", "agent/enrolment", "agent/facts-told",
          "agent/lock", "agent/spool/spool", "agent/watched-node.json", "agent/watched-orders.json"]
 SERVER = ["server/node.pem", "server/serving.pem", "server/server.json.kept",
           "server/store/store.lock", "server/store/store.mark", "server/store/store.reserve"]
 UNNEEDED = ["agent/founding"]
-# What is said of the others, and what to do.
+# The messages about the others, and what to do.
 TOLD = {
     "server/server.json": ("server.json is missing", "Restore it from a copy, such as server.json.kept"),
     "server/ca.pem": ("ca.pem is missing", "Restore it from a copy"),
@@ -29,7 +29,9 @@ def files_of(state):
 
 @pytest.fixture
 def machine(cluster):
-    """The one that the cluster was founded on: its agent has run with its server, and does not now."""
+    """The machine on which the cluster was created: its agent has run with its server, and is
+    stopped now.
+    """
     cluster.start()
     put(cluster, "/t/kept", "yes")
     assert cluster.server.stop() == 0
@@ -54,7 +56,7 @@ def doctor(machine):
 
 
 def check_well(machine):
-    """It is the node that it was, and its cluster is."""
+    """It is still the same node of the same cluster."""
     machine.wait_live()
     wait_until(lambda: not any(check["state"] == "failed" for check in doctor(machine)),
                "doctor finds nothing")
@@ -72,7 +74,7 @@ def test_recoverable_files_are_created_again(machine, name):
     start(machine)
     check_well(machine)
     assert name in UNNEEDED or (machine.state / name).is_file()
-    # And so it stays.
+    # And it stays that way.
     assert machine.agent.stop() == 0
     start(machine)
     check_well(machine)
@@ -97,26 +99,26 @@ def test_unrecoverable_files_are_reported(machine, name):
     done = cluster.eden("serve", "--state-dir", machine.state, "--run-dir", machine.run, check=False)
     assert done.returncode != 0 and what in done.stderr and remedy in done.stderr
     assert "eden backup restore FILE" in done.stderr and str(path) in done.stderr
-    # by its agent, in the log and when it is asked,
+    # by its agent, in the log and in its status,
     line = start(machine).wait_for_log(what)
     assert remedy in line
     machine.wait_status(lambda status: what in status["server"].get("why", ""), "the agent says why")
-    # by doctor, with nothing to do that is refused,
+    # by doctor, without advice that would fail,
     checks = {check["name"]: check for check in doctor(machine)}
     assert any(what in check["text"] for check in checks.values())
     assert checks["server"]["fix"].startswith("fix the reported error")
     assert "from a copy" in checks["server-files"].get("fix", "from a copy")
-    # and whoever asks is not sent elsewhere.
+    # and no command points elsewhere.
     done = cluster.call("nodes", "list", check=False)
     assert done.returncode == 3 and "this machine is a server" in done.stderr
-    # Nothing begins a cluster in its place.
+    # No new cluster is started in its place.
     before = {name: (machine.state / name).read_bytes() for name in files_of(machine.state)
               if name.endswith(".pem")}
     done = cluster.eden("init", "--cluster", "red", "--user", "root", "--state-dir", machine.state,
                         check=False)
     assert done.returncode != 0
     assert {name: (machine.state / name).read_bytes() for name in before} == before
-    # What is told helps.
+    # The advice works.
     path.write_bytes(kept)
     path.chmod(0o600)
     check_well(machine)
@@ -156,7 +158,7 @@ def test_a_server_that_runs_writes_its_files_again(machine):
 
 
 def test_an_agent_that_loses_its_files_continues(machine):
-    """The state of its node is seen to be gone at once; the others when it starts again."""
+    """The loss of its node's state is noticed at once; of the others at the next start."""
     start(machine)
     machine.wait_live()
     (machine.state / "agent/node.json").unlink()

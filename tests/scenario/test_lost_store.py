@@ -1,5 +1,5 @@
-"""A server whose store is lost or is a foreign one: it does not begin a new one, and all who are asked
-tell the same reason, with what to do."""
+"""A server whose store is lost or foreign: it does not create a new one, and all commands report
+the same reason, with what to do."""
 
 import http.client
 import json
@@ -30,13 +30,13 @@ def lose(cluster):
 
 
 def is_whole(cluster):
-    """Whether a restore is done: its settings come last."""
+    """Whether a restore is complete: its settings come last."""
     return ((cluster.state / "server/server.json").exists()
             and (store_of(cluster) / "store.db").exists())  # fmt: skip
 
 
 def serve(cluster):
-    """A server that must not come up; what it says."""
+    """A server that must not start; returns its error."""
     done = cluster.eden("serve", "--state-dir", cluster.state, "--run-dir", cluster.run, check=False)
     assert done.returncode != 0
     return done.stderr
@@ -48,7 +48,7 @@ def checks(cluster):
 
 
 def advice_to_leave(seen):
-    """Checks whose remedy would cost this machine its membership."""
+    """Checks whose advice would remove this machine from the cluster."""
     return [check for check in seen.values() if "leave" in check.get("fix", "")]
 
 
@@ -107,7 +107,7 @@ def test_the_suggested_command_restores_it(cluster, backup):
 
 
 def test_revoked_nodes_stay_out_of_a_restored_store(cluster):
-    """Both agents run all the time, and nothing is done on their machines."""
+    """Both agents run all the time, without any action on their machines."""
     cluster.start()
     join(cluster, "web1")
     web2 = join(cluster, "web2")
@@ -120,16 +120,16 @@ def test_revoked_nodes_stay_out_of_a_restored_store(cluster):
     cluster.eden("backup", "restore", cluster.folder / "today.backup", "--state-dir", cluster.state,
                  "--user", "root")
     cluster.start()
-    # That it was alive is in the backup; a session is what it can be asked through.
+    # That it was alive is in the backup; commands reach it through a session.
     wait_until(lambda: cluster.call("nodes", "ping", "web1", check=False).returncode == 0,
                "web1 is back")
-    # It asks again as long as it runs, and one that starts anew is told the same.
+    # It retries as long as it runs, and a new process gets the same response.
     web2.stop()
     folder = cluster.folder / "web2"
     again = cluster.daemon("agent", "--state-dir", folder / "state", "--run-dir", folder / "run",
                            "--config-dir", folder / "etc")
     again.wait_for_log("revoked")
-    # Its session is not in the backup: the server that leads notes since when it is gone.
+    # Its session is not in the backup: the leader records when it was last seen.
     wait_until(lambda: "'web2' has been silent since" in
                cluster.call("nodes", "ping", "web2", check=False).stderr, "web2 is noted as silent")
 
@@ -147,7 +147,7 @@ def test_a_restore_that_was_killed_is_done_again(cluster, backup):
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
         if is_whole(cluster):
-            break  # it may be killed behind its last step
+            break  # it may be killed after its last step
         said = serve(cluster)
         assert LOST in said or "no cluster in" in said, said
     if not is_whole(cluster):
@@ -193,19 +193,19 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
     wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
 
 
-# What is done to a store that is open, below its directory.
+# Changes made to an open store, below its directory.
 TAKEN = {
     "the file": lambda store: (store / "store.db").unlink(),
     "the log": lambda store: (store / "store.db-wal").unlink(),
     "both": lambda store: [path.unlink() for path in store.glob("store.db*")],
-    # The server may put it back meanwhile.
+    # The server may restore it meanwhile.
     "the directory": lambda store: shutil.rmtree(store, ignore_errors=True),
     "moved": lambda store: store.rename(store.parent / "aside"),
 }
 
 
 def write_until_refused(cluster):
-    """What was acknowledged; the answer to the one that was not."""
+    """Returns the acknowledged keys, and the response to the one that was not."""
     kept = []
     while True:
         key = f"/t/{len(kept)}"
@@ -253,7 +253,7 @@ def test_a_store_removed_before_a_stop_is_put_back(cluster, how):
 
 
 def test_of_two_stores_the_operator_chooses(cluster, backup):
-    """Another file in its place may be there on purpose: nothing is written over it."""
+    """Another file in its place may be there deliberately: it is not overwritten."""
     cluster.start()
     put(cluster, "/t/later", "yes")
     path = store_of(cluster) / "store.db"
@@ -274,7 +274,7 @@ def test_of_two_stores_the_operator_chooses(cluster, backup):
 
 @pytest.mark.parametrize("how", ["moved", "the directory"])
 def test_a_store_that_cannot_be_saved_keeps_the_server_running(cluster, how):
-    """What only this process has must not be stopped with it: nor the key of the CA, and the settings."""
+    """State that only this process has must survive: the key of the CA, and the settings."""
     cluster.start()
     put(cluster, "/t/kept", "yes")
     before = (cluster.state / "server/ca.pem").read_bytes()
@@ -308,7 +308,7 @@ def test_no_backup_is_made_of_another_store(cluster):
 
 @pytest.mark.parametrize("how", TAKEN)
 def test_acknowledged_writes_of_many_clients_are_there(cluster, how):
-    """Whoever was answered before it was taken away finds what they wrote."""
+    """Writes acknowledged before it was taken away are still there."""
     cluster.start()
     told = [[] for _ in range(8)]
     met = threading.Barrier(len(told) + 1)
@@ -323,7 +323,7 @@ def test_acknowledged_writes_of_many_clients_are_there(cluster, how):
                 if len(told[number]) == 20:
                     met.wait()
         except (AssertionError, OSError, http.client.HTTPException):
-            connection.close()  # refused, or the server has ended
+            connection.close()  # rejected, or the server has exited
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(len(told))]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Labels of the cluster's record of a node count in every run on that node."""
+"""Labels in the cluster's record of a node apply in every run on that node."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def web(cluster):
 
 
 def label(machine, *labels):
-    """Sets labels in the cluster, and waits until the node has heard of them."""
+    """Sets labels in the cluster, and waits until the node has received them."""
     machine.cluster.call("nodes", "label", machine.name, *labels)
     wanted = dict(text.split("=", 1) for text in labels if "=" in text)
     gone = {text[:-1] for text in labels if text.endswith("-")}
@@ -107,7 +107,7 @@ def test_a_run_with_another_state_directory_has_the_labels_of_the_node(cluster, 
         assert (report["node"], [step["name"] for step in report["steps"]]) == ("web1", ["web"])
     graph = cluster.eden("graph", site, "--root", root, "--state-dir", tmp_path / "other")
     assert "web#web" in graph.stdout
-    # A record in that directory is the one that counts.
+    # A record in that directory takes precedence.
     other = agents.Machine(cluster, "db1")
     other.join_with_token()
     other.start()
@@ -152,7 +152,7 @@ def test_a_user_without_access_to_the_record_is_warned(web, site, tmp_path):
     label(web, "role=web")
     for folder in (tmp_path, *list(tmp_path.parents)[:-2], web.state.parent, web.state):
         folder.chmod(folder.stat().st_mode | 0o711)
-    # The project may lie where only root comes.
+    # The project may be in a directory that only root can enter.
     web.cluster.eden_path = shutil.copy(web.cluster.eden_path, tmp_path / "eden")
     done = web.cluster.eden("plan", site, "--state-dir", web.state, "--config-dir", web.config,
                             check=False, user=65534, group=65534, extra_groups=[])  # fmt: skip
@@ -178,7 +178,7 @@ def test_nodes_are_selected_by_facts_and_labels(cluster):
     assert selected("server.os == 'debian'") == ["db1", "web1"]
     assert selected("role=web and server.os == 'debian'") == ["web1"]
     assert selected("role=db or server.cpus > 1") == ["db1", "web2"]
-    assert selected("role=web and !(server.os == 'debian')") == ["web2"]  # web3 has said nothing
+    assert selected("role=web and !(server.os == 'debian')") == ["web2"]  # web3 has reported nothing
     facts = cluster.call("get", "/eden/facts/web2").stdout
     assert "fedora" in facts
     put(cluster, "/eden/facts/web2", {"os": "debian"})

@@ -1,4 +1,4 @@
-"""Watches of objects over TLS, with curl and a token that may look at things only."""
+"""Watches of objects over TLS, with curl and a read-only token."""
 
 import json
 import subprocess
@@ -121,7 +121,7 @@ def test_roles_limit_the_events(cluster, watch):
     made = json.loads(cluster.call("tokens", "create", "--role", "web-watch", "-o",
                                    "json").stdout)["status"]["secret"]
     process = watch("/v1/config", bearer=made)
-    assert json.loads(process.stdout.read())["status"] == 403  # no verb but watch
+    assert json.loads(process.stdout.read())["status"] == 403  # only the verb watch
     process = watch("/v1/nodes?watch=ndjson", bearer=made)
     assert json.loads(process.stdout.read())["status"] == 403
     process = watch("/v1/config?watch=ndjson", bearer=made)
@@ -142,7 +142,7 @@ def test_roles_limit_the_events(cluster, watch):
 
 
 def test_one_token_cannot_use_up_all_streams(cluster, watch, viewer):
-    """HTTP/2 has them all on a few connections."""
+    """HTTP/2 carries them all on a few connections."""
     limit, share = 1024, 64
     crowd = [watch(f"/v1/nodes?watch=ndjson&selector=s1%20or%20x[1-{share}]",
                    options=("--parallel", "--parallel-max", str(share)))
@@ -167,7 +167,7 @@ def test_one_token_cannot_use_up_all_streams(cluster, watch, viewer):
 
 
 def certificate_of(event):
-    """What an event of one tells: type, serial, and what it is for."""
+    """The fields of an event about one: type, serial, and its purpose."""
     found = event.get("object", {})
     return (event["type"], found.get("metadata", {}).get("name"),
             found.get("status", {}).get("usage"))
@@ -188,7 +188,7 @@ def next_block(process):
 
 
 def test_certificates_are_reported_for_all_holders(cluster, watch):
-    """Those of the server are in no key of the store, those of nodes in their records."""
+    """Those of the server are under no key of the store, those of nodes in their records."""
     process = watch("/v1/certificates?watch=ndjson")
     there = {}
     while (told := next_certificate(process))[0] == "added":
@@ -217,7 +217,7 @@ def test_certificates_are_reported_for_all_holders(cluster, watch):
     cluster.call("nodes", "remove", "web1", "--yes")
     gone = next_block(process)
     assert certificate_of(json.loads(gone["data"])) == ("deleted", joined[1], None)
-    # What the server itself had before it started is in no log.
+    # Certificates issued before the server started are in no log.
     process = watch("/v1/certificates?watch=sse", "Last-Event-ID: 1")
     assert next_block(process)["event"] == "resync"
 

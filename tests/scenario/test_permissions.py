@@ -1,5 +1,5 @@
-"""Who gets what of the API, by what they show: every address with every kind of caller, sessions of
-browsers, and the audit log, which anybody can check."""
+"""Which credentials get access to what: every endpoint with every kind of caller, browser sessions,
+and the audit log, which any user can verify."""
 
 import concurrent.futures
 import hashlib
@@ -27,7 +27,7 @@ def running(cluster):
 
 
 def needs(eden_path):
-    """What each address needs: (method, path) to (verb, kind), as the API itself tells."""
+    """What each endpoint requires: (method, path) to (verb, kind), as the API itself reports."""
     told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
     found = {}
     for path, methods in json.loads(told.stdout)["paths"].items():
@@ -39,7 +39,7 @@ def needs(eden_path):
 
 
 def ask(cluster, method, address, body=None, certificate=None, **fields):
-    """The status and the answer; of those without end the status only."""
+    """The status and the response; for endless responses only the status."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -92,9 +92,9 @@ def allows(rules, verb, kind):
 
 
 def later(span):
-    """What makes a process believe that it is later."""
+    """Makes a process believe that it is later."""
     library = next((ROOT / "build/unpacked/libfaketime").rglob("libfaketime.so.1"))
-    # A sanitizer would rather be loaded first.
+    # A sanitizer has to be loaded first.
     return {"LD_PRELOAD": str(library), "FAKETIME": f"+{span}", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
@@ -162,7 +162,8 @@ def test_every_address_with_every_kind_of_caller(running, eden_path):
 
 
 def test_large_values_require_write_permission(running):
-    """On the public port as by the Unix socket; of others its body is not even read."""
+    """On the public port as over the Unix socket; of rejected requests the body is not even read.
+    """
     body = json.dumps({"value": "x" * 1000000})
     admin, viewer = (bearer(make_token(running, role)) for role in ("admin", "viewer"))
     assert ask(running, "PUT", "/v1/store?key=%2Fx", body, **admin)[0] == 200
@@ -177,7 +178,7 @@ def test_large_values_require_write_permission(running):
 
 
 def watches(eden_path):
-    """What can be watched: (address, kind)."""
+    """What can be watched: (path, kind)."""
     told = subprocess.run([eden_path, "schema", "openapi"], check=True, capture_output=True)
     for path, methods in json.loads(told.stdout)["paths"].items():
         row = methods.get("get", {})
@@ -283,7 +284,7 @@ def test_failed_authentications_are_logged_without_the_token(running):
     assert ask(running, "GET", "/v1/nodes", **bearer(token))[0] == 401
     assert ask(running, "GET", "/v1/nodes", **cookie)[0] == 401
     running.server.wait_for_log("by=session")
-    assert ask(running, "GET", "/v1/nodes")[0] == 401  # nothing was shown, so nothing has failed
+    assert ask(running, "GET", "/v1/nodes")[0] == 401  # no credentials were shown, so nothing has failed
     running.server.stop()
     running.server.reader.join()
     assert len(failures(running)) == 5
@@ -313,7 +314,7 @@ def test_failed_authentications_do_not_flood_the_log_or_hide_others(running):
     running.server.wait_for_log("address=127.0.0.2:")
     lines = failures(running)
     assert 0 < len([each for each in lines if "address=127.0.0.1:" in each]) <= most
-    # Each is in the log, or counted there as left out.
+    # Each is in the log, or counted there as omitted.
     assert len(lines) + sum(int(re.search(r"suppressed=(\d+)", each)[1]) for each in lines) == 1001
 
 
@@ -328,7 +329,8 @@ def test_nobody_can_grant_more_than_they_have(running):
 
 
 def test_creating_tokens_does_not_let_machines_in(running):
-    """A join token admits machines, so it takes the permission to admit any machine."""
+    """A join token admits machines, so creating one requires the permission to admit any machine.
+    """
     both = {"verbs": ["create"], "kinds": ["Token"]}
     for name, rules, status in (
             ("tokens", [both], 403),
@@ -362,7 +364,7 @@ def entries(cluster):
 
 
 def test_anyone_with_permission_can_verify_the_audit_log(running):
-    """What stands in docs/permissions.md about its hashes, with nothing of eden."""
+    """The hashes as described in docs/permissions.md, computed without eden."""
     token = make_token(running, "viewer")
     role = json.dumps({"spec": {"rules": [{"verbs": ["get"], "kinds": ["Node"]}]}})
     ask_local(running, "PUT", "/v1/roles/web", role, Eden_Reason="for the web team")
@@ -403,12 +405,12 @@ def test_a_role_deleted_meanwhile_is_not_granted(running):
              for item in ask_local(running, "GET", "/v1/roles")[1]["items"]}
     for token in ask_local(running, "GET", "/v1/tokens")[1]["items"]:
         assert set(token["spec"].get("roles", [])) <= roles
-    # One of them wins each time; the other is told so.
+    # One of them wins each time; the other gets a conflict.
     assert {status for outcome in outcomes for status in outcome} <= {200, 201, 400, 409}
 
 
 def test_selecting_nodes_does_not_leak_facts(running):
-    """Nor does who may list those of some nodes only: a selector would tell of the others."""
+    """Callers who may list only some nodes may not either: a selector would reveal the others."""
     for name, facts in (("nodes-only", []), ("some-facts", [{"verbs": ["list"], "kinds": ["Facts"],
                                                              "selector": "role=web"}])):
         role = {"metadata": {"name": name},

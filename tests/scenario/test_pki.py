@@ -1,5 +1,5 @@
-"""Certificates of a cluster of real processes: renewed, taken back, and the CA exchanged, with a
-server that is killed in every state. What is on the disk is checked by openssl(1)."""
+"""Certificates of a cluster of real processes: renewal, revocation and rotation of the CA, with a
+server that is killed in every state. Files are checked with openssl(1)."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from events import wait_until
 
 
 def ask(cluster, target, method="GET", body=None):
-    """By the socket for commands; None when nobody answers."""
+    """Via the local API socket; None if unreachable."""
     done = subprocess.run(
         ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-X", method,
          *(["-d", json.dumps(body), "-H", "content-type: application/json"] if body else []),
@@ -48,7 +48,7 @@ def serial(path):
 
 
 def verify(cas, path):
-    """openssl takes the certificate for good, below these CAs."""
+    """Whether openssl accepts the certificate with these CAs."""
     (path.parent / "only.crt").write_text(blocks(path.read_text())[0])
     (path.parent / "cas.crt").write_text("".join(cas))
     assert openssl("verify", "-x509_strict", "-CAfile", path.parent / "cas.crt",
@@ -68,14 +68,14 @@ def set_life(cluster, **lives):
 
 
 def report(cluster, node, trusted, issuer):
-    """What the agent of the node would say."""
+    """What the agent of the node would report."""
     value = {"format": "eden.trust-report/1", "issuer": issuer, "serial": "", "not_after_ms": 0,
              "time_ms": 0, "trusted": trusted}
     ask(cluster, f"/v1/store?key=/eden/trust/{node}", "PUT", {"value": json.dumps(value)})
 
 
 def waits_in(cluster, state, *nodes):
-    """Until the rotation is in the state and waits for these alone."""
+    """Waits until the rotation is in the state and waits for exactly these nodes."""
     def look():
         now = rotation(cluster)
         return now["state"] == state and {wait["node"] for wait in now["waits"]} == set(nodes)
@@ -122,7 +122,7 @@ def test_a_rotation_continues_after_a_kill_in_every_state(cluster):
 
 
 def test_killed_while_writing_rotation_files_it_ends_with_one_ca(cluster):
-    """At some moment of each step, as chance has it."""
+    """At a random point in each step."""
     cluster.start()
     report(cluster, "s1", [], "")
     ask(cluster, "/v1/store?key=/eden/trust/s1", "DELETE")  # as if there were no agent
@@ -151,7 +151,7 @@ def join(cluster, name, pin, check=True):
 
 
 def test_machines_join_in_every_state_of_a_rotation(cluster):
-    """With the pin of the CA that was there when the line was printed, also the next one's."""
+    """With the pin of the CA at the time when the line was printed, also under the next CA."""
     cluster.start()
     before = rotation(cluster)["present"]
     join(cluster, "steady", before)
@@ -159,7 +159,7 @@ def test_machines_join_in_every_state_of_a_rotation(cluster):
     waits_in(cluster, "distribute", "s1", "steady")
     after = rotation(cluster)["next"]
     join(cluster, "distribute", before)
-    # What it was given then is enough: nobody waits for it.
+    # What it received then is sufficient: nothing waits for it.
     for node in ("s1", "steady"):
         report(cluster, node, [before, after], before)
     waits_in(cluster, "issue", "s1", "steady", "distribute")
@@ -209,7 +209,7 @@ def test_a_rotation_can_be_aborted_or_continue_without_a_node(cluster):
 
 
 def test_the_server_renews_its_own_certificates(cluster):
-    """Two thirds of twelve seconds are soon over; who is connected stays so."""
+    """Two thirds of twelve seconds are soon over; existing connections stay open."""
     set_life(cluster, node_life_s=12, serving_life_s=12)
     server = cluster.start()
     cluster.call("pki", "renew", "--serving", "--server")
@@ -227,7 +227,7 @@ def test_the_server_renews_its_own_certificates(cluster):
     ca = blocks((cluster.state / "server/ca.pem").read_text())
     for name in first:
         verify(ca, cluster.state / f"server/{name}.pem")
-    # New connections are shown the new one.
+    # New connections get the new one.
     wait_until(lambda: serial(cluster.state / "server/serving.pem") == openssl(
         "x509", "-noout", "-serial", text=openssl(
             "s_client", "-connect", f"127.0.0.1:{cluster.api_port}", "-alpn", "http/1.1",
@@ -252,7 +252,9 @@ def test_a_certificate_is_issued_for_the_approved_name_only(cluster):
 
 
 def connects(cluster, certificate, key):
-    """Whether port 1337 lets in who shows this; TLS 1.3 tells a client only when it reads."""
+    """Whether port 1337 accepts this certificate; with TLS 1.3 a client only learns that when it
+    reads.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.load_verify_locations(cadata=blocks((cluster.state / "server/ca.pem").read_text())[0])
@@ -303,7 +305,7 @@ def test_the_list_is_a_table_or_json(cluster):
 
 
 class Agent:
-    """The daemon of a node, with a state of its own; it starts no server."""
+    """The agent of a node, with a separate state directory; it starts no server."""
 
     def __init__(self, cluster, name):
         self.cluster = cluster
@@ -338,14 +340,14 @@ def joined(cluster, name):
 
 
 def own_agent(cluster):
-    """The one of the server's machine."""
+    """The agent of the server's machine."""
     agent = Agent(cluster, "s1")
     shutil.copytree(cluster.state / "agent", agent.state / "agent")
     return agent.start()
 
 
 def alive(cluster, *names):
-    """Until these nodes, and no others, have a session."""
+    """Waits until exactly these nodes have a session."""
     wait_until(lambda: {node["name"] for node in pki(cluster)["nodes"] if node["alive"]}
                == set(names), f"sessions of {names}")
 
@@ -366,7 +368,7 @@ def test_the_ca_is_rotated_while_all_stay_connected(cluster):
         agent.verify()
     alive(cluster, "s1", "web1", "web2")
     assert {node["issuer"] for node in pki(cluster)["nodes"]} == {after}
-    # And whoever connects anew is let in by the new one.
+    # And new connections are accepted with the new one.
     restart(cluster)
     for agent in agents:
         wait_until(lambda: agent.count("session established") == 2, "a second session")
@@ -376,7 +378,7 @@ def test_agents_survive_a_rotation_with_kills_in_every_state(cluster):
     cluster.start()
     agents = [own_agent(cluster), joined(cluster, "web1")]
     before = rotation(cluster)["present"]
-    # It keeps the rotation in every state until we have seen enough of that.
+    # It stays in every state of the rotation until we have seen enough of it.
     cluster.call("pki", "issue", "slow", "--csr", request_of(cluster.folder, "slow"))
     cluster.call("pki", "rotate")
     patient = cluster.daemon("pki", "rotate", "--status", "--wait", "--run-dir", cluster.run,
@@ -404,7 +406,7 @@ def test_agents_survive_a_rotation_with_kills_in_every_state(cluster):
         agent.verify()
         assert agent.daemon.process.poll() is None
     assert {node["issuer"] for node in pki(cluster)["nodes"]} == {after}
-    # Who waited for it has seen the server come and go.
+    # The agent that waited for it has seen the server come and go.
     assert patient.process.wait(timeout=daemons.LIMIT) == 0, patient.log
     assert after in patient.process.stdout.read()
 
@@ -423,7 +425,7 @@ def test_nodes_renew_themselves_and_their_sessions_stay(cluster):
     assert agent.count("session established") == 1
     alive(cluster, "web1")
     agent.verify()
-    # One enrolment, and the record knows the last one.
+    # One enrollment, and the record has the last certificate.
     assert len({each[:16] for each in seen}) == 1
     wait_until(lambda: next(node for node in pki(cluster)["nodes"] if node["name"] == "web1")
                ["serial"] == agent.serial().strip().lower(), "its number in the record")
@@ -456,7 +458,7 @@ def test_revoking_ends_an_open_session(cluster):
 
 
 def test_a_node_that_slept_past_its_certificate_is_out(cluster):
-    """Stopped for longer than its certificate lives, it cannot renew any more; others go on."""
+    """Stopped for longer than the life of its certificate, it cannot renew any more; others can."""
     set_life(cluster, node_life_s=10)
     cluster.start()
     agent, other = joined(cluster, "web1"), joined(cluster, "web2")
@@ -478,7 +480,7 @@ def test_a_node_that_slept_past_its_certificate_is_out(cluster):
 
 
 def split(agent):
-    """Certificate and key of a node as files of their own."""
+    """Certificate and key of a node as separate files."""
     text = (agent.state / "agent/node.pem").read_text()
     shown, key = agent.state / "shown.crt", agent.state / "shown.key"
     shown.write_text(blocks(text)[0])
@@ -501,7 +503,7 @@ def test_a_record_that_cannot_be_read_is_one_row(cluster):
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert "broken (unreadable)" in checks["certificates"]["text"]
     assert checks["rotation"]["state"] == "ok"
-    # A rotation waits for it, since nobody knows what it has, until it is removed.
+    # A rotation waits for it, since its state is unknown, until it is removed.
     cluster.call("pki", "rotate")
     wait_until(lambda: "broken" in cluster.call("pki", "rotate", "--status").stdout, "it is waited for")
     cluster.call("nodes", "remove", "broken", "--yes")

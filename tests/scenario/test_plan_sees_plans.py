@@ -1,4 +1,4 @@
-"""A check in a plan sees what earlier steps would have made."""
+"""A check in a plan sees what earlier steps would have changed."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def both(eden, tmp_path):
-    """Plans and applies the same steps; answers with the steps of both, by name."""
+    """Plans and applies the same steps; returns the steps of both, by name."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "etc/ini").write_text("a=1\n#b=2\n")

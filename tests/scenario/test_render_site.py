@@ -1,4 +1,6 @@
-"""`eden render --site`: a template as a node of a site gets it, and how a site's templates are read."""
+"""`eden render --site`: a template as a node of a site gets it, and how a site's templates are
+parsed.
+"""
 
 import json
 

@@ -1,5 +1,5 @@
-"""The events of a run in a file, for the agent: complete, in order, and without secrets, whatever
-happens to the process that writes them."""
+"""The events of a run in a file, for the agent: complete, in order, and without secrets, however
+the process that writes them ends."""
 
 import fcntl
 import json
@@ -236,7 +236,7 @@ cp events ..
 
 
 def test_on_a_full_disk_a_run_does_not_begin_or_goes_on(runner, eden_path, tmp_path):
-    """Nothing is done that nobody would hear of; but what has begun is not given up."""
+    """Nothing is done that could not be reported; but what has begun is completed."""
     (tmp_path / "events-disk").mkdir()
     fill = f"head -c 4m /dev/zero > {tmp_path}/events-disk/filler 2>/dev/null; true"
     runner.put(command("echo", "first"), command(fill), command(f"touch {tmp_path}/done"),

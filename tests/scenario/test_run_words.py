@@ -1,4 +1,4 @@
-"""What plan and apply say about a step is true, and enough to go on from."""
+"""Messages of plan and apply about a step are correct, and sufficient to fix it."""
 
 import json
 import tarfile
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def world(eden, tmp_path):
-    """A root, and steps that are run on it: world("plan", STEPS) gives the finished process."""
+    """A root, and steps that run on it: world("plan", STEPS) returns the finished process."""
     (tmp_path / "root").mkdir()
 
     def run(command, steps, *words, **how):
@@ -174,7 +174,7 @@ def test_why_shows_which_guard_stopped_a_command(eden, world):
 
 
 def test_an_error_points_to_the_failed_parameter(world):
-    """Also where the message does not quote it, and of a plan as of an apply."""
+    """Also where the message does not quote it, and for plan as for apply."""
     steps = "- name: c\n  cmd.run:\n    - cmd: 'exit 3'\n    - stdin: x\n"
     assert "--> steps.yaml:4:12\n" in live(world, "apply", steps).stdout
     steps = "- name: c\n  cmd.run:\n    - cmd: 'true'\n    - onlyif: nosuchguard\n"
@@ -184,7 +184,7 @@ def test_an_error_points_to_the_failed_parameter(world):
 
 
 def test_a_failed_macro_shows_the_reason(world):
-    """The root has no package manager to ask."""
+    """The root has no package manager to query."""
     done = world("apply", "- file.managed: {name: /a, content: \"{{ macros['pkg.uptodate']() }}\"}\n")
     assert done.returncode == 1
     assert "macro 'pkg.uptodate': no package manager found" in done.stdout, done.stdout
@@ -195,7 +195,7 @@ def test_a_failed_macro_shows_the_reason(world):
 
 @pytest.mark.parametrize("text", ["no", "False", "off"])
 def test_a_condition_that_evaluates_to_the_text_no_fails(world, text):
-    """Text counts as true; what the output of a step comes to is known in the run only."""
+    """Text counts as true; the output of a step is known only during the run."""
     steps = (
         f"- name: ask\n  cmd.run: [{{cmd: echo {text}}}]\n"
         "- name: act\n  test.ok:\n  conditions:\n    when:\n"
@@ -243,7 +243,7 @@ def test_recursive_mode_changes_show_the_old_modes(world, tmp_path):
     assert "/d/f: 0600 -> 0640" in done.stdout
 
 
-# --- Templates and debts ---------------------------------------------------------------------
+# --- Templates and owed reactions ------------------------------------------------------------
 
 
 def test_an_imported_macro_explains_its_context(world, tmp_path):

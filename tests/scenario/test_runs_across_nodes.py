@@ -1,4 +1,4 @@
-"""Runs across nodes, as a server keeps them: targets, orders, outcomes, cancellation."""
+"""Runs across nodes, as a server manages them: targets, orders, outcomes, cancellation."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""A secret in every form, through every action, is on no way out.
+"""A secret in every form, through every action, never appears in any output.
 
-One site per form: each of its steps sends the form another way, most of them on purpose to a
-failure that quotes it. Then all that eden printed and kept is searched for traces of the secret.
+One site per form: each of its steps sends the form another way, usually to a deliberate failure
+that quotes it. Then everything that eden printed and stored is searched for traces of the secret.
 """
 
 import base64
@@ -89,7 +89,7 @@ LIVE = {
                 "runOptions": {"retry": {"interval": "1ms", "limit": 1}}},
 }  # fmt: skip
 
-# What acts on files of the system, below another root.
+# Actions on system files, below another root.
 ROOTED = {
     "host": {"host.entry": {"name": "TEXT", "address": "10.0.0.1"}},
     "cron": {"cron.present": {"name": "job", "cmd": "run TEXT", "minute": "1",
@@ -137,7 +137,7 @@ ROOTED = {
     "status": {"service.status": {"name": "TEXT"}},
 }  # fmt: skip
 
-# What is refused before anything is touched.
+# Sites that are rejected before anything is touched.
 FAULTY = {
     "key": {"cmd.run": {"cmd": "echo {{ {}[vars.pw] }}"}},
     "filter": {"cmd.run": {"cmd": "echo {{ (vars.pw | reverse) | from_json }}"}},
@@ -158,7 +158,7 @@ FAULTY = {
     "items": {"test.ok": {}, "forEach": "{{ vars.pw }}"},
 }  # fmt: skip
 
-# Steps with secrets of their own, all on one line.
+# Steps with additional secrets, all on one line.
 LITERAL = """\
 steps: [{name: a, cmd.run: [{cmd: [sh, -c, 'echo $1 >&2; exit 3', -, !secret c4n4ry-own]}]}, \
 {name: b, cmd.run: [{cmd: cat; exit 3}, {stdin: !secret hunter2-own}]}, \
@@ -180,7 +180,7 @@ esac
 
 
 class Canary:
-    """A site of some of these steps, and what is searched after each command."""
+    """A site with some of these steps, and the files searched after each command."""
 
     def __init__(self, eden, eden_path, path, steps, text, rooted=False):
         self.eden, self.eden_path, self.path, self.rooted = eden, eden_path, path, rooted
@@ -211,7 +211,7 @@ class Canary:
         (self.site / "jobs/canary.yaml").write_text(as_lines(made))
 
     def drop_refused(self, steps):
-        """Leaves out what is refused before anything runs, once that was told."""
+        """Omits steps that are rejected before anything runs, once their message was checked."""
         for _ in range(3):
             done = self.run("plan", *self.args, "-o", "json")
             if "problems" not in json.loads(done.stdout):
@@ -236,7 +236,7 @@ class Canary:
         return done
 
     def run_on_terminal(self, *args):
-        """Its progress moves, in lines that are cut at the 60th column."""
+        """Its progress is shown in changing lines that are truncated at column 60."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
         with (self.path / "out.terminal").open("w") as out:
@@ -249,7 +249,7 @@ class Canary:
             while piece := os.read(ours, 65536):
                 shown += piece
         except OSError:
-            pass  # Linux tells the end of a pseudo-terminal this way
+            pass  # how Linux signals the end of a pseudo-terminal
         os.close(ours)
         run.wait()
         assert shown
@@ -266,7 +266,7 @@ class Canary:
 
 
 def walk(canary):
-    """Every way out."""
+    """All outputs."""
     args = canary.args
     for extra in (["--verbose"], ["-o", "json"], ["--out", "out.plan", "--diff", "full"]):
         done = canary.run("plan", *args, *extra)
@@ -323,7 +323,7 @@ def test_no_system_file_shows_a_secret(eden, eden_path, tmp_path, form):
     walk(canary)
 
 
-# They take no text: a time, or what all packages have alike.
+# They take no text: a time, or settings common to all packages.
 WITHOUT_TEXT = {"time.sleep", "time.sleep_rand", "test.ok", "test.changed", "pkg.uptodate"}
 
 
@@ -368,7 +368,7 @@ def test_the_end_of_a_secret_key_is_not_shown(eden, eden_path, tmp_path):
 
 
 def test_secret_parts_of_a_plain_value_are_in_no_record(eden, eden_path, tmp_path):
-    """A list, a variable and the name of the machine that are not marked themselves."""
+    """A list, a variable and the host name, which are not marked themselves."""
     canary = Canary(eden, eden_path, tmp_path, {
         "listed": {"cmd.run": {"cmd": ["echo", "c4n4ry-hunter2"]}},
         "named": {"hostname.set": {"name": "{{ vars.pw }}"}},

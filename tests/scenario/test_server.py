@@ -1,4 +1,6 @@
-"""The server as a process: it starts, answers, stops in order, and gives up what it does not need."""
+"""The server as a process: it starts, answers, stops cleanly, and drops privileges it does not
+need.
+"""
 
 import json
 import os
@@ -12,7 +14,7 @@ import pytest
 
 
 def ask(cluster, target, method="GET", body=None):
-    """By the socket for commands."""
+    """Via the local API socket."""
     done = subprocess.run(
         ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-X", method,
          *(["-d", body, "-H", "content-type: application/json"] if body else []),
@@ -85,7 +87,7 @@ def test_one_port_for_both_is_refused(eden, tmp_path):
 
 @pytest.fixture
 def passable():
-    """A folder that every user may pass."""
+    """A directory that every user may enter."""
     with tempfile.TemporaryDirectory() as path:
         os.chmod(path, 0o711)
         yield pathlib.Path(path)
@@ -130,7 +132,7 @@ def test_it_stops_with_the_process_that_started_it(cluster):
         if "listening" in line:
             break
     starter.kill()
-    # The pipe ends when the last process that has it is gone: the server.
+    # The pipe ends when the last process that has it open is gone: the server.
     rest = starter.stderr.read()
     starter.wait()
     assert "stopping" in rest

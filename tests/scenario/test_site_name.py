@@ -1,4 +1,4 @@
-"""What is known of earlier runs belongs to the name of a site, wherever it lies."""
+"""Knowledge about earlier runs belongs to the name of a site, wherever its files are."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ steps:
 
 @pytest.fixture
 def node(eden, tmp_path):
-    """Makes sites, and runs them on one root."""
+    """Creates sites, and runs them on one root."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
 
@@ -80,7 +80,7 @@ def test_owed_actions_move_with_the_site(node, tmp_path):
     assert [debt["step"] for debt in owed] == ["web#reader"]
     second = node.site("b/shop", job=JOB[: JOB.index("- name: reader")])
     done = node.run("apply", second)
-    assert done["owed"] == []  # its step has left the site, though the old copy still has it
+    assert done["owed"] == []  # its step has left the site, although the old copy still has it
     assert "E0711" in done["stderr"]
 
 

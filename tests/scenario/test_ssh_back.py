@@ -1,4 +1,4 @@
-"""Joining over SSH with real programs: a server, a machine that asks, and its sshd."""
+"""Joining over SSH with real programs: a server, a machine that joins, and its sshd."""
 
 import getpass
 import json
@@ -17,7 +17,7 @@ SUDO = '#!/bin/sh\ntest "$1" = -n && shift\nexec "$@"\n'
 
 @pytest.fixture
 def machine(eden_path, tmp_path):
-    """What is to join: an sshd where eden is found, and a folder for its state."""
+    """The machine that joins: an sshd where eden is found, and a folder for its state."""
     state = tmp_path / "web1"
     eden = f"#!/bin/sh\n{shlex.quote(eden_path)} \"$@\" --state-dir {state}\n"
     sshd = ssh.Sshd(tmp_path / "sshd", {"eden": eden, "sudo": SUDO})
@@ -28,7 +28,7 @@ def machine(eden_path, tmp_path):
 
 @pytest.fixture
 def unprivileged(eden_path):
-    """A cluster whose server runs as a user without a home, who may pass the folder."""
+    """A cluster whose server runs as a user without a home directory, who may enter the folder."""
     if os.geteuid() != 0:
         pytest.fail("only root can start a server as another user")
     with tempfile.TemporaryDirectory() as path:
@@ -39,7 +39,7 @@ def unprivileged(eden_path):
 
 
 def ask(cluster, target, body=None):
-    """Status and answer of the server, by its socket for commands."""
+    """Status and response of the server, via the local API socket."""
     done = subprocess.run(
         ["curl", "-sS", "--unix-socket", cluster.run / "server/api.sock", "-w", "\n%{http_code}",
          *(["-d", json.dumps(body), "-H", "content-type: application/json"] if body else []),
@@ -60,7 +60,7 @@ def trust_server(cluster, machine):
 
 
 def start_join(cluster, machine, *options):
-    """A machine that knows no CA asks, and waits."""
+    """A machine that knows no CA sends a request, and waits."""
     joiner = cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",
                             "--state-dir", machine.state, *options)
     joiner.wait_for_log("eden nodes approve web1")
@@ -82,7 +82,7 @@ def test_a_machine_without_prior_knowledge_joins_over_ssh(cluster, machine):
     node = json.loads((machine.state / "agent/node.json").read_text())
     assert (node["cluster"], node["node"]) == ("blue", "web1")
     assert is_member(cluster)
-    # Only what is needed for that was done there, and the server keeps nothing of it.
+    # Only the necessary actions were done there, and the server keeps no trace of it.
     assert not list((cluster.state / "server").glob("known_hosts*"))
     key = cluster.state / "server/ssh_key"
     assert key.stat().st_mode & 0o777 == 0o600
@@ -225,14 +225,14 @@ def test_a_machine_without_eden_is_reported(cluster, machine):
 def test_another_machine_that_requests_the_name_is_not_admitted(cluster, machine, tmp_path):
     cluster.start()
     trust_server(cluster, machine)
-    # Another machine asks for the same name, with a key of its own.
+    # Another machine requests the same name, with another key.
     intruder = cluster.daemon("join", "--server", f"127.0.0.1:{cluster.api_port}", "--name", "web1",
                               "--state-dir", tmp_path / "intruder")
     intruder.wait_for_log("eden nodes approve web1")
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 409
     assert not is_member(cluster)
-    # The machine itself is let in, although the other one goes on.
+    # The machine itself is admitted, although the other one keeps trying.
     joiner = start_join(cluster, machine)
     status, done = approve(cluster, machine, host_keys=[machine.host_key])
     assert status == 200, done
@@ -246,7 +246,7 @@ def test_a_machine_with_another_ca_pin_refuses(cluster, machine):
     cluster.start()
     trust_server(cluster, machine)
     start_join(cluster, machine)
-    # As if somebody between the two had shown another one.
+    # As if a man in the middle had presented another one.
     wish = machine.state / "agent/joining/wish.json"
     kept = json.loads(wish.read_text())
     kept["ca"] = "sha256:" + "0" * 64

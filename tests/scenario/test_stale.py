@@ -1,5 +1,5 @@
-"""A server whose disk hangs, is read-only or slow: it goes on with what it knows and says so, refuses
-changes with the reason, and is as before when the disk is back."""
+"""A server whose disk hangs, is read-only or slow: it continues with what it knows and reports
+that, rejects changes with the reason, and recovers when the disk does."""
 
 import http.client
 import json
@@ -18,12 +18,12 @@ WARNING = "warning: the server's store is unavailable"
 
 
 class Disk:
-    """Of the server: writes of its store are in trouble while a file says so."""
+    """For the server: writes of its store fail as specified in a file."""
 
     def __init__(self, cluster):
         self.path = cluster.folder / "trouble"
         shim = pathlib.Path(os.environ["EDEN_BUILD"]) / "tests/fault/libstorage.so"
-        # A sanitizer would rather be loaded first.
+        # A sanitizer has to be loaded first.
         self.env = {"LD_PRELOAD": str(shim), "EDEN_STORAGE_TROUBLE": f"{self.path}:/store/",
                     "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
@@ -45,7 +45,7 @@ def disk(cluster):
 
 
 def look(cluster, target):
-    """Status, JSON, and since when the answer may be out of date."""
+    """Status, JSON, and since when the response may be out of date."""
     connection = UnixConnection(cluster.run / "server/api.sock")
     try:
         connection.request("GET", target)
@@ -66,7 +66,7 @@ def names(listed):
 
 
 def write_soon(cluster, key):
-    """A write that may wait for the disk, however long that takes; the list gets its status."""
+    """A write that waits for the disk as long as necessary; the list gets its status."""
     came = []
 
     def write():
@@ -94,7 +94,7 @@ def is_stale(cluster):
 
 
 def check_stale(cluster, known):
-    """Reads go on, with the same answers as before, and say since when."""
+    """Reads continue, with the same responses as before, and report since when they are stale."""
     since = is_stale(cluster)
     assert since is not None
     status, listed, mark = look(cluster, "/v1/nodes")
@@ -130,9 +130,9 @@ def test_a_disk_that_hangs(cluster, disk):
     thread, came = write_soon(cluster, "/t/hanging")
     cluster.server.wait_for_log("store unavailable; serving the last known state")
     check_stale(cluster, known)
-    assert not came  # neither refused nor acknowledged
+    assert not came  # neither rejected nor acknowledged
     cluster.server.wait_for_log("no longer the leader")
-    # Changes are refused at once, with the reason.
+    # Changes are rejected at once, with the reason.
     for method, target, body in (("PUT", "/v1/store?key=/t/refused", {"value": "x"}),
                                  ("DELETE", "/v1/nodes/web1", None),
                                  ("POST", "/v1/tokens", {"spec": {}})):  # fmt: skip
@@ -141,10 +141,10 @@ def test_a_disk_that_hangs(cluster, disk):
         assert "does not respond" in answer["detail"]
     done = cluster.call("nodes", "label", "web1", "role=web", check=False)
     assert done.returncode == 3 and "the store has been unavailable since" in done.stderr
-    # The session lasts: the node is asked through it, and has not come again.
+    # The session persists: requests reach the node through it, and it has not reconnected.
     assert "responded" in cluster.call("nodes", "ping", "web1").stdout
     assert not any("session ended" in line or "lost" in line for line in web1.log), web1.log
-    # Who is revoked stays out.
+    # Revoked certificates stay locked out.
     web2.stop()
     again = cluster.daemon(*agent_of(cluster, "web2"))
     again.wait_for_log("revoked")
@@ -160,7 +160,7 @@ def test_a_disk_that_hangs(cluster, disk):
 
 
 def test_facts_audit_and_keys_are_read_while_the_disk_hangs(cluster, disk):
-    """None of these is in memory; who asks must not wait for the write that hangs."""
+    """None of these is in memory; requests must not wait for the write that hangs."""
     join(cluster, "web1")
     wait_until(lambda: look(cluster, "/v1/facts/web1")[0] == 200, "it has sent facts")
     put(cluster, "/t/before", "yes")
@@ -197,14 +197,14 @@ def test_a_disk_that_is_read_only(cluster, disk):
     status, ready, _ = look(cluster, "/readyz")
     assert ready["problems"][0]["condition"] == "unwritable", ready
     cluster.server.wait_for_log("no longer the leader")
-    disk.recovers()  # which is noticed although nobody writes
+    disk.recovers()  # which is noticed even without writes
     check_current(cluster, known)
     assert get(cluster, "/t/refused") is None
     put(cluster, "/t/after", "yes")
 
 
 def test_a_disk_that_is_slow(cluster, disk):
-    """What is acknowledged is there, what is refused is not, and reads do not wait."""
+    """Acknowledged writes are there, rejected ones are not, and reads do not wait."""
     put(cluster, "/t/before", "yes")
     disk.becomes("slow 100")
     told = {}

@@ -1,4 +1,5 @@
-"""What is wrong with a parameter whatever the machine is like is told before anything is touched."""
+"""Errors in a parameter that do not depend on the machine are reported before anything is touched.
+"""
 
 import json
 

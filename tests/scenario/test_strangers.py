@@ -1,5 +1,5 @@
-"""What a machine without credentials can take from a cluster by asking to join: its share, and
-nothing of what members need."""
+"""What an unauthenticated machine can use up by sending join requests: its share, and nothing that
+members need."""
 
 import json
 import pathlib
@@ -38,7 +38,7 @@ def nodes(cluster):
 
 
 def repeat(stranger, body, times):
-    """One signed request, again and again; the statuses."""
+    """The same signed request many times; returns the statuses."""
     seen = set()
     connection = stranger.connect()
     for _ in range(times):
@@ -49,7 +49,7 @@ def repeat(stranger, body, times):
 
 
 def test_a_stranger_cannot_use_up_leases(running, stranger):
-    """One request sent 3,000 times: before, each of them took a lease for a day."""
+    """The same request 3,000 times: formerly, each of them created a lease for a day."""
     leases = metric(running, "eden_store_leases")[""]
     revision = metric(running, "eden_store_revision")[""]
     body = stranger.request("web7")
@@ -65,7 +65,7 @@ def test_a_stranger_cannot_use_up_leases(running, stranger):
     joins = metric(running, "eden_joins_total")
     assert joins['{result="limited"}'] > 0
     assert metric(running, "eden_nodes")['{state="waiting"}'] == 1
-    # A member with a token comes in all the same, and holds its session.
+    # A machine with a token joins nevertheless, and keeps its session.
     web = agents.Machine(running, "web1")
     web.join_with_token()
     web.start()
@@ -78,7 +78,7 @@ def test_invented_names_do_not_block_manual_joins(running, stranger):
     statuses = [stranger.ask(f"n{number}")[0] for number in range(120)]
     assert set(statuses) <= {202, 429}
     shown = nodes(running)
-    # All come from one address here: of its rows the newest stay. The honest one asks again.
+    # All requests come from one address here: the newest ones are kept. The honest machine retries.
     assert len(shown) <= 1 + 50
     wait_until(lambda: web.ask("web1")[0] == 202, "web1 waits")
     assert "web1" in nodes(running)
@@ -127,7 +127,7 @@ def test_a_full_key_can_be_approved_before_the_request(running, stranger):
 def test_refused_joins_do_not_fill_the_log(running, stranger):
     wrong = stranger.request("web7").replace(running.founded["ca_pin"], "sha256:" + "ab" * 32)
     connection = stranger.connect()
-    assert stranger.send(connection, wrong)[0] == 400  # the proof is of another text
+    assert stranger.send(connection, wrong)[0] == 400  # the signature is for another text
 
     def logged():
         return [line for line in running.server.log if "join request rejected" in line]
@@ -185,7 +185,7 @@ def test_a_removed_node_leaves_nothing_to_the_next_of_its_name(running):
 
 def test_a_token_does_not_stay_in_the_command_line(running):
     token = agents.make_token(running)["token"]
-    # Nobody answers there: it waits.
+    # Nothing listens there: it waits.
     for words, env in ((["--token", token], {}), ([], {"EDEN_JOIN_TOKEN": token})):
         process = running.daemon("join", "--server", "127.0.0.1:1", "--ca-pin",
                                  running.founded["ca_pin"], "--name", "web1", "--state-dir",

@@ -1,4 +1,4 @@
-"""`eden validate` on whole sites: everything wrong is told at once, with its place."""
+"""`eden validate` on complete sites: all errors are reported at once, with their locations."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def site(tmp_path):
-    """Writes files of a site: `site({"jobs/base.yaml": ..})` gives its folder."""
+    """Writes files of a site: `site({"jobs/base.yaml": ..})` returns its folder."""
 
     def write(files):
         for name, text in files.items():
@@ -198,7 +198,7 @@ def test_selectors_that_match_no_node_are_errors(eden, tmp_path, selector, messa
 
 
 def test_names_passed_to_a_template_are_known(eden, tmp_path):
-    """Other names of other tools are told; the same ones may come from `context`."""
+    """Other names known from other tools are reported; the same ones may come from `context`."""
     for path, text in {
         "jobs/base.yaml": "jobs: {'*': [{name: web}]}\n",
         "jobs/web.yaml": "steps:\n- file.managed: {name: /a, template: a.j2, context: {grains: {id: 1}}}\n",

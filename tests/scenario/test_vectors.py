@@ -14,8 +14,8 @@ OWN = ROOT / "tests" / "vectors"
 SHARED = ROOT.parent / "shared" / "vectors"
 DEVIATIONS = ROOT / "docs" / "yaml-deviations.md"
 
-# Shared cases whose outcome rests on something that the case does not hold, with what it is.
-# Jinja2 itself, given what stands in the case, does not come to it either.
+# Shared cases whose result depends on something not in the case, with that reason.
+# Jinja2 itself, given only the contents of the case, gives another result, too.
 NOT_IN_THE_CASE = {
     ("test_json_dump", "42"): "a function of the host that writes 42 for every value",
     ("test_pass_context_in_blocks", "42\n24\n42"): "a function test() of the host",
@@ -26,7 +26,7 @@ NOT_IN_THE_CASE = {
 
 
 def render_batch(eden_path, cases):
-    """Render all cases in one process; one answer for each."""
+    """Renders all cases in one process; one result for each."""
     lines = "".join(
         json.dumps({key: case[key] for key in ("template", "options", "context")}) + "\n"
         for case in cases
@@ -44,7 +44,7 @@ def render_batch(eden_path, cases):
 
 
 def agrees(case, answer):
-    """Same text, or same error class and, where the vector names one, same line."""
+    """Same text, or same error class and, where the vector specifies one, same line."""
     if "output" in case:
         return answer.get("output") == case["output"]
     if answer.get("error") != case["error"]:
@@ -77,7 +77,7 @@ def check_templates(eden_path, cases):
 
 
 def documents(text):
-    """The JSON documents that stand one after another in a text."""
+    """The JSON documents concatenated in a text."""
     decoder = json.JSONDecoder()
     found, place = [], 0
     while True:
@@ -90,7 +90,8 @@ def documents(text):
 
 
 def exact(value):
-    """A form in which 1 and true differ, 1 and 1.0 do not, and the order of keys does not count."""
+    """A form in which 1 and true differ, 1 and 1.0 do not, and the order of keys does not matter.
+    """
     if isinstance(value, dict):
         return ("map", sorted((key, exact(item)) for key, item in value.items()))
     if isinstance(value, list):
@@ -134,7 +135,7 @@ def check_yaml(eden_path, cases):
 
 
 class Bare:
-    """The value that libyaml's bare events describe: text for scalars, no types, no checks."""
+    """The value described by libyaml's plain events: text for scalars, no types, no checks."""
 
     def __init__(self, text):
         self.events = iter(list(yaml.parse(text, Loader=yaml.CLoader)))
@@ -166,7 +167,7 @@ class Bare:
 
 
 class Plain(str):
-    """A scalar without quotes, which may stand for null, a boolean or a number."""
+    """A plain scalar, which may mean null, a boolean or a number."""
 
 
 def same_shape(bare, value):
@@ -194,7 +195,7 @@ def libyaml_deviates(case):
 
 
 def shared(name, capsys):
-    """The cases of a shared file; steps aside with one line where there is none."""
+    """The cases of a shared file; skips with a message if there is none."""
     path = SHARED / name
     if not path.exists():
         with capsys.disabled():

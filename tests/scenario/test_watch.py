@@ -1,4 +1,4 @@
-"""`eden watch`: every change once and in order, whatever happens to the server meanwhile."""
+"""`eden watch`: every change once and in order, however the server is interrupted."""
 
 import json
 import signal
@@ -81,7 +81,7 @@ def test_a_server_restart_leaves_no_gap_and_no_duplicates(cluster, number):
 
 
 def test_changes_made_during_an_outage_are_printed(cluster):
-    """The restarted server has news before the watcher is back."""
+    """The restarted server has new changes before the watcher is back."""
     process = watch(cluster, "/t/", "--prefix", "--from", 1)
     put(cluster, "/t/a", "1")
     next_line(process.stdout)

@@ -1,4 +1,4 @@
-"""Files that end in .yml are read, or told of; never silently left out."""
+"""Files that end in .yml are read, or reported; never silently ignored."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_both_endings_of_a_document_are_an_error(eden, site, name):
 
 @pytest.mark.parametrize("command", ["validate", "plan"])
 def test_a_single_file_may_have_a_yml_neighbor(eden, site, command):
-    """It is no document of a site: the one that was named is meant."""
+    """It is not a document of a site: the file that was named is meant."""
     (site / "loose.yaml").write_text("steps: [{name: a, test.ok: }]\n")
     (site / "loose.yml").write_text("steps: [{name: b, test.ok: }]\n")
     for name in ("loose.yaml", "loose.yml"):

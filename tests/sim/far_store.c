@@ -16,7 +16,7 @@ typedef enum MessageKind {
     MESSAGE_TIME_TO_LIVE,
     MESSAGE_LEASES,
     MESSAGE_COMPACT,
-    MESSAGE_BATCH, /* of a watch; the others are requests and then their answers */
+    MESSAGE_BATCH, /* of a watch; the others are requests and their responses */
 } MessageKind;
 
 typedef struct FarWatch {
@@ -26,18 +26,18 @@ typedef struct FarWatch {
     StoreWatch *real;
     StoreWatchDone *done;
     void *context;
-    int64_t last_ms; /* when its last batch comes: they keep their order */
+    int64_t last_ms; /* when its last batch arrives: batches keep their order */
 } FarWatch;
 
 typedef struct Message Message;
 struct Message {
     FarStore *far; /* NULL: its process has ended */
-    Message *next; /* of the far store, in the order of their calls */
+    Message *next; /* of the remote store, in the order of their calls */
     MessageKind kind;
     Arena arena;
-    LoopTimer timer; /* on its way, there or back */
+    LoopTimer timer; /* in transit, in either direction */
     bool is_back, has_come, loses_answer;
-    bool writes; /* else it can be lost without a doubt */
+    bool writes; /* else its loss leaves no doubt about the outcome */
     StoreTxn txn;
     int64_t number; /* of a lease: seconds, or the id; a revision */
     int64_t id;     /* of a lease to grant; 0: the store chooses */
@@ -46,7 +46,7 @@ struct Message {
     StoreLeaseDone *lease_done;
     StoreLeasesDone *leases_done;
     void *context;
-    Error err; /* ERROR_NONE: the answer is one of these */
+    Error err; /* ERROR_NONE: the response is one of these */
     StoreReply reply;
     StoreLease lease;
     const int64_t *ids;
@@ -66,7 +66,7 @@ struct FarStore {
     FarTrouble trouble;
     bool is_calm, is_steady, is_closed;
     uint32_t under_way; /* messages, also those of ended processes */
-    uint32_t waiting;   /* requests that are not answered yet */
+    uint32_t waiting;   /* requests not answered yet */
 };
 
 enum {
@@ -136,7 +136,7 @@ static void message_free(FarStore *far, Message *message)
     free(message);
 }
 
-/* How a process that has ended is told from one that waits: it is in no list. */
+/* How to tell an ended process from a waiting one: it is in no list. */
 typedef struct Travel {
     FarStore *far;
     Message *message;
@@ -144,7 +144,7 @@ typedef struct Travel {
 
 static void arrives(void *context);
 
-/* One that nobody waits for. */
+/* A message that no caller waits for. */
 static Message *message_make(FarStore *far, MessageKind kind)
 {
     Message *message = memory_new(sizeof *message);
@@ -166,7 +166,7 @@ static Message *message_new(FarStore *far, MessageKind kind)
     return message;
 }
 
-/* Comes to the server after a while, with an error when it has one. */
+/* Arrives at the server after a while, with an error if it has one. */
 static void send_back(FarStore *far, Message *message, int64_t after_ms)
 {
     message->is_back = true;
@@ -274,7 +274,7 @@ static void answer(Message *message)
     }
 }
 
-/* What waits for a store that is stopped keeps its order: timers that are due together do. */
+/* Messages that wait for a stopped store keep their order: timers due together do. */
 static void arrives(void *context)
 {
     const Travel *travel = context;
@@ -327,7 +327,7 @@ static void copy_wish(Message *message, const Message *wish)
     message->writes = writes(wish);
 }
 
-/* It comes to the store when whoever asked was told already that nobody knows. */
+/* It reaches the store after the caller was already told that the outcome is unknown. */
 static void send_late(FarStore *far, Message *message, const Message *wish)
 {
     Message *late = message_make(far, wish->kind);
@@ -339,7 +339,7 @@ static void send_late(FarStore *far, Message *message, const Message *wish)
     loop_timer_start(&late->timer, told_ms + (int64_t)chance(far, 15000));
 }
 
-/* What is asked; copied. */
+/* The request; copied. */
 static bool send(FarStore *far, const Message *wish, Error *err)
 {
     if (far->is_closed) {
@@ -379,7 +379,7 @@ static bool send(FarStore *far, const Message *wish, Error *err)
     return true;
 }
 
-/* Each answer may lead to new messages, or to the end of the process. */
+/* Each response may lead to new messages, or end the process. */
 void far_store_deliver(FarStore *far)
 {
     for (Message *message = far->messages; message != NULL;) {
@@ -544,7 +544,7 @@ static StoreStatus far_status(const Store *store, bool looks)
     if (far->is_steady) {
         StoreStatus real = store_status(far->store);
         real.pending = far->waiting;
-        real.revision = 0; /* nobody was asked */
+        real.revision = 0; /* never sent */
         return real;
     }
     StoreStatus status = { .condition = far->trouble == FAR_LOST        ? STORE_LOST
@@ -555,7 +555,7 @@ static StoreStatus far_status(const Store *store, bool looks)
     return status;
 }
 
-/* Of a steady one, which is the last that has the store: what is on its way comes first. */
+/* Of a steady store, whose handle is the last one: first finish what is in transit. */
 static void far_close(Store *store)
 {
     FarStore *far = (FarStore *)store;
@@ -583,7 +583,7 @@ static const StoreBackend far_backend = {
     .status = far_status,
 };
 
-/* --- Life ------------------------------------------------------------------------------------ */
+/* --- Process lifetime ------------------------------------------------------------------------ */
 
 FarStore *far_store_new(Loop *loop, Store *store, FarCounts *counts)
 {

@@ -1,7 +1,7 @@
-/* The store as a server sees it that is not beside it: requests and answers take time, get lost, and come
- * when the server does not run. Several servers share one store in memory.
+/* A remote store as a server sees it: requests and responses take time, get lost, and arrive while
+ * the server is paused. Several servers share one in-memory store.
  *
- * It is a backend like others. What a server waits for is called in far_store_deliver() only. */
+ * It is a regular store backend. Callbacks of a server run only inside far_store_deliver(). */
 #pragma once
 
 #include "store/store.h"
@@ -9,39 +9,39 @@
 typedef struct FarStore FarStore;
 
 typedef struct FarCounts {
-    uint64_t lost;    /* requests that never came */
-    uint64_t unknown; /* that were performed, and nobody was told */
-    uint64_t late;    /* of writes: performed after somebody was told that nobody knows */
+    uint64_t lost;    /* requests that never arrived */
+    uint64_t unknown; /* performed, but the response was lost */
+    uint64_t late;    /* writes performed after the caller was told that the outcome is unknown */
     uint64_t slow;    /* that took seconds */
     uint64_t broken;  /* watches that failed */
 } FarCounts;
 
-/* `loop` is that of the store, and of the network. */
+/* `loop` is the loop of the store and the network. */
 FarStore *far_store_new(Loop *loop, Store *store, FarCounts *counts);
-/* When nothing is on its way any more. */
+/* Call it when no messages are in transit. */
 void far_store_free(FarStore *far);
 Store *far_store_handle(FarStore *far);
 
-/* One without faults, whose answers take a moment and come by themselves: a backend like those that are
- * elsewhere, on a virtual loop. Closed with store_close(), as is `store` then. */
+/* A store without faults whose responses take a moment and are delivered automatically: like a
+ * remote backend, on a virtual loop. Close it with store_close(), which also closes `store`. */
 Store *far_store_new_steady(Loop *loop, Store *store);
 
 typedef enum FarTrouble {
     FAR_WELL,
-    FAR_STOPPED,   /* it answers nothing, and nothing fails, until it runs again */
-    FAR_READ_ONLY, /* and says so */
+    FAR_STOPPED,   /* no responses and no errors until it runs again */
+    FAR_READ_ONLY, /* and returns that error */
     FAR_SLOW,      /* every request takes seconds */
-    FAR_LOST,      /* everything fails, also a watch that is there */
+    FAR_LOST,      /* everything fails, including open watches */
 } FarTrouble;
-/* `until_ms` is when it will end, which must be said then with FAR_WELL. */
+/* `until_ms` is when the trouble ends; the caller must then set FAR_WELL. */
 void far_store_trouble(FarStore *far, FarTrouble trouble, int64_t until_ms);
-/* Nothing gets through until then. */
+/* Blocks all messages until then. */
 void far_store_cut(FarStore *far, int64_t until_ms);
-/* From now on all goes well. */
+/* No more faults from now on. */
 void far_store_calm(FarStore *far);
-/* The server runs and hears what has come. */
+/* The server runs and receives what has arrived. */
 void far_store_deliver(FarStore *far);
-/* The process has ended: all that waits is answered, within, and what is on its way may still come to the
- * store. The next one begins with far_store_open. */
+/* The process has ended: everything pending is answered before this returns, but messages in
+ * transit may still reach the store. far_store_open() starts the next process. */
 void far_store_close(FarStore *far);
 void far_store_open(FarStore *far);

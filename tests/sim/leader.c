@@ -1,16 +1,17 @@
-/* Servers that elect a leader over a bad network:
+/* Servers that elect a leader over an unreliable network:
  *
  *     sim_leader FIRST_SEED COUNT
  *
- * Each seed is one run of 3 to 5 servers: a minute and a half in which they are paused for longer than the
- * lease (with a clock that goes on, or with one that stands still meanwhile, as in a suspended machine),
- * killed, stopped, cut off from the store, and in which requests and answers are lost or late; then calm.
- * Controllers of whoever believes to lead write all the time. What must hold:
+ * Each seed is one run of 3 to 5 servers: for a minute and a half they are paused for longer than
+ * the lease (with a clock that continues, or one that stops meanwhile, as in a suspended machine),
+ * killed, stopped and cut off from the store, and requests and responses are lost or delayed; then
+ * all faults end. The controllers of every server that believes to be leader write all the time.
+ * Invariants:
  *
- *   - Every write that took effect is of the server that led at its revision.
- *   - A server that runs, by a clock that was right for the last lease, believes to lead only while the
- *     store has its key: so there are never two of them.
- *   - In the calm one server leads, and its controllers write.
+ *   - Every write that took effect was made by the leader at that revision.
+ *   - A running server whose clock was accurate during its last lease believes to be leader only
+ *     while the store has its key: so there are never two of them.
+ *   - After the faults end, one server is leader, and its controllers write.
  *
  * Every tenth seed runs twice, and both runs must be the same. */
 #include <inttypes.h>
@@ -32,7 +33,7 @@ enum {
     STEP_MS = 20,
     STORM_MS = 90 * 1000,
     CALM_MS = 60 * 1000,
-    LAST_MS = 10 * 1000, /* of the calm: then controllers write */
+    LAST_MS = 10 * 1000, /* after the faults: then controllers write */
     TWICE_EVERY = 10,
     PAUSE_MAX_MS = 25 * 1000,
     NAME_SIZE = 16,
@@ -48,7 +49,7 @@ typedef enum Happening {
     HAPPENED_CRASH,
     HAPPENED_RESIGNED,
     HAPPENED_CUT,
-    HAPPENED_TWO, /* believe to lead, one of them by a clock that stood still, or paused */
+    HAPPENED_TWO, /* believe to be leader, one of them with a stopped clock, or paused */
     HAPPENINGS
 } Happening;
 
@@ -66,12 +67,12 @@ typedef struct Server {
     World *world;
     uint32_t index;
     char name[NAME_SIZE];
-    Loop *loop; /* with its own clock, which may be late by */
+    Loop *loop; /* with its own clock, which may lag by */
     int64_t late_ms;
-    int64_t right_since_ms; /* it was stopped last then */
+    int64_t right_since_ms; /* it was last stopped then */
     FarStore *far;
     ClusterStore at;
-    Leader *leader; /* NULL: it does not run, or knows nothing yet */
+    Leader *leader; /* NULL: not running, or nothing known yet */
     LoopTimer tick; /* of the controller */
     Change *change;
     int64_t paused_until_ms, starts_ms;
@@ -88,9 +89,9 @@ struct World {
     Server servers[SERVERS_MAX];
     uint32_t count;
     bool is_calm, failed;
-    int64_t term; /* create revision of the leader's key; 0: there is none */
+    int64_t term; /* create revision of the leader's key; 0: no leader */
     char leads[NAME_SIZE];
-    uint64_t last_writes; /* of the last part of the calm */
+    uint64_t last_writes; /* of the final calm phase */
     uint64_t counts[HAPPENINGS];
 };
 
@@ -120,7 +121,7 @@ static int64_t chance(World *world, int64_t below)
 
 /* --- A controller ---------------------------------------------------------------------------- */
 
-/* Each server has a key of its own: nothing but the fence keeps a former leader from writing. */
+/* Each server has its own key: only the fence keeps a former leader from writing. */
 static bool decide(void *context, Change *change, Error *err)
 {
     const Server *server = context;
@@ -171,7 +172,7 @@ static void elected(void *context)
     tick_later(server);
 }
 
-/* What it has begun goes on: as if it were told too late. */
+/* What it started continues, as if it had been notified too late. */
 static void deposed(void *context)
 {
     Server *server = context;
@@ -209,7 +210,7 @@ static void server_start(Server *server)
         state_new(&server->at, &(StateEvents){ state_ready, state_stale, state_current, server });
 }
 
-/* Also as it is killed. */
+/* Also when it is killed. */
 static void server_end(Server *server)
 {
     leader_free(TAKE(server->leader));
@@ -255,7 +256,7 @@ static void server_runs(Server *server)
     if (!server->is_running || server->is_paused) {
         return;
     }
-    /* What came while it was paused is heard before its timers run, or after. */
+    /* Messages that arrived during a pause are delivered before its timers run, or after. */
     if (chance(world, 2) == 0) {
         far_store_deliver(server->far);
     }
@@ -267,9 +268,9 @@ static void server_runs(Server *server)
     }
 }
 
-/* --- What happens ---------------------------------------------------------------------------- */
+/* --- Faults ---------------------------------------------------------------------------------- */
 
-/* Mostly to the one that leads: others have nothing to lose. */
+/* Usually the leader: other servers have nothing to lose. */
 static Server *victim(World *world)
 {
     for (uint32_t i = 0; i < world->count && chance(world, 3) > 0; i++) {
@@ -317,7 +318,7 @@ static void fault(World *world)
     }
 }
 
-/* --- What must hold -------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------ */
 
 static void check_write(World *world, const StoreKv *kv)
 {
@@ -333,7 +334,7 @@ static void check_write(World *world, const StoreKv *kv)
     world->last_writes += loop_now_ms(world->loop) >= STORM_MS + CALM_MS - LAST_MS;
 }
 
-/* All changes of the store, in their order. */
+/* All changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -430,7 +431,7 @@ static void run_world(World *world)
         for (uint32_t i = 0; i < world->count; i++) {
             server_runs(&world->servers[(first + i) % world->count]);
         }
-        loop_run_virtual_until(world->loop, now); /* what they have asked for at once */
+        loop_run_virtual_until(world->loop, now); /* pending requests */
         check_leaders(world);
     }
 }
@@ -462,7 +463,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], FarCounts *far, 
         }
     }
     store_watch_cancel(world.watch);
-    loop_run(world.loop); /* what is still on its way, and the leases */
+    loop_run(world.loop); /* messages in transit, and the leases */
     for (uint32_t i = 0; i < world.count; i++) {
         far_store_free(world.servers[i].far);
         loop_free(world.servers[i].loop);
@@ -508,7 +509,7 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
            far.lost, far.unknown, far.late, far.slow, far.broken);
-    /* A storm in which something never happens shows nothing about it. */
+    /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < HAPPENINGS; i++) {
         if (count >= 100 && totals[i] == 0) {
             printf("never happened: %s\n", happening_names[i]);

@@ -8,15 +8,15 @@ typedef struct Parcel Parcel;
 struct Parcel {
     Parcel *next;
     int64_t due_ms;
-    bool is_end; /* the connection is over behind what came before */
+    bool is_end; /* the connection ends after the earlier messages */
     size_t len;
     char bytes[];
 };
 
-/* One end, and what is on its way to it. */
+/* One end, and the messages in transit to it. */
 typedef struct End {
     Link *link;
-    const LinkEvents *events; /* NULL: left, or told that it is over */
+    const LinkEvents *events; /* NULL: left, or already notified of the end */
     void *context;
     Parcel *first, *last;
     size_t bytes;
@@ -195,7 +195,7 @@ void link_leave(Link *link, unsigned end, bool silent)
 
 bool link_can_send(Link *link, unsigned end)
 {
-    /* It is asked by who is going to send, and then wants to be told. */
+    /* The sender asks before sending, and then expects a notification. */
     End *own = &link->ends[end];
     own->was_full = link->ends[1 - end].bytes > LINK_QUEUE_MAX;
     if (!own->was_full && loop_random(link->loop) % 16 == 0) {

@@ -1,5 +1,5 @@
-/* A network of connections that keep order, as TCP does, and fail as it does: they are cut, they
- * stall, they go silent without a word. For virtual loops; chance comes from the loop. */
+/* A network of connections that, like TCP, keep messages in order, and can be cut, stall, or go
+ * silent without notice. For virtual loops, which also provide the random numbers. */
 #pragma once
 
 #include "base/error.h"
@@ -11,8 +11,8 @@ enum {
     LINK_SERVER,
     LINK_ENDS,
 
-    LINK_QUEUE_MAX = 3000, /* bytes on their way; then an end cannot send */
-    LINK_ALIVE_MS = 20000, /* after so much silence an end gives up */
+    LINK_QUEUE_MAX = 3000, /* bytes in transit; beyond it an end cannot send */
+    LINK_ALIVE_MS = 20000, /* after so much silence an end closes the connection */
 };
 
 typedef struct Link Link;
@@ -25,16 +25,16 @@ typedef struct LinkEvents {
 
 Link *link_new(Loop *loop);
 void link_attach(Link *link, unsigned end, const LinkEvents *events, void *context);
-/* This end hears no more. `silent`: the other is not told, as when power fails. The link is gone for
- * this end; when both ends are, it is freed. */
+/* This end leaves. `silent`: the other end is not notified, as after a power failure. The link is
+ * gone for this end; it is freed when both ends have left. */
 void link_leave(Link *link, unsigned end, bool silent);
 bool link_can_send(Link *link, unsigned end);
 void link_send(Link *link, unsigned end, Str message);
 void link_pause(Link *link, unsigned end, bool paused);
 
-/* Both ends learn of it, each in its time; what is on its way may arrive before. */
+/* Both ends are notified, each after a delay; messages in transit may arrive first. */
 void link_cut(Link *link);
-/* From now on everything is swallowed, and nobody is told. */
+/* From now on all messages are dropped, without notice. */
 void link_silence(Link *link);
-/* Nothing gets through for a while, then everything. */
+/* Delays all messages for a while, then delivers them. */
 void link_stall(Link *link, int64_t ms);

@@ -2,8 +2,8 @@
  *
  *     sim_orders SEED COUNT
  *
- * The world is some cells of text, each claimed by whoever touches it, and a sum that anybody adds
- * to. What is appended to a cell tells in which order that was done. */
+ * The world consists of text cells, each claimed by the steps that change it, and a sum to which
+ * any step may add. The text appended to a cell shows the order of the steps. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
     MEMORY_MAX = 64 << 20
 };
 
-/* --- Chance ---------------------------------------------------------------------------------- */
+/* --- Random numbers -------------------------------------------------------------------------- */
 
 static uint64_t chance_next(uint64_t *state)
 {
@@ -43,8 +43,9 @@ static bool one_in(uint64_t *state, uint32_t count)
 /* --- The world ------------------------------------------------------------------------------- */
 
 typedef struct Cell {
-    atomic_uint writer; /* the step that changes it, + 1; a second one: a claim was not kept */
-    atomic_uint reader; /* the last step that looks at it, + 1; others may do so, too */
+    atomic_uint writer; /* the step that changes it, + 1; a second one means that a claim was
+                         * violated */
+    atomic_uint reader; /* the last step that reads it, + 1; others may read it, too */
     atomic_uint readers;
     char text[TEXT_MAX];
     uint32_t len;
@@ -53,14 +54,14 @@ typedef struct Cell {
 typedef struct World {
     Cell cells[CELLS];
     atomic_llong sum;
-    atomic_uint_least64_t clash; /* two steps, each + 1, at one cell at the same time; 0: none */
-    uint32_t order[STEPS_MAX];   /* of each step, when it began to act; 0: it did not */
+    atomic_uint_least64_t clash; /* two steps, each + 1, in one cell at the same time; 0: none */
+    uint32_t order[STEPS_MAX];   /* when each step began to act; 0: it did not */
     uint32_t ended[STEPS_MAX];
     atomic_uint clock;
     atomic_uint merges; /* transactions of more than one step */
 } World;
 
-/* Reached through the services that calls carry. */
+/* Found through the services passed with calls. */
 static World *world_of(const Call *call)
 {
     return call->services->context;
@@ -194,7 +195,7 @@ static bool fail_apply(Call *call, Outcome *outcome, Error *err)
     return error_set(err, ERROR_OS, "fails");
 }
 
-/* Several at once, each as it is alone. */
+/* Several at once, each as if it were alone. */
 static void merge_cells(MergedCall *calls, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -288,7 +289,7 @@ static void put_requisites(Buf *out, uint64_t *state, uint32_t number, uint32_t 
         used[i] = kind;
         bool in = strstr(kinds[kind], "_in") != NULL;
         bool prereq = strncmp(kinds[kind], "prereq", 6) == 0;
-        /* Either reversed form makes the other one wait for this: it stands further down. */
+        /* Either reversed requisite makes the other step wait for this one: it comes later. */
         uint32_t low = in != prereq ? number + 1 : 0, high = in != prereq ? count : number;
         if (!tame && one_in(state, 16)) {
             low = 0;
@@ -311,8 +312,8 @@ static void put_requisites(Buf *out, uint64_t *state, uint32_t number, uint32_t 
     }
 }
 
-/* A tame one has neither references against the order of the file nor prereq: what a prereq waits
- * for must not wait for who has it. */
+/* A tame site has neither references against file order nor prereq: what a prereq waits for must
+ * not wait for its owner. */
 static void make_site(Buf *out, uint64_t seed, bool tame)
 {
     uint64_t state = seed;
@@ -351,7 +352,7 @@ static bool read_text(void *context, Str path, Str *text, Error *err)
     return true;
 }
 
-/* False: there is a cycle, which chance may well make. Anything else is a mistake of ours. */
+/* False: there is a cycle, which random sites may contain. Any other error is a bug. */
 static bool load_site(Loaded *loaded, Str text)
 {
     *loaded = (Loaded){ .text = text };
@@ -451,7 +452,7 @@ static void ended_free(Ended *ended)
     free(ended);
 }
 
-/* --- What must hold -------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------ */
 
 static uint32_t failures;
 static uint64_t merges; /* transactions of more than one step, in all runs */
@@ -499,7 +500,7 @@ static void compare_order(uint64_t seed, const Loaded *loaded, const Ended *a, c
     }
 }
 
-/* Whoever acts does so after all that it depends on, whose prereq it is not. */
+/* A step acts after everything it depends on, except what it is a prereq of. */
 static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, const Ended *ended)
 {
     const World *world = &ended->world;
@@ -527,7 +528,7 @@ static void check_edges(uint64_t seed, const char *what, const Loaded *loaded, c
     }
 }
 
-/* What was observed comes to the same decisions again. */
+/* Replaying the observations gives the same decisions. */
 static void check_replay(uint64_t seed, const char *what, OrderMode mode, uint32_t workers,
                          const Loaded *loaded, Ended *ended)
 {

@@ -1,8 +1,8 @@
-/* Nodes and servers with sessions between them, in one process on virtual time: the machines of
- * src/rpc as they are, and around them a network, disks and a store that fail by chance.
+/* Nodes and servers with sessions between them, in one process in virtual time: the real state
+ * machines of src/rpc, with a simulated network, disks and store that fail at random.
  *
- * What is durable outlives a crash: the spool of a node and its views, the truth. Everything else of
- * a process is gone. */
+ * Durable state survives a crash: a node's spool and views, and the truth. All other state of the
+ * process is lost. */
 #pragma once
 
 #include "base/vec.h"
@@ -15,10 +15,10 @@ enum {
     SERVERS = 2,
     WATCHES = 2, /* of each node: the even keys, the odd ones */
     KEYS = 16,
-    OUTBOX_MAX = 6000, /* bytes, so that it is full now and then */
+    OUTBOX_MAX = 6000, /* bytes; small, so that it sometimes fills up */
 };
 
-/* --- The truth: what the cluster's store holds ----------------------------------------------- */
+/* --- The truth: the contents of the cluster's store ------------------------------------------ */
 
 typedef struct TruthChange {
     int64_t revision;
@@ -33,7 +33,9 @@ typedef struct TruthRecord {
 } TruthRecord;
 
 typedef struct Truth {
-    VEC(TruthChange) changes; /* all that ever were; what was compacted serves the checks alone */
+    VEC(TruthChange)
+    changes; /* all changes ever made; compacted ones are only used by the
+                               * checks */
     int64_t revision, compacted;
     SessionCursor cursors[NODES];
     VEC(TruthRecord) taken[NODES];
@@ -45,7 +47,7 @@ typedef struct KeyState {
     int64_t revision;
 } KeyState;
 
-/* What there was at a revision. */
+/* The contents at a revision. */
 void truth_state_at(const Truth *truth, int64_t revision, KeyState out[KEYS]);
 
 /* --- Processes ------------------------------------------------------------------------------- */
@@ -58,20 +60,20 @@ typedef struct SpoolRecord {
     uint64_t lost;
     uint32_t size;
     bool durable;
-    bool dropped;          /* by the outbox: it may reach the server or not */
+    bool dropped;          /* in the outbox: it may or may not reach the server */
     bool gone;             /* acknowledged or dropped */
-    bool gone_for_certain; /* and the disk knows */
+    bool gone_for_certain; /* and durably so */
 } SpoolRecord;
 
 typedef struct View {
     char store[32]; /* durable, as are the next two */
     int64_t revision;
     KeyState keys[KEYS];
-    VEC(Change) unit; /* what has come of the next one; values are in `key` and `value` as text */
+    VEC(Change) unit; /* received so far of the next one; values are in `key` and `value` as text */
     bool unit_reset, unit_complete;
     int64_t unit_revision;
     uint64_t ticket;
-    LoopTimer write; /* of what came last */
+    LoopTimer write; /* of the last change received */
 } View;
 
 typedef struct Node {
@@ -82,8 +84,8 @@ typedef struct Node {
     VEC(SpoolRecord) spool;
     uint64_t epoch;
     uint64_t last_durable;
-    uint64_t ids;     /* given */
-    uint64_t dropped; /* logs that never came into the spool or were taken out of it */
+    uint64_t ids;     /* delivered */
+    uint64_t dropped; /* logs that never entered the spool, or were dropped from it */
     Outbox *outbox;
     SessionNode *session;
     Link *link;
@@ -107,14 +109,14 @@ struct World {
     Arena arena;
     uint64_t seed;
     uint64_t digest;
-    bool calm; /* no more faults, nothing new */
+    bool calm; /* no more faults, no new records */
     bool disk_full;
     bool failed;
     Truth truth;
     Node nodes[NODES];
     Server servers[SERVERS];
     LoopTimer writer, faults;
-    uint64_t counts[16]; /* by what happened, for the summary */
+    uint64_t counts[16]; /* counted by event, for the summary */
 };
 
 typedef enum Happening {
@@ -133,12 +135,12 @@ typedef enum Happening {
     HAPPENINGS
 } Happening;
 
-/* Into the digest of the run: two runs of a seed must agree in all of them. */
+/* Adds to the digest of the run: both runs of a seed must agree in all of it. */
 void world_note(World *world, Happening what, uint64_t a, uint64_t b);
-/* The run failed; says why once. */
+/* Fails the run; prints the reason once. */
 PRINTF_LIKE(2, 3) void world_fail(World *world, const char *format, ...);
 uint64_t world_chance(World *world, uint64_t below);
-/* A record that no server takes for good. */
+/* A record that every server rejects. */
 static inline bool record_is_refused(uint64_t id)
 {
     return id % 41 == 0;
@@ -149,13 +151,13 @@ static inline bool record_is_refused(uint64_t id)
 void node_init(World *world, uint32_t index);
 void node_crash(Node *node);
 void node_free(Node *node);
-void node_add_last(Node *node); /* one more record, which is no log */
+void node_add_last(Node *node); /* adds a record that is not a log */
 
 /* --- session_world_server.c ------------------------------------------------------------------ */
 
 void server_init(World *world, uint32_t index);
-/* A connection of a node; NULL when the server is down. */
+/* A connection of a node; NULL if the server is down. */
 bool server_accept(Server *server, uint32_t node, Link *link);
 void server_crash(Server *server);
 void server_free(Server *server);
-void servers_changed(World *world); /* the truth has grown */
+void servers_changed(World *world); /* the truth has new changes */

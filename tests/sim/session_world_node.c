@@ -5,7 +5,7 @@
 
 #include "session_world.h"
 
-/* The last one is of a newer node: no server knows it. */
+/* The last kind is that of a newer node: servers do not know it. */
 static const char *const watch_names[WATCHES + 1] = { "even", "odd", "later" };
 
 /* --- The spool ------------------------------------------------------------------------------- */
@@ -79,8 +79,8 @@ static void flush_runs(void *context)
     session_node_wake(node->session);
 }
 
-/* What a crash leaves: of what was not flushed a part from the front, and of what was taken away
- * since then perhaps some again. */
+/* What a crash leaves: a prefix of the unflushed records, and possibly some of the records dropped
+ * since the last flush. */
 static void spool_crash(Node *node)
 {
     World *world = node->world;
@@ -146,7 +146,7 @@ static uint32_t key_of(Str key)
     return (uint32_t)strtoul(key.data, NULL, 10);
 }
 
-/* What the unit says against what happened. */
+/* Compares the contents of the unit with what happened. */
 static void check_unit(Node *node, uint32_t watch)
 {
     World *world = node->world;
@@ -315,7 +315,7 @@ static void session_connect(void *context, uint32_t server)
     } else {
         link_leave(link, LINK_NODE, true);
         if (world_chance(world, 2) == 0) {
-            return; /* nobody says a word */
+            return; /* no notification */
         }
     }
     loop_timer_start(&node->connected, 1 + (int64_t)world_chance(world, 100));

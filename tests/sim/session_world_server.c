@@ -1,4 +1,4 @@
-/* A server: sessions of nodes, and between them and the truth a disk that takes its time. */
+/* A server: sessions of nodes, and a slow disk between them and the truth. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "session_world.h"
 
-/* What is asked of the store. It goes on when whoever asked is gone. */
+/* A request to the store. It continues when its caller is gone. */
 typedef struct Request {
     World *world;
-    ServerSession *session; /* NULL: nobody waits for the answer */
+    ServerSession *session; /* NULL: no caller waits for the response */
     uint32_t node;
     bool is_load, done, conflict, full;
     SessionCursor from, to;
@@ -21,8 +21,8 @@ typedef struct Request {
 
 typedef struct Feed {
     bool started, telling, resetting, fresh;
-    int64_t position; /* told up to here */
-    uint32_t next;    /* the next of the truth's changes to look at */
+    int64_t position; /* sent up to here */
+    uint32_t next;    /* index of the next change of the truth to read */
     int64_t reset_revision;
     uint32_t reset_key;
 } Feed;
@@ -165,7 +165,7 @@ static void batch_add(Batch *batch, uint32_t key, bool deleted, uint64_t value, 
                                    deleted ? STR_EMPTY : str_from_c(batch->values[at]), revision };
 }
 
-/* A part of everything there is. */
+/* Part of the current contents. */
 static void feed_reset(ServerSession *session, uint32_t watch, Changes *out, Batch *batch)
 {
     Feed *feed = &session->feeds[watch];
@@ -194,7 +194,7 @@ static void feed_reset(ServerSession *session, uint32_t watch, Changes *out, Bat
     }
 }
 
-/* The next changes, perhaps a part of a revision only. */
+/* The next changes, possibly only part of a revision. */
 static void feed_changes(ServerSession *session, uint32_t watch, Changes *out, Batch *batch)
 {
     World *world = session->server->world;
@@ -392,7 +392,7 @@ static void session_free(ServerSession *session)
     free(session);
 }
 
-/* One that is over, and owed nothing any more. */
+/* A closed session with nothing pending. */
 static void sweep_runs(void *context)
 {
     ServerSession *session = context;
@@ -445,7 +445,7 @@ static void stop(Server *server, bool is_crash)
         server->sessions = session->next;
         if (session->request != NULL) {
             session->request->session = NULL;
-            /* What the disk has got already happens all the same. */
+            /* Requests that reached the disk complete anyway. */
             if (!is_crash || world_chance(server->world, 2) == 0) {
                 request_free(session->request);
             }

@@ -1,11 +1,11 @@
-/* Sessions between nodes and servers, with crashes and a bad network:
+/* Sessions between nodes and servers, with crashes and an unreliable network:
  *
  *     sim_sessions FIRST_SEED COUNT [-v]
  *
- * Each seed is one run: a minute in which everything goes wrong, then calm. In the end every record
- * that was on a node's disk is in the store once, in order; every view of a node has seen every
- * change once and in order, or was told to start anew, and shows what is there now. Every tenth seed
- * runs twice, and both runs must be the same in all that happened. */
+ * Each seed is one run: a minute of faults, then calm. Invariants at the end: every record that was
+ * on a node's disk is in the store once, in order; every view of a node has received every change
+ * once and in order, or was told to resync, and shows the current contents. Every tenth seed runs
+ * twice, and both runs must be the same in every event. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ void truth_state_at(const Truth *truth, int64_t revision, KeyState out[KEYS])
     }
 }
 
-/* --- What happens ---------------------------------------------------------------------------- */
+/* --- Faults ---------------------------------------------------------------------------------- */
 
 static void writer_runs(void *context)
 {
@@ -154,7 +154,7 @@ static void faults_run(void *context)
     }
 }
 
-/* --- What must hold -------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------ */
 
 static void check_records(World *world, const Node *node)
 {
@@ -167,7 +167,7 @@ static void check_records(World *world, const Node *node)
             world_fail(world, "record %" PRIu64 " of node %u came %s", taken->id, node->index,
                        taken->id == last ? "twice" : "late or twice");
         }
-        /* Those before it on the node's disk are not going to come any more. */
+        /* Earlier records on the node's disk are not sent any more. */
         while (at < node->spool.len && node->spool.items[at].id < taken->id) {
             if (node->spool.items[at].id > last && !node->spool.items[at].dropped) {
                 world_fail(world, "record %" PRIu64 " of node %u is lost", node->spool.items[at].id,
@@ -236,7 +236,7 @@ static uint64_t run(uint64_t seed, uint64_t totals[HAPPENINGS], bool *ok)
     for (uint32_t i = 0; i < SERVERS; i++) {
         server_free(&world.servers[i]);
     }
-    /* Answers that nobody waits for, and links that are about to end. */
+    /* Responses without a waiting caller, and links about to close. */
     loop_run(world.loop);
     loop_free(world.loop);
     arena_clear(&world.arena);
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
         printf("%s%" PRIu64 " %s", i > 0 ? ", " : "", totals[i], happening_names[i]);
     }
     printf("\n");
-    /* A storm in which something never happens shows nothing about it. */
+    /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < HAPPENINGS; i++) {
         if (count >= 100 && totals[i] == 0) {
             printf("never happened: %s\n", happening_names[i]);

@@ -2,17 +2,17 @@
  *
  *     sim_stale FIRST_SEED COUNT
  *
- * Each seed is one run of 1 to 3 servers over one store, which is in trouble for them at random moments and
- * for random times, apart from requests and answers that are lost or late anyway; servers are killed, too.
- * They admit and remove nodes, note who is alive, and revoke certificates, all the time; then comes calm. What
- * must hold of each server, at every moment:
+ * Each seed is one run of 1 to 3 servers with one store, which fails for them at random times and
+ * for random durations; in addition, requests and responses are lost or delayed, and servers are
+ * killed. All the time they admit and remove nodes, record liveness, and revoke certificates; then
+ * all faults end. Invariants of each server, at all times:
  *
- *   - Once its state has been read it is never empty, and what lists show is what the store had at one
- *     revision, the state's, which never goes back within the life of a store.
- *   - A certificate that it once knew as revoked is refused.
- *   - A write that was acknowledged is in the store.
- *   - While the store does not answer, its state becomes stale, and it refuses to write.
- *   - In the calm its state is current and the same as the store.
+ *   - Once its state was read it is never empty, and lists show the contents of the store at one
+ *     revision, the state's, which never decreases during the life of a store.
+ *   - A certificate once known as revoked is rejected.
+ *   - An acknowledged write is in the store.
+ *   - While the store does not answer, the state becomes stale, and writes are rejected.
+ *   - After the faults end, the state is current and equal to the store.
  *
  * Every tenth seed runs twice, and both runs must be the same. */
 #include <inttypes.h>
@@ -38,14 +38,14 @@ enum {
     STORM_MS = 120 * 1000,
     CALM_MS = 40 * 1000,
     TROUBLE_MAX_MS = 30 * 1000,
-    NOTICED_MS = 11 * 1000, /* after which a store that does not answer must have been missed */
+    NOTICED_MS = 11 * 1000, /* after which an unresponsive store must have been detected */
     TWICE_EVERY = 10,
     REVISIONS_MAX = 8000,
 };
 
 typedef enum Happening {
     HAPPENED_WRITTEN,
-    HAPPENED_FAILED, /* writes: also those whose outcome is not known */
+    HAPPENED_FAILED, /* writes: also those with unknown outcome */
     HAPPENED_REFUSED,
     HAPPENED_REVOKED,
     HAPPENED_READ,
@@ -89,11 +89,11 @@ typedef struct Server {
     bool is_running;
     FarTrouble trouble;
     int64_t trouble_from_ms, trouble_until_ms;
-    int64_t revision;       /* that it was at last, of this life of the store */
-    bool knows[WRITES_MAX]; /* of a write that revokes: it knew of it, in this process */
+    int64_t revision;       /* its last revision, in this life of the store */
+    bool knows[WRITES_MAX]; /* of a write that revokes: known to this process */
 } Server;
 
-/* What a server writes; its number is the value, or the serial number that is revoked. */
+/* A write of a server; its number is the value, or the revoked serial number. */
 typedef struct Write {
     Server *server;
     uint32_t id;
@@ -115,7 +115,7 @@ struct World {
     Server servers[SERVERS_MAX];
     uint32_t count;
     bool is_calm, failed;
-    Kept keys[KEYS_MAX], backup[KEYS_MAX]; /* what the store has, and once had */
+    Kept keys[KEYS_MAX], backup[KEYS_MAX]; /* keys in the store, now and earlier */
     int64_t revision;
     uint32_t nodes[REVISIONS_MAX]; /* how many there were at each revision */
     uint32_t write_count;
@@ -147,7 +147,7 @@ static int64_t chance(World *world, int64_t below)
     return (int64_t)(loop_random(world->loop) % (uint64_t)below);
 }
 
-/* --- The store as it is ---------------------------------------------------------------------- */
+/* --- The true contents of the store ---------------------------------------------------------- */
 
 static Kept *find_kept(Kept keys[KEYS_MAX], const char *key)
 {
@@ -200,7 +200,7 @@ static void note_stored(World *world, const char *key, const char *value)
     }
 }
 
-/* All changes of the store, in their order. */
+/* All changes of the store, in order. */
 static void changed(void *context, const StoreBatch *batch)
 {
     World *world = context;
@@ -275,7 +275,7 @@ static bool is_revoked(const Server *server, uint32_t id)
                              &err);
 }
 
-/* Writes come back when the state has seen them, unless it is behind. */
+/* Writes complete when the state has seen them, unless it lags behind. */
 static void write_ends(Write *write, const Error *err)
 {
     Server *server = write->server;
@@ -340,7 +340,7 @@ static void deleted(void *context, const StoreReply *reply, const Error *err)
         write_ends(write, err);
         return;
     }
-    server->world->is_stored[write->id] = true; /* it is not there */
+    server->world->is_stored[write->id] = true; /* not there */
     state_wait(server->at.state, reply->revision, seen, write);
 }
 
@@ -427,7 +427,7 @@ static void server_start(Server *server)
 
 static void server_end(Server *server)
 {
-    server->is_running = false; /* who waits for the state is told */
+    server->is_running = false; /* notifies whatever waits for the state */
     loop_timer_stop(&server->tick);
     state_stop(server->at.state);
     far_store_close(server->far);
@@ -469,9 +469,9 @@ static void server_free(Server *server)
     loop_free(server->loop);
 }
 
-/* --- What happens ---------------------------------------------------------------------------- */
+/* --- Faults ---------------------------------------------------------------------------------- */
 
-/* All servers stop, as for 'eden backup restore', and come back to another store. */
+/* All servers stop, as for 'eden backup restore', and start with another store. */
 static void restore(World *world)
 {
     for (uint32_t i = 0; i < world->count; i++) {
@@ -481,7 +481,7 @@ static void restore(World *world)
         far_store_calm(world->servers[i].far);
     }
     int64_t later = loop_now_ms(world->loop) + TROUBLE_MAX_MS + 20 * 1000;
-    loop_run_virtual_until(world->loop, later); /* what is still on its way */
+    loop_run_virtual_until(world->loop, later); /* messages in transit */
     for (uint32_t i = 0; i < world->count; i++) {
         server_free(&world->servers[i]);
     }
@@ -525,7 +525,7 @@ static void fault(World *world)
     }
 }
 
-/* --- What must hold -------------------------------------------------------------------------- */
+/* --- Invariants ------------------------------------------------------------------------------ */
 
 static void check_revoked(Server *server)
 {
@@ -723,7 +723,7 @@ int main(int argc, char **argv)
     printf("%" PRIu64 " requests lost, %" PRIu64 " answers lost, %" PRIu64
            " performed late, %" PRIu64 " slow, %" PRIu64 " watches broken\n",
            far.lost, far.unknown, far.late, far.slow, far.broken);
-    /* A storm in which something never happens shows nothing about it. */
+    /* A fault phase in which some event never happens proves nothing about it. */
     for (uint32_t i = 0; i < HAPPENINGS; i++) {
         if (count >= 100 && totals[i] == 0) {
             printf("never happened: %s\n", happening_names[i]);

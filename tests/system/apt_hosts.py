@@ -1,4 +1,4 @@
-"""What the tests of packages share: steps, and looks at what apt did."""
+"""Helpers shared by the package tests: steps, and the effects of apt."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 from lab import repos
 
 PYTHON = "/usr/bin/python3"
-# Holds a lock as dpkg does, until its input ends.
+# Holds a lock like dpkg does, until its input ends.
 HOLDER = """
 import fcntl, os, sys
 file = open(sys.argv[1], "w")
@@ -17,7 +17,7 @@ sys.stdin.read()
 
 
 def step(action, name, **params):
-    """A step called by its package."""
+    """A step named after its package."""
     return {"name": name, f"pkg.{action}": {"name": name, **params}}
 
 
@@ -37,7 +37,7 @@ def transactions(host):
 
 
 def status(host, name):
-    """The state of a package as dpkg has it, such as "installed"; empty when it knows none."""
+    """The dpkg state of a package, such as "installed"; empty if it is unknown."""
     done = host.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", name], check=False)
     return done.stdout if done.returncode == 0 else ""
 
@@ -47,12 +47,12 @@ def version(host, name):
 
 
 def unfinished(host):
-    """What dpkg itself finds wrong."""
+    """Inconsistencies found by dpkg itself."""
     return host.run(["dpkg", "--audit"]).stdout
 
 
 def start_apply(host, steps, *options):
-    """`eden apply` in the background, with its progress in lines."""
+    """Runs `eden apply` in the background, with its progress as lines."""
     path = host.put_site(steps)
     return host.popen(
         ["eden", "apply", path, "-o", "json", "--progress", "json", *options],
@@ -61,7 +61,7 @@ def start_apply(host, steps, *options):
 
 
 def wait_for_event(process, event):
-    """The next progress of that kind."""
+    """The next progress line of that kind."""
     for line in process.stderr:
         told = json.loads(line)
         if told["event"] == event:
@@ -70,7 +70,7 @@ def wait_for_event(process, event):
 
 
 def hold(host, path="/var/lib/dpkg/lock-frontend"):
-    """Somebody else has the lock; gives him and his number. See let_go."""
+    """Another process takes the lock; returns it and its pid. See let_go."""
     holder = host.popen([PYTHON, "-c", HOLDER, path], stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE, text=True)  # fmt: skip
     return holder, int(holder.stdout.readline())
@@ -86,14 +86,14 @@ def pids(host, name):
 
 
 def kill(host, *names):
-    """Ends programs of the host as the kernel does when memory is short."""
+    """Kills programs of the host like the kernel does when memory runs out."""
     found = [pid for name in names for pid in pids(host, name)]
     assert found, f"none of {names} runs"
     host.run(["kill", "-9", *found])
 
 
 def build_deb(host, folder, name, version, files=(), scripts=(), **fields):
-    """A package built in the host, in a folder of its own."""
+    """A package built in the host, in a separate directory."""
     tree = f"/tmp/build/{name}-{version}"
     control = {"Package": name, "Version": version, "Architecture": "all",
                "Maintainer": "lab <lab@lab.example>", "Description": name, **fields}  # fmt: skip

@@ -16,7 +16,7 @@ BUILD = pathlib.Path(os.environ.get("EDEN_BUILD", pathlib.Path(__file__).parents
 
 @pytest.fixture(scope="session")
 def storage_path():
-    """A library that ends the program it is loaded into at a chosen system call: tests/fault."""
+    """A library that kills the program it is loaded into at a chosen system call: tests/fault."""
     path = BUILD / "tests" / "fault" / "libstorage.so"
     if not path.is_file():
         pytest.fail(f"there is no {path}: run ninja in the build folder")
@@ -25,7 +25,7 @@ def storage_path():
 
 @pytest.fixture(scope="module", params=["bookworm", "trixie"])
 def server(request, lab):
-    """A host with systemd that the tests of a file share, each with names of its own."""
+    """A host with systemd shared by the tests of a file, each of which uses unique names."""
     host = lab.systemd(request.param)
     yield host
     host.close()

@@ -1,4 +1,4 @@
-"""Archives on whole systems: full disks, killed runs, programs that are not there."""
+"""Archives on complete systems: full disks, killed runs, missing programs."""
 
 STEPS = [{"name": "it", "archive.extracted": {"name": "/opt/app", "source": "/srv/a"}}]
 
@@ -22,7 +22,7 @@ def test_killed_run_is_completed_by_the_next(light):
     host = light()
     host.run("cd /tmp && mkdir in && for i in $(seq 2000); do echo $i > in/$i; done && "
              "tar -cJf /srv/a in")  # fmt: skip
-    # An xz that stops half way, until somebody ends it.
+    # An xz that hangs halfway until it is killed.
     host.write("/usr/local/bin/xz", "#!/bin/sh\n/usr/bin/xz \"$@\" | head -c 100000\n"
                "touch /tmp/stopped; exec sleep 1000\n", mode=0o755)  # fmt: skip
     host.write("/srv/steps.yaml", "steps:\n- archive.extracted: {name: /opt/app, source: /srv/a}\n")

@@ -1,4 +1,4 @@
-"""A cluster of three hosts, each with a network, a disk and systemd of its own."""
+"""A cluster of three hosts, each with its own network, disk and systemd."""
 
 import json
 import pathlib
@@ -7,11 +7,11 @@ import re
 import pytest
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
-BINARY = "/usr/local/bin/eden"  # where the lab puts it
+BINARY = "/usr/local/bin/eden"  # as installed by the lab
 
 
 def install(host):
-    """What a package would: the units, the user and the folders."""
+    """What a package would install: the units, the user and the directories."""
     for name in ("eden", "eden-server"):
         unit = (PACKAGING / f"systemd/{name}.service.in").read_text()
         host.write(f"/etc/systemd/system/{name}.service", unit.replace("@bindir@", "/usr/local/bin"))
@@ -33,7 +33,7 @@ def wait_alive(server, *names, timeout=30):
     def all_alive():
         done = server.eden("nodes", "list", "-o", "json")
         if done.returncode != 0:
-            return False  # it is on its way
+            return False  # it is restarting
         known = {each["metadata"]["name"]: each["status"]["state"]
                  for each in json.loads(done.stdout)["items"]}
         return all(known.get(name) == "alive" for name in names)
@@ -50,7 +50,7 @@ def wait_facts(server, name):
 
 
 def servers_of(host):
-    """Which processes serve there."""
+    """Pids of the serving processes."""
     return set(host.run("pgrep -u eden -f '[e]den serve'", check=False).out.split())
 
 
@@ -71,7 +71,7 @@ def join_by_token(server, host):
 
 
 def join_by_ssh(server, host):
-    """Without a token and without a word about the CA: the server comes and looks."""
+    """Without a token and without the CA's pin: the server connects to the machine to check it."""
     install(host)
     line = server.eden("nodes", "ssh-key", check=True).out.splitlines()[-1]
     host.write("/root/.ssh/authorized_keys", line + "\n", mode=0o600)
@@ -87,7 +87,7 @@ def join_by_ssh(server, host):
 
 @pytest.fixture
 def trio(systemd):
-    """A server, a node that came with a token, and one that was visited over SSH."""
+    """A server, a node that joined with a token, and one that joined over SSH."""
     server, first, second = (systemd(name=name) for name in ("s1", "web1", "web2"))
     for host in (server, first, second):
         for other in (server, first, second):
@@ -115,7 +115,7 @@ def test_three_hosts_form_a_cluster_and_send_facts(trio):
         assert ping["round_trip_ms"] >= 0
         done = host.eden("doctor")
         assert done.returncode == 0, done.stdout
-    # The server is somebody else than root, and can do nothing that root can.
+    # The server does not run as root, and cannot do anything that only root can.
     pid = server.run("pgrep -u eden -f '[e]den serve'").out
     status = server.read(f"/proc/{pid}/status")
     assert re.search(r"^CapEff:\t0+$", status, re.M) and re.search(r"^CapBnd:\t0+$", status, re.M)
@@ -134,7 +134,7 @@ def test_a_killed_server_returns_and_nodes_continue(trio):
     # Labels reach a node through its session.
     server.eden("nodes", "label", "web1", "role=web", check=True)
     assert node(server, "web1")["metadata"]["labels"] == {"role": "web"}
-    server.kill()  # the power
+    server.kill()  # a power failure
     server.start()
     wait_alive(server, "s1", "web1", "web2")
     assert server.eden("get", "/test/kept", check=True).out == "yes"
@@ -150,7 +150,7 @@ def test_a_removed_node_is_refused_and_its_name_inherits_nothing(trio):
     assert server.eden("nodes", "show", "web1").returncode != 0
     assert server.eden("facts", "--node", "web1").returncode != 0
     wait_alive(server, "web2")
-    # The same name again is somebody new.
+    # A node with the same name is a new node.
     first.run("systemctl stop eden")
     first.eden("leave", "--force", check=True)
     join_by_token(server, first)
@@ -185,7 +185,7 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     fresh = systemd(name="s2")
     install(fresh)
     fresh.run("base64 -d > /root/eden.backup", input=saved)
-    # It takes the place, and the address, of the one that is gone.
+    # It takes over the role and the address of the old one.
     fresh.run(f"ip addr add {server.address}/16 dev "
               "$(ip -o -4 addr | awk '$2 != \"lo\" {print $2; exit}')")
     fresh.eden("backup", "restore", "/root/eden.backup", check=True)
@@ -193,12 +193,12 @@ def test_a_backup_becomes_the_cluster_on_a_fresh_host(trio, systemd):
     fresh.wait_for(lambda: fresh.eden("nodes", "list").returncode == 0, what="the server")
     assert fresh.eden("get", "/test/kept", check=True).out == "yes"
     assert node(fresh, "web1")["metadata"]["labels"] == {"role": "web"}
-    # They notice that the old one is gone, and pause for up to 30 s between their tries.
+    # They detect that the old one is gone, and pause for up to 30 s between attempts.
     wait_alive(fresh, "web1", "web2", timeout=120)
 
 
 def test_a_run_goes_on_while_its_agent_is_restarted(systemd):
-    """In a cgroup of its own, with all of its processes; a cancel finds them there."""
+    """In a separate cgroup, with all of its processes; a cancel finds them there."""
     host = systemd(name="s1")
     found(host)
     wait_alive(host, "s1")

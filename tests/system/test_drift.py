@@ -1,4 +1,4 @@
-"""What somebody changed by hand is put back, on each kind of host."""
+"""Manual changes are reverted, on each kind of host."""
 
 import pytest
 

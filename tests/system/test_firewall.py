@@ -1,4 +1,4 @@
-"""Firewalls: they let in what they shall, nobody is locked out, and others' changes are undone."""
+"""Firewalls: they admit what they should, never lock out the user, and revert foreign changes."""
 
 import json
 import signal
@@ -76,7 +76,7 @@ def test_a_host_that_never_answered_is_distinguished(pair):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_eden_exits_before_the_rules_are_confirmed(light, how):
-    """Killed, the former rules come back at once; stopped, once the time is up."""
+    """If it is killed, the former rules return at once; if it is stopped, when the time is up."""
     host = light("trixie")
     assert host.apply(site(rules=[WEB])).result == "changed"
     before = rules(host)
@@ -99,7 +99,7 @@ def test_interrupted_confirmation_reverts_the_rules(light):
     path = host.put_site(site(rules=[WEB], confirm={"cmd": ["sleep", "99"], "timeout": "60s"}))
     running = host.popen(["eden", "apply", path, "--progress", "none"])
     host.wait_for("pgrep -x sleep")
-    # Asked twice, it does not wait for what is running.
+    # Interrupted twice, it does not wait for running steps.
     host.run("pkill -INT -x eden; pkill -TERM -x eden")
     assert running.wait() != 0
     assert rules(host) == ""

@@ -1,4 +1,4 @@
-"""Clones of repositories that other hosts serve."""
+"""Clones of repositories served by other hosts."""
 
 import pytest
 
@@ -263,7 +263,7 @@ def test_submodules(repository, client):
 
 
 def test_clone_of_a_user_with_a_password(repository, client):
-    """The password is asked for by the server, and seen nowhere."""
+    """The server requires the password, and it never becomes visible."""
     repository.host.write("/tmp/server.py", SERVER)
     repository.host.popen(["python3", "/tmp/server.py"])
     repository.host.wait_for("curl -s -o /dev/null http://127.0.0.1:81/", 20, "the server")

@@ -1,4 +1,4 @@
-"""Downloads from a server that does what servers do."""
+"""Downloads from a server that behaves in various ways."""
 
 import hashlib
 
@@ -91,7 +91,7 @@ class Server:
         self.host.wait_for(f"ss -tln | grep -q ':{port} '", 20, "the server")
 
     def encrypt(self):
-        """Serves with a certificate of an authority of its own, which it returns."""
+        """Serves with a certificate of a private CA, which it returns."""
         self.host.run(CERTIFICATES.format(address=self.host.address))
         self.start(443, "/tmp/own.pem")
         return self.host.read("/tmp/ca.pem")
@@ -210,7 +210,7 @@ def test_only_the_given_ca_is_trusted(server, client):
     assert step.result == "failed" and "certificate" in step.error.message
     client.write("/etc/our.pem", authority)
     assert download(client, ca="/etc/our.pem", **wanted).result == "changed"
-    # What the machine trusts counts without 'ca' only.
+    # The machine's trust store only counts without 'ca'.
     client.run("rm /srv/x && cp /etc/our.pem /usr/local/share/ca-certificates/our.crt && update-ca-certificates")
     client.run("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout /tmp/k -out /etc/other.pem -subj /CN=other")
     step = download(client, ca="/etc/other.pem", **wanted)
@@ -231,13 +231,13 @@ def test_first_download_is_pinned(server, client):
     server.host.join()
     server.host.write("/tmp/changed", "")
     assert download(client, **wanted).result == "ok"
-    # The pin outlives the file, and does not take anything else.
+    # The pinned CA outlives its file, and matches no other one.
     client.run("rm /srv/x")
     step = download(client, **wanted)
     assert step.result == "failed"
     assert digest(CONTENT) in step.error.message and digest(OTHER) in step.error.message
     assert f"remove /srv/{pin}" in step.error.message and not client.exists("/srv/x")
-    # Another address is another first download.
+    # Another URL is another first download.
     assert download(client, **{**wanted, "url": f"{server.encrypted}/x"}).result == "changed"
     assert download(client, **wanted).result == "changed"
     assert client.read("/srv/x") == OTHER and download(client, **wanted).result == "ok"
@@ -264,7 +264,7 @@ def test_pin_survives_the_cleaning_of_its_directory(server, client):
 
 
 def test_secrets_reach_only_the_server(server, client):
-    # In the place of curl, something that looks around as any process can.
+    # Replaces curl with a program that inspects what any process can see.
     client.write("/usr/local/bin/curl", "#!/bin/sh\ncat /proc/[0-9]*/cmdline > /tmp/seen\n"
                  "cat /proc/$$/environ >> /tmp/seen\nexec /usr/bin/curl \"$@\"\n", mode=0o755)  # fmt: skip
     done = client.apply(f"""

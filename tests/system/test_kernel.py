@@ -1,4 +1,4 @@
-"""Settings of the kernel that it does not take."""
+"""Kernel settings that the kernel rejects."""
 
 
 def test_value_rejected_by_the_kernel_is_not_saved(light):

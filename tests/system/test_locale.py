@@ -1,4 +1,4 @@
-"""Locales that cannot be made, and what is said then."""
+"""Locales that cannot be generated, and the error messages."""
 
 
 def site(**params):

@@ -1,4 +1,4 @@
-"""Machines that restart in the middle of a run, and go on."""
+"""Machines that reboot in the middle of a run, and continue."""
 
 import json
 
@@ -9,7 +9,7 @@ WANT = "/etc/systemd/system/multi-user.target.wants/eden-resume.service"
 NOTES = "/var/lib/eden/resume"
 SITE = "/srv/site.yaml"
 
-# `boots` gets the boot in which each part ran.
+# `boots` collects the boot id in which each part ran.
 STEPS = """
 steps:
   - name: before
@@ -52,7 +52,7 @@ def apply(host, *options):
 
 
 def has_rest(host):
-    """Whether the run is over and has left nothing."""
+    """Whether the run is over and has left nothing behind."""
     return not host.exists(UNIT) and not host.exists(WANT) and host.run(f"ls {NOTES}").out == ""
 
 
@@ -80,7 +80,7 @@ def test_run_continues_after_the_reboot(systemd, release):
     assert host.exists("/etc/unrelated")
     assert host.eden("replay", check=True).returncode == 0
     assert json.loads(host.eden("owed", "-o", "json").stdout)["owed"] == []
-    # Nothing is left to do, and nobody restarts anything again.
+    # Nothing is left to do, and no further reboot happens.
     done, steps = apply(host)
     assert done.returncode == 0
     assert {step["result"] for step in steps.values()} <= {"ok", "skipped"}
@@ -90,7 +90,7 @@ def test_run_continues_after_the_reboot(systemd, release):
 
 def test_run_before_the_restart_can_be_replayed(systemd):
     host = systemd()
-    # The machine cannot go down: what is written before is all there.
+    # The machine cannot shut down: everything written before is there.
     host.write("/usr/local/sbin/systemctl", "#!/bin/sh\nexit 7\n", mode=0o755)
     host.write(SITE, STEPS)
     done, steps = apply(host)
@@ -149,7 +149,7 @@ steps:
 """)  # fmt: skip
     with host.expect_reboot():
         apply(host)
-    # It goes down once more, before or after it counts as up.
+    # It shuts down once more, before or after it counts as up.
     host.wait_for(lambda: host.exists("/srv/behind") and host.pid is not None)
     wait_until_over(host)
     boots = host.read("/srv/boots").split()
@@ -241,7 +241,7 @@ def test_a_site_that_would_disappear_prevents_the_reboot(systemd):
 
 
 def test_a_site_that_others_can_replace_prevents_the_reboot(systemd):
-    """/tmp is emptied when a machine starts, and root would run what somebody has put there."""
+    """/tmp is emptied at boot, and root would execute what any user has put there."""
     host = systemd()
     host.write(SITE, STEPS)
     host.run("mkdir -m 1777 /srv/open && cp /usr/local/bin/eden /srv/open/")
@@ -261,7 +261,7 @@ def test_a_site_that_others_can_replace_prevents_the_reboot(systemd):
 
 def test_newer_kernel_of_the_same_kind_is_a_reason(systemd):
     host = systemd()
-    host.run("rm /run/systemd/container")  # what runs here is its own kernel
+    host.run("rm /run/systemd/container")  # it runs its own kernel
     running = host.run("uname -r").out
     kind = running.partition("-")[2] if running.partition("-")[2][:1].isalpha() else ""
     suffix = f"-{kind}" if kind else ""

@@ -1,4 +1,4 @@
-"""File systems and swap: what is in use stays, and what is half done is not taken for done."""
+"""File systems and swap: what is in use stays, and incomplete changes are detected."""
 
 import pytest
 
@@ -9,7 +9,7 @@ def mounted(**params):
 
 @pytest.fixture
 def disk(light):
-    """A host with a file system on /dev/vg/lv, as LVM calls its volumes."""
+    """A host with a file system on /dev/vg/lv, as LVM names its volumes."""
     host = light("trixie", loop=True)
     host.run("truncate -s 8M /srv/image && mkfs.ext4 -q /srv/image")
     device = host.run("ls -d /dev/loop[0-9]* | head -n 1").out
@@ -21,7 +21,7 @@ def disk(light):
 
 @pytest.mark.parametrize("name", ["/dev/vg/lv", "UUID=12-34", "/dev/disk/by-uuid/12-34"])
 def test_device_with_another_name_stays_mounted(disk, name):
-    """Unmounting it would fail here, and elsewhere take it from under whoever uses it."""
+    """Unmounting it would fail here, and elsewhere disrupt whoever uses it."""
     steps = mounted(name="/srv/data", device=name, type="ext4")
     disk.run("mount $(readlink -f /dev/vg/lv) /srv/data && touch /srv/data/x")
     disk.popen(["tail", "-f", "/srv/data/x"])
@@ -73,7 +73,7 @@ def test_failed_mounts_are_not_saved_for_the_next_boot(light, device, type, opti
 
 
 def test_swap_file_of_a_killed_run_is_created_again(light):
-    """Below a root: swap itself is the machine's."""
+    """Below a root: active swap belongs to the machine."""
     host = light("trixie")
     host.make_image("/srv/image")
     host.run("mv /srv/image/usr/sbin/mkswap /srv/image/usr/sbin/mkswap.real")
@@ -91,7 +91,7 @@ def test_swap_file_of_a_killed_run_is_created_again(light):
 
 @pytest.fixture
 def shared(light):
-    """A host with a user who has made links, and something that is root's alone."""
+    """A host with a user who has created links, and a directory owned by root."""
     host = light("trixie")
     host.run("useradd -m bob && mkdir -m 0700 /srv/private && touch /srv/private/x")
     host.run("su bob -c 'mkdir ~/data && ln -s /srv/private ~/share && ln -s /etc ~/file && "
@@ -108,7 +108,7 @@ def shared(light):
     {"name": "/home/bob/new/place", "device": "tmpfs", "type": "tmpfs"},
 ])  # fmt: skip
 def test_nothing_is_mounted_on_a_path_that_others_can_replace(shared, params):
-    """Between a look at the path and mount(8), and at every start, it could lead to /etc."""
+    """Between checking the path and mount(8), and at every boot, it could lead to /etc."""
     before = shared.run("cat /proc/self/mountinfo; cat /etc/fstab").out
     done = shared.apply(mounted(**params))
     assert done.result == "failed", done

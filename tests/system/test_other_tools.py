@@ -1,4 +1,4 @@
-"""Manifests of Puppet and playbooks of Ansible as steps, with the real programs."""
+"""Puppet manifests and Ansible playbooks as steps, with the real programs."""
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_plan_of_a_playbook_writes_nothing_and_finds_installed_roles(light, inve
         host.write("/srv/play/hosts", inventory)
         playbook["inventory"] = "/srv/play/hosts"
     steps = [{"name": "old", "ansible.playbook": playbook}]
-    # Gathering facts asks rpm, which makes its database where there is none.
+    # Gathering facts runs rpm, which creates its database if there is none.
     others = ["/root/.rpmdb"]
     before = host.snapshot(without=others)
     planned = host.plan(steps, timeout=600).steps["old"]
@@ -104,7 +104,7 @@ def test_plan_of_a_playbook_writes_nothing_and_finds_installed_roles(light, inve
     assert host.apply(steps, timeout=600).result == "changed"
     assert host.read("/srv/made") == "hello"
     assert host.exists("/srv/log") and host.exists("/srv/facts/localhost")
-    if not inventory:  # which may list other machines; theirs is the usual directory
+    if not inventory:  # which may list other machines; theirs is the default directory
         assert host.run("ls -A /root/.ansible").out == "roles"
 
 
@@ -137,7 +137,7 @@ def test_plugins_of_others_next_to_a_playbook_do_not_run(light):
 
 def test_failed_task_is_reported_and_secrets_are_not_in_argv(light):
     host = light("machine")
-    # Whatever is started is noted with its arguments.
+    # Records every program started, with its arguments.
     host.run("mv /usr/bin/ansible-playbook /usr/bin/ansible-playbook.real")
     host.write("/usr/bin/ansible-playbook", "#!/bin/sh\nprintf '%s\\n' \"$@\" >> /srv/arguments\n"
                "stat -c '%a %n' /tmp/.eden-call-*/extra_vars.json >> /srv/modes\n"

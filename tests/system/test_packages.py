@@ -1,4 +1,4 @@
-"""Packages by apt: many at once, who is to blame, versions, files of the administrator."""
+"""Packages with apt: batches, which step is at fault, versions, configuration files."""
 
 import json
 import re
@@ -16,7 +16,7 @@ def host(request, light):
     return ready(light(request.param, repos=True))
 
 
-# --- Together ------------------------------------------------------------------------------------
+# --- Batches -------------------------------------------------------------------------------------
 
 
 def test_thirty_steps_are_one_transaction_with_a_result_each(host):
@@ -27,7 +27,7 @@ def test_thirty_steps_are_one_transaction_with_a_result_each(host):
     for name in MANY:
         assert done.steps[name].changes == {name: {"new": "1.0"}}
         assert done.steps[name].state == "installed"
-    # What came along goes to the step that brought it.
+    # Dependencies are attributed to the step that installed them.
     assert done.steps["lab-greets"].changes == {
         "lab-greets": {"new": "1.0"}, "lab-hello": {"new": "2.0"},
     }  # fmt: skip
@@ -40,7 +40,7 @@ def test_thirty_steps_are_one_transaction_with_a_result_each(host):
 
 @pytest.mark.parametrize("order", ["genius", "justdoit", "ansible"])
 def test_unavailable_packages_do_not_block_the_rest(light, order):
-    """Unknown names and versions, dependencies that nobody has, conflicts, a script that fails."""
+    """Unknown names and versions, unsatisfiable dependencies, conflicts, a script that fails."""
     host = ready(light("bookworm", repos=True))
     steps = [
         *installed(*MANY[:4], "lab-nothing", "lab-impossible", "lab-broken", "lab-hello",
@@ -57,7 +57,7 @@ def test_unavailable_packages_do_not_block_the_rest(light, order):
     )
     assert "Depends: lab-nowhere but it is not installable" in failed.pop("lab-impossible")
     assert "the moon is in the wrong phase" in failed.pop("lab-broken")
-    # They exclude each other: whoever comes first stays.
+    # They conflict: the first one stays.
     assert failed.keys() in ({"lab-alone"}, {"lab-hello", "lab-greets"})
     there = {"lab-hello", "lab-greets", "lab-alone"} - failed.keys()
     for name in [*MANY[:8], "lab-asks", *there]:
@@ -89,7 +89,7 @@ def test_plan_names_all_that_would_be_removed(host, purge):
 
 
 def test_unneeded_packages_do_not_interfere(host):
-    """apt may be set up to remove that whenever it installs something."""
+    """apt may be configured to remove that whenever it installs something."""
     host.write("/etc/apt/apt.conf.d/50remove", 'APT::Get::AutomaticRemove "true";\n')
     host.run("apt-get -qq -y install lab-hello && apt-mark auto lab-hello")
     assert host.apply(installed("lab-many-01")).result == "changed"
@@ -238,7 +238,7 @@ def test_failed_script_is_quoted_and_its_package_is_installed_once_it_works(host
     assert failed.error.message.endswith("lab-broken: the moon is in the wrong phase")
     assert failed.changed and failed.changes == {"lab-broken": {"new": "1.0 (half-configured)"}}
     assert "the moon is in the wrong phase" in failed.stdout
-    # Others do not suffer from it.
+    # Other packages are not affected.
     assert host.apply(installed("lab-hello")).steps["lab-hello"].changes["lab-hello"] == {
         "new": "2.0"
     }
@@ -261,7 +261,7 @@ def server(light):
 
 
 def refreshes(server):
-    """How often somebody looked for news."""
+    """How often the index was refreshed."""
     lines = server.run("cat /var/log/served || true").stdout.splitlines()
     return sum("Release" in line.split()[1] and "InRelease" in line for line in lines)
 
@@ -280,7 +280,7 @@ def test_index_is_refreshed_once_for_all_steps(light, server, order):
         one["require"] = [{"pkgrepo": "lab"}]
     assert host.apply(steps, "--order", order).result == "changed"
     assert refreshes(server) == 1
-    # Nothing to install: nobody needs the index.
+    # Nothing to install: no index is needed.
     assert host.apply(steps, "--order", order).result == "ok"
     assert refreshes(server) == 1
 
@@ -296,9 +296,9 @@ def test_new_source_is_used_by_later_steps(light, server):
     host.write("/srv/key.asc", server.read(f"{repos.PLACE}/keys/lab.asc"))
     done = host.apply(steps)
     assert done.result == "changed", done
-    # Once for each change of the sources; the second reads both.
+    # Once for each change of the sources; the second refresh reads both.
     assert refreshes(server) == 3
-    # An index that is there is good enough for what it knows.
+    # An existing index is good enough for what it contains.
     assert host.apply(installed("lab-greets")).result == "changed"
     assert refreshes(server) == 3
 
@@ -334,7 +334,7 @@ def test_signed_source_works_with_its_key_in_every_form(light, server, by, form)
 
 
 def test_wrong_signature_is_reported_and_others_continue(light, server):
-    """A source that is signed by somebody else is not used; what is known already is."""
+    """A source signed with another key is not used; what is already known still is."""
     host = light("bookworm")
     host.write("/srv/other.asc", server.read(f"{KEY}/other.asc"))
     assert host.apply([source("good", server, "apt", trusted=True),
@@ -346,7 +346,7 @@ def test_wrong_signature_is_reported_and_others_continue(light, server):
     error = done.steps["lab-asks"].error.message
     assert "cannot refresh the package index" in error and "not signed" in error
     assert re.search("the key [0-9A-F]{16}, which is not installed", error)
-    # Put right, all of it works.
+    # Once it is fixed, everything works.
     host.write("/srv/other.asc", server.read(f"{KEY}/lab.asc"))
     assert host.apply([bad, step("installed", "lab-asks", refresh=True)]).result == "changed"
 
@@ -371,7 +371,7 @@ def test_broken_repository_is_reported_and_the_next_run_recovers(light, server, 
     done = host.apply(steps, "--order", "genius")
     error = done.steps["lab-hello"].error.message
     assert told in error, error
-    # A broken file is nobody else's fault.
+    # A broken file is not the fault of other packages.
     if "lab-hello" in breakage:
         assert [done.steps[name].result for name in MANY[:2]] == ["changed", "changed"]
     server.run(f"rm -r {folder}; mv {folder}.whole {folder}")
@@ -390,7 +390,7 @@ def test_unreachable_server_is_reported(light):
 
 
 def test_progress_is_one_line_each_for_many(light):
-    """With the display as lines, one transaction does not repeat itself for each step."""
+    """With line-based progress, one transaction is not repeated for each step."""
     host = ready(light("bookworm", repos=True))
     running = start_apply(host, installed(*MANY[:5]), "--order", "genius")
     out, told = running.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Packages by dnf, zypper and pacman: as with apt, as far as they go."""
+"""Packages with dnf, zypper and pacman: like apt, as far as they support it."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def test_conflicting_packages_are_reported(host, manager):
 
 
 def test_failed_script_is_reported_although_the_package_is_installed(host, manager):
-    """rpm and pacman take it lightly; the step says so."""
+    """rpm and pacman treat it as a warning; the step reports that."""
     done = host.apply(installed(manager, "lab-broken")).steps["lab-broken"]
     assert done.result == "changed"
     assert "a script of 'lab-broken' failed: " in done.reason, done
@@ -103,7 +103,7 @@ def test_killed_package_manager_does_not_block_the_next_run(host, manager):
     steps = installed(manager, "lab-hello", "lab-slow")
     running = start_apply(host, steps, "--order", "genius")
     host.wait_for("test -e /run/lab-slow-waits")
-    # dnf is a script of Python; zypper has rpm do it.
+    # dnf is a Python script; zypper delegates to rpm.
     kill(host, *{"dnf": ["python3"], "zypper": ["zypper", "rpm"], "pacman": ["pacman"]}[manager])
     out, _ = running.communicate(timeout=60)
     assert json.loads(out)["result"] == "failed"
@@ -117,7 +117,7 @@ def test_killed_package_manager_does_not_block_the_next_run(host, manager):
 def test_full_disk_is_reported(light, manager):
     host = light("foreign", repos=True, disk="40M")
     repos.use(host, manager)
-    if manager == "pacman":  # as it is set up at home
+    if manager == "pacman":  # as configured on its distribution
         host.run("ln -sf /proc/mounts /etc/mtab; sed -i 's/.options./&\\nCheckSpace/' /etc/pacman.conf")
     done = host.apply(installed(manager, "lab-large", "lab-hello"), "--order", "genius")
     assert re.search("space|too full", done.steps["lab-large"].error.message), done
@@ -145,7 +145,7 @@ def test_key_of_a_source_is_believed_by_zypper(light, given):
     key = host.read(path) if given == "key" else path
     steps = [{"name": "source", "pkgrepo.managed": {
         "name": "lab", "uris": f"file://{repos.PLACE}/rpm", "provider": "zypper", given: key}}]  # fmt: skip
-    # The first time rpm cannot take it.
+    # The first time rpm cannot accept it.
     host.write("/usr/local/sbin/rpm", "#!/bin/sh\n[ -e /run/rpm-works ] || exit 1\n"
                'exec /usr/bin/rpm "$@"\n', mode=0o755)  # fmt: skip
     assert "rpm exited with 1" in host.apply(steps).errors
@@ -157,7 +157,7 @@ def test_key_of_a_source_is_believed_by_zypper(light, given):
 
 @pytest.mark.parametrize("code", [102, 103, 107])
 def test_informational_zypper_messages_are_not_failures(light, code):
-    """That the machine should be started anew, for instance: it ends with a number of its own."""
+    """For instance that a reboot is recommended: it has its own exit code."""
     host = light("foreign", repos=True)
     repos.use(host, "zypper")
     assert host.apply(installed("zypper", "lab-hello", version="1.0")).result == "changed"
@@ -170,7 +170,7 @@ def test_informational_zypper_messages_are_not_failures(light, code):
 
 
 def test_two_equal_failures_do_not_block_the_rest(light):
-    """pacman does not install over files of others."""
+    """pacman does not overwrite files of other packages."""
     host = light("foreign", repos=True)
     repos.use(host, "pacman")
     host.run("mkdir /usr/share/lab-many && touch /usr/share/lab-many/01 /usr/share/lab-many/02")

@@ -1,4 +1,4 @@
-"""Packages when something comes between: locks of others, full disks, killed programs."""
+"""Interrupted package operations: locks of others, full disks, killed programs."""
 
 import json
 import subprocess
@@ -61,7 +61,7 @@ def test_wait_has_a_limit(host):
 
 
 def test_another_package_manager_is_waited_for(host):
-    """apt-get by hand, in the middle of it: the step waits, and then finds its package there."""
+    """A manual apt-get at the same time: the step waits, and then finds its package installed."""
     by_hand = host.popen("apt-get -y install lab-slow", stdout=subprocess.DEVNULL)
     host.wait_for("test -e /run/lab-slow-waits")
     running = start_apply(host, installed("lab-slow", "lab-hello"), "--order", "genius")
@@ -90,7 +90,7 @@ def test_satisfied_step_needs_no_lock(host):
 
 
 def test_killed_dpkg_is_repaired_by_the_next_run(host):
-    """In the middle of unpacking: what was to come before it is done, the rest is not."""
+    """In the middle of unpacking: earlier steps are done, the others are not."""
     steps = installed("lab-hello", "lab-slow", "lab-many-01")
     running = start_apply(host, steps, "--order", "genius")
     host.wait_for("test -e /run/lab-slow-waits")
@@ -105,7 +105,7 @@ def test_killed_dpkg_is_repaired_by_the_next_run(host):
 
 
 def test_killed_eden_and_dpkg_are_repaired_by_the_next_run(host):
-    """All at once, as when the power fails."""
+    """All at once, like a power failure."""
     steps = [*installed("lab-hello", "lab-slow", "lab-many-01"),
              {"name": "note", "cmd.run": {"cmd": "echo changed >> /var/log/notes"},
               "onchanges": [{"pkg": "lab-slow"}]}]  # fmt: skip
@@ -119,13 +119,13 @@ def test_killed_eden_and_dpkg_are_repaired_by_the_next_run(host):
     done = host.apply(steps, "--order", "genius")
     assert done.exit == 0, done
     assert unfinished(host) == ""
-    # What the change owed is paid.
+    # Reactions owed for the change run.
     assert host.read("/var/log/notes") == "changed\n"
     assert host.apply(steps).result == "ok"
 
 
 def test_interrupted_dpkg_is_reported_and_repaired_first(host):
-    """Whoever comes first repairs it, also when his own package is fine."""
+    """The first package step repairs it, even if its own package is fine."""
     host.run("apt-get -qq -y install lab-hello")
     host.run("apt-get -qq -y install lab-broken", check=False)
     host.write("/etc/lab-broken-repaired", "")
@@ -152,7 +152,7 @@ def test_irreparable_packages_do_not_block_the_rest(host):
 
 
 def test_upgrading_everything_repairs_interrupted_packages(host):
-    """apt itself refuses to tell what could be newer while a dependency is not there."""
+    """apt itself refuses to report upgrades while a dependency is missing."""
     host.run("apt-get -qq -y install lab-hello=1.0")
     host.run("cd /tmp && apt-get -qq download lab-greets && dpkg --unpack lab-greets_*.deb")
     steps = [{"name": "all", "pkg.uptodate": {}}]
@@ -188,7 +188,7 @@ def test_full_disk_is_reported_and_the_next_run_recovers(light, root):
     done = host.apply(steps, "--order", "genius")
     error = done.steps["lab-large"].error.message
     assert "No space left on device" in error or "enough free space" in error, error
-    # The others got what they wanted.
+    # The others succeeded.
     assert status(host, "lab-hello") == "installed"
     assert host.apply(installed("lab-hello")).exit == 0
     assert host.apply([step("removed", "lab-large")]).exit == 0
@@ -196,7 +196,7 @@ def test_full_disk_is_reported_and_the_next_run_recovers(light, root):
 
 
 def test_common_cause_is_not_retried_for_each_package(light):
-    """Ten that all fail for one reason: a few tries tell as much as ten."""
+    """Ten that all fail for the same reason: a few attempts are as conclusive as ten."""
     host = ready(light("bookworm", repos=True))
     host.run("dpkg-divert --local --rename --add /usr/bin/dpkg-deb")
     host.write("/usr/bin/dpkg-deb", "#!/bin/sh\necho no such luck >&2\nexit 2\n", mode=0o755)
@@ -208,11 +208,11 @@ def test_common_cause_is_not_retried_for_each_package(light):
     assert host.apply(installed(*names), "--order", "genius").result == "changed"
 
 
-# --- Stopping ------------------------------------------------------------------------------------
+# --- Interrupting --------------------------------------------------------------------------------
 
 
 def test_interrupt_lets_the_transaction_finish(host):
-    """Ctrl-C once: what runs is finished, what has not begun does not begin."""
+    """Ctrl-C once: the running step completes, the others do not start."""
     steps = [*installed("lab-slow"), *installed("lab-hello")]
     running = start_apply(host, steps)
     host.wait_for("test -e /run/lab-slow-waits")

@@ -1,4 +1,4 @@
-"""Packages by PackageKit, over D-Bus."""
+"""Packages with PackageKit, over D-Bus."""
 
 import json
 

@@ -1,8 +1,8 @@
-"""Users and groups while others change them too."""
+"""Users and groups while other programs change them too."""
 
 
 def test_group_added_meanwhile_stays(light):
-    """As the script of a package would, between the look and the change."""
+    """Like the script of a package, between the check and the change."""
     host = light("trixie")
     host.run("useradd web; groupadd one; groupadd two; mv /usr/sbin/usermod /usr/sbin/usermod.real")
     host.write("/usr/sbin/usermod", '#!/bin/sh\ngpasswd -a web two\nexec usermod.real "$@"\n',

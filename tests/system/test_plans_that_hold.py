@@ -1,5 +1,5 @@
-"""A plan says what cannot be done, at the parameter that asks for it; and an obstacle that an earlier
-step removes is none."""
+"""A plan reports what cannot be done, at the parameter that requests it; an obstacle that an
+earlier step removes is not an error."""
 
 import json
 
@@ -24,8 +24,8 @@ def archive(path):
     return command(f"mkdir -p /tmp/a; touch /tmp/a/b; tar -cf {path} -C /tmp/a b")
 
 
-# A step that cannot be done as the machine is, the parameter at fault, what the plan says, and a step
-# that removes the obstacle.
+# A step that is impossible in the current state, the parameter at fault, the message of the plan,
+# and a step that removes the obstacle.
 OBSTACLES = {
     "owner of a file": (
         step("it", "file.managed", name="/srv/f", content="x", owner="app"),
@@ -324,7 +324,7 @@ def test_packages_do_not_provide_files_outside_their_directories(still, path):
     assert told.result == "failed" and f"no file '{path}'" in told.error.message
 
 
-# The same, but the earlier step may well provide it.
+# The same, but the earlier step may provide it.
 HOPEFUL = {
     "modprobe, a setting": (command("modprobe x"), "setting of the kernel"),
     "modprobe, a type of file systems": (command("modprobe x"), "type of a file system"),
@@ -368,7 +368,8 @@ def test_a_step_that_may_provide_it_is_named(still, name):
     assert done.exit == 0
 
 
-# A file where a later step needs a directory. The path is known late, so that only the plan can tell.
+# A file where a later step needs a directory. The path is known late, so that only the plan can
+# detect it.
 BELOW = {
     "a file": step("it", "file.managed", name="/srv/made/f", content="x"),
     "a directory": step("it", "file.directory", name="/srv/made/d"),

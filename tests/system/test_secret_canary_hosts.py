@@ -1,4 +1,6 @@
-"""A secret in every form through what only whole machines have: packages, other tools, units."""
+"""A secret in every form, through everything that only complete machines have: packages, other
+tools, units.
+"""
 
 import json
 
@@ -43,7 +45,7 @@ PACKAGES = {
 
 
 class Site:
-    """A site on a host, and what is searched after each command."""
+    """A site on a host, and the files searched after each command."""
 
     def __init__(self, host, steps, text):
         self.host, self.text = host, text
@@ -76,7 +78,7 @@ class Site:
             self.put(without_refused(self.steps, self.jobs, done.stdout))
 
     def check_kept(self):
-        """What eden and the tools it ran left where others read."""
+        """Everything that eden and the tools it ran left where others can read it."""
         for folder in STATE:
             check(self.host.run(f"find {folder} -name keep -prune -o -type f -exec cat {{}} +",
                                 check=False).stdout, folder)  # fmt: skip
@@ -96,7 +98,7 @@ class Site:
         return {step["name"]: step for step in json.loads(done.stdout)["steps"]}
 
 
-# On one line, and without what ends a name.
+# On one line, and without characters that end a name.
 JOINED = ("inside", "odd", "upper", "reversed", "hashed", "base64", "url", "json", "html", "quoted", "nested",
           "macro", "marked", "file", "later", "private")  # fmt: skip
 
@@ -108,7 +110,7 @@ def test_playbooks_and_manifests_show_no_secret(light):
     done = site.run("apply", *site.args, "-o", "json", "--progress", "json")
     found = {step["name"]: step for step in json.loads(done.stdout)["steps"]}
     site.look_back()
-    # They take seconds, so that people see one of them only.
+    # They take seconds, so that users see only one of them.
     site.put({"playbook": tools["playbook"]})
     site.run("apply", *site.args, "--verbose", "--diff", "full", "--junit", "/tmp/out.xml")
     site.look_back()
@@ -128,7 +130,7 @@ def test_package_steps_show_no_secret(light):
         for name, step in PACKAGES.items():
             steps[f"{name} {form}"] = json.loads(json.dumps(step).replace(
                 "TEXT", json.dumps(FORMS[form])[1:-1]))  # fmt: skip
-    # The password of a source stands in what apt says of it.
+    # apt's messages about a source contain its password.
     steps["source"] = {"pkgrepo.managed": {
         "name": "r", "uris": ["http://u:{{ vars.pw }}@127.0.0.1:1/"], "suites": ["x"],
         "components": ["main"], "trusted": True}}  # fmt: skip

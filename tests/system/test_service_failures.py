@@ -1,4 +1,4 @@
-"""Units that fail, hang, are masked or are not there: what the step says of it."""
+"""Units that fail, hang, are masked or do not exist: the error messages of the step."""
 
 
 
@@ -16,7 +16,7 @@ def failed(done, name):
 
 
 SH = "/bin/sh -c '{}'"
-# What the unit does, what the error says of it, and words of it that must be in the error.
+# What the unit does, the error, and words of the unit that must be in the error.
 BROKEN = {
     "ends with an exit code": (
         text(SH.format("echo first; echo cannot open port 80 >&2; exit 3")),
@@ -25,7 +25,7 @@ BROKEN = {
         text(SH.format("echo going; kill -SEGV $$$$")), "it was killed by SIGSEGV", ["going"]),
     "cannot be executed": (
         text("/nonexistent/program"),
-        # What the child says before it ends, the journal cannot always tell to be the unit's.
+        # The journal cannot always attribute what the child prints before it exits to the unit.
         "its program cannot be executed (exit code 203)", []),
     "has a user that is not there": (
         text("/bin/true", "User=nobody-at-all"),
@@ -76,7 +76,7 @@ def test_unit_that_fails_fails_the_step_with_its_journal(server, what):
     for word in words:
         assert word in step.error.message
         assert all(part in step.stderr for part in word.split(" | "))
-    # It is no better the second time.
+    # The second time is no better.
     failed(server.apply([ensure(name, state="started")]), name)
     server.run(["systemctl", "stop", name], check=False)
 
@@ -111,7 +111,7 @@ def test_long_and_hostile_output_is_bounded_and_escaped(server):
     assert len(step.error.message) < 600
 
 
-# What the unit prints: the text, and the text where a line of the journal is cut.
+# What the unit prints: the text, and the text where a journal line is truncated.
 PRINTS = """#!/bin/sh
 cat "$1"
 for size in 120 126 280 290 296 299; do printf "%0${size}d" 0; tr '\\n' ' ' < "$1"; echo; done
@@ -201,7 +201,7 @@ def test_interrupted_twice_the_wait_stops(server):
     server.run(["kill", "-INT", pid])
 
     def ends():
-        """Signals that are pending together count once, so it is told until it has heard two."""
+        """Signals that are pending together count once, so send them until it has received two."""
         server.run(["kill", "-INT", pid], check=False)
         return running.poll() is not None
 
@@ -258,7 +258,7 @@ def test_masked_unit_is_not_started_but_unmasked_on_request(server):
 
 
 def test_mask_that_systemd_has_not_read_is_read(server):
-    """As a run leaves it that dies between the link and the reload."""
+    """As left by a run that dies between the link and the reload."""
     name = fresh()
     server.write(f"/usr/lib/systemd/system/{name}.service", text())
     server.run(f"systemctl daemon-reload; systemctl start {name}")
@@ -435,7 +435,7 @@ def test_restarted_and_reloaded_are_done_every_time(server):
     assert server.read(f"/run/{name}.log").split() == ["start", "start", "reload"]
 
 
-# --- Who, and where --------------------------------------------------------------------------
+# --- User and scope --------------------------------------------------------------------------
 
 
 def test_missing_systemd_is_reported(light):
@@ -464,7 +464,7 @@ def as_user(host, user, steps):
 
 
 def test_other_users_reach_systemd_over_the_bus_with_permission(server):
-    """An ordinary user asks over the system bus; polkit decides."""
+    """An ordinary user uses the system bus; polkit decides."""
     name = fresh()
     put(server, name, text())
     server.run("id op >/dev/null 2>&1 || useradd op; install -d -o op /run/op")

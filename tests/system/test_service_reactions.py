@@ -1,4 +1,6 @@
-"""What services do when something that they watch or listen to changes, and what they owe."""
+"""What services do when something that they watch or listen to changes, and which reactions they
+owe.
+"""
 
 from units import counted, ensure, file, fresh, log, put, text, unit
 
@@ -114,7 +116,7 @@ def test_running_service_restarts_even_if_its_state_is_not_managed(server):
 
 
 def test_unit_file_changed_by_others_is_loaded_before_the_restart(server):
-    """file.managed does not tell systemd; the reaction sees that it has to."""
+    """file.managed does not notify systemd; the reaction detects that it has to."""
     name = fresh()
     path = f"/etc/systemd/system/{name}.service"
     steps = [file(path, text("/usr/bin/sleep 1000")),
@@ -183,7 +185,7 @@ def test_owed_restart_ends_with_a_reboot(systemd):
     host.reboot()
     done = host.apply(failing_in_between(name, "a", False))
     assert done.result == "ok" and done.owed == []
-    assert log(host, name) == ["start"]  # /run is of this boot
+    assert log(host, name) == ["start"]  # /run is per boot
 
 
 def test_restart_that_fails_fails_the_step_and_stays_owed(server):

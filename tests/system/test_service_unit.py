@@ -1,4 +1,4 @@
-"""Unit files: systemd knows them as soon as they are there, also when the run died meanwhile."""
+"""Unit files: systemd knows them as soon as they exist, also after the run died in between."""
 
 import json
 
@@ -53,7 +53,7 @@ def test_absent_unit_is_stopped_before_it_is_removed(server):
 
 
 def test_plan_that_checks_twice_still_sees_removals(server):
-    """For 'prereq' a plan asks once what would change, and then again in its turn."""
+    """For 'prereq' a plan first asks what would change, and again in its turn."""
     name = fresh()
     put(server, name, text())
     steps = [{"name": "before", "cmd.run": {"cmd": "true"}, "prereq": [{"step": "gone"}]},
@@ -78,7 +78,7 @@ def test_services_follow_their_files_in_any_file_order(server, order):
 
 
 def test_files_of_many_units_are_read_at_once(server):
-    """The wrong one among them fails by itself."""
+    """The wrong one among them fails alone."""
     names = [fresh() for _ in range(5)]
     steps = [unit(name, text("/usr/bin/sleep 1000")) for name in names]
     steps[2] = unit(names[2], "[Service]\nType=oneshot\nRestart=always\nExecStart=/bin/true\n")
@@ -93,14 +93,14 @@ def test_files_of_many_units_are_read_at_once(server):
 
 
 def reloads(host):
-    """How often systemd has read its files again."""
+    """How often systemd has reloaded its files."""
     host.run("journalctl --sync")
     told = host.run("journalctl -b -o cat _PID=1").stdout.splitlines()
     return sum(line.rstrip(".") == "Reloading" for line in told)
 
 
 def test_service_below_a_root_is_enabled_and_masked(light):
-    """By systemctl of the root, which has no systemd that runs."""
+    """With systemctl for the root, in which systemd does not run."""
     host = light("trixie")
     host.make_image("/srv/image")
     content = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
@@ -141,7 +141,7 @@ def test_verify_rejects_an_invalid_unit(server):
 
 
 def written_but_not_loaded(host, path, content):
-    """As a run leaves it that dies right after the file."""
+    """As left by a run that dies right after the file."""
     host.write(path, content)
 
 
@@ -157,7 +157,7 @@ def test_changed_unit_that_was_not_loaded_is_found(server):
 
 
 def test_unloaded_unit_that_overrides_another_is_found(server):
-    """systemd itself does not notice that a file appeared which comes first."""
+    """systemd itself does not notice a new file that takes precedence."""
     name = fresh()
     server.write(f"/usr/lib/systemd/system/{name}.service", text("/usr/bin/sleep 1000"))
     server.apply([ensure(name, state="started")])
@@ -205,8 +205,8 @@ def test_removed_unit_that_is_still_loaded_is_found(server):
 
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "alone"])
 def test_killed_at_any_moment_the_next_run_leaves_no_traces(systemd, storage_path, watched):
-    """kill -9 at every system call that changes something: afterwards systemd has loaded what is
-    on the disk, and a service that watches its unit runs with it."""
+    """kill -9 at every system call that changes something: afterward systemd has loaded what is on
+    the disk, and a service that watches its unit runs with it."""
     host = systemd()
     host.write("/usr/lib/systemd/system/app.service", text("/usr/bin/sleep 1000"))
     host.run("systemctl daemon-reload; systemctl start app")
@@ -236,7 +236,7 @@ def test_killed_at_any_moment_the_next_run_leaves_no_traces(systemd, storage_pat
     assert moments > 10
     killed = 0
     for moment in range(1, moments + 1):
-        if moment % 3 == 0:  # from time to time the file is new, and comes before another one
+        if moment % 3 == 0:  # in some iterations the file is new, and takes precedence over another one
             host.run("rm /etc/systemd/system/app.service; systemctl daemon-reload")
         done = apply(6000 + moment, EDEN_STORAGE_KILL=moment)
         assert done.returncode in (0, -9, 137), done

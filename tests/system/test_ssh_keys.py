@@ -1,4 +1,4 @@
-"""Keys for logging in: they work with the real sshd, and a user cannot misuse them."""
+"""Login keys: they work with the real sshd, and a user cannot abuse them."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_owner_of_the_key_logs_in_to_a_known_host(systemd):
     assert done.result == "changed", done
     login = f"ssh -o BatchMode=yes web@{server.address} id -un"
     assert client.run(login).out == "web"
-    # Another key of the host is another host.
+    # Another host key means another host.
     client.run("sed -i 's/AAAAI.*/AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX/' /etc/ssh/ssh_known_hosts")
     assert client.run(login, check=False).returncode != 0
     server.apply(authorized(user="web", key=public, state="absent"))
@@ -66,14 +66,14 @@ def test_private_file_of_root_in_a_home_keeps_its_owner(light):
 
 
 def test_private_directory_of_root_in_a_home_keeps_its_owner(light):
-    """The user may call it as they like, in their own home."""
+    """The user may name it freely, in their own home."""
     host = light("trixie")
     host.run("useradd -m web; install -d -m 700 ~web/backup; echo secret > ~web/backup/x")
     host.run(["su", "web", "-c", "mv ~/backup ~/.ssh"])
     done = host.apply(authorized(user="web", key=KEY))
     assert "private directory of another user" in done.steps["key"].error.message
     assert host.run("stat -c %U ~web/.ssh").out == "root"
-    # One that is empty, as whoever forgot chown makes it, becomes the user's.
+    # An empty one, as left by an omitted chown, is given to the user.
     host.run("rm ~web/.ssh/x")
     assert host.apply(authorized(user="web", key=KEY)).result == "changed"
     assert host.run("stat -c %U ~web/.ssh").out == "web"

@@ -1,4 +1,4 @@
-"""The example site vnstat, from a bare host on, with its package from a repository of the lab."""
+"""The example site vnstat on a bare host, with its package from a repository of the lab."""
 
 import pathlib
 
@@ -14,7 +14,7 @@ INSTALL, START, PAUSE, CHECK = (
 
 
 def site():
-    """As it is shipped, with a shorter pause."""
+    """As shipped, with a shorter pause."""
     files = {
         str(path.relative_to(SITE)): path.read_text() for path in sorted(SITE.rglob("*.yaml"))
     }

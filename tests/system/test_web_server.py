@@ -1,4 +1,4 @@
-"""A site of sixty steps turns a bare host into a small web server, and keeps it one."""
+"""A site of sixty steps turns a bare host into a small web server, and keeps it that way."""
 
 import pathlib
 import random
@@ -25,7 +25,7 @@ def page(host, name):
     return host.run(f"curl -sS http://127.0.0.1/{name}").stdout
 
 
-# What an operator's slip leaves behind, and the step that sees to it.
+# Mistakes of an operator, and the step that fixes each.
 DRIFT = {
     "sources#tools[lab-many-03]": "apt-get -y remove lab-many-03",
     "sources#stays as it is": "apt-mark unhold lab-hello",
@@ -79,7 +79,7 @@ def test_orders_give_the_same_result(systemd):
 
 KILLS = 50
 
-# Kills an apply once it has told of so many steps, wherever the next ones are by then.
+# Kills an apply once it has reported so many steps, wherever the following ones are by then.
 KILLER = """
 import subprocess, sys
 run = subprocess.Popen(
@@ -93,7 +93,8 @@ run.wait()
 
 
 def test_killed_at_any_moment_it_converges_afterwards(systemd):
-    """What a run has done is undone in part before the next, so that each has something to do."""
+    """Results of a run are partly reverted before the next one, so that each has something to do.
+    """
     host = systemd(repos=True)
     path = host.put_site(files_of_site())
     chance = random.Random(4)

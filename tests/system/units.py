@@ -1,4 +1,4 @@
-"""Units for tests: what they leave behind tells how often they were started."""
+"""Units for tests: the files they write show how often they were started."""
 
 import itertools
 
@@ -19,7 +19,7 @@ def text(command="/usr/bin/sleep infinity", *lines, unit=(), install="multi-user
 
 
 def counted(name, *lines, **more):
-    """A service that notes in /run/<name> every start ("start") and reload ("reload")."""
+    """A service that records every start ("start") and reload ("reload") in /run/<name>."""
     note = f"/bin/sh -c 'echo {{}} >> /run/{name}.log'"
     return text(
         "/usr/bin/sleep infinity",
@@ -33,7 +33,7 @@ def log(host, name):
 
 
 def put(host, name, content):
-    """Puts a unit down without eden."""
+    """Stops and removes a unit without eden."""
     name = name if "." in name else f"{name}.service"
     host.write(f"/etc/systemd/system/{name}", content)
     host.run(["systemctl", "daemon-reload"])

@@ -1,4 +1,4 @@
-/* A bus of its own: a dbus-daemon that the test starts and ends. */
+/* A private bus: a dbus-daemon that the test starts and stops. */
 #pragma once
 
 #include "scratch.h"
@@ -12,7 +12,7 @@ static const char *const bus_daemon_configuration =
     "<deny own='org.example.Forbidden'/>"
     "</policy></busconfig>\n";
 
-/* Until the daemon says where it listens, which is the bus of the system from then on. */
+/* Waits until the daemon reports its address, which is the system bus from then on. */
 static inline bool bus_daemon_start(Scratch *scratch, pid_t *daemon)
 {
     int ends[2];

@@ -1,4 +1,4 @@
-/* A store in memory that fails on demand: a backend in front of it. */
+/* An in-memory store that fails on demand: a backend in front of it. */
 #pragma once
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ typedef struct HeldCall {
     struct HeldCall *next;
 } HeldCall;
 
-/* Between the store and who watches it. */
+/* Between the store and a watch. */
 typedef struct FailingWatch {
     struct FailingStore *store;
     StoreWatchSpec spec;
@@ -30,15 +30,15 @@ typedef struct FailingWatch {
 typedef struct FailingStore {
     Store base;
     Store *inner;
-    bool hangs;               /* nothing is answered until failing_store_release() */
-    const Error *reads;       /* what reads and new watches fail with; NULL: they do not */
-    const Error *counts;      /* the same of reads that only count */
-    const Error *after_write; /* what reads and the watch fail with after the next write */
-    int64_t behind;           /* reads tell of a revision that is so much older */
+    bool hangs;               /* no responses until failing_store_release() */
+    const Error *reads;       /* error of reads and new watches; NULL: none */
+    const Error *counts;      /* the same for reads that only count */
+    const Error *after_write; /* error of reads and the watch after the next write */
+    int64_t behind;           /* reads report a revision that is older by this much */
     StoreCondition condition; /* STORE_OK: that of the store itself */
     HeldCall *held;
     StoreWatchSpec watch; /* the last one */
-    bool is_mute;         /* watches tell nothing */
+    bool is_mute;         /* watches report nothing */
     FailingWatch *watches;
 } FailingStore;
 
@@ -132,7 +132,7 @@ static inline bool failing_compact(Store *handle, int64_t revision, StoreDone *d
     return store_compact(((FailingStore *)handle)->inner, revision, done, context, err);
 }
 
-/* The last call that is not answered yet; the others wait on. */
+/* The last call not answered yet; the others stay pending. */
 static inline void failing_store_release_one(FailingStore *store)
 {
     Error err;

@@ -1,6 +1,6 @@
-/* A store that is elsewhere, and whose requests and answers get lost as a test says. Transactions that
- * write meet the fates in `fates`, one each; afterwards all goes well. The rest is that of the store
- * behind it. */
+/* A remote store whose requests and responses get lost as the test specifies. Write transactions
+ * meet the fates in `fates`, one each; all later ones succeed. Everything else comes from the
+ * underlying store. */
 #pragma once
 
 #include <stdlib.h>
@@ -21,8 +21,8 @@ typedef struct LossyStore {
     Store base;
     Store *real;
     const Fate *fates;
-    uint32_t fate_count, sent; /* of transactions that write */
-    uint32_t calls;            /* of all, but not those of a state that ask whether it answers */
+    uint32_t fate_count, sent; /* of write transactions */
+    uint32_t calls;            /* of all, except those of a state that checks whether it answers */
     Arena arena;
     bool is_late;
     StoreTxn late;
@@ -113,7 +113,7 @@ static inline bool lossy_keep_alive(Store *base, int64_t id, StoreLeaseDone *don
     return store_lease_keep_alive(((LossyStore *)base)->real, id, done, context, err);
 }
 
-/* From then on it is a watch of the store behind it. */
+/* After that it is a watch of the underlying store. */
 static inline bool lossy_watch(Store *base, const StoreWatchSpec *spec, StoreWatch **out,
                                Error *err)
 {
@@ -150,8 +150,8 @@ static inline Store *lossy_open(LossyStore *store, Loop *loop, Store *real, cons
     return &store->base;
 }
 
-/* One for which store_txn_confirmed() does not try again: what gets lost stays unknown at once, as it does in the
- * end for a store that cannot be asked for long. */
+/* Makes store_txn_confirmed() not retry: a lost outcome stays unknown at once, as it eventually
+ * does for a store that is unreachable for long. */
 static inline Store *lossy_open_once(LossyStore *store, Loop *loop, Store *real)
 {
     static const StoreBackend backend = { LOSSY_CALLS };
@@ -160,7 +160,7 @@ static inline Store *lossy_open_once(LossyStore *store, Loop *loop, Store *real)
     return &store->base;
 }
 
-/* From the next transaction that writes on. */
+/* Starting with the next write transaction. */
 static inline void lossy_set_fates(LossyStore *store, const Fate *fates, uint32_t count)
 {
     store->fates = fates;

@@ -1,4 +1,4 @@
-/* A state of the cluster that has read its store, for tests of what stands on it. */
+/* A state of the cluster that has read its store, for tests on top of it. */
 #pragma once
 
 #include "base/bug.h"
@@ -20,7 +20,7 @@ static inline bool ready_state_keeps(Str kind)
     return true;
 }
 
-/* On a loop of the test's own, which runs until it is ready. */
+/* On the test's own loop, which runs until it is ready. */
 static inline State *new_state(const ClusterStore *at, uint32_t *stale)
 {
     StateEvents events = { .ready = ready_state_ignore,
@@ -31,7 +31,7 @@ static inline State *new_state(const ClusterStore *at, uint32_t *stale)
     return state_new(at, &events);
 }
 
-/* `stale` counts how often it became so; may be NULL. */
+/* `stale` counts how often it became stale; may be NULL. */
 static inline State *ready_state(const ClusterStore *at, uint32_t *stale)
 {
     State *state = new_state(at, stale);
@@ -42,7 +42,8 @@ static inline State *ready_state(const ClusterStore *at, uint32_t *stale)
     return state;
 }
 
-/* State and roster of a store whose loop is virtual or not; both know all when the state is ready. */
+/* State and roster of a store with a real or virtual loop; both are complete when the state is
+ * ready. */
 static inline void follow_store(ClusterStore *at)
 {
     at->state = new_state(at, NULL);

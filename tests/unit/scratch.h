@@ -1,4 +1,4 @@
-/* A folder of its own for a test that needs files, and putting files there. */
+/* A separate folder for a test that needs files, and helpers to create files. */
 #pragma once
 
 #include <ftw.h>
@@ -37,13 +37,13 @@ static inline int scratch_tear_down(void **state)
     return failed;
 }
 
-/* The place of `name` below the folder. */
+/* The path of `name` below the folder. */
 static inline const char *scratch_place(Scratch *scratch, const char *name)
 {
     return arena_format(&scratch->arena, "%s/%s%c", scratch->path, name, '\0').data;
 }
 
-/* Makes the directories that lead to `name`, which starts without "/". */
+/* Creates the parent directories of `name`, which starts without "/". */
 static inline const char *scratch_reach(Scratch *scratch, const char *name)
 {
     char *place = arena_copy_c(&scratch->arena, str_from_c(scratch_place(scratch, name)));

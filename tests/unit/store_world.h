@@ -1,4 +1,4 @@
-/* A store in memory on a virtual loop, in 2027, and what tests put there and find. */
+/* An in-memory store on a virtual loop, in 2027, and helpers to write and read it. */
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 typedef struct StoreWorld {
     Arena arena;
     ClusterStore at;
-    bool is_done; /* what world_done was told last: */
+    bool is_done; /* the last result of world_done: */
     Error err;
 } StoreWorld;
 
@@ -27,7 +27,7 @@ static inline void world_open(StoreWorld *world)
     world->at.prefix = PREFIX;
 }
 
-/* For what looks at the state. */
+/* For code that reads the state. */
 static inline void world_follow(StoreWorld *world)
 {
     follow_store(&world->at);
@@ -59,7 +59,7 @@ static inline void world_done(void *context, const Error *err)
     world->err = err == NULL ? (Error){ 0 } : *err;
 }
 
-/* Expects how the change that was asked for last ends. */
+/* Expects how the last requested change ends. */
 static inline void world_expect(StoreWorld *world, ErrorKind kind, const char *piece)
 {
     world_pass(world);
@@ -110,7 +110,7 @@ static inline WorldValue world_get(StoreWorld *world, Str key)
     return got;
 }
 
-/* Makes some server the leader, the one before no more; gives the fence of the new one. */
+/* Makes some server the leader, deposing the former one; returns the new fence. */
 static inline StoreCompare world_lead(StoreWorld *world)
 {
     Str key = cluster_key_leader(&world->arena, PREFIX);

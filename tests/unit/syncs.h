@@ -1,5 +1,5 @@
-/* Takes the place of libc's fsync and fdatasync in a whole test program: calls are counted and remembered
- * by path, and can be made to fail. For programs that sync from one thread. */
+/* Replaces libc's fsync and fdatasync in a whole test program: calls are counted and recorded by
+ * path, and can be made to fail. For programs that sync from one thread. */
 #pragma once
 
 #include <errno.h>

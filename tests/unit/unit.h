@@ -1,5 +1,5 @@
-/* What every unit test needs: cmocka with the headers it wants before it, a comparison of slices
- * that shows both texts when they differ, and a check that something ends in BUG(). */
+/* Basics of every unit test: cmocka with the headers that it needs before it, a comparison of
+ * slices that shows both texts if they differ, and a check that something ends in BUG(). */
 #pragma once
 
 #include <fcntl.h>

@@ -31,12 +31,12 @@ def save(path, cases):
 
 
 def expected(answer):
-    """The part of the oracle's answer that a vector pins down."""
+    """The part of the oracle's result that a vector specifies."""
     return {key: answer[key] for key in ("output", "error", "line") if key in answer}
 
 
 def check_file(path, fill):
-    """Return (checked, eden-only names, problems) for one file."""
+    """Returns (checked, eden-only names, problems) for one file."""
     cases = json.loads(path.read_text(encoding="utf-8"))
     only_here, problems, checked = [], [], 0
     names = set()

@@ -1,4 +1,4 @@
-"""Cron jobs and limits of users."""
+"""Cron jobs and user limits."""
 
 from lab.contract import Case
 

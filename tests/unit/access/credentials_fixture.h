@@ -1,4 +1,4 @@
-/* What authenticates, in a store of memory, and who makes and shows it. */
+/* Authentication with an in-memory store, and helpers to create and use credentials. */
 #pragma once
 
 #include "access/browser_sessions.h"
@@ -23,7 +23,7 @@ typedef struct Fixture {
     CaSet cas;
     CertifySettings certify;
     Str csr;
-    /* What was made last: */
+    /* Created last: */
     char token[TOKEN_TEXT_MAX + 1];
     char id[TOKEN_ID_TEXT + 1];
     BrowserSecret secret;
@@ -83,7 +83,7 @@ static inline int64_t now(const Fixture *f)
     return loop_wall_ms(f->world.at.loop);
 }
 
-/* --- Making ---------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------- */
 
 static inline void token_made(void *context, const Token *token, const CredentialEntry *entry,
                               const Error *err)
@@ -181,7 +181,7 @@ static inline void put_role(Fixture *f, const char *name, const char *text)
     "1\",\"uuid\":\"u\",\"created_ms\":1,\"labels\":{},\"annotations\":{}," \
     "\"spec\":" RULES(verb, kind) "}"
 
-/* --- Asking ---------------------------------------------------------------------------------- */
+/* --- Authenticating -------------------------------------------------------------------------- */
 
 static inline bool by_token(Fixture *f, const char *text, const char *why)
 {
@@ -243,7 +243,7 @@ static inline AccessVerdict decide(Fixture *f, const char *verb, const char *kin
     return decision.verdict;
 }
 
-/* For records and leases alike. */
+/* For records and leases. */
 static inline void advance(Fixture *f, int64_t ms)
 {
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + ms);

@@ -240,7 +240,7 @@ static void selectors_narrow_and_any_of_them_will_do(void **state)
     assert_false(allows(world, "web1", NULL));
     assert_non_null(strstr(world->decision.reason, "and selects this object"));
     assert_int_equal(decide(world, web, not_fra, "delete", "Role"), ACCESS_DENIED);
-    /* A rule without one makes the others needless. */
+    /* A rule without a selector makes the others redundant. */
     assert_int_equal(decide(world, web, &access_role_operator, "delete", "Node"), ACCESS_ALLOWED);
     assert_true(allows(world, "any", NULL));
 }
@@ -267,7 +267,7 @@ static void nobody_can_grant_more_than_they_have(void **state)
     AccessRole *nothing = role(world, "g", "[]");
     assert_true(covers(get_all, get_all));
     assert_true(covers(any_all, get_all));
-    assert_false(covers(get_all, any_all)); /* also of verbs to come */
+    assert_false(covers(get_all, any_all)); /* also future verbs */
     assert_true(covers(get_all, get_web));
     assert_true(covers(get_web, get_web));
     assert_false(covers(get_web, get_all));
@@ -287,7 +287,7 @@ static void nobody_can_grant_more_than_they_have(void **state)
     const AccessRole *holder = get_web;
     assert_false(access_covers(&holder, 1, get_db, &err));
     assert_non_null(strstr(err.text, "'get' on Node (role=db), which you may not do yourself"));
-    /* Two halves of different roles make no whole. */
+    /* Two halves from different roles do not add up. */
     const AccessRole *both[] = { get_web, get_db };
     assert_true(access_covers(both, 2, get_db, &err));
     assert_false(access_covers(both, 2, get_all, &err));
@@ -295,11 +295,11 @@ static void nobody_can_grant_more_than_they_have(void **state)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Servers keep all roles in memory, parsed: short terms and words take the most. */
+/* Servers keep all roles in memory, parsed: short terms and words need the most. */
 static void a_role_takes_memory_in_proportion_to_its_size(void **state)
 {
     enum {
-        TERMS = 142, /* as many as a selector can have */
+        TERMS = 142, /* the maximum of a selector */
         RATIO_MAX = 48,
     };
     World *world = *state;

@@ -1,4 +1,4 @@
-/* How many sessions of browsers one token may have; what becomes of one is in test_credentials.c. */
+/* How many browser sessions one token may have; their life is tested in test_credentials.c. */
 #include "access/browser_sessions.h"
 
 #include "access/credentials.h"
@@ -11,7 +11,7 @@ typedef struct Fixture {
     StoreWorld world;
     State *state;
     Credentials *credentials;
-    char token[TOKEN_TEXT_MAX + 1]; /* that was made last */
+    char token[TOKEN_TEXT_MAX + 1]; /* created last */
     BrowserSecret secret;
 } Fixture;
 
@@ -122,7 +122,7 @@ static void race_ended(void *context, const BrowserSecret *secret, const Browser
     }
 }
 
-/* Each of them reads how many there are before any of the others has written. */
+/* Each reads the number of sessions before any of the others has written. */
 static void many_at_once_do_not_get_past_the_limit(void **state)
 {
     Fixture *f = *state;
@@ -141,7 +141,7 @@ static void many_at_once_do_not_get_past_the_limit(void **state)
     assert_int_equal(race.made, 3);
     assert_int_equal(race.limited, 17);
     assert_int_equal(race.late, 0);
-    /* And those who were too late keep no lease. */
+    /* And the rejected ones keep no lease. */
     assert_int_equal(store_status(f->world.at.store).leases, leases + 3);
 }
 

@@ -5,7 +5,7 @@
 #include "lossy_store.h"
 #include "store_world.h"
 
-/* A record of these tests is "ID EXPIRES_MS", at the key of a token. */
+/* A record in these tests is "ID EXPIRES_MS", at the key of a token. */
 typedef struct Pass {
     char id[20];
     int64_t expires_ms;
@@ -60,7 +60,7 @@ static const CredentialRecords passes = {
 
 typedef struct Fixture {
     StoreWorld world;
-    char listed[100]; /* ids, with '!' behind one that cannot be read */
+    char listed[100]; /* ids, with '!' after an unreadable one */
     char next[20];
     int64_t revision;
 } Fixture;
@@ -235,15 +235,15 @@ static void a_revocation_based_on_an_old_state_fails(void **state)
     expect_list(f, "", 9, "");
 }
 
-/* They hide none of the others, and can be taken back. */
+/* They hide none of the others, and can be revoked. */
 static void damaged_records_are_reported(void **state)
 {
     Fixture *f = *state;
     add(f, "aa");
     put(f, "bb", "?");
-    put(f, "cc", "dd 5"); /* under another's name */
+    put(f, "cc", "dd 5"); /* under another name */
     world_put(&f->world, STR("/eden/internal/token/x/y"), STR("aa 5"));
-    put(f, "longer", "longer 5"); /* no id that there can be */
+    put(f, "longer", "longer 5"); /* not a possible id */
     expect_list(f, "", 9, "aa bb! cc!");
     expect_one(f, "bb");
     assert_string_equal(f->listed, "bb!");
@@ -254,7 +254,7 @@ static void damaged_records_are_reported(void **state)
     expect_list(f, "", 9, "aa");
 }
 
-/* A key that is none of ours is where the page ends, and the next one begins behind it. */
+/* A page ends at a foreign key, and the next one starts after it. */
 static void foreign_keys_do_not_confuse_paging(void **state)
 {
     Fixture *f = *state;
@@ -291,15 +291,15 @@ static void expired_records_make_space(void **state)
     world_expect(&f->world, ERROR_NONE, NULL);
     add_until(f, "cc", NOW_MS - 2);
     world_expect(&f->world, ERROR_NONE, NULL);
-    put(f, "dd", "?"); /* nobody knows, so it stays */
+    put(f, "dd", "?"); /* its expiry is unknown, so it stays */
     add(f, "ee");
-    /* Only when there is no room. */
+    /* Only if there is no space. */
     expect_list(f, "", 9, "aa bb cc dd! ee");
     add(f, "ff");
     expect_list(f, "", 9, "aa dd! ee ff");
 }
 
-/* Whether the others are gone is unknown; that one is added is not. */
+/* Whether the others are deleted is unknown; that the new one is added is not. */
 static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(void **state)
 {
     static const Fate fates[][1] = { { FATE_ANSWER_LOST }, { FATE_REQUEST_LOST } };
@@ -322,7 +322,7 @@ static void an_unknown_outcome_of_the_cleanup_does_not_affect_the_new_record(voi
     arena_clear(&lossy.arena);
 }
 
-/* However many come before it. */
+/* However many precede it. */
 static void the_only_one_that_has_run_out_is_found(void **state)
 {
     Fixture *f = *state;

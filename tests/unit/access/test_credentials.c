@@ -20,7 +20,7 @@ static void a_token_opens_until_it_expires(void **state)
     assert_string_equal(f->principal.credential, who);
     assert_int_equal(decide(f, "get", "Node"), ACCESS_ALLOWED);
     assert_int_equal(decide(f, "delete", "Node"), ACCESS_DENIED);
-    /* What is new is nothing that anybody must be cut off for. */
+    /* New credentials never lock out any caller. */
     assert_int_equal(f->changed, 0);
     assert_true(still_good(f));
     loop_virtual_set_wall(f->world.at.loop, expires_ms - 1);
@@ -49,7 +49,7 @@ static void wrong_and_unknown_secrets_give_the_same_error(void **state)
     assert_int_equal(unknown.kind, ERROR_DENIED);
     assert_string_equal(mistaken.text, unknown.text);
     assert_string_equal(mistaken.text, malformed.text);
-    /* That it has expired is only for who has it. */
+    /* Only the owner of a token learns that it has expired. */
     loop_virtual_set_wall(f->world.at.loop, NOW_MS + 2 * HOUR_MS);
     assert_false(by_token(f, wrong, "unknown or incomplete"));
     assert_false(by_token(f, f->token, "expired"));
@@ -100,7 +100,7 @@ static void a_session_lasts_as_long_as_its_token(void **state)
     assert_int_equal(f->principal.expires_ms, expires_ms);
     assert_non_null(strstr(f->principal.who, "session of token:"));
     assert_true(still_good(f));
-    /* No session from a session. */
+    /* A session cannot create a session. */
     browser_sessions_create(&f->world.at, &f->principal, session_made, f);
     world_expect(&f->world, ERROR_DENIED, "created only with a token");
     loop_virtual_set_wall(f->world.at.loop, expires_ms);
@@ -142,7 +142,7 @@ static void an_unused_session_expires(void **state)
     }
     advance(f, (BROWSER_IDLE_S + 60) * 1000);
     assert_false(by_session(f, "log in again"));
-    /* And in any case after its whole life. */
+    /* And in any case at the end of its maximum life. */
     assert_true(by_token(f, f->token, NULL));
     make_session(f);
     for (int i = 0; i < 11; i++) {
@@ -212,7 +212,7 @@ static void a_certificate_of_a_user_opens_with_its_record(void **state)
     world_expect(&f->world, ERROR_NOT_FOUND, NULL);
 }
 
-/* --- Roles that are given while they are deleted ------------------------------------------------ */
+/* --- Roles assigned while they are deleted ------------------------------------------------------ */
 
 static void delete_role(Fixture *f, const char *name)
 {
@@ -235,7 +235,7 @@ static void ignore_deleted(void *context, const StoreReply *reply, const Error *
     assert_null(err);
 }
 
-/* The deletion comes when the role was seen, and before it is given. */
+/* The deletion happens after the role was checked and before it is assigned. */
 static void a_role_deleted_meanwhile_is_not_granted(void **state)
 {
     Fixture *f = *state;
@@ -286,14 +286,14 @@ static void deleting_a_role_detects_that_it_was_granted(void **state)
     credentials_grant_keys(&f->world.arena, PREFIX, keys);
     assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
-    assert_int_equal(revision, 0); /* built in, so nobody can delete it */
+    assert_int_equal(revision, 0); /* built in, so it cannot be deleted */
     make_token(f, "web-team");
     assert_true(store_get(f->world.at.store, keys[0], granted_looked, &revision, &err));
     world_pass(&f->world);
     assert_int_equal(revision, store_status(f->world.at.store).revision);
     assert_false(is_unused(f, "web-team", revision, 0, "by 1 token or user certificate"));
     assert_true(is_unused(f, "viewers", revision, 0, ""));
-    /* What was given so lately that it is unknown or incomplete may name it. */
+    /* Credentials so recent that they are unknown or incomplete may name it. */
     assert_false(is_unused(f, "viewers", revision + 1, 0, "try again"));
     assert_false(is_unused(f, "viewers", 0, revision + 1, "try again"));
     ask_certificate_with(f, "ann", STR("web-team"), 0);
@@ -304,7 +304,7 @@ static void deleting_a_role_detects_that_it_was_granted(void **state)
     assert_false(is_unused(f, "web-team", 0, revision, "by 2 tokens or user certificates"));
 }
 
-/* Their records stay until others need the room: nobody should have to look for them. */
+/* Their records stay until others need the space: no cleanup is required. */
 static void expired_and_revoked_credentials_have_no_role(void **state)
 {
     Fixture *f = *state;
@@ -319,7 +319,8 @@ static void expired_and_revoked_credentials_have_no_role(void **state)
     assert_false(is_unused(f, "web-team", 0, 0, "by 1 token or user certificate"));
     advance(f, HOUR_MS);
     assert_true(is_unused(f, "web-team", 0, 0, ""));
-    /* What ends at a moment is over at that moment; certificates count in seconds. */
+    /* A credential that expires at a time is invalid at that time; certificates have a resolution
+     * of seconds. */
     int64_t end = now(f);
     for (int64_t step = HOUR_MS; step > 0; step /= 2) {
         while (is_unused_at(f, "web-team", end - step)) {
@@ -401,12 +402,12 @@ static void hostile_records_are_skipped(void **state)
     assert_int_equal(credentials_counts(f->credentials).roles, 0);
     assert_int_equal(credentials_counts(f->credentials).unreadable, 11);
     assert_true(by_token(f, f->token, NULL));
-    /* The same when they are there from the beginning. */
+    /* The same if they exist at the start. */
     close_credentials(f);
     open_credentials(f);
     assert_int_equal(credentials_counts(f->credentials).unreadable, 11);
     assert_true(by_token(f, f->token, NULL));
-    /* One that becomes unreadable is one that is gone. */
+    /* An unreadable record counts as deleted. */
     world_put(&f->world, own, STR("{}"));
     assert_false(by_token(f, f->token, "unknown or incomplete"));
     assert_int_equal(f->changed, 1);
@@ -439,7 +440,7 @@ static void everything_is_there_after_a_restart(void **state)
     assert_true(by_session(f, NULL));
     PresentedUser user = shown(f);
     assert_true(by_certificate(f, &user, NULL));
-    /* And the session still ends when nobody uses it. */
+    /* And the session still expires when it is not used. */
     advance(f, (BROWSER_IDLE_S + 60) * 1000);
     assert_false(by_session(f, NULL));
     close_credentials(f);
@@ -461,7 +462,7 @@ static void compacted_history_is_read_again(void **state)
     Buf text = buf_make_in(&f->world.arena, BUF_UNLIMITED);
     api_token_record_print(&record, &text);
     Str key = cluster_key_access_token(&f->world.arena, PREFIX, STR("abcdefgh"));
-    /* Both happen in one turn: the change is compacted before the watch could tell it. */
+    /* Both happen in one turn: the change is compacted before the watch could report it. */
     for (int i = 0; i < 3; i++) {
         assert_true(store_put(f->world.at.store, key, buf_str(&text), 0, stored, NULL, &err));
     }
@@ -486,7 +487,7 @@ static void list(Fixture *f, const CredentialRecords *records)
     }
 }
 
-/* As the store has them, so that what is made can be read again. */
+/* In the form of the store, so that they can be read back. */
 static void all_are_listed(void **state)
 {
     Fixture *f = *state;
@@ -503,7 +504,7 @@ static void all_are_listed(void **state)
     assert_int_equal(f->unreadable, 0);
 }
 
-/* More than one answer of the store holds. */
+/* More than one page of the store. */
 static void a_hundred_thousand_tokens_are_found_at_once(void **state)
 {
     Fixture *f = *state;

@@ -57,7 +57,7 @@ static void local_callers_are_named_for_the_audit(void **state)
     assert_string_equal(principal_kind_name(principal.kind), "local");
 }
 
-/* Whatever a token is called, it is seen that it is one. */
+/* Whatever the name of a token, it is recognizable as one. */
 static void names_cannot_be_forged(void **state)
 {
     Principal principal = { 0 };

@@ -82,7 +82,7 @@ static void a_token_is_created_and_stored(void **state)
     assert_string_equal(kept.label, "rack 7");
     assert_int_equal(kept.uses_max, 3);
     assert_int_equal(kept.expires_ms, 1800000000000 + 3600 * 1000);
-    /* It is good for who has the secret, and the secret is not kept. */
+    /* Valid for the owner of the secret, and the secret is not stored. */
     Ed25519Private private;
     Ed25519Public public;
     token_key(&f->token, &private);
@@ -167,7 +167,7 @@ static void records_of_api_tokens_are_read_strictly(void **state)
     assert_string_equal(read.made_by, record.made_by);
     assert_string_equal(read.token.hash, record.token.hash);
     assert_int_equal(read.token.expires_ms, 7);
-    /* Nobody has said whose it is. */
+    /* No owner was specified. */
     ApiTokenRecord nameless = record;
     Buf other = buf_make_in(&arena, BUF_UNLIMITED);
     nameless.token.label[0] = '\0';
@@ -182,7 +182,7 @@ static void records_of_api_tokens_are_read_strictly(void **state)
         { "\"created_ms\":5", "\"created_ms\":8" },
         { "aaaa", "AAAA" },
         { "ci ", "ci\\n" },
-        { "}", ",\"x\":1}" }, /* of a newer server */
+        { "}", ",\"x\":1}" }, /* from a newer server */
     };
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         size_t at = str_find(buf_str(&text), str_from_c(changes[i][0]), 0);

@@ -1,4 +1,4 @@
-/* Leaving, as the answer of a server and the states of the session after it decide it. */
+/* Leaving a cluster, as decided by the server's response and the session states after it. */
 #include "agent/departure.h"
 
 #include "net/grpc_server.h"
@@ -94,7 +94,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* Asks, and gets the answer. */
+/* Sends the request and gets the response. */
 static void leave(Fixture *f, GrpcStatus answer)
 {
     Error err;
@@ -104,7 +104,7 @@ static void leave(Fixture *f, GrpcStatus answer)
         .loop = f->world.loop, .client = f->client, .node = STR("web1"), .left = left, .context = f
     };
     assert_true(departure_new(&options, &f->departure, &err));
-    departure_moved(f->departure, SESSION_LIVE, NULL); /* says nothing while the call is open */
+    departure_moved(f->departure, SESSION_LIVE, NULL); /* no report while the call is pending */
     while (!f->has_answered) {
         world_run(&f->world);
     }
@@ -135,7 +135,7 @@ static void the_answer_decides(void **state)
     }
 }
 
-/* The connection broke: only the next one tells whether the node was removed. */
+/* The connection was lost: only the next one shows whether the node was removed. */
 static void without_an_answer_the_next_connection_decides(void **state)
 {
     static const GrpcStatus answers[] = { GRPC_UNAVAILABLE, GRPC_CANCELLED };
@@ -150,7 +150,7 @@ static void without_an_answer_the_next_connection_decides(void **state)
         world_pass(&f->world, 1);
         assert_false(f->has_left);
         departure_moved(f->departure, SESSION_WAITING, &denied);
-        departure_moved(f->departure, SESSION_LIVE, NULL); /* the first that is known stays */
+        departure_moved(f->departure, SESSION_LIVE, NULL); /* the first known reason is kept */
         check_left(f, ERROR_NONE);
         leave(f, answers[i]);
         departure_moved(f->departure, SESSION_LIVE, NULL);

@@ -31,7 +31,7 @@ static void start(Fixture *f)
                                                   .context = f });
 }
 
-/* Until it has looked once more. */
+/* Runs until it has checked once more. */
 static void wait_look(Fixture *f)
 {
     while (facts_feed_status(f->feed).looked_ms == 0) {
@@ -111,7 +111,7 @@ static void facts_in_doubt_are_sent_again(void **state)
     }
 }
 
-/* The store is another one; and it is killed before it has told it. */
+/* The store was replaced; and the process is killed before it has sent them. */
 static void facts_in_doubt_are_sent_again_also_after_a_restart(void **state)
 {
     Fixture *f = *state;

@@ -228,7 +228,7 @@ static void with_a_token_it_is_a_node(void **state)
     assert_string_equal(known.servers[0].node, "s1");
     assert_true(str_eq(known.servers[0].rpc,
                        arena_format(f->arena, "127.0.0.1:%u", server_rpc_port(f->server))));
-    /* Nothing is left of asking, and it is not done twice. */
+    /* No trace of the request remains, and it is not sent twice. */
     Joining left;
     AUTO_CLEAR(Directory) joining = { .descriptor = -1 };
     assert_true(directory_open_child(&agent, AGENT_JOINING, &joining, &err));
@@ -282,10 +282,10 @@ static void without_a_token_its_key_is_approved(void **state)
         world_run(&f->world);
     }
     assert_true(f->is_node);
-    assert_int_equal(f->waits, 1); /* it says so once */
+    assert_int_equal(f->waits, 1); /* reported once */
 }
 
-/* Wherever it ends, the next one comes with the same key, and the token still does. */
+/* Wherever it is interrupted, the next attempt uses the same key, and the token still works. */
 static void a_killed_join_continues(void **state)
 {
     Fixture *f = *state;
@@ -360,9 +360,9 @@ static void a_different_request_gets_another_key(void **state)
     assert_true(pin_equal(&key, &f->wait.key));
 }
 
-/* --- By SSH ---------------------------------------------------------------------------------- */
+/* --- Over SSH -------------------------------------------------------------------------------- */
 
-/* Without being told of a CA, until it has asked. */
+/* Without knowing a CA before it has sent a request. */
 static void start_claim(Fixture *f)
 {
     Error err;
@@ -381,7 +381,7 @@ static void approve_key(Fixture *f, const Pin *key)
     operate(f, "POST", "/v1/nodes/web1/approve", arena_format(f->arena, "{\"key\":\"%s\"}", pin));
 }
 
-/* What a server asks that has logged in, and what follows. */
+/* What a server asks after logging in, and the consequences. */
 static JoinAnswer answer(Fixture *f, const char *node, const Pin *key, const char *ca_of)
 {
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
@@ -421,11 +421,11 @@ static void machine_without_a_ca_waits_for_ssh(void **state)
     if (!f->is_node) {
         fail_msg("%s", f->err.text);
     }
-    /* Nothing of it is left. */
+    /* No trace of it remains. */
     assert_int_equal(answer(f, "web1", &key, "server").result, JOIN_ANSWER_NOT_ASKED);
 }
 
-/* Who is let in by its key alone would take the CA of whoever stands between. */
+/* A machine admitted by its key alone would accept the CA of a man in the middle. */
 static void claimed_ca_is_not_trusted_because_the_key_was_approved(void **state)
 {
     Fixture *f = *state;
@@ -433,14 +433,14 @@ static void claimed_ca_is_not_trusted_because_the_key_was_approved(void **state)
     Pin key = f->wait.key;
     approve_key(f, &key);
     world_pass(&f->world, 3 * JOIN_POLL_MS);
-    assert_false(f->is_done); /* it does not even ask */
+    assert_false(f->is_done); /* it sends no request */
     node_join_free(TAKE(f->joiner));
     start_claim(f);
     assert_true(f->is_done);
     assert_false(f->is_node);
     assert_int_equal(f->err.kind, ERROR_DENIED);
     assert_non_null(strstr(f->err.text, "its CA is not trusted here"));
-    /* Told of that very CA, it takes what it was given. */
+    /* Given that very CA, it accepts the response. */
     node_join_free(TAKE(f->joiner));
     join(f, "web1", NULL, &f->ca);
     assert_true(f->is_node);
@@ -454,7 +454,7 @@ static void request_for_another_machine_is_not_trusted(void **state)
     other.bytes[0] ^= 1;
     assert_int_equal(answer(f, "web1", &other, "server").result, JOIN_ANSWER_OTHER_KEY);
     assert_int_equal(answer(f, "web2", &key, "server").result, JOIN_ANSWER_OTHER_NAME);
-    /* Another cluster's CA. */
+    /* The CA of another cluster. */
     const Str names[] = { STR("127.0.0.1") };
     ClusterSpec founding = { .state_dir = scratch_place(f->scratch, "other"),
                              .settings = { .cluster = "blue",
@@ -472,7 +472,7 @@ static void request_for_another_machine_is_not_trusted(void **state)
     approve_key(f, &key);
     world_pass(&f->world, 2 * JOIN_POLL_MS);
     assert_false(f->is_done);
-    /* Nor does it help that some CA was vouched for, as by an answer to an earlier wish. */
+    /* A CA confirmed for an earlier request does not help either. */
     AUTO_CLEAR(Directory) agent = { .descriptor = -1 };
     AUTO_CLEAR(Directory) joining = { .descriptor = -1 };
     Str bundle;
@@ -494,13 +494,13 @@ static void join_with_a_claim_continues_with_the_same_key(void **state)
     assert_true(pin_equal(&f->wait.key, &key));
     assert_true(pin_equal(&f->claim, &f->ca));
     node_join_free(TAKE(f->joiner));
-    /* Being told of that very CA is as good as being asked over SSH. */
+    /* Being given that very CA is as good as being asked over SSH. */
     approve_key(f, &key);
     join(f, "web1", NULL, &f->ca);
     assert_true(f->is_node);
 }
 
-/* Killed before a server has answered: no CA is known, and none may be kept as if it were. */
+/* Killed before any server has answered: no CA is known, and none may be stored as if it were. */
 static void join_with_a_claim_without_response_starts_over(void **state)
 {
     Fixture *f = *state;

@@ -142,7 +142,7 @@ static void the_events_tell_how_an_attempt_ended(void **state)
         { BEGIN(1) EVENT(2, "\"leave\""), 0, TAIL_LEAVING },
         { BEGIN(1) EVENT(2, "\"end\",\"result\":\"ok\""), 0, TAIL_ENDED },
         { BEGIN(1) EVENT(2, "\"end\",\"interrupted\":true"), 0, TAIL_INTERRUPTED },
-        { BEGIN(1) EVENT(2, "\"end\""), 1, TAIL_NONE }, /* that was the attempt before */
+        { BEGIN(1) EVENT(2, "\"end\""), 1, TAIL_NONE }, /* that was the previous attempt */
         { BEGIN(1) EVENT(2, "\"end\"") BEGIN(3), 1, TAIL_OPEN },
     };
     Fixture *f = *state;
@@ -187,7 +187,7 @@ static void the_last_event_becomes_the_result(void **state)
     assert_false(local_run_result(arena, STR("{"), &result, &err));
 }
 
-/* The longest texts, cut within a character, still make a record that can be read. */
+/* The longest texts, truncated within a character, still give a readable record. */
 static void a_result_with_long_texts_can_be_stored(void **state)
 {
     Fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Orders of the cluster on a node, with this program as the runner: what an agent starts, finds
- * again, reports, and never does twice. */
+/* The cluster's orders on a node, with this program as the runner: what an agent starts, recovers,
+ * reports, and never does twice. */
 #include "agent/orders.h"
 
 #include <signal.h>
@@ -42,7 +42,7 @@ static int last_number(const AppendFile *file)
                                                                 : 0;
 }
 
-/* Lives until it gets a signal. */
+/* Runs until it gets a signal. */
 static void hang(AppendFile *file, int *n)
 {
     while (!was_interrupted) {
@@ -51,7 +51,6 @@ static void hang(AppendFile *file, int *n)
     put_event(file, n, "\"end\",\"result\":\"failed\",\"interrupted\":true");
 }
 
-/* What it does is the beginning of the ID of the run. */
 /* In a file "words" of the run. */
 static bool put_words(const Directory *directory, char *const *words, Error *err)
 {
@@ -62,6 +61,7 @@ static bool put_words(const Directory *directory, char *const *words, Error *err
     return directory_write(directory, "words", buf_str(&text), false, err);
 }
 
+/* The start of the run ID selects its behavior. */
 static int act_as_runner(const char *run, char *events, char *const *words)
 {
     AUTO_CLEAR(Arena) arena;
@@ -294,7 +294,7 @@ static void restart(Fixture *f)
     open_orders(f);
 }
 
-/* The server has this order, besides others. */
+/* The server has this order, among others. */
 static void put_key(Fixture *f, const char *id, const char *run, const char *kind, const char *more)
 {
     AUTO_CLEAR(Arena) arena;
@@ -368,7 +368,7 @@ static uint32_t count_reports(const Fixture *f, const char *run, NodeOutcome out
     return count;
 }
 
-/* As it is on the disk. */
+/* From the disk. */
 static LocalRun *load(Fixture *f, const char *run)
 {
     LocalRun *loaded;
@@ -443,7 +443,7 @@ static void a_result_is_reported_after_its_events_and_once(void **state)
     world_pass(&f->world, 50);
     assert_int_equal(count_reports(f, "ok-1", NODE_CHANGED), 1);
 
-    /* It is not on the disk of the outbox yet. */
+    /* It is not yet in the outbox on the disk. */
     restart(f);
     take(f);
     wait_for(f, "ok-1", NODE_CHANGED);
@@ -518,7 +518,7 @@ static void the_next_agent_finds_the_runner(void **state)
     assert_int_equal(end->logged, 3);
 }
 
-/* The runner dies while there is no agent. */
+/* The runner dies while the agent is down. */
 static void lose_runner(Fixture *f, const char *run)
 {
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };

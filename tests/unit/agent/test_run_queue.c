@@ -8,7 +8,7 @@ enum {
     RUNS_MAX = 4
 };
 
-/* One run; what is not said is zero: an apply that was accepted. */
+/* A run; unspecified fields are zero: an apply that was accepted. */
 typedef struct Row {
     const char *name;
     Order order;
@@ -120,7 +120,7 @@ static void each_state_leads_to_one_action(void **state)
           { .timeout_ms = INT64_MAX },
           .run = { RUNNING },
           .wanted = { QUEUE_REST, .look_ms = INT64_MAX } },
-        /* The runner is gone. */
+        /* The runner has exited. */
         { "ended", .run = { STARTED, .tail = TAIL_ENDED },
           .wanted = { QUEUE_ADOPT_END, .outcome = NODE_OK } },
         { "ended before the cancel arrived",
@@ -171,7 +171,7 @@ static void each_state_leads_to_one_action(void **state)
           .wanted = { QUEUE_REQUEUE, .counts = true } },
         { "locked out", .run = { STARTED, .was_watched = true, .is_locked = true },
           .wanted = { QUEUE_REQUEUE } },
-        /* Restarts of the machine that a step has requested. */
+        /* Reboots that a step has requested. */
         { "the machine goes down",
           .run = { STARTED, .tail = TAIL_LEAVING, .is_same_boot = true, .left_ms = NOW - 5,
                    .was_watched = true },

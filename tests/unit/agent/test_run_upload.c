@@ -1,4 +1,4 @@
-/* Uploading events to a server that answers as the test wants. */
+/* Uploading events to a server that responds as the test specifies. */
 #include "agent/run_upload.h"
 
 #include "net/grpc_server.h"
@@ -288,7 +288,7 @@ static void it_can_be_freed_during_a_call(void **state)
     Fixture *f = *state;
     write_events(f, 2, 10);
     run_upload_look(f->upload);
-    world_run(&f->world); /* the server has it, the response is on its way */
+    world_run(&f->world); /* the server has it, the response is in transit */
     run_upload_free(TAKE(f->upload));
     world_pass(&f->world, UPLOAD_SETTLE_MS);
     assert_int_equal(f->next, 3);

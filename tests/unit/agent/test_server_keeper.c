@@ -1,4 +1,4 @@
-/* A server that is kept, with a script in its place. */
+/* Supervision of a server, with a script in its place. */
 #include "agent/server_keeper.h"
 
 #include <signal.h>
@@ -34,7 +34,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* The script notes with which words it was started, each time in a line. */
+/* The script appends a line with its arguments at each start. */
 static void make_keeper(Fixture *f, const char *script)
 {
     const char *place = scratch_place(f->scratch, "program");
@@ -167,7 +167,7 @@ static void one_that_is_killed_is_started_again(void **state)
     stop(f);
 }
 
-/* Settings that went while it was down: nothing is started for them. */
+/* Settings removed while it was down: it is not started. */
 static void a_removed_server_is_not_started(void **state)
 {
     Fixture *f = *state;
@@ -185,7 +185,7 @@ static void a_removed_server_is_not_started(void **state)
     assert_string_equal(server_keeper_status(f->keeper).why, "exited with status 1");
 }
 
-/* The CA says that there was a cluster, and so these were lost. */
+/* The CA shows that there was a cluster, so the settings were lost. */
 static void settings_that_are_lost_are_shown(void **state)
 {
     Fixture *f = *state;

@@ -19,7 +19,7 @@ typedef struct Server {
     SessionService *service;
     const GrpcHandler *behind; /* the service's own */
     GrpcHandler handler;
-    char protocol[16]; /* as the header of the last call says it */
+    char protocol[16]; /* from the header of the last call */
     Dispatch *dispatch;
     GrpcServer *grpc;
     LinkServer place;
@@ -32,20 +32,20 @@ struct Fixture {
     Directory directory;
     Store *store;
     Server servers[SERVERS];
-    uint32_t server_count; /* that the node knows */
-    TlsContext *tls;       /* of the node; NULL: by Unix sockets */
+    uint32_t server_count; /* known to the node */
+    TlsContext *tls;       /* of the node; NULL: over Unix sockets */
     Spool *spool;
     SessionLink *link;
     uint64_t chance;
-    NodeLimits limits; /* of the servers that start from now on */
-    uint32_t ends;     /* of connections and of tries */
+    NodeLimits limits; /* of servers started from now on */
+    uint32_t ends;     /* of connections and of attempts */
     uint32_t refused;
-    /* What the node knows of the watch "node". */
+    /* The node's view of the watch "node". */
     char store_id[32];
     int64_t revision;
     char value[64];
     uint32_t resets;
-    /* The last record that the store has. */
+    /* The last record in the store. */
     StoreWatch *watch;
     uint64_t last;
 };
@@ -224,7 +224,7 @@ static void add(Fixture *f, uint64_t number)
 
 /* --- What arrives ---------------------------------------------------------------------------- */
 
-/* Each record is the result of a run of its own: every one is written once, and in order. */
+/* Each record is the result of a separate run: all are written once, and in order. */
 static void told(void *context, const StoreBatch *batch)
 {
     Fixture *f = context;
@@ -370,7 +370,7 @@ static void test_cut_connections_lose_and_double_nothing(void **state)
         for (int i = 0; i < 20; i++) {
             add(f, ++number);
         }
-        /* Somewhere between storing, sending, taking and acknowledging. */
+        /* At some point between storing, sending, receiving and acknowledging. */
         world_pass(&f->world, (int64_t)pick(f, 16));
         for (int i = 0; i < SERVERS; i++) {
             grpc_server_drop(f->servers[i].grpc, matches_all, NULL);
@@ -378,7 +378,7 @@ static void test_cut_connections_lose_and_double_nothing(void **state)
         while (f->ends == ends) {
             world_run(&f->world);
         }
-        /* Not as late as it would come by itself. */
+        /* Not as late as it would reconnect by itself. */
         session_link_stop(f->link);
         session_link_start(f->link);
     }
@@ -386,7 +386,7 @@ static void test_cut_connections_lose_and_double_nothing(void **state)
     while (outbox_counts(spool_outbox(f->spool)).records > 0) {
         world_pass(&f->world, 1);
     }
-    /* Some sessions were cut before they heard what they had written. */
+    /* Some sessions were cut before they were notified of what they had written. */
     assert_true(taken_in_all(f) <= number);
 }
 
@@ -516,7 +516,8 @@ static void test_throttling_is_logged_once(void **state)
     assert_int_equal(throttled.lines, 1); /* not one for each record */
 }
 
-/* The spool is older than what the server knows: numbers start anew, and what waits arrives. */
+/* The spool is older than what the server knows: sequence numbers restart, and pending records
+ * arrive. */
 static void test_an_old_copy_of_the_spool_continues(void **state)
 {
     Fixture *f = *state;
@@ -556,7 +557,7 @@ static TlsContext *make_tls(Fixture *f, const TestCa *ca, TlsRole role, const ch
     return tls;
 }
 
-/* The node is who its certificate says. */
+/* The node's identity comes from its certificate. */
 static void test_over_tls(void **state)
 {
     Fixture *f = *state;
@@ -575,7 +576,7 @@ static void test_over_tls(void **state)
     add(f, 1);
     wait_number(f, 1);
     node_stop(f);
-    /* A server with another name is not told anything. */
+    /* A server with another name is sent nothing. */
     strcpy(server->place.name, "other.test");
     node_start(f);
     add(f, 2);

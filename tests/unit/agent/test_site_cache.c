@@ -22,7 +22,7 @@ typedef struct Fixture {
     GrpcServer *server;
     GrpcClient *client;
     Address address;
-    BlobStore *blobs; /* those of the server */
+    BlobStore *blobs; /* on the server */
     SiteCache *cache;
     LoopTimer poll;
     uint32_t cut_after; /* blobs after which the connection is closed */
@@ -147,7 +147,7 @@ static void put_big(Scratch *scratch, const char *name, int fill)
     fclose(file);
 }
 
-/* Records the files in "site" as a version; gives its name, and its manifest. */
+/* Records the files in "site" as a version; returns its name and its manifest. */
 static const char *record(Fixture *f, VersionState state, const char **manifest)
 {
     Arena *arena = &f->scratch->arena;
@@ -298,7 +298,7 @@ static void test_a_fetch_continues_after_the_connection_broke(void **state)
     connect_client(f);
     site_cache_wake(f->cache);
     while (!f->is_done) {
-        /* What was received before is not requested again: there are 22 blobs. */
+        /* Blobs received before are not requested again: there are 22 blobs. */
         assert_true(site_cache_status(f->cache).missing <= 22);
         world_run(&f->world);
     }

@@ -156,7 +156,7 @@ static void test_records_outlive_the_process(void **state)
     outbox_acknowledge(spool_outbox(f->spool), 3);
     reopen(f);
     check_unsent(f, "");
-    /* A number is never given twice. */
+    /* A sequence number is never used twice. */
     assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), 3);
     assert_int_equal(add(f, RECORD_FACTS, "d"), 4);
 }
@@ -215,7 +215,7 @@ static void test_a_torn_tail_is_cut(void **state)
         open_spool(f);
         assert_int_equal(syncs, len > first && len < text.len); /* before anything follows it */
         check_unsent(f, len == text.len ? "ab" : "a");
-        /* What is written next stands where the torn one stood. */
+        /* The next record replaces the torn one. */
         add(f, RECORD_FACTS, "c");
         reopen(f);
         check_unsent(f, len == text.len ? "abc" : "ac");
@@ -240,7 +240,7 @@ static bool has_damaged(Fixture *f)
     return spool_status(f->spool).was_damaged;
 }
 
-/* One byte of the file is another one: at most the record that it belongs to is lost. */
+/* With one modified byte in the file, at most the record that contains it is lost. */
 static void test_damage_affects_only_what_it_hits(void **state)
 {
     Fixture *f = *state;
@@ -263,15 +263,15 @@ static void test_damage_affects_only_what_it_hits(void **state)
         flip(f, text, at);
         open_spool(f);
         assert_int_equal(outbox_epoch(spool_outbox(f->spool)), epoch);
-        /* What is torn at the end is cut, as nobody can tell it from a write that was not finished. */
+        /* A torn tail is truncated, because it looks like an incomplete write. */
         assert_int_equal(has_damaged(f), part < 3);
         check_unsent(f, left[part]);
-        /* The numbers stay, and go on: no server takes one twice. */
+        /* The numbers are kept and continue: no server accepts one twice. */
         assert_int_equal(outbox_last_sequence(spool_outbox(f->spool)), part == 3 ? 2 : 3);
         assert_int_equal(add(f, RECORD_FACTS, "d"), part == 3 ? 3 : 4);
         spool_close(f->spool);
         (void)!directory_remove(&f->directory, "spool.damaged", &err);
-        open_spool(f); /* what was mended stays so */
+        open_spool(f); /* repairs are permanent */
         assert_false(has_damaged(f));
         assert_int_equal(outbox_counts(spool_outbox(f->spool)).records, strlen(left[part]) + 1);
         spool_close(f->spool);
@@ -300,7 +300,7 @@ static void test_damaged_bytes_are_saved_aside(void **state)
     assert_true(str_eq(saved, str_slice(bad, first, second)));
 }
 
-/* A trim or a drop may be of a record that was lost. */
+/* A trim or a drop may be for a record that was lost. */
 static void test_records_after_damage_are_readable(void **state)
 {
     Fixture *f = *state;
@@ -339,13 +339,13 @@ static void test_an_unreadable_spool_starts_over(void **state)
     }
     f->spool = NULL;
     put_file(f, STR("eden.spool/2\nxxxxxxxxxxxxxxxxxxxxxxxxx"));
-    assert_false(try_open(f, &err)); /* of a newer program, which may come back */
+    assert_false(try_open(f, &err)); /* from a newer program, which may return */
     assert_int_equal(err.kind, ERROR_INVALID);
     assert_non_null(strstr(err.text, "/spool: "));
     assert_str(file_text(f), "eden.spool/2\nxxxxxxxxxxxxxxxxxxxxxxxxx");
 }
 
-/* --- A disk that does not keep what is written ------------------------------------------------ */
+/* --- A disk that loses writes ----------------------------------------------------------------- */
 
 static void test_records_are_synced_before_they_are_sent(void **state)
 {
@@ -386,7 +386,7 @@ static void test_the_frame_of_a_failed_sync_does_not_stay(void **state)
     check_unsent(f, "ab");
 }
 
-/* A record may hold anything, also the bytes of a spool. */
+/* A record may contain anything, including the bytes of a spool. */
 static void test_a_spool_inside_of_a_record_is_only_a_record(void **state)
 {
     AUTO_CLEAR(Arena) arena;
@@ -437,7 +437,7 @@ static void test_a_record_can_be_empty(void **state)
         (text), sizeof(text) - 1 \
     }
 
-/* Whole frames, with entries that no writer makes. */
+/* Whole frames, with entries that the writer never creates. */
 static void test_a_file_begins_with_its_start_and_has_one(void **state)
 {
     static const struct {
@@ -465,7 +465,7 @@ static void test_a_file_begins_with_its_start_and_has_one(void **state)
     }
 }
 
-/* The reader refuses frames that the writer never makes. */
+/* The reader rejects frames that the writer never creates. */
 static void test_empty_and_oversized_frames_are_not_read(void **state)
 {
     static const size_t lens[] = { 0, 1, SPOOL_CONTENT_MAX, SPOOL_CONTENT_MAX + 1 };
@@ -477,7 +477,7 @@ static void test_empty_and_oversized_frames_are_not_read(void **state)
         Error err;
         spool_print(&image, &text);
         size_t start = text.len;
-        /* A trim to 0 takes no record away: as many of them as fit, and the start of one more. */
+        /* A trim to 0 removes no record: as many of them as fit, and the start of one more. */
         unsigned char head[SPOOL_FRAME_HEAD] = { [4] = 6 };
         for (unsigned at = 0; at < 4; at++) {
             head[12 + at] = (unsigned char)(lens[i] >> (8 * at));
@@ -503,7 +503,7 @@ static void test_pending_records_are_limited(void **state)
 {
     static char body[SESSION_RECORD_MAX];
     enum {
-        HEAD = 26, /* of a record */
+        HEAD = 26, /* in a record */
         RECORDS = SPOOL_LIVE_MAX / SESSION_RECORD_MAX,
     };
     for (unsigned over = 0; over < 2; over++) {
@@ -525,7 +525,7 @@ static void test_pending_records_are_limited(void **state)
     }
 }
 
-/* No room on the disk: a limit of the process says so as well. */
+/* No space on the disk: a limit of the process has the same effect. */
 static void test_a_full_disk_delays_records(void **state)
 {
     Fixture *f = *state;
@@ -540,7 +540,7 @@ static void test_a_full_disk_delays_records(void **state)
     pass(f, SPOOL_FLUSH_MS + 1);
     assert_non_null(spool_status(f->spool).why);
     assert_null(outbox_peek(spool_outbox(f->spool)));
-    /* Much comes and goes, and memory stays within the bound: logs are dropped for results. */
+    /* With much traffic, memory stays within the limit: logs are dropped in favor of results. */
     for (int i = 0; i < 400; i++) {
         uint64_t sequence;
         Error err;
@@ -564,7 +564,7 @@ static void test_a_full_disk_delays_records(void **state)
 
 int main(void)
 {
-    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF }); /* warnings are part of what is tried here */
+    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF }); /* warnings are expected here */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_records_are_sent_when_they_are_stored, set_up,
                                         tear_down),

@@ -98,7 +98,7 @@ static void running_children_are_waited_for(void **state)
     succession_look(&f->succession);
     loop_run_virtual_until(f->loop, 100 * SUCCESSION_LOOK_MS);
     put_group(f, "42\n");
-    succession_look(&f->succession); /* again, as for a second upgrade */
+    succession_look(&f->succession); /* again, like for a second upgrade */
     loop_run_virtual_until(f->loop, 200 * SUCCESSION_LOOK_MS);
     assert_int_equal(f->ends, 0);
     put_group(f, "");
@@ -116,7 +116,7 @@ static void its_server_is_not_waited_for(void **state)
     assert_int_equal(f->ends, 1);
 }
 
-/* Nobody would start it again, or it would take others along without knowing. */
+/* Nothing would start it again, or it would unknowingly take others along. */
 static void it_stays_if_restarting_would_not_help(void **state)
 {
     Fixture *f = *state;

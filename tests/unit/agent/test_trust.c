@@ -1,5 +1,5 @@
-/* Nodes and a real server on one loop, over TLS: certificates are renewed, taken back, and the CA is
- * exchanged while connections stand. */
+/* Nodes and a real server on one loop, over TLS: certificates are renewed and revoked, and the CA
+ * is rotated while connections are open. */
 #include "agent/trust.h"
 
 #include "lang/json.h"
@@ -28,8 +28,8 @@ typedef struct Member {
     GrpcStatus status;
     Str response;
     Buf report;           /* the last one */
-    int reports, refused; /* how many came, and how many of them are refused */
-    int looks;            /* for a connection that is not there */
+    int reports, refused; /* how many were received, and how many of them are rejected */
+    int looks;            /* for a missing connection */
 } Member;
 
 enum {
@@ -210,7 +210,7 @@ static void open_member(Fixture *f, Member *member, const char *place)
     assert_true(member->open);
 }
 
-/* As `eden pki issue` lets a machine in. */
+/* Admits a machine, like `eden pki issue`. */
 static void admit(Fixture *f, Member *member, const char *place)
 {
     AUTO(P256Private) *key = NULL;
@@ -340,13 +340,13 @@ static void a_node_renews_over_the_open_connection(void **state)
     assert_int_equal(renew(web), ERROR_NONE);
     Str second = serial_on_disk(web);
     assert_false(str_eq(first, second));
-    /* The same enrolment, another key; and the record knows. */
+    /* The same enrollment, another key; and the record has it. */
     assert_true(str_eq(str_slice(first, 0, ENROLMENT_TEXT), str_slice(second, 0, ENROLMENT_TEXT)));
     assert_false(pin_equal(&key, &trust_status(web->trust).certificate->pin));
     assert_true(str_eq(text_of(node_in_list(f, "web1"), "serial"), second));
     assert_false(web->closed);
     assert_int_equal(renew(web), ERROR_NONE);
-    /* And the next connection shows the new one. */
+    /* And the next connection uses the new one. */
     connect_member(web);
     assert_true(web->open);
     TrustReport report;
@@ -368,7 +368,7 @@ static void revoking_a_node_cuts_it_off(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
-    assert_int_equal(renew(web), ERROR_NONE); /* it has two now */
+    assert_int_equal(renew(web), ERROR_NONE); /* it now has two */
     ask(f, "POST", "/v1/pki/revoke", STR("{\"node\":\"web1\"}"));
     assert_int_equal(f->status, 200);
     while (!web->closed) {
@@ -458,7 +458,7 @@ static void renew_answered(void *context, GrpcStatus status, Str text, Str respo
     loop_stop(member->f->world.loop);
 }
 
-/* Whoever calls gets a certificate for its own name, whatever the request says. */
+/* Every caller gets a certificate for its own name, whatever the request contains. */
 static void a_node_cannot_renew_for_another(void **state)
 {
     Fixture *f = *state;
@@ -516,7 +516,7 @@ static void the_ca_is_rotated_while_all_stay_connected(void **state)
         assert_int_equal(status.bundle.count, 1);
         assert_false(pin_equal(&status.bundle.items[0].pin, &before));
         assert_true(certificate_names_issuer(status.certificate, &status.bundle.items[0].pin));
-        connect_member(member); /* both sides show certificates of the next CA */
+        connect_member(member); /* both sides use certificates of the next CA */
         assert_true(member->open);
     }
 }
@@ -532,13 +532,14 @@ static void an_invalid_notice_changes_nothing(void **state)
     assert_true(pin_equal(&before, &trust_status(web->trust).bundle.items[0].pin));
 }
 
-/* The answer comes when who asked is gone. */
+/* The response arrives after the caller is gone. */
 static void it_can_be_freed_during_a_request(void **state)
 {
     Fixture *f = *state;
     Member *web = &f->members[WEB1];
     trust_renew(web->trust, renewed, web);
-    /* The client must not outlive the TLS that it uses before it stands; this one stands. */
+    /* A client must not outlive the TLS context it uses before it is connected; this one is
+     * connected. */
     trust_free(TAKE(web->trust));
     world_pass(&f->world, 100);
     assert_false(web->answered);

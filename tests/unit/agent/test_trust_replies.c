@@ -18,7 +18,7 @@ typedef enum Bundle {
     BUNDLE_NODE, /* and a certificate that is not a CA */
 } Bundle;
 
-/* What the server answers. */
+/* The server's reply. */
 typedef struct Reply {
     const char *cluster, *node;
     bool other_key, unknown_ca;
@@ -291,7 +291,7 @@ static void renewal_waits_until_the_new_ca_signs(void **state)
 
 int main(void)
 {
-    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF }); /* warnings are part of what is tried here */
+    log_set_sink((LogSink){ .level = LOG_LEVEL_OFF }); /* warnings are expected here */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(unexpected_certificates_are_rejected),

@@ -37,7 +37,7 @@ static int set_up(void **state)
     *state = f;
     f->loop = loop_new_virtual(1);
     assert_true(directory_make(scratch_place(f->scratch, "agent"), &f->directory, &err));
-    open_again(f); /* NULL is closed before it */
+    open_again(f); /* closed before NULL */
     return 0;
 }
 
@@ -57,7 +57,7 @@ enum {
     COMPLETE = 2
 };
 
-/* A change of `key`, which NULL as `value` deletes. */
+/* A change of `key`, which a NULL `value` deletes. */
 static void take(Fixture *f, const char *key, const char *value, int64_t revision, int how,
                  uint64_t ticket)
 {
@@ -97,7 +97,7 @@ static void a_unit_survives_a_restart(void **state)
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET, 1);
     assert_int_equal(f->kept, 1);
-    assert_value(f, "a", NULL); /* the unit is not whole */
+    assert_value(f, "a", NULL); /* the unit is incomplete */
     take(f, "b", "\xff\x01 not text", 5, COMPLETE, 2);
     assert_int_equal(f->kept, 2);
     open_again(f);
@@ -126,7 +126,7 @@ static void half_a_unit_is_forgotten_with_its_connection(void **state)
     take(f, "b", "2", 6, COMPLETE, 3);
     assert_value(f, "a", "1");
     assert_value(f, "b", "2");
-    /* A reset in the middle of a unit makes it none. */
+    /* A reset in the middle of a unit discards it. */
     take(f, "c", "x", 7, 0, 4);
     take(f, "d", "4", 8, RESET | COMPLETE, 5);
     assert_value(f, "c", NULL);
@@ -138,7 +138,7 @@ static void failed_writes_are_not_reported_as_stored(void **state)
     Fixture *f = *state;
     take(f, "a", "1", 5, RESET | COMPLETE, 1);
     Directory whole = f->directory;
-    f->directory.descriptor = -1; /* as a disk that takes nothing */
+    f->directory.descriptor = -1; /* like a disk that accepts no writes */
     take(f, "a", "2", 6, COMPLETE, 2);
     assert_int_equal(f->kept, 1);
     assert_value(f, "a", "1");

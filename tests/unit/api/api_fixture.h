@@ -1,4 +1,4 @@
-/* An API behind a Unix socket, with a store in memory, and who asks it. */
+/* An API on a Unix socket with an in-memory store, and its callers. */
 #pragma once
 
 #include "api/serving.h"
@@ -23,8 +23,8 @@ typedef struct Fixture {
     Credential ca;
     CaSet cas;
     Store *store;
-    LossyStore lossy;      /* what `store` is, if it is one that loses answers */
-    FailingStore *failing; /* the same, if it is one that fails; else NULL */
+    LossyStore lossy;      /* the same as `store` if that loses responses */
+    FailingStore *failing; /* the same, if it fails on demand; else NULL */
     ClusterStore at;
     Admission *admission;
     SshVerifier *ssh_verifier;
@@ -32,22 +32,22 @@ typedef struct Fixture {
     Api *api;
     HttpServer *server;
     Address address;
-    Caller caller;   /* who calls, whoever it is */
+    Caller caller;   /* the caller, whoever it is */
     bool is_away;    /* the node has no session */
     bool is_deaf;    /* pings are not answered */
-    bool is_slow;    /* nor given up */
-    int64_t node_ms; /* what the node says that the time is; 0: 1.5 s ahead */
+    bool is_slow;    /* nor do they time out */
+    int64_t node_ms; /* the time reported by the node; 0: 1.5 s ahead */
     SessionPinged *pinged[CALLS_MAX];
     void *pinged_context[CALLS_MAX];
-    uint32_t pings;                     /* that wait */
-    bool is_stopping;                   /* the loop, as soon as a request is there */
-    Str meanwhile_key, meanwhile_value; /* put in the store then, if there is a key */
+    uint32_t pings;                     /* pending ones */
+    bool is_stopping;                   /* the loop, as soon as a request has arrived */
+    Str meanwhile_key, meanwhile_value; /* put into the store then, if there is a key */
     HttpCall *call;
-    HttpCallField said; /* one more field of requests; without a name: none */
+    HttpCallField said; /* an additional header of requests; without a name: none */
     int status;
     char allow[100], etag[40], location[100], retry[10];
     bool is_replayed;
-    Str body; /* of the last answer */
+    Str body; /* of the last response */
     Value json;
 } Fixture;
 
@@ -169,7 +169,7 @@ static inline int set_up_audited(void **state)
     return set_up_as(state, true, STORE_PLAIN);
 }
 
-/* With a store that counts what it is asked. */
+/* With a store that counts requests. */
 static inline int set_up_counted(void **state)
 {
     return set_up_as(state, false, STORE_LOSSY);
@@ -248,7 +248,7 @@ static inline void start(Fixture *f, const char *method, const char *target, con
     f->call = http_call_new(&options);
 }
 
-/* The answer is a JSON object that tells what it is, whatever happens. */
+/* The response is always a JSON object with a kind. */
 static inline void ask_as(Fixture *f, const char *method, const char *target, const char *type,
                           Str body)
 {
@@ -258,7 +258,7 @@ static inline void ask_as(Fixture *f, const char *method, const char *target, co
     world_run(&f->world);
     if (f->status == 200 &&
         (strcmp(target, "/metrics") == 0 || strcmp(target, "/v1/prometheus-targets") == 0)) {
-        return; /* as Prometheus wants it */
+        return; /* in the format of Prometheus */
     }
     if (!json_parse_text(&f->scratch->arena, f->body, NULL, &f->json, &err)) {
         fail_msg("%s: %s", target, err.text);
@@ -274,7 +274,7 @@ static inline void ask(Fixture *f, const char *method, const char *target, const
     ask_as(f, method, target, body[0] == '\0' ? NULL : "application/json", str_from_c(body));
 }
 
-/* By names and positions, as "nodes.0.name". */
+/* By names and indexes, as "nodes.0.name". */
 static inline Value field(Fixture *f, const char *path)
 {
     Str rest = str_from_c(path), word;
@@ -303,7 +303,7 @@ static inline void expect(Fixture *f, int status, const char *path, const char *
     assert_str(value_str(field(f, path)), text);
 }
 
-/* Somebody asks to become web1, without a token. */
+/* Sends a join request for web1, without a token. */
 static inline void join(Fixture *f, const P256Private *key)
 {
     JoinParams wish = { .name = STR("web1"),
@@ -322,7 +322,7 @@ static inline void join(Fixture *f, const P256Private *key)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* The same with a new key, which is the caller's to free; `pin` is its text. */
+/* The same with a new key, which the caller frees; `pin` is its text. */
 static inline P256Private *join_with_new_key(Fixture *f, char pin[PIN_TEXT + 1])
 {
     P256Private *key;
@@ -337,7 +337,7 @@ static inline P256Private *join_with_new_key(Fixture *f, char pin[PIN_TEXT + 1])
     return key;
 }
 
-/* And becomes it. The key is the caller's to free. */
+/* And joins. The caller frees the key. */
 static inline P256Private *join_as_node(Fixture *f)
 {
     char text[PIN_TEXT + 1], body[200];

@@ -1,4 +1,4 @@
-/* An API behind a Unix socket of its own. */
+/* An API on a separate Unix socket. */
 #pragma once
 
 #include "api/api.h"

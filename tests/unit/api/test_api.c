@@ -1,9 +1,9 @@
-/* The API as its users see it: HTTP over a Unix socket, JSON, a store in memory. */
+/* The API as its users see it: HTTP over a Unix socket, JSON, an in-memory store. */
 #include "api/api_fixture.h"
 #include "api/kind.h"
 #include "api/kind_stored.h"
 
-/* --- Who may --------------------------------------------------------------------------------- */
+/* --- Authorization --------------------------------------------------------------------------- */
 
 static const char *target_of(Fixture *f, const RouteRow *row)
 {
@@ -54,7 +54,7 @@ static int64_t last_entry(Fixture *f)
     return field(f, "last").integer;
 }
 
-/* Two entries: that it was asked for, and what came of it. */
+/* Two entries: the request, and its outcome. */
 static void exactly_the_audited_rows_are_audited(void **state)
 {
     Fixture *f = *state;
@@ -76,7 +76,7 @@ static void exactly_the_audited_rows_are_audited(void **state)
     assert_true(audited > 20);
 }
 
-/* The same request with the same key, once more. A secret is not kept, which is 409. */
+/* The same request with the same key again. A secret is not kept, which is 409. */
 static void exactly_the_idempotent_rows_store_responses(void **state)
 {
     Fixture *f = *state;
@@ -212,7 +212,7 @@ static void a_change_can_require_a_revision(void **state)
     expect(f, 412, "code", "precondition");
 }
 
-/* The latter is for who wants to make it, and not to change that of somebody who was quicker. */
+/* The latter is for creating it without overwriting a concurrent change. */
 static void a_change_can_require_presence_or_absence(void **state)
 {
     static const char *const methods[] = { "PUT", "PATCH", "DELETE" };
@@ -245,7 +245,7 @@ static void a_change_can_require_presence_or_absence(void **state)
     expect(f, 200, "spec.title", "Blue");
 }
 
-/* Asks for an object while somebody else makes it, of which the state has not heard yet. */
+/* Requests an object while another client creates it, which the state does not know yet. */
 static void put_while_it_is_made(Fixture *f, const char *name)
 {
     Arena *arena = &f->scratch->arena;
@@ -301,7 +301,7 @@ static void all_problems_of_an_object_are_reported(void **state)
     expect(f, 400, "problems.1.pointer", "/spec/rules/0/kinds");
 }
 
-/* However many words are wrong, and wherever: who mends them all needs no second try. */
+/* All invalid fields are reported, wherever they are: one correction suffices. */
 static void problems_outside_the_spec_hide_nothing(void **state)
 {
     Fixture *f = *state;
@@ -345,7 +345,7 @@ static void unknown_metadata_is_rejected(void **state)
         expect(f, 400, "problems.0.pointer", "/metadata/label");
         expect(f, 400, "problems.0.detail", "unknown field; did you mean 'labels'?");
     }
-    /* An object as it was shown can be said again. */
+    /* An object as shown can be sent back. */
     ask(f, "GET", "/v1/config/cluster", "");
     ask_as(f, "PUT", "/v1/config/cluster", "application/json", f->body);
     expect(f, 200, "metadata.name", "cluster");
@@ -368,7 +368,7 @@ static void null_means_absent(void **state)
     expect(f, 400, "problems.0.pointer", "/spec/rules");
 }
 
-/* Each change is small enough: they would add up to what nobody could read, nor delete. */
+/* Each change is small enough: together they would be too large to read or delete. */
 static void an_object_cannot_grow_beyond_the_limit(void **state)
 {
     Fixture *f = *state;
@@ -392,7 +392,7 @@ static void an_object_cannot_grow_beyond_the_limit(void **state)
     expect(f, 200, "format", "eden.done/1");
 }
 
-/* Not 429: waiting does not make it less. */
+/* Not 429: retrying does not make it smaller. */
 static void too_much_in_a_body_is_too_large(void **state)
 {
     static const struct {
@@ -414,7 +414,7 @@ static void too_much_in_a_body_is_too_large(void **state)
     }
 }
 
-/* --- What it does ---------------------------------------------------------------------------- */
+/* --- Actions --------------------------------------------------------------------------------- */
 
 static void health_is_reported(void **state)
 {
@@ -469,7 +469,7 @@ static void tokens_are_created_listed_and_revoked(void **state)
     expect(f, 400, "detail", "/spec/roles: not allowed for a join token");
 }
 
-/* All of it is told at once, with the place of each. */
+/* Everything is reported at once, each with its location. */
 static void invalid_token_fields_are_named(void **state)
 {
     Fixture *f = *state;
@@ -504,7 +504,7 @@ static void invalid_certificate_fields_are_named(void **state)
     expect(f, 400, "problems.2.pointer", "/spec/csr");
 }
 
-/* Nothing is dropped in silence: who is given such would look for it by them. */
+/* Nothing is dropped silently: the user would search by it. */
 static void unknown_fields_of_a_kind_are_rejected(void **state)
 {
     Fixture *f = *state;
@@ -552,7 +552,7 @@ static void an_unreadable_token_hides_no_other_and_can_be_deleted(void **state)
 
 #define HOST_KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcXFxcX"
 
-/* What the machine says is the script "answer": it has the key of who asks. */
+/* The machine's response comes from the script "answer": it has the key of the requester. */
 static void a_machine_is_approved_over_ssh(void **state)
 {
     Fixture *f = *state;
@@ -583,7 +583,7 @@ static void a_machine_is_approved_over_ssh(void **state)
     expect(f, 200, "result", "admitted");
 }
 
-/* Nothing is run for them: the program that would be is not there to tell. */
+/* Nothing is run for them: there is no program to do so. */
 static void invalid_ssh_targets_are_rejected(void **state)
 {
     Fixture *f = *state;
@@ -650,7 +650,7 @@ static void keys_are_shown_as_they_are(void **state)
     expect(f, 413, "code", "too-large");
 }
 
-/* Whoever asks: the audit log, and what says who may do what, are not changed as keys. */
+/* For any caller: the audit log, roles and bindings cannot be changed as keys. */
 static void keys_with_ways_of_their_own_are_not_changed(void **state)
 {
     static const char *const guarded[] = { "audit/00000000000000000001",     "audit_head",
@@ -717,9 +717,9 @@ static void a_token_includes_server_and_pin(void **state)
     assert_str(value_str(field(f, "status.servers").list->items[0]), "eden1.example.org:1338");
 }
 
-/* --- Ends ------------------------------------------------------------------------------------ */
+/* --- Shutdown -------------------------------------------------------------------------------- */
 
-/* Whatever is under way when everything ends, ends without a trace; in the order that api.h wants. */
+/* Whatever is pending at shutdown ends without a trace, in the order required by api.h. */
 static void requests_in_progress_end_with_the_server(void **state)
 {
     static const char *const requests[][2] = {
@@ -764,7 +764,7 @@ static void joins_in_progress_end_with_the_server(void **state)
     p256_private_free(key);
 }
 
-/* Who is known may join another machine; its answers are not kept for who asks again. */
+/* A known caller may admit another machine; its responses are not kept for repeated requests. */
 static void joins_ignore_idempotency_keys(void **state)
 {
     Fixture *f = *state;
@@ -786,7 +786,7 @@ static void joins_ignore_idempotency_keys(void **state)
     }
 }
 
-/* Whoever sends twice may miss the first answer: the second is as good. */
+/* A client that sends twice may miss the first response: the second is equivalent. */
 static void a_replayed_response_has_the_same_headers(void **state)
 {
     Fixture *f = *state;
@@ -847,8 +847,8 @@ static void too_many_requests_is_not_stored_for_an_idempotency_key(void **state)
     expect(f, 201, "metadata.name", "cluster");
 }
 
-/* Whether it was done nobody knows, so it is not done again: who asks again is told the same. The log says
- * neither that it was done nor that it failed. */
+/* The outcome is unknown, so it is not repeated: a repeated request gets the same response. The log
+ * says neither that it succeeded nor that it failed. */
 static void an_unknown_outcome_is_stored_for_an_idempotency_key(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_WELL, FATE_ANSWER_LOST };

@@ -1,4 +1,4 @@
-/* What a feed costs, with a kind that counts how often it is read. */
+/* The cost of a feed, with a kind that counts how often it is read. */
 #include "api/feed.h"
 
 #include "cluster/cluster_keys.h"
@@ -114,7 +114,7 @@ static void many_cost_one_read_for_each_change(void **state)
     loop_run_virtual_until(loop, 2000);
     assert_int_equal(gets, 1);
     assert_int_equal(told, MEMBERS);
-    /* In one go: they are read together. */
+    /* At once: they are read together. */
     for (int i = 0; i < 500; i++) {
         assert_true(store_put(store, STR("/eden/nodes/a"), STR("2"), 0, put_done, NULL, &err));
     }
@@ -180,7 +180,7 @@ static void put_node(ClusterStore *at, Arena *arena, const char *name)
     assert_true(store_put(at->store, key, STR("{}"), 0, put_done, NULL, &err));
 }
 
-/* Also when the state still reads many pages. */
+/* Also while the state still reads many pages. */
 static void what_is_told_is_as_new_as_the_change(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);
@@ -211,7 +211,7 @@ static void what_is_told_is_as_new_as_the_change(void **test)
     store_close(at.store);
 }
 
-/* What it has is known, and does not change but by who can write to it. */
+/* Its contents are known, and cannot be changed by others. */
 static void a_store_that_takes_no_writes_is_watched(void **test)
 {
     AUTO(Loop) *loop = loop_new_virtual(1);

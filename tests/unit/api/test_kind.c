@@ -51,7 +51,7 @@ static void a_field_defines_its_placeholder(void **state)
     assert_null(columns[1].none);
 }
 
-/* routes.def makes the addresses from the table, everything else goes by the row. */
+/* routes.def generates the endpoints from the table, everything else uses the row. */
 static void rows_are_named_like_the_table(void **state)
 {
     static const struct {

@@ -20,7 +20,7 @@ typedef struct Fixture {
     Loop *loop;
     ClusterStore at;
     LoopTask look;
-    uint32_t most; /* calls that have waited for the store at once, while one was looked for */
+    uint32_t most; /* maximum number of concurrent store calls during a lookup */
     bool is_told;
     ErrorKind failure;
     char owner[NODE_NAME_MAX + 1];
@@ -114,7 +114,7 @@ static void get(Fixture *f, Str serial)
     assert_true(f->is_told);
 }
 
-/* However many nodes there are: anybody may make up serial numbers. */
+/* However many nodes there are: clients may make up serial numbers. */
 static void lookups_cost_no_read(void **state)
 {
     Fixture *f = *state;

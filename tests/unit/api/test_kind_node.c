@@ -49,7 +49,7 @@ static void a_machine_joins_is_labeled_and_removed(void **state)
     assert_int_equal(field(f, "status.since").kind, VALUE_NULL);
     assert_false(field(f, "status.facts").boolean || field(f, "status.revoked").boolean);
     assert_int_equal(field(f, "metadata.created").kind, VALUE_STRING);
-    /* RFC 7396: null takes all of them. */
+    /* RFC 7396: null removes all of them. */
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":{\"role\":\"web\"}}}");
     expect(f, 200, "metadata.labels.role", "web");
     ask(f, "PATCH", "/v1/nodes/web1", "{\"metadata\":{\"labels\":null}}");
@@ -97,7 +97,7 @@ static void labels_and_annotations_are_changed_as_those_of_any_object(void **sta
     p256_private_free(key);
 }
 
-/* It will not be less when it is sent again, as 429 would say. */
+/* Retrying would not make it smaller, as 429 would suggest. */
 static void more_than_a_record_holds_is_too_large(void **state)
 {
     Fixture *f = *state;
@@ -135,7 +135,7 @@ static void an_unreadable_node_hides_no_other(void **state)
     expect(f, 200, "items.1.metadata.name", "web1");
     ask(f, "GET", "/v1/nodes/broken", "");
     expect(f, 200, "status.state", "unreadable");
-    /* And goes as any other. */
+    /* And is deleted like any other. */
     f->said = (HttpCallField){ "If-Match", STR("\"1\"") };
     ask(f, "DELETE", "/v1/nodes/broken", "");
     expect(f, 412, "code", "precondition");
@@ -149,7 +149,8 @@ static void an_unreadable_node_hides_no_other(void **state)
     p256_private_free(key);
 }
 
-/* Asks, and writes a key when the request is there: nobody has told this server of it yet. */
+/* Sends a request, and writes a key once it has arrived: the server does not know the change
+ * yet. */
 static void ask_while(Fixture *f, const char *method, const char *target, const char *key,
                       const char *value)
 {
@@ -167,7 +168,7 @@ static void a_change_meanwhile_prevents_deletion(void **state)
     f->said = (HttpCallField){ "If-Match", arena_copy(&f->scratch->arena, str_from_c(f->etag)) };
     ask_while(f, "DELETE", "/v1/nodes/broken", "/eden/nodes/broken", "[]");
     expect(f, 412, "code", "precondition");
-    /* Who did not say what they saw means it as it is. */
+    /* A client that does not send a version changes it unconditionally. */
     f->said = (HttpCallField){ 0 };
     ask_while(f, "DELETE", "/v1/nodes/broken", "/eden/nodes/broken", "{}");
     expect(f, 200, "format", "eden.done/1");
@@ -190,7 +191,7 @@ static void listing_nodes_takes_no_transaction_and_one_revision(void **state)
     assert_int_equal(field(f, "items").list->len, NODES);
     assert_int_equal(field(f, "metadata.revision").integer, revision);
     assert_int_equal(f->lossy.calls, calls);
-    /* What does cost one is counted. */
+    /* Those that need a read are counted. */
     ask(f, "GET", "/v1/store?key=/eden/nodes/web000", "");
     assert_int_equal(f->lossy.calls, calls + 1);
 }
@@ -272,7 +273,8 @@ static void objects_are_selected_by_names_and_labels(void **state)
     p256_private_free(key);
 }
 
-/* However many there are: the work for one request has an end, and the answer says where. */
+/* However many there are: the work per request is bounded, and the response says where it
+ * stopped. */
 static void a_selection_is_found_over_several_requests(void **state)
 {
     Fixture *f = *state;
@@ -300,7 +302,7 @@ static void a_selection_is_found_over_several_requests(void **state)
     assert_int_equal(requests, 3);
 }
 
-/* Everybody waits while expressions are evaluated: a request with much of that ends early. */
+/* Evaluating expressions blocks other requests: a request with too many of them ends early. */
 static void long_fact_expressions_take_several_requests(void **state)
 {
     Fixture *f = *state;
@@ -359,7 +361,8 @@ static void a_pending_machine_can_be_rejected(void **state)
     p256_private_free(key);
 }
 
-/* Calls that wait for a node; one more than may is refused at once, until one of them ends. */
+/* Calls that wait for a node; one beyond the limit is rejected immediately, until one of them
+ * ends. */
 static void who_comes_when_it_is_full_is_told_so(Fixture *f)
 {
     HttpCall *waiting[CALLS_MAX];
@@ -384,7 +387,7 @@ static void who_comes_when_it_is_full_is_told_so(Fixture *f)
     for (uint32_t i = 0; i < CALLS_MAX; i++) {
         http_call_free(waiting[i]);
     }
-    /* Nobody waits for the others any more, but they are still under way. */
+    /* No caller waits for the others any more, but they are still pending. */
     for (uint32_t i = 1; i < CALLS_MAX; i++) {
         f->pinged[i](f->pinged_context[i], NULL, &err);
     }
@@ -410,7 +413,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
         "{\"value\":\"{\\\"format\\\":\\\"eden.silent/1\\\",\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 503, "detail", "'web1' has been silent since 2027-01-15T08:00:00Z");
-    /* The store learns of a session a moment later than the server. */
+    /* The store learns about a session a moment later than the server. */
     f->is_away = false;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
     expect(f, 200, "format", "eden.ping/1");
@@ -442,7 +445,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
 static void keys_lead_to_their_nodes(void **state)
 {
     static const struct {
-        const char *key, *node, *facts; /* NULL: nobody's */
+        const char *key, *node, *facts; /* NULL: no owner */
     } keys[] = {
         { "/eden/nodes/web1", "web1", "web1" },
         { "/eden/nodes/web1/alive", "web1", NULL },
@@ -509,7 +512,7 @@ static void facts_are_objects_with_the_labels_of_their_node(void **state)
     p256_private_free(key);
 }
 
-/* As deep as a value may be, and then it stands within an object. */
+/* A value of maximum depth, nested in an object. */
 static void facts_can_be_nested_deeply(void **state)
 {
     Fixture *f = *state;

@@ -1,5 +1,4 @@
-/* What is in the store under the keys of Config and Role, and of others, and is none, as the API shows
- * it. */
+/* Invalid records under the keys of Config, Role and other kinds, as shown by the API. */
 #include "api/kind_stored.h"
 #include "api_fixture.h"
 
@@ -14,7 +13,7 @@ static void stored(void *context, const StoreReply *reply, const Error *err)
     loop_stop(f->world.loop);
 }
 
-/* Past the API, which lets nobody do that. */
+/* Bypassing the API, which permits no client to do that. */
 static void put_key(Fixture *f, Str key, Str bytes)
 {
     Error err;
@@ -90,7 +89,7 @@ static void all_of_a_kind_have_a_limit_in_bytes(void **state)
     Arena *arena = &f->scratch->arena;
     const size_t size = 61000;
     const char *large = body_of(f, 15);
-    /* So many that another one fits, and no further one. */
+    /* So many that exactly one more fits. */
     Buf padded = buf_make_in(arena, BUF_UNLIMITED);
     buf_put_c(&padded, RECORD("\"labels\":{},\"annotations\":{},\"spec\":{}"));
     while (padded.len < size) {
@@ -133,7 +132,7 @@ static void roles_have_lower_limits(void **state)
         arena_format(arena, "{\"metadata\":{\"annotations\":{\"a\":\"%03000d\"}},%s", 0, role + 1);
     ask(f, "PUT", "/v1/roles/new", large.data);
     expect(f, 429, "detail", "roles of a cluster can have 2 MiB in total; delete some first");
-    /* Beyond the limit, what is there can become smaller. */
+    /* Beyond the limit, existing ones can become smaller. */
     ask(f, "PUT", "/v1/roles/big0", large.data);
     expect(f, 200, "metadata.name", "big0");
     ask(f, "PUT", "/v1/roles/small", role);
@@ -145,7 +144,7 @@ static void roles_have_lower_limits(void **state)
     expect(f, 429, "detail", "a cluster can have 1000 roles; delete some first");
 }
 
-/* However short the pages, all are found. */
+/* However small the pages, all are found. */
 static uint32_t count_by_pages(Fixture *f, const char *plural)
 {
     Arena *arena = &f->scratch->arena;
@@ -238,7 +237,7 @@ static void mend(Fixture *f)
     }
 }
 
-/* The store fails as soon as the object is written: the server knows of none, or of the one before. */
+/* The store fails as soon as the object is written: the server knows none, or the previous one. */
 static void an_unreadable_write_is_reported(void **state)
 {
     Fixture *f = *state;

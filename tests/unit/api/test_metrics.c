@@ -1,4 +1,4 @@
-/* Requests, counted. */
+/* Request counters. */
 #include "api/metrics.h"
 
 #include "unit.h"
@@ -37,7 +37,7 @@ static void requests_are_counted_by_route_and_status(void **state)
     assert_true(has(&out, REQUESTS "\"GET\",route=\"/v1/watch\",status=\"2xx\"} 1\n"));
     assert_true(has(&out, "_count{method=\"GET\",route=\"/v1/nodes\"} 3\n"));
     assert_true(has(&out, "_sum{method=\"GET\",route=\"/v1/nodes\"} 0.003200\n"));
-    assert_false(has(&out, "_count{method=\"GET\",route=\"/v1/watch\"}")); /* it has no end */
+    assert_false(has(&out, "_count{method=\"GET\",route=\"/v1/watch\"}")); /* it does not end */
 }
 
 static void there_are_never_too_many_routes(void **state)

@@ -1,4 +1,4 @@
-/* Metrics as text, and the rules that names follow. */
+/* Metrics as text, and the rules for their names. */
 #include "api/metrics_text.h"
 
 #include "unit.h"

@@ -1,5 +1,5 @@
-/* A newer server writes fields into records that this one does not know: they stay when this one
- * changes the record. */
+/* A newer server writes fields into records that this one does not know: they are kept when this
+ * one changes the record. */
 #include "api/api_fixture.h"
 
 static void stored(void *context, const StoreReply *reply, const Error *err)
@@ -49,7 +49,7 @@ static void extend(Fixture *f, Str key)
                          STR_EMPTY));
 }
 
-/* It has `piece`, and still what a newer server wrote. */
+/* It contains `piece`, and still what a newer server wrote. */
 static void expect_kept(Fixture *f, Str key, const char *piece)
 {
     Str value = value_of(f, key);

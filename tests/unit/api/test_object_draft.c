@@ -3,7 +3,7 @@
 #include "api/kind_rows.h"
 #include "scratch.h"
 
-/* A change is recorded before it is made, and made though its peer has left by then. */
+/* A change is recorded before it is made, and made even if its client has disconnected by then. */
 static void the_result_outlives_the_body(void **state)
 {
     Scratch *scratch = *state;

@@ -1,4 +1,4 @@
-/* Watches of objects, as their users see them, on objects of the kind Config. */
+/* Watches of objects as users see them, for objects of the kind Config. */
 #include "api/api_inner.h"
 #include "api/watch_fixture.h"
 
@@ -21,7 +21,7 @@ static void nothing(void *context, const StoreReply *reply, const Error *err)
     assert_null(err);
 }
 
-/* Nobody waits. */
+/* No watch is waiting. */
 static void put_soon(Fixture *f, const char *name, const char *role, const char *title)
 {
     Error err;
@@ -190,7 +190,7 @@ static void everything_is_sent_again_if_the_log_is_too_short(void **state)
     expect(w, "resync", NULL, NULL);
     expect(w, "added", "a", "2");
     expect(w, "synced", NULL, NULL);
-    w = watch(f, 1, "/v1/config?watch=ndjson&from=1000"); /* of a newer store */
+    w = watch(f, 1, "/v1/config?watch=ndjson&from=1000"); /* from a newer store */
     expect(w, "resync", NULL, NULL);
     expect(w, "added", "a", "2");
 }

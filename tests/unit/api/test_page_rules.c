@@ -1,4 +1,4 @@
-/* What browsers take, and what they have already. */
+/* What browsers accept, and what they have cached. */
 #include "api/page_rules.h"
 
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* Nodes as targets. */
+/* Nodes as Prometheus targets. */
 #include "api/prometheus_targets.h"
 
 #include "unit.h"

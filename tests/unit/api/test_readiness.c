@@ -1,4 +1,4 @@
-/* When a server is ready, and what it says when it is not. */
+/* When a server is ready, and what it reports when it is not. */
 #include "api/readiness.h"
 
 #include "unit.h"

@@ -22,7 +22,7 @@ static void paths_lead_to_their_rows(void **state)
     static const struct {
         const char *method, *path;
         int route;        /* -1: none */
-        const char *part; /* NULL: no path of ours at all */
+        const char *part; /* NULL: not one of our paths */
     } cases[] = {
         { "GET", "/v1/health", ROUTE_HEALTH, "" },
         { "HEAD", "/v1/health", ROUTE_HEALTH, "" },
@@ -40,7 +40,7 @@ static void paths_lead_to_their_rows(void **state)
         { "GET", "/", -1, NULL },
         { "GET", "/v1", -1, NULL },
         { "GET", "/v1/Health", -1, NULL },
-        { "GET", "/v1/%68ealth", -1, NULL }, /* words are written as they are */
+        { "GET", "/v1/%68ealth", -1, NULL }, /* words are literal */
         { "GET", "/v1/nodes/web1/approve/x", -1, NULL },
         { "GET", "/v2/health", -1, NULL },
     };
@@ -111,7 +111,7 @@ static void every_row_leads_to_itself(void **state)
             buf_put(&path, word.data[0] == '<' ? STR("x") : word);
         }
         assert_true(route_match(arena, str_from_c(row->method), buf_str(&path), &match, &err));
-        /* What a kind does not offer is as if it were not there. */
+        /* What a kind does not support is as if it did not exist. */
         assert_true(match.row == row || (match.row == NULL && route_is_kind_route(row)));
         assert_true(row->help[0] != '\0' && row->handler != NULL);
     }
@@ -121,7 +121,7 @@ static void a_query_has_the_parameters_of_its_row(void **state)
 {
     static const struct {
         int route;
-        const char *query, *value; /* NULL: refused */
+        const char *query, *value; /* NULL: rejected */
     } cases[] = {
         { ROUTE_HEALTH, "", "" },
         { ROUTE_HEALTH, "a=b", NULL },
@@ -169,7 +169,7 @@ static void keys_can_have_arbitrary_bytes(void **state)
     assert_memory_equal(value.data, "\0\xff&", 3);
 }
 
-/* Whoever adds one thinks of it twice. */
+/* Changing this list needs a second thought. */
 static void public_routes_are_a_fixed_list(void **state)
 {
     static const Route open[] = { ROUTE_HEALTH,         ROUTE_ALIVE,         ROUTE_READY,
@@ -191,7 +191,7 @@ static bool is_content(Route route)
     return route == ROUTE_BLOBS_MISSING || route == ROUTE_BLOBS_CREATE || route == ROUTE_BLOB_PUT;
 }
 
-/* What changes something is in the audit log; what reads is not, but for what gives everything away. */
+/* What changes something is in the audit log; what reads is not, unless it reveals everything. */
 static void exactly_the_changing_routes_are_audited(void **state)
 {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
@@ -202,7 +202,8 @@ static void exactly_the_changing_routes_are_audited(void **state)
         if (route_has(row, ROUTE_AUDITED) != is_audited) {
             fail_msg("%s", row->name);
         }
-        /* Joining and logging in tell themselves what comes again, and their answers have secrets. */
+        /* Joining and logging in detect repetitions themselves, and their responses contain
+         * secrets. */
         assert_int_equal(route_has(row, ROUTE_IDEMPOTENT),
                          changes && strcmp(row->method, "POST") == 0);
         assert_int_equal(route_has(row, ROUTE_CONDITIONAL),

@@ -20,7 +20,7 @@ struct Fixture {
     char served[REQUESTS_MAX + 1];
     size_t count;
     int64_t takes_us;
-    bool stays; /* under way, after it was served */
+    bool stays; /* still running after it was served */
     Request requests[REQUESTS_MAX];
     uint32_t request_count;
 };
@@ -106,7 +106,7 @@ static void callers_take_turns(void **state)
     assert_string_equal(f->served, "aabcaba");
 }
 
-/* Who has had many turns does not wait for those who come later and have had none. */
+/* A caller that had many turns does not wait for later callers without any. */
 static void who_comes_later_begins_where_the_others_are(void **state)
 {
     Fixture *f = *state;

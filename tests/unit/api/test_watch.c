@@ -22,11 +22,11 @@ typedef struct Fixture {
     HttpServer *server;
     Address address;
     HttpCall *call;
-    Buf text;               /* of a line that is not whole yet */
+    Buf text;               /* of an incomplete line */
     Value lines[LINES_MAX]; /* in the arena */
     uint32_t count;
     bool over, pauses;
-    int status; /* 0: it was broken off */
+    int status; /* 0: it was aborted */
     Str refusal;
     int64_t revision; /* of the last write */
 } Fixture;
@@ -167,7 +167,7 @@ static int64_t number_of(Value map, const char *name)
     return value->integer;
 }
 
-/* The next line that is no progress. */
+/* The next line that is not progress. */
 static Value next(Fixture *f, uint32_t *at)
 {
     for (;;) {
@@ -355,7 +355,7 @@ static void excess_watches_are_rejected_with_retry_after(void **state)
     until_progress(f);
 }
 
-/* Somebody who begins to read a page, and leaves it at that. */
+/* A client that starts to read a page and then stops. */
 typedef struct PageReader {
     HttpCall *call;
     bool began;
@@ -391,7 +391,7 @@ static void page_begin(Fixture *f, PageReader *reader, const char *target)
     }
 }
 
-/* Anybody may have them; whoever does not take them keeps nobody else from anything. */
+/* They are public; a client that does not read them does not affect others. */
 static void pages_do_not_count_as_watches(void **state)
 {
     Fixture *f = *state;
@@ -401,7 +401,7 @@ static void pages_do_not_count_as_watches(void **state)
         large = ui_files[i].size > large->size ? &ui_files[i] : large;
     }
     if (!ui_has_swagger) {
-        return; /* every page is small then, and goes as a whole */
+        return; /* then every page is small, and sent as a whole */
     }
     for (uint32_t i = 0; i < STREAMS_MAX; i++) {
         page_begin(f, &readers[i], large->address);

@@ -1,4 +1,5 @@
-/* Watches of kinds whose objects are not just what a key holds: certificates, and the audit log. */
+/* Watches of kinds whose objects are not simply the values of keys: certificates, and the audit
+ * log. */
 #include "api/watch_fixture.h"
 
 #include "cluster/cluster_keys.h"
@@ -7,7 +8,7 @@
 
 #define PREFIX STR("/eden")
 
-/* The next event, as "added x"; what the object has under `status.<field>` is `text`. */
+/* The next event, as "added x"; the object's `status.<field>` must be `text`. */
 static Value expect(Watcher *w, const char *type, const char *name, const char *field,
                     const char *text)
 {
@@ -87,7 +88,7 @@ static void a_node_has_the_certificate_that_it_got_last(void **state)
     expect(w, "added", SERIAL_1, "owner", "web1");
     expect(w, "added", SERIAL_3, "owner", "ann");
     assert_int_equal(revision_of(expect(w, "synced", NULL, NULL, NULL)), f->revision);
-    /* That it has another address is no news of its certificate. */
+    /* A changed address is not a change of its certificate. */
     put_node(f, "web1", SERIAL_1, "192.0.2.1");
     put_node(f, "web1", SERIAL_2, "192.0.2.1");
     expect(w, "deleted", SERIAL_1, NULL, NULL);
@@ -117,7 +118,7 @@ static void a_deleted_certificate_is_reported_on_resume(void **state)
     expect(w, "changed", SERIAL_2, "owner", "web1");
     expect(w, "deleted", SERIAL_1, NULL, NULL);
     assert_int_equal(revision_of(expect(w, "synced", NULL, NULL, NULL)), f->revision);
-    /* Of what is in no key, no log tells. */
+    /* There is no log for objects without a key. */
     api_certificates_changed(f->api);
     w = watch(f, 1, target_from(f, "certificates", f->revision + 1));
     expect(w, "resync", NULL, NULL, NULL);
@@ -175,7 +176,7 @@ static void a_revocation_is_reported(void **state)
 /* --- The audit log --------------------------------------------------------------------------- */
 
 enum {
-    NEWEST = 100 /* entries that a watch begins with */
+    NEWEST = 100 /* entries that a watch starts with */
 };
 
 static void append(Fixture *f, Audit *audit, uint32_t count)
@@ -215,7 +216,7 @@ static void a_log_starts_with_its_newest_entries(void **state)
     Watcher *w = watch(f, 0, "/v1/audit?watch=ndjson");
     wait_for(f, 1);
     append(f, audit, NEWEST + 50);
-    /* Wherever it begins, and what was there ends, each comes once, in their order. */
+    /* Wherever it starts and the existing entries end, each arrives once, in order. */
     uint64_t seen = 0;
     bool is_synced = false;
     while (seen < NEWEST + 55 || !is_synced) {
@@ -238,7 +239,7 @@ static void a_log_starts_with_its_newest_entries(void **state)
     expect_entries(w, NEWEST + 56, NEWEST + 56);
     append(f, audit, 20);
     expect_entries(w, NEWEST + 57, NEWEST + 76);
-    /* Who was away is told what came since, the oldest first. */
+    /* After a disconnect it gets everything since, oldest first. */
     w = watch(f, 2, target_from(f, "audit", since + 1));
     expect_entries(w, NEWEST + 56, NEWEST + 76);
     expect(w, "synced", NULL, NULL, NULL);
@@ -247,7 +248,7 @@ static void a_log_starts_with_its_newest_entries(void **state)
     expect(w, "synced", NULL, NULL, NULL);
 }
 
-/* More than are told one by one: the newest again, and the rest is in the list. */
+/* Too many to be sent individually: the newest again, the others are in the list. */
 static void a_watcher_gone_for_too_long_starts_over(void **state)
 {
     Fixture *f = *state;

@@ -1,4 +1,4 @@
-/* An API with those who watch its objects. */
+/* An API with clients that watch its objects. */
 #pragma once
 
 #include "api/serving.h"
@@ -15,16 +15,16 @@ enum {
 
 typedef struct Fixture Fixture;
 
-/* One who watches. */
+/* A client that watches. */
 typedef struct Watcher {
     Fixture *f;
     HttpCall *call;
-    Buf text;               /* of a line that is not whole yet */
+    Buf text;               /* of an incomplete line */
     Value lines[LINES_MAX]; /* in the arena */
     uint32_t count, at;
     Buf all;
     bool over, pauses;
-    int status; /* 0: it was broken off */
+    int status; /* 0: it was aborted */
 } Watcher;
 
 struct Fixture {
@@ -186,7 +186,7 @@ static inline Value next(Watcher *w)
     return w->lines[w->at++];
 }
 
-/* The next event, as "added x"; its object, or with no name that it has none. */
+/* The next event, as "added x"; its object; without a name, it must have none. */
 static inline const Value *expect_event(Watcher *w, const char *type, const char *name, Value *line)
 {
     *line = next(w);

@@ -1,4 +1,4 @@
-/* A chain of entries for tests of what is done with one. */
+/* A chain of entries for tests. */
 #pragma once
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct AuditLines {
     char hashes[LINES_MAX + 1][AUDIT_HASH_TEXT + 1]; /* from 0 on */
 } AuditLines;
 
-/* `count` entries, a second between them. */
+/* `count` entries, a second apart. */
 static inline AuditLines *audit_lines_new(uint32_t count)
 {
     AuditLines *made = calloc(1, sizeof *made);

@@ -129,7 +129,7 @@ static void waiting_entries_share_one_transaction(void **state)
     }
     world_pass(&f->world);
     assert_int_equal(f->told, 251);
-    /* The first goes at once, and the others behind it. */
+    /* The first is written immediately, the others after it. */
     assert_int_equal(store_status(f->world.at.store).revision - before, 4);
     assert_false(verify(f)->is_broken);
     assert_int_equal(f->chain.count, 251);
@@ -192,7 +192,7 @@ static void entries_with_a_lost_response_exist_once(void **state)
         append(f, far, "web1");
         append(f, far, "web2");
         loop_run_virtual_until(at.loop, loop_now_ms(at.loop) + 3000);
-        append(f, f->audit, "web3"); /* another server's */
+        append(f, f->audit, "web3"); /* from another server */
         world_pass(&f->world);
     }
     assert_int_equal(f->told, 15);
@@ -263,7 +263,7 @@ static void a_log_with_very_many_entries_is_full_until_some_are_archived(void **
     assert_false(audit_is_full(f->audit));
 }
 
-/* As long as entries are counted and dropped by this version, exactly. */
+/* As long as this version counts and drops entries, exactly. */
 static void the_head_has_the_size_of_the_entries(void **state)
 {
     Fixture *f = *state;
@@ -294,7 +294,7 @@ static void fields_of_a_newer_server_stay_in_the_head(void **state)
     world_put(&f->world, cluster_key_audit_head(&f->world.arena, PREFIX), buf_str(&text));
     append(f, f->audit, "web1");
     world_pass(&f->world);
-    append(f, f->audit, "web2"); /* by the head that is known by now */
+    append(f, f->audit, "web2"); /* according to the head known by now */
     world_pass(&f->world);
     assert_int_equal(f->told, 2);
     assert_true(head_says(f, "\"sequence\":2,"));
@@ -462,7 +462,7 @@ static void logins_do_not_fill_the_log(void **state)
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 typedef struct Verified {
-    Fixture *appends; /* another entry when it is told, or NULL */
+    Fixture *appends; /* added when it notifies, or NULL */
     uint32_t count;
     uint64_t entries;
     ErrorKind kind;
@@ -479,7 +479,8 @@ static void one_verified(void *context, const AuditChain *chain, const Error *er
     }
 }
 
-/* The log is read twice here, not six times: who asks while it is read is told what it was after that. */
+/* The log is read twice here, not six times: requests during a read get the result of the next
+ * one. */
 static void verifications_are_one_at_a_time_and_shared(void **state)
 {
     Fixture *f = *state;

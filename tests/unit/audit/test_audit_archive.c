@@ -37,7 +37,7 @@ static Str text_of(AuditLines *lines, const AuditArchive *archive)
     return buf_str(&out);
 }
 
-/* As whole as it is, or what is wrong; in pieces of so many bytes. */
+/* Verifies it as a whole, or the error; in chunks of so many bytes. */
 static void expect(Str text, size_t piece, const AuditMark *mark, const char *wrong)
 {
     AUTO_CLEAR(AuditArchiveReader) reader;

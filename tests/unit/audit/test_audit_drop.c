@@ -6,14 +6,14 @@
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
 enum {
-    ENTRIES = 3300 /* of which 2300 may go: four batches and some */
+    ENTRIES = 3300 /* of which 2300 may be dropped: four batches and some */
 };
 
 typedef struct Fixture {
     StoreWorld world;
     Audit *audit;
     uint32_t told;
-    AuditPage page; /* of the one that was looked up last: */
+    AuditPage page; /* of the last lookup: */
     char hash[AUDIT_HASH_TEXT + 1];
     AuditChain chain;
     bool is_over;
@@ -117,11 +117,11 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
     assert_string_equal(f->head.floor_who, "ann");
     assert_true(f->head.floor_time_ms > 0);
     expect_whole(f, 2300, 1000);
-    /* The log goes on, and the floor stays. */
+    /* The log continues, and the floor stays. */
     append(f);
     world_pass(&f->world);
     expect_whole(f, 2300, 1001);
-    /* The same once more changes nothing. */
+    /* Repeating it changes nothing. */
     audit_drop(&f->world.at, &wish, STR("ben"), dropped, f);
     world_pass(&f->world);
     assert_int_equal(f->err.kind, ERROR_NONE);
@@ -129,7 +129,7 @@ static void archived_entries_are_dropped_and_the_rest_is_intact(void **state)
     assert_string_equal(f->head.floor_who, "ann");
 }
 
-/* Every state of the store on the way is one that a server may find after it was killed. */
+/* A killed server may leave any intermediate state of the store. */
 static void each_batch_leaves_an_intact_log(void **state)
 {
     Fixture *f = *state;
@@ -151,7 +151,7 @@ static void each_batch_leaves_an_intact_log(void **state)
         assert_true(audit_head_read(&f->world.arena, got.value, &head, &err));
         uint64_t floor = (uint64_t)(revision - before) * AUDIT_DROP_BATCH;
         assert_int_equal(head.floor_sequence, floor < 2300 ? floor : 2300);
-        /* What stands behind the floor is there, and nothing before it. */
+        /* Entries from the floor on are there, and none before it. */
         StoreOp all = { .kind = STORE_RANGE,
                         .key = cluster_key_audit_all(&f->world.arena, PREFIX),
                         .limit = 1,
@@ -167,7 +167,7 @@ static void each_batch_leaves_an_intact_log(void **state)
     }
 }
 
-/* Who appends meanwhile makes it try again, and the other way round. */
+/* A concurrent append makes it retry, and vice versa. */
 static void entries_can_be_added_meanwhile(void **state)
 {
     Fixture *f = *state;
@@ -214,7 +214,7 @@ static void drop_later(void *context, const StoreReply *reply, const Error *err)
     assert_true(store_get(f->world.at.store, STR("nothing"), drop_later, later, &failure));
 }
 
-/* Who sends the same again, as the answer is long in coming, is not told that entries are missing. */
+/* A caller that repeats a slow request is not told that entries are missing. */
 static void several_drop_the_same(void **state)
 {
     Fixture *f = *state;

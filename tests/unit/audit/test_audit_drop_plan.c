@@ -3,7 +3,7 @@
 #include "audit_lines.h"
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
-/* When all of them are old enough. */
+/* If all of them are old enough. */
 #define LATER_MS (LINES_TIME_MS + (LINES_MAX + 1) * (int64_t)1000 + AUDIT_KEPT_DAYS * DAY_MS)
 
 static int set_up(void **state)
@@ -25,7 +25,7 @@ static AuditDropRequest wish_of(const AuditLines *lines, uint64_t sequence)
     return wish;
 }
 
-/* The kind of the refusal, or ERROR_NONE. */
+/* The kind of the error, or ERROR_NONE. */
 static ErrorKind decide(const AuditLines *lines, const AuditDropRequest *wish, int64_t now_ms,
                         uint64_t *left, Error *err)
 {
@@ -48,7 +48,7 @@ static void the_newest_and_the_young_stay(void **state)
     assert_int_equal(left, last.sequence);
     assert_int_equal(decide(lines, &more, LATER_MS, &left, &err), ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "those after 200"));
-    /* The hundredth is exactly as old as it must be older than. */
+    /* The hundredth is exactly as old as the limit, which it must exceed. */
     int64_t now_ms = LINES_TIME_MS + 100 * 1000 + AUDIT_KEPT_DAYS * DAY_MS;
     AuditDropRequest old = wish_of(lines, 99), young = wish_of(lines, 100);
     assert_int_equal(decide(lines, &old, now_ms, &left, &err), ERROR_NONE);
@@ -124,7 +124,7 @@ static void only_intact_entries_are_dropped(void **state)
     assert_int_equal(head.floor_sequence, 40);
     assert_int_equal(err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "nothing is dropped"));
-    /* A clock that was set back does not make an entry older than it is. */
+    /* A clock that was set back does not make an entry older. */
     limits.before_ms = LINES_TIME_MS + 50 * 1000;
     assert_false(audit_drop_advance(&head, &limits, lines->lines + 41, 20, &err));
     assert_non_null(strstr(err.text, "entry 50"));

@@ -58,7 +58,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* All lines but `without`. */
+/* All lines except `without`. */
 static AuditChain verify(World *world, uint64_t without)
 {
     AuditChain chain;
@@ -102,7 +102,7 @@ static void an_entry_is_read_as_it_was_written(void **state)
     assert_str(read.verb, "delete");
     assert_str(read.reason, "it burns");
     assert_int_equal(read.outcome, AUDIT_DONE);
-    /* Canonical: keys in order, no spaces; the same hash as any other program finds. */
+    /* Canonical: sorted keys, no spaces; any other program computes the same hash. */
     assert_true(
         str_starts(world->lines[1], STR("{\"address\":\"10.0.0.1:4242\",\"by\":\"token\"")));
 }
@@ -156,7 +156,7 @@ static void a_rewritten_entry_breaks_the_chain(void **state)
     world->lines[3] = buf_str(&text);
     AuditChain chain = verify(world, 0);
     expect_break(&chain, 3, "does not follow");
-    /* With the right one before it, the next tells. */
+    /* With the right one before it, the next one reveals it. */
     AuditEntry read;
     Error err;
     assert_true(audit_entry_read(&world->arena, world->lines[2], &read, &err));
@@ -178,11 +178,11 @@ static void gaps_and_truncation_are_found(void **state)
     expect_break(&chain, 1, "missing: 1 to 1");
     chain = verify(world, LINES);
     expect_break(&chain, LINES, "the log ends here, but should continue to 6");
-    /* More than the head says. */
+    /* More than the head has. */
     world->head.sequence = 4;
     chain = verify(world, 0);
     expect_break(&chain, 5, "after the end of the log, 4");
-    /* A head of another log. */
+    /* The head of another log. */
     world->head.sequence = LINES;
     world->head.hash[0] = world->head.hash[0] == '0' ? '1' : '0';
     chain = verify(world, 0);
@@ -223,7 +223,7 @@ static void fields_are_bounded_and_clean(void **state)
     assert_true(audit_entry_read(&world->arena, buf_str(&text), &read, &err));
     assert_int_equal(read.reason.len, AUDIT_REASON_MAX);
     assert_int_equal(read.verb.len, AUDIT_WORD_MAX);
-    /* Three bytes for each, and one that is no UTF-8. */
+    /* Three bytes for each, and one that is not UTF-8. */
     memset(long_text, '\x1b', sizeof long_text);
     memcpy(long_text, "\xe2\x82\xac\xff\"\\", 6);
     entry.reason = str_from(long_text, sizeof long_text);
@@ -239,8 +239,8 @@ static void fields_are_bounded_and_clean(void **state)
     assert_true(audit_chain_add(&chain, 1, buf_str(&text)) && audit_chain_end(&chain));
 }
 
-/* Made by another program: with sorted keys, no spaces, and SHA-256. The second has a field that a later
- * version may add, the third an outcome and a kind of caller. */
+/* Made by another program: with sorted keys, no spaces, and SHA-256. The second has a field that a
+ * later version may add, the third an outcome and a kind of caller. */
 static void hashes_match_other_implementations(void **state)
 {
     static const char *const lines[] = {

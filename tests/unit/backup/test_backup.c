@@ -1,9 +1,9 @@
-/* Backups of both formats written and read, and files that are none. */
+/* Backups of both formats, written and read, and invalid files. */
 #include "backup/backup_reader.h"
 
 #include "unit.h"
 
-static uint32_t format; /* of the backup that tests make */
+static uint32_t format; /* of the backup created by tests */
 
 typedef struct Taken {
     BackupManifest manifest;
@@ -19,7 +19,7 @@ static const char *const contents[BACKUP_PART_COUNT] = {
     [BACKUP_SNAPSHOT] = "a store that is somewhat longer than all others",
 };
 
-/* Of the store 'abc' at revision 42, with a key. */
+/* For the store 'abc' at revision 42, with a key. */
 static void put_dump(Buf *out)
 {
     static const char head[] = "eden.store/1\n\0\0\0\0\0\0\0\x2a\x03"
@@ -220,7 +220,7 @@ static void errors_have_a_location(void **state)
     buf_clear(&file);
 }
 
-/* What the manifest specifies of the store is what the store says of itself. */
+/* The manifest's data about the store is what the store itself contains. */
 static void another_store_is_rejected(void **state)
 {
     static const char *const wrong[][2] = { { "\"revision\":42", "\"revision\":43" },
@@ -247,7 +247,7 @@ static void another_store_is_rejected(void **state)
     }
 }
 
-/* A part of one format is none of the other. */
+/* Parts of one format are invalid in the other. */
 static void formats_are_not_mixed(void **state)
 {
     Buf file;

@@ -77,7 +77,7 @@ static void try_alloc_stays_within_the_budget(void **state)
     assert_true(arena_exceeded(&none));
 }
 
-/* Every size near a chunk's end, so that no allocation is told to fit and then goes over. */
+/* Every size near a chunk's end, so that no allocation is reported to fit and then exceeds it. */
 static void try_alloc_is_exact_at_the_edge(void **state)
 {
     for (size_t budget = 4000; budget < 4200; budget++) {
@@ -105,7 +105,7 @@ static void a_mark_releases_everything_after_it(void **state)
     arena_release(&arena, mark);
     assert_int_equal(arena_used(&arena), used);
     assert_str(kept, "kept");
-    assert_ptr_equal(arena_alloc(&arena, 100), first); /* the same room again */
+    assert_ptr_equal(arena_alloc(&arena, 100), first); /* the same memory again */
     arena_release(&arena, empty);
     assert_int_equal(arena.held, 0);
     assert_non_null(arena_alloc(&arena, 0));
@@ -165,12 +165,12 @@ static void growth_respects_the_budget(void **state)
     char *block = arena_regrow(&arena, NULL, 0, 600000);
     assert_true(arena_can_grow(&arena, block, 600000, 1000000));
     char *other = arena_alloc(&arena, 100);
-    assert_false(arena_can_grow(&arena, block, 600000, 1000000)); /* both would be held */
+    assert_false(arena_can_grow(&arena, block, 600000, 1000000)); /* both would be kept */
     assert_true(arena_can_grow(&arena, other, 100, 4000));
     assert_false(arena_exceeded(&arena));
     arena_regrow(&arena, other, 100, 500000);
     assert_true(arena_exceeded(&arena));
-    assert_true(arena_can_grow(&arena, NULL, 0, 4000)); /* a message, say */
+    assert_true(arena_can_grow(&arena, NULL, 0, 4000)); /* such as a message */
 }
 
 static void shrinking_releases_the_tail(void **state)
@@ -180,7 +180,7 @@ static void shrinking_releases_the_tail(void **state)
     char *block = arena_alloc(&arena, 1000);
     arena_shrink(&arena, block, 1000, 100);
     assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 112);
-    arena_shrink(&arena, block, 100, 10); /* not the newest any more: nothing happens */
+    arena_shrink(&arena, block, 100, 10); /* not the newest any more: no effect */
     assert_ptr_equal((char *)arena_alloc(&arena, 1), block + 128);
 }
 
@@ -224,7 +224,7 @@ static void strings_are_copied_and_formatted(void **state)
 }
 
 #ifdef POISON_WORKS
-/* Only AddressSanitizer can tell; make test runs the unit tests under it as well. */
+/* Only AddressSanitizer can detect it; make test runs the unit tests with it as well. */
 static void unallocated_bytes_are_poisoned(void **state)
 {
     AUTO_CLEAR(Arena) arena;

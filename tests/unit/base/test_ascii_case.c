@@ -4,8 +4,8 @@
 
 #include "unit.h"
 
-/* A text of every length around whole chunks, at the end of its memory, so that a sanitizer
- * notices a read past it. */
+/* A text of every length around whole chunks, at the end of its memory, so that a sanitizer detects
+ * a read past it. */
 static char *text_of(size_t len, const char *pattern)
 {
     char *text = malloc(len == 0 ? 1 : len);
@@ -46,7 +46,7 @@ static char expect_title(char c, char before)
     return ends ? ascii_upper(c) : ascii_lower(c);
 }
 
-/* Each ASCII character but NUL, and what lies next to the letters. */
+/* Each ASCII character except NUL, and what is next to the letters. */
 static const char *all_characters(char out[256])
 {
     size_t len = 0;

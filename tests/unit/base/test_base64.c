@@ -5,7 +5,7 @@
 static void bytes_survive_a_round_trip(void **state)
 {
     static const struct {
-        const char *text, *bytes; /* NULL: it is none */
+        const char *text, *bytes; /* NULL: invalid */
     } cases[] = {
         { "", "" },           { "Zg==", "f" },       { "Zm8=", "fo" },           { "Zm9v", "foo" },
         { "Zm9vYg", "foob" }, { " Zm\n9v ", "foo" }, { "+/+/", "\373\377\277" }, { "Z", NULL },

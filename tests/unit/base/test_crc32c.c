@@ -6,7 +6,7 @@ static void known_vectors(void **state)
 {
     char zeros[32] = { 0 }, ones[32];
     memset(ones, 0xff, sizeof ones);
-    /* From RFC 3720, B.4, and the check value of the catalogs. */
+    /* From RFC 3720, B.4, and the check value of CRC catalogs. */
     assert_int_equal(crc32c(STR("123456789")), 0xe3069283);
     assert_int_equal(crc32c(str_from(zeros, 32)), 0x8a9136aa);
     assert_int_equal(crc32c(str_from(ones, 32)), 0x62a8ab43);

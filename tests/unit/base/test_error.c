@@ -33,7 +33,7 @@ static void the_cause_outlives_the_context(void **state)
     assert_string_equal(err.text, "the cause");
 }
 
-/* Context is taken when it fits to the last byte, and dropped when it is one longer. */
+/* Context is kept if it fits exactly, and dropped if it is one byte longer. */
 static void context_fills_the_buffer_exactly(void **state)
 {
     Error err = { 0 };

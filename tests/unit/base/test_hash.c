@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-/* Memory of exactly each length, so that AddressSanitizer sees any read past the end. */
+/* Memory of exactly each length, so that AddressSanitizer detects any read past the end. */
 static void every_length_reads_its_bytes_only(void **state)
 {
     for (size_t len = 0; len < 100; len++) {
@@ -32,7 +32,7 @@ static void equal_bytes_of_other_lengths_differ(void **state)
     }
 }
 
-/* Tables use the low bits as slot: names that differ in a number must spread over them. */
+/* Tables use the low bits as slot: names that differ in a number must be spread over them. */
 static void numbered_names_spread_over_the_slots(void **state)
 {
     enum {
@@ -51,13 +51,13 @@ static void numbered_names_spread_over_the_slots(void **state)
         hits = ++number_hits[hash_u64((uint64_t)i * 4096) % SLOTS];
         number_worst = hits > number_worst ? hits : number_worst;
     }
-    /* A random spread has 6 or 7 in its fullest slot. */
+    /* A random distribution has 6 or 7 in its fullest slot. */
     assert_true(text_worst <= 10);
     assert_true(number_worst <= 10);
 }
 
-/* With plain products, one factor that is zero made the other one worthless: a block chosen to
- * cancel the state let the next eight bytes be anything. */
+/* With plain products, a zero factor would cancel the other one: a block chosen to cancel the state
+ * would make the next eight bytes irrelevant. */
 static void no_operand_is_ignored(void **state)
 {
     for (uint64_t i = 1; i < 1000; i++) {

@@ -10,7 +10,7 @@ static void items_are_popped_in_key_order(void **state)
     enum {
         COUNT = 1000
     };
-    /* 389 and 1000 have no common divisor, so that every key comes once. */
+    /* 389 and 1000 have no common divisor, so every key appears once. */
     for (uint64_t i = 0; i < COUNT; i++) {
         heap_push(&arena, &heap, i * 389 % COUNT, i);
         assert_int_equal(heap.len, i + 1);

@@ -16,7 +16,7 @@ static void names_have_one_plain_spelling(void **state)
     }
 }
 
-/* CLUSTER H 2 and 4: what a name may do to a path, a key or an argument. */
+/* CLUSTER H 2 and 4: effects of a name in a path, a key or an argument. */
 static void names_that_play_tricks_are_refused(void **state)
 {
     static const struct {
@@ -131,7 +131,7 @@ static void other_spellings_are_rejected(void **state)
     }
 }
 
-/* A user is no node, and a node no user, whatever they are called. */
+/* A user is never a node, and a node never a user, whatever their names. */
 static void users_have_identities_of_their_own(void **state)
 {
     UserIdentity made, user;

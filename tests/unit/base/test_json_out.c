@@ -18,7 +18,7 @@ static void text_is_quoted_and_escaped(void **state)
     assert_json(STR("\0\x1f\x7f"), "\"\\u0000\\u001f\\u007f\"");
 }
 
-/* Long texts go eight bytes at a time: each special byte is found at each place of them. */
+/* Long texts are scanned eight bytes at a time: each special byte is found at each offset. */
 static void special_bytes_are_found_anywhere(void **state)
 {
     static const struct {

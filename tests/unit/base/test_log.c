@@ -123,7 +123,8 @@ static void the_sink_scrubs_messages_and_fields(void **state)
     LogSink sink = sink_to(capture, LOG_LEVEL_DEBUG, LOG_FORMAT_JSON);
     sink.scrub = hide_hunter;
     log_set_sink(sink);
-    /* The secret lies across the cut: it must go before the cut, not be halved by it. */
+    /* The secret lies across the truncation point: it must be removed before truncating, not
+     * halved. */
     char text[LOG_TEXT_MAX + 100];
     memset(text, 'x', sizeof text);
     memcpy(text + LOG_TEXT_MAX - 3, "hunter2", 7);

@@ -65,7 +65,7 @@ static void items_are_added_and_removed_in_any_order(void **state)
     for (uint32_t turn = 0; turn < 20 * ITEMS; turn++) {
         chance = chance * 1664525 + 1013904223;
         uint32_t i = (chance >> 8) % ITEMS;
-        /* First more come than go, then the other way round. */
+        /* First more insertions than removals, then vice versa. */
         bool mostly = turn < 10 * ITEMS, put = (chance >> 4) % 4 == 0 ? !mostly : mostly;
         if (put) {
             assert_ptr_equal(ordered_put(&ordered, &items[i].key), there[i] ? &items[i] : NULL);

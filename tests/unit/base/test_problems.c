@@ -34,7 +34,7 @@ static Source source_of(Str text)
     return (Source){ .name = STR("tasks/vnstat.yaml"), .text = text, .first_line = 1 };
 }
 
-/* The one problem so far, as text. */
+/* The only problem so far, as text. */
 static Str printed(Fixture *fixture)
 {
     buf_reset(&fixture->out);
@@ -125,7 +125,7 @@ static void carets_align_with_their_characters(void **state)
         { STR("a\xe2\x80\xae"
               "b"),
           4, 1, "a\\u202eb", "       ^" },
-        { STR("ab"), 2, 0, "ab", "  ^" },    /* behind the end */
+        { STR("ab"), 2, 0, "ab", "  ^" },    /* after the end */
         { STR("ab"), 0, 0, "ab", "^" },      /* no length */
         { STR("ab\ncd"), 1, 4, "ab", " ^" }, /* over the line's end */
         { STR("ab"), 1, UINT32_MAX, "ab", " ^" },
@@ -145,7 +145,7 @@ static void carets_align_with_their_characters(void **state)
     }
 }
 
-/* Wherever the place is in a long line, the caret stands under it and the line stays short. */
+/* Wherever the position is in a long line, the caret is below it and the line is shortened. */
 static void long_lines_are_cut_around_the_caret(void **state)
 {
     Fixture *fixture = *state;

@@ -15,7 +15,7 @@ static void a_burst_is_accepted_and_paid_back(void **state)
     assert_int_equal(rate_wait_ms(&rate, limit, 1000, 1), 100);
     assert_false(rate_take(&rate, limit, 1099, 1));
     assert_true(rate_take(&rate, limit, 1100, 1));
-    /* Time does not add up to more than a burst. */
+    /* Idle time does not accumulate more than a burst. */
     for (int i = 0; i < 5; i++) {
         assert_true(rate_take(&rate, limit, 1000000, 1));
     }
@@ -52,7 +52,7 @@ static void each_source_has_its_own(void **state)
         assert_true(rate_table_take(table, source, limit, 5, 1));
         assert_false(rate_table_take(table, source, limit, 5, 1));
     }
-    /* More of them than have room: each still gets its burst at least. */
+    /* More of them than fit: each still gets at least its burst. */
     for (uint64_t source = 1; source < 100000; source++) {
         assert_true(rate_table_take(table, source << 32 | 1, limit, 10 + (int64_t)source, 1));
     }

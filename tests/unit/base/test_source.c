@@ -32,7 +32,7 @@ static void every_kind_of_newline_starts_a_line(void **state)
     assert_location(text, 6, 2, 3); /* between the two bytes of CRLF */
     assert_location(text, 7, 3, 1);
     assert_location(text, 10, 4, 1);
-    assert_location(text, 12, 4, 3); /* just behind the text */
+    assert_location(text, 12, 4, 3); /* just after the text */
     assert_location(text, UINT32_MAX, 4, 3);
     assert_line(text, 0, "ab");
     assert_line(text, 2, "ab");
@@ -70,7 +70,7 @@ static void empty_texts_and_lines_have_positions(void **state)
     assert_location(STR("\r\r\n"), 3, 3, 1);
 }
 
-/* The slow and obvious way, against which the word-wise one is held. */
+/* The slow and obvious way, to which the word-wise one is compared. */
 static LineColumn counted_place(Str text, size_t offset)
 {
     LineColumn place = { 1, 1 };

@@ -41,10 +41,10 @@ static void find_respects_start_and_end(void **state)
     assert_int_equal(str_find_last(s, STR("abcabc")), 0);
     assert_int_equal(str_find_last(s, STR_EMPTY), 6);
     assert_true(str_find_last(s, STR("x")) == STR_NOT_FOUND);
-    assert_int_equal(str_find(STR("a\0b"), STR("\0b"), 0), 1); /* NUL is a byte like others */
+    assert_int_equal(str_find(STR("a\0b"), STR("\0b"), 0), 1); /* NUL is a regular byte */
 }
 
-/* Long needles take another way; both must find what a plain loop finds. */
+/* Long needles use another algorithm; both must find what a plain loop finds. */
 static void find_last_finds_long_needles(void **state)
 {
     char text[400];

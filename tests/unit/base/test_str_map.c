@@ -73,7 +73,7 @@ static void removing_keys_preserves_the_order(void **state)
     assert_null(str_map_next(&map, &at));
 }
 
-/* A queue that never holds more than three keys must not grow with their number. */
+/* A queue that never holds more than three keys must not grow with their total number. */
 static void repeated_insertion_and_removal_uses_constant_memory(void **state)
 {
     AUTO_CLEAR(Arena) arena;

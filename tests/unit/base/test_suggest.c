@@ -38,7 +38,7 @@ static void case_and_dashes_are_nearer_than_other_errors(void **state)
     assert_string_equal(best("UPPER"), ""); /* five half errors are more than one */
     assert_string_equal(best("Upper"), "upper");
     assert_string_equal(best("E"), "e");
-    assert_string_equal(best("mAp"), "map"); /* not "max", which is as near without case */
+    assert_string_equal(best("mAp"), "map"); /* not "max", which is as close if case is ignored */
 }
 
 static void a_prefix_finds_the_full_name(void **state)
@@ -47,7 +47,7 @@ static void a_prefix_finds_the_full_name(void **state)
     assert_string_equal(best("capi"), "capitalize");
     assert_string_equal(best("install"), "install vnstat");
     assert_string_equal(best("ca"), "");
-    assert_string_equal(best("defaultvalue"), ""); /* but not the other way around */
+    assert_string_equal(best("defaultvalue"), ""); /* but not vice versa */
 }
 
 static void distant_names_are_not_suggested(void **state)
@@ -55,7 +55,7 @@ static void distant_names_are_not_suggested(void **state)
     assert_string_equal(best("x"), "");
     assert_string_equal(best("zzzzz"), "");
     assert_string_equal(best(""), "");
-    assert_string_equal(best("ma"), "map"); /* one error in three; the first of equals stays */
+    assert_string_equal(best("ma"), "map"); /* one error in three; the first of equals wins */
     assert_string_equal(best("upper"), ""); /* the name itself */
 }
 

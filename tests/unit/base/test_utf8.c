@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-/* A Str in memory of exactly its size, so that AddressSanitizer sees any read past its end. */
+/* A Str in memory of exactly its size, so that AddressSanitizer detects any read past its end. */
 static Str exact(Str s)
 {
     char *copy = malloc(s.len == 0 ? 1 : s.len);
@@ -51,7 +51,7 @@ static void malformed_bytes_are_found_where_they_are(void **state)
         size_t valid;
     } rows[] = {
         { STR("\x80"), 0 },                          /* stray continuation */
-        { STR("ab\xbf"), 2 },                        /* the same behind text */
+        { STR("ab\xbf"), 2 },                        /* the same after text */
         { STR("\xc0\xaf"), 0 },                      /* overlong slash */
         { STR("\xc1\xbf"), 0 },                      /* overlong */
         { STR("\xe0\x80\xaf"), 0 },                  /* overlong in three */
@@ -61,15 +61,15 @@ static void malformed_bytes_are_found_where_they_are(void **state)
         { STR("\xed\xa0\x80"), 0 },                  /* first surrogate */
         { STR("\xed\xbf\xbf"), 0 },                  /* last surrogate */
         { STR("\xf4\x90\x80\x80"), 0 },              /* U+110000 */
-        { STR("\xf5\x80\x80\x80"), 0 },              /* no such first byte */
+        { STR("\xf5\x80\x80\x80"), 0 },              /* not a valid first byte */
         { STR("\xff"), 0 },                          /* never used */
         { STR("x\xc3"), 1 },                         /* ends inside */
         { STR("x\xe2\x82"), 1 },                     /* ends inside */
         { STR("x\xf0\x9f\x98"), 1 },                 /* ends inside */
-        { STR("\xe2\x28\xa1"), 0 },                  /* second byte is no continuation */
-        { STR("\xe2\x82\x28"), 0 },                  /* third byte is no continuation */
-        { STR("\xf0\x9f\x98\x28"), 0 },              /* fourth byte is no continuation */
-        { STR("0123456789abcdef\xc3\xa9\xfe"), 18 }, /* behind whole words */
+        { STR("\xe2\x28\xa1"), 0 },                  /* second byte is not a continuation */
+        { STR("\xe2\x82\x28"), 0 },                  /* third byte is not a continuation */
+        { STR("\xf0\x9f\x98\x28"), 0 },              /* fourth byte is not a continuation */
+        { STR("0123456789abcdef\xc3\xa9\xfe"), 18 }, /* after whole words */
         { STR("01234567890123456789012345678901234\xfe"), 35 },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -83,7 +83,7 @@ static void malformed_bytes_are_found_where_they_are(void **state)
     assert_true(utf8_is_valid(STR("\xf4\x8f\xbf\xbf \xed\x9f\xbf \xee\x80\x80")));
 }
 
-/* A bad byte at any distance from the start and the end, so that no word loop steps over it. */
+/* A bad byte at any distance from the start and the end, so that no word loop skips it. */
 static void an_invalid_byte_is_found_at_every_position(void **state)
 {
     char text[100];
@@ -140,7 +140,8 @@ static void iteration_over_malformed_text_terminates(void **state)
 static void counting_and_indexing_agree_with_walking(void **state)
 {
     const char *pieces[] = { "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
-    /* Every text of up to seven of the pieces passes each place where a word can begin or end. */
+    /* Every text of up to seven of the fragments passes each offset at which a word can begin or
+     * end. */
     for (unsigned number = 0; number < 1u << 14; number++) {
         char bytes[64];
         size_t offsets[9];

@@ -22,9 +22,9 @@ static void deceptive_characters_are_escaped(void **state)
     assert_visible(STR("\xc2\x9b"), "\\u009b");             /* an escape sequence in one byte */
     assert_visible(STR("\xe2\x80\xae"), "\\u202e");         /* right to left */
     assert_visible(STR("\xe2\x81\xa6"), "\\u2066");         /* isolate */
-    assert_visible(STR("\xe2\x80\x8b"), "\\u200b");         /* no width at all */
+    assert_visible(STR("\xe2\x80\x8b"), "\\u200b");         /* zero width */
     assert_visible(STR("\xef\xbb\xbf"), "\\ufeff");         /* byte order mark */
-    assert_visible(STR("\xff\xc3"), "\\xff\\xc3");          /* no UTF-8 */
+    assert_visible(STR("\xff\xc3"), "\\xff\\xc3");          /* not UTF-8 */
     assert_visible(STR("\xed\xa0\x80"), "\\xed\\xa0\\x80"); /* a surrogate */
 }
 

@@ -1,4 +1,4 @@
-/* Command lines run inside this process: what they print, and how they end. */
+/* Command lines run inside this process: their output and exit codes. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -263,7 +263,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* An option may be given before the verb that says whose it is, so it has to be the same for all. */
+/* An option may precede the verb that defines it, so it must mean the same for all verbs. */
 static void options_of_several_verbs_are_the_same(void **state)
 {
     for (size_t i = 0; commands[i] != NULL; i++) {
@@ -314,7 +314,7 @@ static void lines_are_completed_from_the_rows(void **state)
            "");
     expect(fixture, "complete line -- eden vars --output=j", EXIT_OK,
            "words\n--output=text\n--output=json\n--output=yaml\n", "");
-    expect(fixture, "complete line -- eden vars --output = j", EXIT_OK, /* as bash has it */
+    expect(fixture, "complete line -- eden vars --output = j", EXIT_OK, /* as in bash */
            "words\n--output=text\n--output=json\n--output=yaml\n", "");
     expect(fixture, "complete line -- eden vars -o j", EXIT_OK, "words\ntext\njson\nyaml\n", "");
     expect(fixture, "complete line -- eden nonsense x", EXIT_OK, "words\n", "");
@@ -337,8 +337,6 @@ static void options_are_completed_for_their_verb(void **state)
     assert_int_equal(str_find(buf_str(&fixture->out.buf), STR("--delete"), 0), STR_NOT_FOUND);
 }
 
-/* As in kubectl. The label of a node has no letter, because -l role=web would be another thing in
- * `eden plan` than in `eden nodes`. */
 /* -l is --selector, and --selector is -l; --label has no letter. */
 static void check_selector_letter(const Command *command, const Verb *verb)
 {
@@ -354,6 +352,8 @@ static void check_selector_letter(const Command *command, const Verb *verb)
     }
 }
 
+/* As in kubectl. The label of a node has no letter, because -l role=web would mean something else
+ * in `eden plan` than in `eden nodes`. */
 static void letter_l_is_a_selector_in_every_command(void **state)
 {
     Fixture *fixture = *state;

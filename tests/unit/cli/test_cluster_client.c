@@ -1,4 +1,4 @@
-/* What a command is told when it calls a server, by one that answers in every way there is. */
+/* What a command gets from a server, with one that responds in every possible way. */
 #include "cli/cluster_client.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ static void nothing(void *context)
 {
 }
 
-/* The path says with what status, the body is told back. */
+/* The path selects the status, the body is echoed. */
 static void requested(void *context, HttpRequest *request)
 {
     const Http1Head *head = http_request_head(request);
@@ -52,13 +52,13 @@ static void requested(void *context, HttpRequest *request)
         http_request_begin(request, 200, "application/json", nothing, NULL);
         http_request_send_piece(request, STR("{\"half\":"));
         http_request_abort(request);
-    } else if (status != 0) { /* else nobody ever answers */
+    } else if (status != 0) { /* else no response ever arrives */
         http_request_respond(request, status, "application/json", buf_str(&body));
     }
     buf_clear(&body);
 }
 
-/* A loop is for the thread that made it. */
+/* A loop belongs to the thread that created it. */
 static void *serve(void *context)
 {
     Fixture *f = context;
@@ -228,7 +228,7 @@ static void an_invalid_response_is_a_failure(void **state)
     }
 }
 
-/* As of a server that is killed while it answers. */
+/* Like a server that is killed while it responds. */
 static void a_truncated_response_counts_as_no_server(void **state)
 {
     Fixture *f = *state;

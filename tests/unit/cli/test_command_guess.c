@@ -1,4 +1,4 @@
-/* What is meant by a word that is not a command or verb. */
+/* Guesses for a word that is not a command or verb. */
 #include "cli/command_guess.h"
 
 #include "cli/command.h"
@@ -34,7 +34,7 @@ static void a_synonym_suggests_its_command(void **state)
     }
 }
 
-/* Whoever follows it must not be told the same again. */
+/* Following the hint must not give the same hint again. */
 static void suggested_commands_exist(void **state)
 {
     static const char *const words[] = { "ls",    "status", "check", "diff",   "install", "logs",

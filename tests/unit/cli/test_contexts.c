@@ -1,4 +1,4 @@
-/* The clusters that somebody works with, as a text, as a file, and what is wrong with either. */
+/* The clusters that a user works with, as text and as a file, and errors in either. */
 #include "cli/contexts.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void a_file_survives_a_round_trip(void **state)
         assert_str(a->token, "t");
         assert_str(a->expires, "soon");
         assert_str(b->servers[0], "https://10.0.0.1:9");
-        assert_str(b->servers[1], "https://unix:1338"); /* a host may be called so */
+        assert_str(b->servers[1], "https://unix:1338"); /* a valid host name */
         assert_str(b->certificate, "c");
         assert_str(b->key, "k");
     }
@@ -130,7 +130,7 @@ static void only_the_owner_can_read_the_file(void **state)
     Contexts contexts = { 0 };
     struct stat seen;
     Error err;
-    assert_true(contexts_load(&arena, folder, &contexts, &err)); /* not there: none */
+    assert_true(contexts_load(&arena, folder, &contexts, &err)); /* it does not exist: none */
     assert_int_equal(contexts.count, 0);
     Context context = { .name = STR("a"), .servers = { STR("https://x:1") }, .server_count = 1 };
     contexts_put(&arena, &contexts, &context);
@@ -221,7 +221,7 @@ static void referenced_files_are_read(void **state)
     assert_false(context_credentials(&arena, folder, &context, &has, &err));
 }
 
-/* As `eden login` does when it has the token. */
+/* Like `eden login` once it has the token. */
 static bool add_one(Str directory, int number)
 {
     AUTO_CLEAR(Arena) arena;

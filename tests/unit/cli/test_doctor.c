@@ -1,4 +1,4 @@
-/* What `eden doctor` makes of what it has seen. */
+/* Conclusions of `eden doctor` from what it has observed. */
 #include "cli/doctor_evaluate.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void say_objects(DoctorView *view, int configs, int role_bytes)
     view->metrics = (DoctorResponse){ .was_queried = true, .json = value_string(str_from_c(text)) };
 }
 
-/* As /metrics of a server has them. */
+/* In the form of a server's /metrics. */
 static void say_metrics(DoctorView *view, int leases, int refused, int limited)
 {
     static char text[512];
@@ -72,7 +72,7 @@ static void make_good(DoctorCertificate *seen, const char *node)
     snprintf(seen->certificate.identity.node, sizeof seen->certificate.identity.node, "%s", node);
 }
 
-/* A server on which all is well. */
+/* A healthy server. */
 static DoctorView *make_view(Arena *arena)
 {
     DoctorView *view = ARENA_NEW(arena, DoctorView);
@@ -162,7 +162,7 @@ static void a_healthy_machine_has_no_findings(void **state)
     }
 }
 
-/* Nothing known at all: no evaluate fails, each says something. */
+/* Nothing known at all: no check fails, each reports something. */
 static void an_empty_machine_has_one_finding(void **state)
 {
     DoctorView *view = ARENA_NEW(*state, DoctorView);
@@ -309,7 +309,7 @@ static void sessions_are_reported_with_their_reason(void **state)
     fail_with(&view->agent.err, ERROR_UNAVAILABLE);
     expect(*state, view, CHECK_AGENT, DOCTOR_FAILED, "broken");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
-    /* Responses of any shape. */
+    /* Responses of any form. */
     say_json(*state, &view->agent, "[1]");
     expect(*state, view, CHECK_SESSION, DOCTOR_SKIPPED, "");
 }
@@ -352,7 +352,7 @@ static void the_health_port_is_checked(void **state)
     expect(*state, view, CHECK_PORTS, DOCTOR_FAILED, "127.0.0.1:8080: it is broken");
     view->health_port = (DoctorPort){ .address = STR("0.0.0.0:8080"), .is_everywhere = true };
     expect(*state, view, CHECK_PORTS, DOCTOR_WARNING, "without TLS on all addresses");
-    /* Nodes come to the others from anywhere. */
+    /* Nodes can reach the others from anywhere. */
     view->health_port = (DoctorPort){ 0 };
     view->rpc.is_everywhere = view->api.is_everywhere = true;
     expect(*state, view, CHECK_PORTS, DOCTOR_OK, "listening on all of them");
@@ -529,7 +529,7 @@ static void a_server_with_another_version_is_reported(void **state)
     DoctorView *view = make_view(*state);
     say_json(*state, &view->session, "{\"version\":\"0.0.1\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 0.0.1");
-    view->session.was_queried = false; /* then the one elsewhere */
+    view->session.was_queried = false; /* then the remote one */
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_OK, EDEN_VERSION);
     say_json(*state, &view->contexts[0].session, "{\"version\":\"9.9\"}");
     expect(*state, view, CHECK_SERVER_VERSION, DOCTOR_WARNING, "the server is 9.9");

@@ -8,7 +8,7 @@
     "{\"metadata\":{\"name\":\"b\"},\"n\":[true,null]}],\"empty\":[]}"
 
 static const struct {
-    const char *expression, *text; /* NULL: it is refused */
+    const char *expression, *text; /* NULL: rejected */
 } cases[] = {
     { "{.items[*].metadata.name}", "a b" },
     { ".items[*].metadata.name", "a b" },
@@ -51,7 +51,7 @@ static void expressions_lead_to_parts(void **state)
         if (ok != (cases[i].text != NULL)) {
             fail_msg("%s", cases[i].expression);
         }
-        /* Whatever the value is. */
+        /* For any value. */
         assert_int_equal(json_path_check(&scratch->arena, str_from_c(cases[i].expression), &err),
                          ok);
         if (ok) {

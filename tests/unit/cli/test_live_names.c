@@ -1,4 +1,5 @@
-/* Names for shells: what is kept of them, and that nothing of a server becomes a command. */
+/* Names for shell completion: how they are cached, and that text from a server never becomes a
+ * command. */
 #include "cli/live_names.h"
 
 #include "lang/json.h"

@@ -28,7 +28,7 @@ static void tell(Loaded *loaded, const char *json, ErrorKind kind, const char *p
     refusal_add(&loaded->problems, &request, response, &err);
 }
 
-/* Whatever the API can say is told with a code that can be explained, and the exit code of its row. */
+/* Every error of the API has a code that can be explained, and the exit code of its row. */
 static void every_code_of_the_api_has_a_row(void **state)
 {
     for (int status = 400; status < 600; status++) {
@@ -65,7 +65,7 @@ static void a_hint_names_the_command_of_the_kind(void **state)
         { "nodes", "'eden nodes list' lists them" },
         { "facts", "'eden nodes list' lists them" },
         { "store", "'eden get / --prefix' lists them" },
-        { "backup", "" }, /* a command that lists nothing */
+        { "backup", "" }, /* a command without lists */
         { "unicorns", "" },
         { "", "" },
     };

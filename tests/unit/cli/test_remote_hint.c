@@ -1,4 +1,4 @@
-/* What somebody can do about a server that cannot be asked. */
+/* Advice for an unreachable server. */
 #include "cli/remote_hint.h"
 
 #include "net/resolve.h"

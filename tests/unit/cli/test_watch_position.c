@@ -20,7 +20,7 @@ static void the_requested_start_is_kept(void **state)
     assert_true(watch_position_take(&position, 7));
 }
 
-/* The server went away in the middle of a revision: what was told of it comes again. */
+/* The server disappeared in the middle of a revision: its changes are sent again. */
 static void a_revision_continues_in_the_middle(void **state)
 {
     WatchPosition position = { .from = 1 };
@@ -34,13 +34,13 @@ static void a_revision_continues_in_the_middle(void **state)
     assert_false(watch_position_take(&position, 9));
     assert_true(watch_position_take(&position, 9));
     assert_true(watch_position_take(&position, 10));
-    /* And again, at another place. */
+    /* And again, at another position. */
     watch_position_start(&position, 9);
     assert_false(watch_position_take(&position, 10));
     assert_true(watch_position_take(&position, 11));
 }
 
-/* Away twice before anything new came. */
+/* Disconnected twice before anything new arrived. */
 static void a_second_outage_changes_nothing(void **state)
 {
     WatchPosition position = { .from = 1 };

@@ -32,7 +32,7 @@ static void known(void *context, const SealKey *key, const Error *err)
     f->key = *key;
 }
 
-/* As a server does that has just started. */
+/* Like a server that has just started. */
 static SealKey key_of_new_server(Fixture *f)
 {
     CursorKey *key = cursor_key_new(&f->world.at);

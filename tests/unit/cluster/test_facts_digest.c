@@ -33,7 +33,7 @@ static void long_facts_are_omitted(void **state)
     }
     buf_put_c(&facts, "\",\"os\":\"debian\"}");
     expect(buf_str(&facts), "{\"os\":\"debian\"}");
-    /* A node may say the same again and again. */
+    /* A node may repeat the same report. */
     buf_reset(&facts);
     buf_put_char(&facts, '{');
     for (int i = 0; i < 1000; i++) {
@@ -43,7 +43,7 @@ static void long_facts_are_omitted(void **state)
     assert_true(out.len <= FACTS_DIGEST_MAX);
 }
 
-/* Cut off anywhere, and with a stray byte anywhere: it ends, and is short. */
+/* Truncated anywhere, and with a stray byte anywhere: it terminates, and the result is short. */
 static void damaged_facts_are_harmless(void **state)
 {
     Str facts =

@@ -90,7 +90,7 @@ static void completed_requests_are_replayed(void **state)
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
 }
 
-/* Servers of two versions may answer the same request: one claims it, the other ends it. */
+/* Servers of two versions may answer the same request: one claims it, the other completes it. */
 static void fields_of_a_newer_server_stay_with_the_claim(void **state)
 {
     Fixture *f = *state;
@@ -118,7 +118,7 @@ static void reusing_a_key_for_another_request_is_reported(void **state)
     finish(f, STR("x"), false);
     assert_int_equal(claim(f, &other), IDEMPOTENCY_OTHER);
     assert_non_null(idempotency_state_text(IDEMPOTENCY_OTHER));
-    /* Nor does it end what is not its own. */
+    /* Nor does it complete a claim that is not its own. */
     idempotency_forget(&f->world.at, &other, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
@@ -163,7 +163,7 @@ static void failed_requests_can_be_retried(void **state)
     idempotency_forget(&f->world.at, &f->request, world_done, &f->world);
     world_expect(&f->world, ERROR_NONE, NULL);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
-    /* Whoever had it under way is gone. */
+    /* The process that claimed it is gone. */
     pass_seconds(f, IDEMPOTENCY_PENDING_S + 60);
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_NEW);
 }
@@ -184,7 +184,7 @@ static void keys_are_bounded(void **state)
                                          &request, &err));
 }
 
-/* Puts as many as there are under names that begin so. */
+/* Puts the maximum number of records under names with this prefix. */
 static void keep_many(Fixture *f, const char *first, uint32_t count)
 {
     Arena *arena = &f->world.arena;
@@ -214,7 +214,7 @@ static void one_principal_cannot_shut_out_others(void **state)
     keep_many(f, f->request.name, IDEMPOTENCY_OWN_MAX);
     idempotency_claim(&f->world.at, &more, claimed, f);
     world_expect(&f->world, ERROR_LIMIT, "2000 of your requests");
-    /* What is kept is still answered, and others have their own. */
+    /* Existing responses are still given, and other callers have their own limit. */
     assert_int_equal(claim(f, &f->request), IDEMPOTENCY_REPLAY);
     assert_int_equal(claim(f, &other), IDEMPOTENCY_NEW);
 }
@@ -245,7 +245,7 @@ static void a_store_that_closes_answers_all(void **state)
     world_expect(&f->world, ERROR_UNAVAILABLE, NULL);
 }
 
-/* It is the caller's, who is told so late, and not somebody's who is doing it already. */
+/* Only the late caller is affected, not one that is already executing it. */
 static void a_claim_with_a_lost_response_is_recognized(void **state)
 {
     static const Fate fates[] = { FATE_ANSWER_LOST };

@@ -77,7 +77,7 @@ static void completions_are_written_in_sequence(void **state)
     }
 }
 
-/* A store that is full of calls refuses one more, as a full disk does. */
+/* A store with too many pending calls rejects one more, like a full disk does. */
 static void rejected_writes_are_retried(void **state)
 {
     Fixture *f = *state;
@@ -97,7 +97,7 @@ static void rejected_writes_are_retried(void **state)
     assert_int_equal(claim(f, 1), IDEMPOTENCY_NEW);
 }
 
-/* What the store has of it when it is freed is answered later. */
+/* What the store still contains when it is freed is answered later. */
 static void pending_completions_are_limited_and_all_are_written(void **state)
 {
     Fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Records of an earlier version, moved to where they are now. */
+/* Records of an earlier version, moved to their current keys. */
 #include "cluster/key_migration.h"
 
 #include "store_world.h"
@@ -10,7 +10,7 @@ enum {
 
 typedef struct Fixture {
     StoreWorld world;
-    StoreWorld second; /* another server on the same store, for what it is told */
+    StoreWorld second; /* another server on the same store, with the notifications it gets */
 } Fixture;
 
 static int set_up(void **state)
@@ -126,14 +126,14 @@ static void it_happens_once(void **state)
     int64_t revision = store_status(f->world.at.store).revision;
     run(f);
     assert_int_equal(store_status(f->world.at.store).revision, revision);
-    /* What anybody puts there later is no record of ours. */
+    /* Records that clients put there later are not ours. */
     world_put(&f->world, former(f, "access-token/evil"), STR("{}"));
     run(f);
     assert_false(world_get(&f->world, present(f, "access-token/evil")).there);
     assert_true(world_get(&f->world, former(f, "access-token/evil")).there);
 }
 
-/* Killed anywhere, or with another server that does the same: each record is in one place. */
+/* Killed at any point, or with a second server doing the same: each record is in one place. */
 static void an_interrupted_move_is_completed_by_another_server(void **state)
 {
     Fixture *f = *state;

@@ -1,5 +1,5 @@
-/* The store has a loop of its own, and so has every server: one that is not run is a server, or a store,
- * that hangs. */
+/* The store has its own loop, and so has every server: not running one simulates a server, or a
+ * store, that hangs. */
 #include "cluster/leader.h"
 
 #include "cluster/change.h"
@@ -38,7 +38,7 @@ static void run_until(Candidate *candidate, int64_t now_ms)
     }
 }
 
-/* The store and both servers, side by side; either may be NULL. */
+/* The store and both servers, concurrently; either may be NULL. */
 static void run_for(StoreWorld *world, int64_t span_ms, Candidate *a, Candidate *b)
 {
     int64_t end = loop_now_ms(world->at.loop) + span_ms;
@@ -75,7 +75,7 @@ static void open_candidate(StoreWorld *world, Candidate *candidate, const char *
     start(candidate, server);
 }
 
-/* As one that is killed. */
+/* Like one that is killed. */
 static void close_candidate(Candidate *candidate)
 {
     leader_free(candidate->leader);
@@ -194,7 +194,7 @@ static void a_follower_can_resign_too(void **state)
     assert_int_equal(a.resigned, 1);
     assert_int_equal(a.elected, 0);
     open_candidate(&world, &b, "s2");
-    run_until(&b, loop_now_ms(b.at.loop) + 1); /* a lease is asked for */
+    run_until(&b, loop_now_ms(b.at.loop) + 1); /* a lease is requested */
     leader_resign(b.leader, resigned, &b);
     run_for(&world, 50, &b, NULL);
     assert_int_equal(b.resigned, 1);
@@ -219,7 +219,7 @@ static void resigning_does_not_wait_for_an_unresponsive_store(void **state)
     assert_int_equal(a.resigned, 0);
     run_until(&a, hangs_ms + 5000);
     assert_int_equal(a.resigned, 1);
-    run_for(&world, 6000, &a, NULL); /* the answer comes */
+    run_for(&world, 6000, &a, NULL); /* the response arrives */
     assert_int_equal(a.resigned, 1);
     close_candidate(&a);
     world_close(&world);
@@ -276,7 +276,7 @@ static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
     open_candidate(&world, &b, "s2");
     run_for(&world, 50, &a, &b);
     assert_true(leader_leads(a.leader));
-    state_stop(a.at.state); /* it hears nothing, and its clock does not run */
+    state_stop(a.at.state); /* it receives nothing, and its clock does not run */
     run_for(&world, LEADER_LEASE_S * 1000 + 1000, &b, NULL);
     assert_true(leader_leads(b.leader));
     assert_true(leader_leads(a.leader)); /* as far as it knows */
@@ -285,7 +285,7 @@ static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
     assert_true(write.is_done);
     assert_int_equal(write.err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(write.err.text, "no longer the leader"));
-    assert_int_equal(write.decided, 1); /* and not tried again */
+    assert_int_equal(write.decided, 1); /* and not retried */
     assert_false(is_written(&world));
     start_write(&b, &other);
     run_for(&world, 50, &b, NULL);
@@ -297,7 +297,7 @@ static void a_paused_leader_writes_nothing_under_a_new_leader(void **state)
     world_close(&world);
 }
 
-/* Others between reading and writing are no reason to stop. */
+/* Concurrent writes between reading and writing are no reason to step down. */
 static void a_fenced_change_is_tried_again_when_its_key_was_changed(void **state)
 {
     StoreWorld world = { 0 };
@@ -373,7 +373,7 @@ static void a_killed_server_leads_again_at_once_and_others_wait(void **state)
     close_candidate(&a);
     run_for(&world, 5000, &other, NULL);
     assert_int_equal(other.elected, 0);
-    /* `other` hangs, or it might be quicker. */
+    /* `other` hangs, otherwise it might be faster. */
     open_candidate(&world, &again, "s1");
     run_for(&world, 50, &again, NULL);
     assert_true(leader_leads(again.leader));

@@ -74,7 +74,7 @@ static void an_error_has_the_column(void **state)
     assert_string_equal(err.text, "a selector must have at most 4096 bytes");
 }
 
-/* What help shows is what can be written. */
+/* The syntax shown in the help is accepted. */
 static void every_form_is_read(void **state)
 {
     for (const SelectorForm *form = selector_forms; form->text != NULL; form++) {

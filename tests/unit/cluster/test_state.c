@@ -190,7 +190,7 @@ static void large_values_and_logs_are_left_in_the_store(void **state)
     assert_null(state_next(&all));
 }
 
-/* Whatever somebody writes there: it costs no more memory than its key. */
+/* Whatever a client writes there: it costs no more memory than its key. */
 static void unused_values_cost_no_memory(void **state)
 {
     Fixture *f = *state;
@@ -244,7 +244,7 @@ static void views_receive_existing_entries_and_changes(void **state)
     open_state(f);
     pass(f);
     state_attach(f->state, &f->view);
-    assert_told(f, "+a=1 +b=1 "); /* not of kinds that it does not ask for */
+    assert_told(f, "+a=1 +b=1 "); /* not for kinds that it does not request */
     assert_int_equal(f->settled, 1);
     put(f, node_key(f, "b"), "2");
     drop(f, node_key(f, "a"));
@@ -262,7 +262,7 @@ static void views_receive_existing_entries_and_changes(void **state)
     state_detach(f->state, &f->view);
 }
 
-/* One that is attached while nothing is known yet is told when it is. */
+/* A view attached before anything is known is notified when it is. */
 static void views_can_attach_early(void **state)
 {
     Fixture *f = *state;
@@ -287,7 +287,7 @@ static void compacted_history_is_delivered_as_differences(void **state)
     state_attach(f->state, &f->view);
     pass(f);
     f->told.len = 0;
-    /* All in one turn, and more than a batch: compacted before the watch could tell of it. */
+    /* All in one turn, and more than a batch: compacted before the watch could report it. */
     for (int i = 0; i < NOISE; i++) {
         put(f, cluster_key_probe(&f->arena, PREFIX, STR("s1")), "1");
     }
@@ -321,12 +321,13 @@ static void writers_can_wait_until_their_write_is_visible(void **state)
     assert_int_equal(f->seen, 1);
     state_wait(f->state, revision, seen, f);
     assert_int_equal(f->seen, 2);
-    /* Also what is none of its keys. */
+    /* Including foreign keys. */
     assert_true(store_put(f->store, STR("/elsewhere"), STR("1"), 0, done, &revision, &err));
     state_wait(f->state, state_age(f->state).revision + 1, seen, f);
     pass(f);
     assert_int_equal(f->seen, 3);
-    /* Who waits for what never comes is told when there is nobody left to tell. */
+    /* A caller that waits for something that never comes gets an error when nothing is left to
+     * notify it. */
     state_wait(f->state, revision + 100, seen, f);
     state_free(TAKE(f->state));
     assert_int_equal(f->seen, 4);
@@ -345,7 +346,8 @@ static void it_can_be_freed_while_reading(void **state)
 
 #define ROW(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* As when a view finds that nobody may watch any more, and what followed the state for them goes. */
+/* As if a view finds that watching is no longer possible, and whatever followed the state for it is
+ * closed. */
 static void detach_first(void *context)
 {
     Fixture *f = context;
@@ -362,7 +364,7 @@ static void a_view_can_detach_the_next_one(void **state)
         .kinds = STATE_KIND(KEY_NODE), .changed = changed, .settled = detach_first, .context = f
     };
     state_attach(f->state, &f->view);
-    state_attach(f->state, &late); /* told before it */
+    state_attach(f->state, &late); /* notified before it */
     put(f, node_key(f, "web1"), "1");
     pass(f);
     assert_int_equal(f->settled, 0);

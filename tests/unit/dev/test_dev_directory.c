@@ -55,7 +55,7 @@ static void a_directory_in_use_is_kept(void **state)
 static void an_abandoned_directory_is_removed_by_the_next_cluster(void **state)
 {
     DevDirectory left = make(*state);
-    file_lock_release(&left.lock); /* as the end of its process does */
+    file_lock_release(&left.lock); /* like the exit of its process does */
     DevDirectory next = make(*state);
     assert_false(file_exists(left.folder));
     dev_directory_remove(&next);
@@ -85,7 +85,7 @@ static void invalid_descriptions_are_ignored(void **state)
 {
     Arena *arena = *state;
     DevDirectory place = make(arena);
-    static const int64_t processes[] = { 0 }; /* which would be the group of who asks */
+    static const int64_t processes[] = { 0 }; /* which would be the group of the caller */
     DevDescription bad = {
         .folder = place.folder, .port = 1338, .count = 1, .processes = processes
     };
@@ -110,7 +110,7 @@ static void descriptions_of_other_users_are_ignored(void **state)
     Arena *arena = *state;
     AUTO_CLEAR(Directory) directory = { .descriptor = -1 };
     DevDirectory place = make(arena);
-    const char *folder = "/"; /* of root, for who is not */
+    const char *folder = "/"; /* of root, for another user */
     Value known = dev_describe(arena, &(DevDescription){ .folder = place.folder, .port = 1338 });
     Value card;
     Error err;

@@ -54,7 +54,7 @@ static void the_server_is_reachable_inside_and_outside(void **state)
     assert_true(has_words(words, "--address", "localhost"));
 }
 
-/* Everybody may see the words of a process. */
+/* All users can see the arguments of a process. */
 static void a_token_is_not_an_argument(void **state)
 {
     const char *const *words = dev_join_argv(*state, 4711, 2, "sha256:00");

@@ -31,7 +31,7 @@ static bool no_addresses(Arena *arena, NetworkAddresses *out, Error *err)
     return error_set(err, ERROR_DENIED, "no sockets here");
 }
 
-/* A machine made of the files below the scratch folder. */
+/* A machine simulated by the files below the scratch folder. */
 static FactWorld make_world(Scratch *scratch, bool live)
 {
     FactWorld world = { .live = live,
@@ -44,7 +44,7 @@ static FactWorld make_world(Scratch *scratch, bool live)
     return world;
 }
 
-/* The fact as compact JSON; "warning: ..." when there was one. */
+/* The fact as compact JSON; "warning: ..." if there was one. */
 static Str told_by(Scratch *scratch, const FactWorld *world, const char *name)
 {
     Problems problems;

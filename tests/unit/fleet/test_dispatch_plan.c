@@ -1,4 +1,4 @@
-/* What the leader does next for a run, as a table: a state of the targets, and the expected step. */
+/* The leader's next step for a run, as a table: a state of the targets, and the expected step. */
 #include "fleet/dispatch_plan.h"
 #include "unit.h"
 

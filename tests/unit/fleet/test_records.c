@@ -1,4 +1,4 @@
-/* Records of runs across nodes: printed and read again, and what is refused. */
+/* Records of runs across nodes: printed and parsed again, and what is rejected. */
 #include "fleet/records.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-/* Creating and canceling runs, also when the store fails or its answers are lost. */
+/* Creating and canceling runs, also if the store fails or its responses are lost. */
 #include "fleet/run_change.h"
 
 #include "lossy_store.h"

@@ -1,4 +1,4 @@
-/* Logs of runs on the disk of a server: what was acknowledged stays, nothing is stored twice. */
+/* Logs of runs on the disk of a server: acknowledged events are kept, nothing is stored twice. */
 #include "fleet/run_logs.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "scratch.h"
 #include "unit.h"
 
-/* The disk: syncs of files can fail or wait, those of directories are counted. */
+/* The disk: syncs of files can fail or block, those of directories are counted. */
 static atomic_bool disk_fails, disk_waits;
 static atomic_int file_syncs, directory_syncs;
 
@@ -274,7 +274,7 @@ static void test_a_torn_last_line_is_cut(void **state)
     expect_log(f, "", "", STORED("web1", "1", "begin") STORED("web1", "2", "start"));
 }
 
-/* A part that was not synced is missing: what follows it is no proof that it was there. */
+/* A part that was not synced is missing: data after it does not prove that it was there. */
 static void test_a_log_ends_before_zeros(void **state)
 {
     Fixture *f = *state;
@@ -338,7 +338,7 @@ static void look_for_sync(void *context)
     }
 }
 
-/* Until the thread has reached that many syncs of files. */
+/* Waits until the thread has made that many syncs of files. */
 static void wait_for_sync(Fixture *f, int count)
 {
     Waiting waiting = { .loop = f->loop, .count = count };
@@ -428,7 +428,7 @@ static void test_failed_writes_leave_room_for_others(void **state)
     assert_int_equal(f->next, LINES + 3);
 }
 
-/* A process that is killed between writing and syncing leaves events that nobody has synced. */
+/* A process killed between writing and syncing leaves unsynced events. */
 static void test_a_log_that_was_opened_is_synced_with_its_name(void **state)
 {
     Fixture *f = *state;
@@ -461,7 +461,7 @@ static void test_many_runs_are_written_at_the_same_time(void **state)
     assert_int_equal(f->failed, 0);
     for (int i = 0; i < RUNS; i++) {
         snprintf(run, sizeof run, "many-%d", i);
-        start_of(f, run, "web1", 0, ""); /* asks only */
+        start_of(f, run, "web1", 0, ""); /* only queries */
     }
     run_logs_remove(f->logs, STR("many-149")); /* not while a caller waits */
     loop_run(f->loop);

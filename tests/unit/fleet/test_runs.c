@@ -1,4 +1,4 @@
-/* Runs of the cluster and what their targets reported, in whatever order their keys arrive. */
+/* Runs of the cluster and the reports of their targets, in any order of their keys. */
 #include "fleet/runs.h"
 
 #include "store_world.h"
@@ -87,7 +87,7 @@ static void reports_are_counted_whenever_they_arrive(void **state)
     put_result(f, "r1", "c", "changed");
     put_result(f, "r1", "x", "failed"); /* not a target */
     put_order(f, "r1", "x");
-    put_result(f, "r9", "a", "failed"); /* of no run */
+    put_result(f, "r9", "a", "failed"); /* of an unknown run */
     run = find(f, "r1");
     assert_int_equal(run->counts[NODE_RUNNING], 0);
     assert_int_equal(run->counts[NODE_FAILED], 1);

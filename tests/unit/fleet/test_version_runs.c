@@ -1,4 +1,4 @@
-/* The run that applies a version: created once, by the server that leads. */
+/* The run that applies a version: created once, by the leader. */
 #include "fleet/version_runs.h"
 
 #include "fleet/records.h"

@@ -6,7 +6,7 @@ static void durations_are_read_in_milliseconds(void **state)
 {
     static const struct {
         const char *text;
-        int64_t ms; /* -1: refused */
+        int64_t ms; /* -1: rejected */
     } rows[] = {
         { "15s", 15000 },
         { "5m", 300000 },
@@ -64,7 +64,7 @@ static void common_spellings_get_a_hint(void **state)
 {
     static const struct {
         const char *text;
-        const char *meant; /* NULL: nobody knows */
+        const char *meant; /* NULL: unknown */
     } rows[] = {
         { "5min", "5m" },
         { "5 minutes", "5m" },

@@ -4,8 +4,8 @@
 
 #include "unit.h"
 
-/* Everything one reading needs; the text lies in memory of exactly its size, so that
- * AddressSanitizer sees any read past its end. */
+/* Everything for one parse; the text is in memory of exactly its size, so that AddressSanitizer
+ * detects any read past its end. */
 typedef struct Reading {
     Arena arena;
     Sources sources;
@@ -107,12 +107,12 @@ static void documents_have_the_expected_values(void **state)
     }
 }
 
-/* A bad text, the code, and where the problem is; column and span count characters. */
+/* An invalid text, the code, and the position of the problem; column and span count characters. */
 typedef struct BadRow {
     Str text;
     const char *code;
     uint32_t line, column, span;
-    const char *hint; /* NULL: not looked at */
+    const char *hint; /* NULL: not checked */
 } BadRow;
 
 static void check_bad(const BadRow *rows, size_t count)
@@ -262,7 +262,7 @@ static void every_truncation_is_rejected(void **state)
     }
 }
 
-/* The value's place must be just the bytes that spell it. */
+/* The value's range must be exactly the bytes that spell it. */
 static void check_place(const Reading *reading, Value v, const char *spelling)
 {
     assert_int_equal(v.source, reading->source);
@@ -387,7 +387,7 @@ static void duplicates_and_wide_integers_are_all_reported(void **state)
     assert_str(reading->problems.items[2].code, "E0154");
 }
 
-/* Every problem costs a walk over the text, so a text of nothing else must not tell them all. */
+/* Every problem costs a walk over the text, so a text full of them must not report all. */
 static void the_number_of_problems_is_limited(void **state)
 {
     const char *const repeated[] = { "{\"a\":1,\"a\":2},", "99999999999999999999," };
@@ -419,7 +419,7 @@ static void options_allow_more(void **state)
     assert_true(items[4].number > 1e308 && items[5].number < -1e308);
     check_place(reading, items[5], "-Infinity");
 
-    /* No integer is so wide that it becomes Infinity in silence. */
+    /* No integer becomes Infinity silently, however long. */
     AUTO_CLEAR(Buf) digits = buf_make(BUF_UNLIMITED);
     buf_put_repeat(&digits, '9', 400);
     AUTO(Reading) *wide = reading_start(buf_str(&digits));
@@ -532,12 +532,12 @@ static void without_a_source_errors_have_line_and_column(void **state)
     assert_string_equal(err.text, "line 1, column 1: unexpected end of input, expected a value");
 }
 
-/* Every special byte at every position against the blocks in which strings are scanned. */
+/* Every special byte at every offset in the blocks in which strings are scanned. */
 static void strings_of_every_length_and_alignment(void **state)
 {
     static const struct {
         const char *raw;
-        const char *decoded; /* NULL: refused */
+        const char *decoded; /* NULL: rejected */
     } specials[] = {
         { "y", "y" },     { "\\n", "\n" },    { "\\u00e9", "\xc3\xa9" }, { "\xc3\xa9", "\xc3\xa9" },
         { "\x1f", NULL }, { "\x7f", "\x7f" }, { "\xc3", NULL },          { "\xff", NULL },

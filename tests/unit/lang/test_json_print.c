@@ -198,7 +198,8 @@ static void cyclic_values_terminate(void **state)
     check_fails(value_list(list), NULL, ERROR_LIMIT,
                 "value is nested deeper than 512 levels or contains itself");
 
-    /* A list of two of the list below it, sixty times: small, but endless to print. */
+    /* A list with two references to the list below it, sixty levels: small, but endless to
+     * print. */
     Value v = value_int(1);
     for (int i = 0; i < 60; i++) {
         List *pair = list_new(&arena, 2);

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* Length of the longest needle that ends at `end`, the obvious way. */
+/* Length of the longest needle that ends at `end`, computed the obvious way. */
 static size_t longest_ending(Str text, size_t end, const Str *needles, size_t count)
 {
     size_t longest = 0;
@@ -18,7 +18,7 @@ static void it_matches_a_naive_search(void **state)
 {
     uint32_t random = 1;
     for (int round = 0; round < 300; round++) {
-        /* Few letters, so that needles contain and overlap one another. */
+        /* Few letters, so that needles contain and overlap each other. */
         char bytes[400];
         for (size_t i = 0; i < sizeof bytes; i++) {
             random = random * 1664525 + 1013904223;

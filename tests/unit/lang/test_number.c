@@ -90,7 +90,7 @@ static size_t significant_digits(const char *text, char out[64])
     return len;
 }
 
-/* What the C library prints with the least precision that reads back: the shortest text and the
+/* The C library's output with the least precision that reads back: the shortest text and the
  * nearest of its length, except next to a power of two. */
 static void shortest_by_library(double x, char out[64])
 {
@@ -208,7 +208,7 @@ static void distant_digits_still_decide(void **state)
     text[len + 1000] = '1';
     assert_true(number_parse_float(str_from(text, (size_t)len + 1001), &x));
     assert_true(same_bits(x, 1.0000000000000002));
-    /* The same in front of the point, scaled back by an exponent. */
+    /* The same before the point, scaled back by an exponent. */
     len =
         snprintf(text, sizeof text, "%s", "100000000000000011102230246251565404236316680908203125");
     memset(text + len, '0', 1000);
@@ -284,7 +284,7 @@ static void integers_have_limits(void **state)
     assert_true(overflow);
     assert_false(number_parse_int(STR("99999999999999999999999999"), 10, &value, &overflow));
     assert_true(overflow);
-    /* Text that is no integer at all is not "too large", however large its beginning. */
+    /* Text that is not an integer is not "too large", however large its start. */
     assert_false(number_parse_int(STR("99999999999999999999999999x"), 10, &value, &overflow));
     assert_false(overflow);
     assert_int_equal(value, 5);

@@ -272,7 +272,7 @@ static void errors_name_the_field(void **state)
     }
 }
 
-/* Parts that a wheel has not. */
+/* Parts that a wheel lacks. */
 typedef struct Frame {
     Color stripes[2];
     uint32_t stripe_count;

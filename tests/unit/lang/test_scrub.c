@@ -88,12 +88,11 @@ static void letters_beyond_ascii_have_cases_and_escapes(void **state)
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         assert_str(scrubbed(scrubber, texts[i]), "(secret)");
     }
-    assert_scrubbed(STR("straße"), STR("STRASSE"), "(secret)"); /* a case may be longer */
-    assert_scrubbed(STR("ſſ"), STR("ſſ class"),
-                    "(secret) class"); /* or shorter than is looked for */
+    assert_scrubbed(STR("straße"), STR("STRASSE"), "(secret)");    /* a case may be longer */
+    assert_scrubbed(STR("ſſ"), STR("ſſ class"), "(secret) class"); /* or shorter than the minimum */
     assert_scrubbed(STR("key-😀"), STR("'key-\\U0001f600'"), "'(secret)'");
     assert_scrubbed(STR("key-😀"), STR("\\Uffffffff \\x \\U0001f60"), "\\Uffffffff \\x \\U0001f60");
-    assert_scrubbed(STR("ab\xff\xfe"), STR("AB\xff\xfe AB"), "(secret) AB"); /* no text at all */
+    assert_scrubbed(STR("ab\xff\xfe"), STR("AB\xff\xfe AB"), "(secret) AB"); /* not text at all */
 }
 
 static void overlapping_and_touching_secrets_are_one(void **state)
@@ -138,8 +137,8 @@ static Str base64(Str data, const char *alphabet, bool padding)
     return str_from(out, len);
 }
 
-/* Any bytes as secret, at every alignment in longer data, in both alphabets: exactly the
- * characters that hold bits of the secret go. */
+/* Any bytes as secret, at every alignment in longer data, in both alphabets: exactly the characters
+ * that contain bits of the secret are removed. */
 static void base64_is_found_at_every_alignment(void **state)
 {
     uint32_t random = 7;
@@ -160,7 +159,7 @@ static void base64_is_found_at_every_alignment(void **state)
         size_t last = ((before + len) * 8 - 1) / 6;
         Str rest = str_from_offset(encoded, last + 1);
         if (str_starts(rest, STR("="))) {
-            rest = STR_EMPTY; /* padding goes with the secret */
+            rest = STR_EMPTY; /* padding is removed with the secret */
         }
         AUTO(Scrubber) *scrubber = scrubber_of(&secret, 1);
         Str text = arena_format(&arena, "token: %" STR_FMT "; end", STR_ARG(encoded));
@@ -202,7 +201,7 @@ static void base64_is_found_across_lines(void **state)
         Str expected = arena_format(&arena, "%" STR_FMT SCRUB_MARK,
                                     STR_ARG(str_slice(encoded, 0, 20 * 8 / 6)));
         assert_true(str_starts(clean, expected));
-        assert_true(clean.len < 100); /* only the data behind the secret is left */
+        assert_true(clean.len < 100); /* only the data after the secret is left */
     }
 }
 
@@ -214,7 +213,7 @@ static void escaped_base64_is_found(void **state)
     assert_scrubbed(secret, STR("\"+\\/+\\/+\\/8=\""), "\"(secret)\"");
     assert_scrubbed(secret, STR("-_-_-_8"), "(secret)");
     assert_scrubbed(secret, STR("+/+/+/9="), "(secret)"); /* bits that padding leaves open */
-    assert_scrubbed(secret, STR("+/+/+/"), "+/+/+/");     /* not the whole of it */
+    assert_scrubbed(secret, STR("+/+/+/"), "+/+/+/");     /* not all of it */
 }
 
 static void any_percent_escapes_are_found(void **state)
@@ -263,7 +262,7 @@ static void truncated_escapes_are_plain_text(void **state)
     const Str texts[] = { STR("abc\\"), STR("abc\\u"), STR("abc\\u1"),       STR("abc\\x4"),
                           STR("abc%"),  STR("abc%4"),  STR("abc\\ud83d\\u"), STR("\\\\\\\\\\") };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        /* In memory of exactly its size, so that AddressSanitizer sees any read past its end. */
+        /* In memory of exactly its size, so that AddressSanitizer detects any read past its end. */
         char *copy = malloc(texts[i].len);
         memcpy(copy, texts[i].data, texts[i].len);
         char expected[32];
@@ -304,7 +303,7 @@ static void hexadecimal_digits_are_found(void **state)
     Str secret = STR("hunter2");
     assert_scrubbed(secret, STR("h=68756e74657232;"), "h=(secret);");
     assert_scrubbed(secret, STR("68756E74657232"), "(secret)");
-    assert_scrubbed(secret, STR("a68756e74657232a"), "a(secret)a"); /* not at an even place */
+    assert_scrubbed(secret, STR("a68756e74657232a"), "a(secret)a"); /* not at an even offset */
     assert_scrubbed(secret, STR("0068756e7465723200"), "00(secret)00");
     assert_scrubbed(secret, STR("68:75:6e:74:65:72:32"), "(secret)");
     assert_scrubbed(secret, STR("6875 6e74\n6572 32\n"), "(secret)\n");
@@ -315,7 +314,7 @@ static void hexadecimal_digits_are_found(void **state)
     assert_scrubbed(secret, STR("68756e746572"), "68756e746572");
 }
 
-/* Longer data is broken into lines, with something before or around each of them. */
+/* Longer data is wrapped into lines, with something before or around each of them. */
 static void quoted_encoded_lines_are_found(void **state)
 {
     const Str texts[] = {
@@ -408,12 +407,12 @@ static void a_secret_in_single_characters_is_found(void **state)
         STR("P|a|s|s| |1"),
     };
     assert_each_scrubbed(STR("Pass 1"), texts, COUNT_OF(texts));
-    assert_scrubbed(STR("troo"), STR("root root"), "root root"); /* by chance */
+    assert_scrubbed(STR("troo"), STR("root root"), "root root"); /* by coincidence */
     assert_scrubbed(STR("troo"), STR("t r o o"), "(secret)");
     assert_scrubbed(STR("!$%&"), STR("! $ % &"), "(secret)");
 }
 
-/* What is long enough may be taken apart in any way. */
+/* Long secrets may be split in any way. */
 static void pieces_of_a_long_secret_are_found(void **state)
 {
     const Str texts[] = {
@@ -489,7 +488,7 @@ static void further_encodings_are_found(void **state)
     const Str texts[] = {
         STR("NB2W45DFOIZA===="), /* base32 */
         STR("nb2w45dfoiza"),
-        STR("PBUHK3TUMVZDE==="),             /* behind one byte */
+        STR("PBUHK3TUMVZDE==="),             /* after one byte */
         STR("PB4HQ6DIOVXHIZLSGJ4HQ6A="),     /* in the middle */
         STR("YUhWdWRHVnlNZz09"),             /* base64 of base64 */
         STR("NjggNzUgNmUgNzQgNjUgNzIgMzI="), /* base64 of hexadecimal digits */
@@ -509,7 +508,7 @@ static void further_encodings_are_found(void **state)
     assert_scrubbed(STR("a!b@c.d"), STR("a&excl;b&commat;c&period;d"), "(secret)");
 }
 
-/* Programs cut lines to the width of a terminal. */
+/* Programs wrap lines at the width of a terminal. */
 static void most_of_a_secret_at_the_end_of_a_line_is_removed(void **state)
 {
     Str secret = STR("s3cr3t-hunter2-x");
@@ -518,7 +517,7 @@ static void most_of_a_secret_at_the_end_of_a_line_is_removed(void **state)
     assert_scrubbed(secret, STR("-p s3cr3t-h\u2026 next"), "-p (secret)\u2026 next");
     assert_scrubbed(secret, STR("-p s3cr3t-h next"), "-p s3cr3t-h next");
     assert_scrubbed(secret, STR("-p s3cr3t-\nnext"), "-p s3cr3t-\nnext");
-    /* The line ends within two of them, and has too little of the longer. */
+    /* The line ends within two of them, and has too little of the longer one. */
     const Str nested[] = { STR("postgres://app:s3cr3t-hunter2-x@db.example.org/app"),
                            STR("s3cr3t-hunter2-x"), STR("hunter") };
     AUTO(Scrubber) *scrubber = scrubber_of(nested, COUNT_OF(nested));
@@ -549,7 +548,7 @@ static Str cut_scrubbed(const Scrubber *scrubber, Str text)
     return arena_copy(&arena, buf_str(&out));
 }
 
-/* Wherever a text is cut, less than SCRUB_SHORTEST bytes of the secret are left. */
+/* Wherever a text is truncated, less than SCRUB_SHORTEST bytes of the secret remain. */
 static void the_start_of_a_secret_at_a_truncation_is_removed(void **state)
 {
     Str secret = STR("s3cr3t \"hunter2\"");
@@ -605,7 +604,7 @@ static void the_longest_secret_is_found(void **state)
     }
 }
 
-/* Escapes do not end where the text of the secret ends when both belong to one character. */
+/* Escapes extend beyond the secret's text if both belong to one character. */
 static void an_escape_is_replaced_completely(void **state)
 {
     assert_scrubbed(STR("abc\xc3"), STR("abc\\u00e9z"), "(secret)z");
@@ -623,7 +622,7 @@ static void long_secrets_and_texts_take_linear_time(void **state)
     Str secrets[] = { str_from(bytes, SECRET), str_from(bytes, SECRET / 2), STR("ab") };
     AUTO(Scrubber) *scrubber = scrubber_of(secrets, COUNT_OF(secrets));
     assert_str(scrubbed(scrubber, str_from(bytes, TEXT)), "(secret)");
-    bytes[SECRET / 2 - 1] = 'b'; /* one byte too few for a secret to fit before it */
+    bytes[SECRET / 2 - 1] = 'b'; /* one byte too few for a secret before it */
     Str clean = scrubbed(scrubber, str_from(bytes, TEXT));
     assert_int_equal(clean.len, SECRET / 2 + strlen(SCRUB_MARK));
     /* Escapes of all kinds, none of them a secret. */
@@ -697,7 +696,7 @@ static Str shown_by(void *context, Str text, Arena *into)
     return buf_str(&out);
 }
 
-/* A program can answer with a list of characters, of their numbers, or of lines. */
+/* A program can print a list of characters, of their numbers, or of lines. */
 static void a_list_that_is_a_secret_is_replaced(void **state)
 {
     Str secret = STR("hunter2 x");
@@ -736,7 +735,7 @@ static void endless_values_are_refused(void **state)
     Error err = { 0 };
     assert_false(secret_set_add_value(&set, doubling, &err));
     assert_int_equal(err.kind, ERROR_LIMIT);
-    value_freeze(doubling); /* now it knows that it holds none */
+    value_freeze(doubling); /* now it knows that it contains none */
     assert_true(secret_set_add_value(&set, doubling, &err));
 }
 

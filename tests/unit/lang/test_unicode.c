@@ -47,7 +47,7 @@ static void characters_have_classes(void **state)
     assert_false(unicode_is(0x200b, UNICODE_PRINTABLE));
     assert_true(unicode_is(0x1c5, UNICODE_TITLE));
     assert_true(unicode_is(0x4e2d, UNICODE_ALPHA | UNICODE_PRINTABLE));
-    assert_false(unicode_is(0x378, UNICODE_PRINTABLE)); /* not assigned */
+    assert_false(unicode_is(0x378, UNICODE_PRINTABLE)); /* unassigned */
     assert_int_equal(unicode_flags(0x110000), 0);
     assert_int_equal(unicode_flags(UINT32_MAX), 0);
 }
@@ -57,7 +57,7 @@ static void decimal_digits_have_values(void **state)
     unsigned count = 0;
     for (uint32_t code = 0; code <= 0x10ffff; code++) {
         if (unicode_is(code, UNICODE_DECIMAL)) {
-            /* Every row starts with its zero: 0..9 follow each other in all of Unicode. */
+            /* Every row starts with its zero: 0..9 are consecutive everywhere in Unicode. */
             assert_int_equal(unicode_decimal_value(code), count % 10);
             count++;
         }

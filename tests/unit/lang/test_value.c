@@ -92,7 +92,7 @@ static void different_keys_are_not_equal(void **state)
         value_int(INT64_MAX),
         value_float(9223372036854775808.0), /* one more than that */
         value_int((1LL << 53) + 1),
-        value_float((double)(1LL << 53)), /* what a careless cast makes of it */
+        value_float((double)(1LL << 53)), /* the result of a careless cast */
         TUPLE(value_int(1)),
         TUPLE(value_int(1), value_int(2)),
         TUPLE(TUPLE(value_int(1))),
@@ -129,7 +129,7 @@ static void keys_are_scalars_and_tuples_of_them(void **state)
     assert_false(value_is_key(value_object(NULL)));
     assert_false(value_is_key(TUPLE(value_int(1), TUPLE(value_list(list_new(arena, 0))))));
 
-    /* Forty tuples that hold the one before twice: small in memory, endless to walk. */
+    /* Forty tuples that contain the previous one twice: small in memory, endless to walk. */
     Value doubling = value_int(1);
     for (int i = 0; i < 40; i++) {
         doubling = TUPLE(doubling, doubling);
@@ -200,13 +200,13 @@ static void keys_of_all_kinds_live_together(void **state)
     assert_str(value_str(map_find(map, value_null())->value), "null");
     assert_str(value_str(map_find(map, TUPLE(value_bool(true), value_float(2)))->value), "pair");
     assert_null(map_find(map, TUPLE(value_int(2), value_int(1))));
-    /* Python keeps the key that came first. */
+    /* Python keeps the key that was inserted first. */
     map_set(arena, map, value_float(1.0), text("again"));
     assert_int_equal(map->entries[0].key.kind, VALUE_INT);
     assert_str(value_str(map->entries[0].value), "again");
 }
 
-/* A map that shrinks below MAP_LINEAR keeps its index, and later keys must be found through it. */
+/* A map that shrinks below MAP_LINEAR keeps its index, and later keys must be found with it. */
 static void keys_added_after_removals_are_found(void **state)
 {
     Arena *arena = *state;
@@ -252,7 +252,7 @@ static void foreign_values_are_read_by_kind(void **state)
     }
 }
 
-/* Random sets and removals against a list that is searched one by one. */
+/* Random insertions and removals, compared with a list searched linearly. */
 static void maps_agree_with_a_plain_list(void **state)
 {
     Arena *arena = *state;
@@ -395,7 +395,7 @@ static void secrets_are_found_inside(void **state)
     assert_false(value_holds_secret(value_map(map_new(arena, 0))));
 }
 
-/* A container asked before it was frozen must not remember that answer. */
+/* A container queried before it was frozen must not cache that result. */
 static void frozen_containers_cache_only_stable_facts(void **state)
 {
     Arena *arena = *state;

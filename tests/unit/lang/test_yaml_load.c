@@ -140,7 +140,7 @@ static Str repeated(Buf *buf, const char *before, const char *text, unsigned cou
     return buf_str(buf);
 }
 
-/* All of these libyaml alone rejects or reads as something else. */
+/* libyaml alone rejects all of these or reads them differently. */
 static void texts_that_trip_libyaml_are_loaded(void **state)
 {
     static const Row rows[] = {
@@ -149,7 +149,7 @@ static void texts_that_trip_libyaml_are_loaded(void **state)
         { "a\n...\n%HELLO\n---\nb\n", "'a' | 'b'" },
         { "...\n# nothing\n", "" },
         { "a: 1\n...\n# between\n...\nb: 2\n...\nc: 3\n", "{'a': 1} | {'b': 2} | {'c': 3}" },
-        /* tabs that separate */
+        /* tabs as separators */
         { "-\ta\n-\t\tb # c\n", "['a', 'b']" },
         { "a:\n  \tb\n\t\nc: d\n\t# e\nf: g\n", "{'a': 'b', 'c': 'd', 'f': 'g'}" },
         { "\t{a: 1}\n", "{'a': 1}" },

@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "lang/yaml_fixture.h"
 
-/* Reads `text` and prints it again in the style. */
+/* Parses `text` and prints it again in the style. */
 static void check_printed(const char *text, const YamlStyle *style, const char *expected)
 {
     AUTO_CLEAR(Loaded) loaded;
@@ -287,7 +287,7 @@ static uint32_t below(Random *random, uint32_t limit)
     return (uint32_t)((random->state >> 32) % limit);
 }
 
-/* Strings made of pieces that readers trip over. */
+/* Strings made of fragments that confuse parsers. */
 static Value random_string(Random *random)
 {
     static const char *const pieces[] = {

@@ -6,7 +6,7 @@ typedef struct Expected {
     const char *code;
     uint32_t line;
     uint32_t column;
-    const char *hint; /* a part of it; NULL: none */
+    const char *hint; /* part of it; NULL: none */
 } Expected;
 
 typedef struct Row {
@@ -221,7 +221,7 @@ static void unknown_tags_are_reported(void **state)
     assert_int_equal(taken.problems.items[0].severity, SEVERITY_WARNING);
 }
 
-/* A misspelled mark is no reason to show what it was to hide. */
+/* A misspelled tag is no reason to show what it was supposed to hide. */
 static void a_misspelled_secret_is_not_shown(void **state)
 {
     AUTO_CLEAR(Loaded) loaded;

@@ -1,5 +1,5 @@
-/* The cases of the YAML test suite, where they are at hand: every value as expected, every error an
- * error, but for the ids in docs/yaml-deviations.md; and on each of these libyaml itself deviates. */
+/* The YAML test suite, if available: every value as expected, every error an error, except for the
+ * ids in docs/yaml-deviations.md; and in each of these libyaml itself deviates. */
 #include <stdlib.h>
 #include <yaml.h>
 
@@ -23,7 +23,7 @@ static bool read_file(const char *path, Buf *out)
     return true;
 }
 
-/* Does libyaml, asked alone, take the text? */
+/* Does libyaml itself accept the text? */
 static bool bare_events_accept(Str text)
 {
     yaml_parser_t parser;
@@ -58,7 +58,7 @@ static bool is_number(Value v)
     return v.kind == VALUE_INT || v.kind == VALUE_FLOAT;
 }
 
-/* As JSON sees it: 450 and 450.0 are one number, keys are strings, their order does not matter. */
+/* As in JSON: 450 and 450.0 are the same number, keys are strings, their order does not matter. */
 static bool same_as_json(const Sources *sources, Value got, Value wanted)
 {
     if (is_number(got) && is_number(wanted)) {

@@ -1,4 +1,4 @@
-/* What the YAML tests share: a loaded text, and values as one line of text. */
+/* Helpers shared by the YAML tests: a loaded text, and values as one line of text. */
 #pragma once
 
 #include <math.h>
@@ -68,7 +68,7 @@ static inline void dump_value(Value v, Buf *out)
     }
 }
 
-/* The same kinds and contents all the way down; places and flags do not count. */
+/* The same kinds and contents recursively; positions and flags do not count. */
 static inline bool same_value(Value a, Value b)
 {
     if (a.kind != b.kind) {

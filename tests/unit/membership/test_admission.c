@@ -110,7 +110,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A machine with its key and what it was answered. */
+/* A machine with its key and the responses it got. */
 typedef struct Joiner {
     Fixture *f;
     P256Private *key;
@@ -219,7 +219,7 @@ static void a_machine_with_a_token_is_admitted(void **state)
     assert_string_equal(node.enrolment, gain.chain.items[0].enrolment);
     assert_false(node.is_server);
     assert_int_equal(uses_of(f), 1);
-    /* A fresh name needs no rule. */
+    /* A new name needs no rule. */
     assert_false(get(f, cluster_key_revocations(&f->arena, PREFIX)).there);
     p256_private_free(web.key);
 }
@@ -249,7 +249,7 @@ static void a_recorded_request_is_refused(void **state)
     pass(f);
     expect(&web, JOIN_REFUSED, JOIN_REASON_REPLAY);
     assert_int_equal(uses_of(f), 1);
-    /* Later its time alone refuses it, and the nonce is forgotten. */
+    /* Later its age alone makes it invalid, and the nonce is forgotten. */
     loop_virtual_set_wall(f->loop, loop_wall_ms(f->loop) + 2 * JOIN_SKEW_MS);
     loop_run_virtual_until(f->loop, loop_now_ms(f->loop) + 2 * JOIN_SKEW_MS);
     assert_false(get(f, cluster_key_nonce(&f->arena, PREFIX, str_from_c(web.nonce))).there);
@@ -361,7 +361,7 @@ static void a_joiner_without_a_token_stays_pending_until_approved(void **state)
     assert_false(get(f, cluster_key_node(&f->arena, PREFIX, STR("web1"))).there);
     assert_string_equal(joining_of(f, "web1").machines[0].address, "10.0.0.1:999");
     approve(&web);
-    /* Approved is that key: another one waits beside it, and changes nothing. */
+    /* That key is approved: another one waits next to it, and changes nothing. */
     ask(&other);
     expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
     assert_int_equal(joining_of(f, "web1").count, 2);
@@ -387,7 +387,7 @@ static void an_approved_machine_can_repeat_its_request(void **state)
     NodeRecord second = node_of(f, "web1");
     assert_string_equal(second.enrolment, first.enrolment);
     assert_string_not_equal(second.serial, first.serial);
-    /* With what has expired, somebody has to look at it again. */
+    /* Once it has expired, it must be reviewed again. */
     loop_virtual_set_wall(f->loop, second.not_after_ms + 1);
     ask(&web);
     expect(&web, JOIN_PENDING, JOIN_REASON_NONE);
@@ -446,7 +446,7 @@ static void machines_that_stop_asking_are_forgotten(void **state)
     assert_true(waits(f, &web));
     Str key = cluster_key_leader(&f->arena, PREFIX),
         old = cluster_key_joining(&f->arena, PREFIX, STR("db1"));
-    assert_true(get(f, old).there); /* another server leads */
+    assert_true(get(f, old).there); /* another server is leader */
     put(f, key, STR("{}"));
     StoreCompare fence = { .target = STORE_CREATE_REVISION, .key = key, .number = 1 };
     admission_lead(f->admission, &fence); /* until now */
@@ -457,7 +457,7 @@ static void machines_that_stop_asking_are_forgotten(void **state)
     pass(f);
     assert_false(get(f, old).there);
     assert_true(waits(f, &web));
-    /* Nor is an approval good for longer than that, wherever it comes from. */
+    /* Nor is an approval valid for longer than that, wherever it comes from. */
     ask(&db);
     expect(&db, JOIN_PENDING, JOIN_REASON_NONE);
     approve(&db);
@@ -468,7 +468,7 @@ static void machines_that_stop_asking_are_forgotten(void **state)
     p256_private_free(db.key);
 }
 
-/* The same bytes, and new ones, a thousand times: one row, no lease, no revision more. */
+/* The same bytes, and new ones, a thousand times: one row, no lease, no new revision. */
 static void a_waiting_machine_takes_one_row_and_no_lease(void **state)
 {
     Fixture *f = *state;
@@ -491,7 +491,8 @@ static void a_waiting_machine_takes_one_row_and_no_lease(void **state)
     p256_private_free(web.key);
 }
 
-/* A stranger asks under made-up names; an honest machine waits, is seen, and gets in. */
+/* An unauthenticated client uses made-up names; an honest machine waits, is listed, and is
+ * admitted. */
 static void a_loud_stranger_pushes_out_only_itself(void **state)
 {
     Fixture *f = *state;
@@ -510,7 +511,7 @@ static void a_loud_stranger_pushes_out_only_itself(void **state)
     AdmissionCounts counts = admission_counts(f->admission);
     assert_int_equal(counts.waiting, 1 + WAITING_SOURCE_MAX);
     assert_int_equal(counts.limited, refused);
-    /* The newest of its rows are those that are left. */
+    /* The newest of its rows are kept. */
     stranger.wish.name = STR("n0");
     assert_false(waits(f, &stranger));
     assert_int_equal(store_check_status(f->store).leases, 0);
@@ -521,7 +522,7 @@ static void a_loud_stranger_pushes_out_only_itself(void **state)
     p256_private_free(stranger.key);
 }
 
-/* From everywhere: the room is full, and still nobody is shut out who goes on asking. */
+/* From everywhere: the table is full, and still no machine that keeps asking is shut out. */
 static void a_full_waiting_room_delays_honest_machines(void **state)
 {
     Fixture *f = *state;
@@ -536,7 +537,7 @@ static void a_full_waiting_room_delays_honest_machines(void **state)
         ask(&stranger);
         expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
         if (i == 0) {
-            approve(&stranger); /* gives way to nobody from now on */
+            approve(&stranger); /* is not displaced from now on */
         }
         if (i % 60 == 0) {
             ask(&web);
@@ -553,7 +554,8 @@ static void a_full_waiting_room_delays_honest_machines(void **state)
     p256_private_free(stranger.key);
 }
 
-/* An approved machine is out of reach of who asks for its name with other keys, and with other names. */
+/* An approved machine cannot be displaced by requests for its name with other keys, or for other
+ * names. */
 static void an_approval_is_not_disturbed_by_strangers(void **state)
 {
     Fixture *f = *state;
@@ -575,7 +577,7 @@ static void an_approval_is_not_disturbed_by_strangers(void **state)
     p256_private_free(web.key);
 }
 
-/* What a server knew of those who wait it learns again when it starts. */
+/* A restarted server reloads the pending machines. */
 static void the_waiting_room_follows_the_store(void **state)
 {
     Fixture *f = *state;
@@ -606,7 +608,7 @@ static void requests_per_source_are_limited(void **state)
         pass(f);
         assert_true(i > 90 || stranger.err.kind == ERROR_NONE);
     }
-    /* The same network counts as one; others are not touched. */
+    /* The same network counts as one; others are not affected. */
     for (send(&stranger); stranger.err.kind == ERROR_NONE; send(&stranger)) {
         pass(f);
     }
@@ -638,7 +640,7 @@ static void a_name_being_removed_cannot_be_joined(void **state)
     p256_private_free(web.key);
 }
 
-/* --- Crossed with revoked, server, expired ------------------------------------------------------ */
+/* --- Combined with revoked, server, expired ----------------------------------------------------- */
 
 static void change_node(Fixture *f, const char *name, bool is_server, bool forget_token,
                         int64_t not_after_ms)
@@ -681,7 +683,7 @@ static void a_revoked_node_cannot_return_with_its_used_token(void **state)
     ask(&web);
     expect(&web, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP);
     assert_string_equal(node_of(f, "web1").serial, serial);
-    /* Nor with what is left of a token for many: its name is taken, by itself. */
+    /* Nor with the remaining uses of a multi-use token: its name is in use, by itself. */
     put_token(f, 5);
     ask(&web);
     expect(&web, JOIN_REFUSED, JOIN_REASON_NAME_TAKEN);
@@ -804,7 +806,7 @@ static void a_damaged_record_admits_nobody(void **state)
     p256_private_free(web.key);
 }
 
-/* Anybody may ask, and the list may be long. */
+/* The endpoint is public, and the list may be long. */
 static void rejected_machines_are_not_looked_up_in_the_revocations(void **state)
 {
     Fixture *f = *state;
@@ -818,7 +820,7 @@ static void rejected_machines_are_not_looked_up_in_the_revocations(void **state)
     expect(&stranger, JOIN_PENDING, JOIN_REASON_NONE);
     ask(&other);
     expect(&other, JOIN_PENDING, JOIN_REASON_NONE);
-    /* Who could come in is. */
+    /* Machines that could be admitted are. */
     ask(&web);
     assert_int_equal(web.err.kind, ERROR_INVALID);
     approve(&stranger);
@@ -843,7 +845,7 @@ static void requests_in_progress_can_be_abandoned(void **state)
     p256_private_free(web.key);
 }
 
-/* Where a machine comes from, whatever its port; 0 for what is no address of a network. */
+/* The network of a machine, regardless of its port; 0 if it is not a network address. */
 static void origins_are_addresses_without_ports(void **state)
 {
     static const char *const none[] = { "", "10.0.0.2:port", "10.0.0.2:0x1", "/tmp/socket",

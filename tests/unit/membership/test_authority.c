@@ -1,4 +1,4 @@
-/* The CAs of a server: rotation from the first state to the last, with an end of the process before
+/* The CAs of a server: rotation from the first state to the last, with the process ending before
  * and after every step. */
 #include "membership/authority.h"
 
@@ -16,10 +16,10 @@ typedef struct Fixture {
     Scratch *scratch;
     StoreWorld world;
     Directory directory;
-    StoreCompare fence; /* of this server, which leads */
+    StoreCompare fence; /* of this server, the leader */
     Authority *authority;
     Pin first;
-    Pin own;      /* from whom the server's certificates are */
+    Pin own;      /* the CA of the server's certificates */
     bool is_slow; /* and whether it waits to renew them */
     bool ready;
     uint32_t changes;
@@ -53,7 +53,7 @@ static bool is_from(void *context, const Pin *ca)
     return pin_equal(&f->own, ca);
 }
 
-/* Time for many looks. */
+/* Time for many checks. */
 static void pass(Fixture *f)
 {
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 5000);
@@ -72,7 +72,7 @@ static bool open_authority(Fixture *f, Error *err)
         return false;
     }
     authority_lead(f->authority, &f->fence);
-    /* Not so long that it looks: the state is that of before. */
+    /* Not long enough for a check: the state is unchanged. */
     loop_run_virtual_until(f->world.at.loop, loop_now_ms(f->world.at.loop) + 100);
     return true;
 }
@@ -252,7 +252,8 @@ static void write_rotation(Fixture *f, const Rotation *rotation)
     put_value(f, cluster_key_rotation(&f->world.arena, PREFIX), buf_str(&text));
 }
 
-/* Another server, which leads, has the next CA and moves the rotation on; this one is told by the store. */
+/* Another server, the leader, has the next CA and advances the rotation; this one learns it from
+ * the store. */
 static void changes_of_another_server_are_followed(void **state)
 {
     Fixture *f = *state;
@@ -281,7 +282,7 @@ static void changes_of_another_server_are_followed(void **state)
     write_rotation(f, &steady);
     expect_state(f, ROTATION_STEADY);
     assert_false(directory_has(&f->directory, AUTHORITY_CA_NEXT));
-    begin(f); /* it knows where it is, and can write the next one itself */
+    begin(f); /* it knows its location, and can write the next one itself */
 }
 
 /* It has neither the key of that CA nor a reason to stop: its own works. */
@@ -304,7 +305,7 @@ static void unusable_changes_are_logged_and_ignored(void **state)
     begin(f);
 }
 
-/* A server without nodes has nobody to wait for but itself. */
+/* A server without nodes only waits for itself. */
 static void a_single_server_completes_a_rotation(void **state)
 {
     Fixture *f = *state;
@@ -328,7 +329,7 @@ static void only_the_leader_moves_it_on(void **state)
 {
     Fixture *f = *state;
     authority_lead(f->authority, NULL);
-    begin(f); /* an operator may ask any server */
+    begin(f); /* an operator may use any server */
     pass(f);
     expect_state(f, ROTATION_PREPARE);
     authority_lead(f->authority, &f->fence);
@@ -352,7 +353,7 @@ static void expect_wait(Fixture *f, RotationState state, const char *what)
     assert_true(str_find(waits[0].what, str_from_c(what), 0) < waits[0].what.len);
 }
 
-/* Every state with a node that makes it wait, and with the end of the server in it. */
+/* Every state with a node that delays it, and with the server exiting in it. */
 static void it_waits_for_nodes_and_survives_the_server(void **state)
 {
     Fixture *f = *state;
@@ -376,7 +377,7 @@ static void it_waits_for_nodes_and_survives_the_server(void **state)
     expect_wait(f, ROTATION_ISSUE, "no certificate of the next CA");
     assert_true(pin_equal(&authority_cas(f->authority)->issuer->chain.items[0].pin, &next));
     assert_int_equal(authority_cas(f->authority)->trusted.count, 2);
-    /* What is sent for those who know the old one only leads there. */
+    /* The cross-signed certificate for those who know the old one only leads there. */
     CertificateSet chain = authority_chain(f->authority);
     Error err;
     assert_int_equal(chain.count, 2);
@@ -461,7 +462,7 @@ static void the_agent_of_the_server_counts_too(void **state)
     expect_state(f, ROTATION_STEADY);
 }
 
-/* Killed after the file was written and before the store knew: as if nothing had been. */
+/* Killed after the file was written and before the store was: as if nothing had happened. */
 static void a_file_unknown_to_the_store_is_removed(void **state)
 {
     Fixture *f = *state;
@@ -554,7 +555,7 @@ static void a_rotation_can_be_aborted_early(void **state)
     world_expect(&f->world, ERROR_CONFLICT, "not being rotated");
 }
 
-/* Those who have certificates of the next CA renew once more. */
+/* Those with certificates of the next CA renew once more. */
 static void turning_back_while_nodes_renew(void **state)
 {
     Fixture *f = *state;
@@ -602,7 +603,7 @@ static void it_continues_without_an_excluded_node(void **state)
     expect_wait(f, ROTATION_DISTRIBUTE, "does not trust");
 }
 
-/* Nothing is kept from a node whose certificate is worth nothing any more. */
+/* Nothing is withheld from a node whose certificate is no longer valid. */
 static void it_does_not_wait_for_removed_nodes(void **state)
 {
     Fixture *f = *state;
@@ -626,7 +627,7 @@ static void there_is_one_rotation_at_a_time(void **state)
     assert_true(pin_equal(&authority_rotation(f->authority)->next, &next));
 }
 
-/* Freed with an answer of the store still to come. */
+/* Freed with a pending response of the store. */
 static void it_can_be_freed_at_any_time(void **state)
 {
     Fixture *f = *state;

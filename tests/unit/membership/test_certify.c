@@ -1,4 +1,4 @@
-/* Certificates of nodes: renewed, given to a request, taken back, each in one transaction. */
+/* Certificates of nodes: renewed, issued for a request, revoked, each in one transaction. */
 #include "membership/certify.h"
 
 #include "membership/node_sweep.h"
@@ -139,7 +139,7 @@ static void a_request_becomes_a_node(void **state)
     expect(f, ERROR_INVALID, NULL);
 }
 
-/* The store answers what it was asked while it is closed, and the CAs are gone by then. */
+/* The store answers pending requests while it is closed, and the CAs are gone by then. */
 static void without_its_cas_nothing_is_certified(void **state)
 {
     Fixture *f = *state;
@@ -165,7 +165,7 @@ static void the_next_one_has_the_same_enrolment(void **state)
     assert_false(pin_equal(&after.key, &before.key));
     assert_int_equal(after.joined_ms, before.joined_ms);
     assert_int_equal(after.not_after_ms, loop_wall_ms(f->world.at.loop) / 1000 * 1000 + PKI_DAY_MS);
-    /* The one of before may be shown again, while it lives. */
+    /* The previous one may be used again, while it is valid. */
     certify_renew(&f->settings, STR("web1"), str_from_c(before.serial), make_csr(f), certified, f);
     expect(f, ERROR_NONE, NULL);
 }
@@ -193,7 +193,7 @@ static void removed_nodes_get_no_certificate(void **state)
     expect(f, ERROR_DENIED, NULL);
 }
 
-/* Both are asked for in one turn: whichever is first, the node has nothing of it afterwards. */
+/* Both are requested in one turn: in either order, the node has no certificate afterward. */
 static void revoking_wins_over_renewing(void **state)
 {
     Fixture *f = *state;
@@ -251,7 +251,7 @@ static void only_node_certificates_can_be_revoked(void **state)
     assert_int_equal(revoked(f).serial_count, 0);
 }
 
-/* A name that was removed and is given again: what the first one had stays out. */
+/* A name that was removed and is used again: the first node's certificates stay revoked. */
 static void a_reused_name_inherits_nothing(void **state)
 {
     Fixture *f = *state;

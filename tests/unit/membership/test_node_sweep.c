@@ -8,7 +8,7 @@ enum {
     NUMBERS = 60
 };
 
-/* Kinds of keys with the name of a node in them; the first part is the one that differs. */
+/* Kinds of keys that contain the name of a node; the first part is the one that differs. */
 static const KeyKind kinds[] = { KEY_RUN_NODE, KEY_RUN_STEP,        KEY_RUN_PUBLISHED,
                                  KEY_STATUS,   KEY_RUNNING_VERSION, KEY_SERVICE,
                                  KEY_RUN_SLOT, KEY_RUN_BARRIER };
@@ -83,7 +83,7 @@ static void a_removed_node_leaves_no_key_and_others_keep_theirs(void **state)
     world_close(&world);
 }
 
-/* As a server that was killed in between: the mark is there when it starts. */
+/* Like a server that was killed in between: the mark exists when it starts. */
 static void an_interrupted_sweep_is_completed_after_a_restart(void **state)
 {
     StoreWorld world = { 0 };
@@ -102,7 +102,7 @@ static void an_interrupted_sweep_is_completed_after_a_restart(void **state)
     world_close(&world);
 }
 
-/* Paused in the middle of its work: a machine may have joined under the name since. */
+/* Paused in the middle of its work: a machine may have joined with the name since. */
 static void a_former_leader_deletes_nothing(void **state)
 {
     StoreWorld world = { 0 };
@@ -116,7 +116,7 @@ static void a_former_leader_deletes_nothing(void **state)
     assert_true(node_sweep_is_idle(sweep));
     assert_true(is_there(&world, STR("web1")));
     assert_true(is_marked(&world, STR("web1")));
-    /* It has stopped: not even what is new wakes it. */
+    /* It has stopped: not even new marks wake it. */
     int64_t revision = store_status(world.at.store).revision;
     world_put(&world, cluster_key_removed(&world.arena, PREFIX, STR("web2")), STR("{}"));
     loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
@@ -135,8 +135,8 @@ static void ignore_reply(void *context, const StoreReply *reply, const Error *er
     assert_null(err);
 }
 
-/* The leader before has freed the name, and a machine has joined under it, before this server was elected:
- * its state, which has not heard of that yet, must not be asked who is removed. */
+/* The previous leader has freed the name, and a machine has joined with it, before this server was
+ * elected: its state, which does not know that yet, must not be used to decide who is removed. */
 static void a_reused_name_is_left_alone(void **state)
 {
     StoreWorld world = { 0 };
@@ -163,8 +163,8 @@ static void a_reused_name_is_left_alone(void **state)
     world_close(&world);
 }
 
-/* The answer to a deletion was lost, and it takes effect when the name is free and a machine has joined under
- * it: it must not delete what is of that one. */
+/* The response to a deletion was lost, and it takes effect when the name is free and a machine has
+ * joined with it: it must not delete the data of that machine. */
 static void a_late_deletion_does_not_affect_the_next_node_of_the_name(void **state)
 {
     static const Fate fates[] = { FATE_LATE };
@@ -183,7 +183,7 @@ static void a_late_deletion_does_not_affect_the_next_node_of_the_name(void **sta
     NodeSweep *sweep = node_sweep_new(&world.at, &fence);
     wait_idle(&world, sweep);
     assert_true(lossy.is_late && world_get(&world, facts).there);
-    lossy.is_late = false; /* it is under way still */
+    lossy.is_late = false; /* it is still pending */
     loop_run_virtual_until(world.at.loop, loop_now_ms(world.at.loop) + 60000);
     assert_true(node_sweep_is_idle(sweep));
     assert_false(world_get(&world, facts).there || is_marked(&world, STR("web1")));

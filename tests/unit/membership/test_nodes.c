@@ -6,7 +6,7 @@
 
 #define ENROLMENT "00112233445566ff"
 
-/* Of a key whose bytes are all the same: half of its pin, and all of it. */
+/* For a key whose bytes are all the same: half of its pin, and all of it. */
 #define HALF(byte)  byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte byte
 #define WHOLE(byte) HALF(byte) HALF(byte)
 
@@ -86,7 +86,7 @@ static void put_alive(Fixture *f, const char *name)
     world_put(&f->world, cluster_key_alive(&f->world.arena, PREFIX, str_from_c(name)), STR("1"));
 }
 
-/* As it is now: what was read is borrowed. */
+/* Its current value, because what was read is borrowed. */
 static NodeEntry copy_entry(Arena *arena, const NodeEntry *from)
 {
     NodeEntry entry = *from;
@@ -133,7 +133,7 @@ static void show(Fixture *f, const char *name)
     }
 }
 
-/* One label is all that it has then, or none. */
+/* Then it has only one label, or none. */
 static void set(Fixture *f, const char *node, const char *label, const char *value,
                 int64_t revision)
 {
@@ -154,7 +154,7 @@ static void members_and_pending_machines_are_listed(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", 1);
-    put_node(f, "web1-old", 2); /* stands between web1 and what says that web1 is alive */
+    put_node(f, "web1-old", 2); /* between web1 and the record of web1's liveness */
     put_node(f, "web2", 3);
     put_joining(f, "db1", 4);
     put_alive(f, "web1");
@@ -170,7 +170,7 @@ static void members_and_pending_machines_are_listed(void **state)
     assert_string_equal(f->listing.waiting[0].record.name, "db1");
 }
 
-/* Every name once and in order, however small the pages are. */
+/* Every name once and in order, however small the pages. */
 static void pages_are_contiguous(void **state)
 {
     Fixture *f = *state;
@@ -214,7 +214,7 @@ static void pages_are_contiguous(void **state)
     }
 }
 
-/* Whatever somebody has put there: pages end, and tell what is a node once. */
+/* Whatever a client has put there: pages end, and list each node once. */
 static void a_foreign_record_does_not_confuse_paging(void **state)
 {
     static const char *const expected[] = { "web1", "web2", "web3", "db1", "db2", "db3" };
@@ -331,7 +331,7 @@ static void nodes_that_became_silent_without_a_leader_are_recorded(void **state)
     assert_int_equal(store_status(f->world.at.store).revision, revision);
 }
 
-/* And hides nobody else. */
+/* And hides no other node. */
 static void a_damaged_record_is_reported_as_such(void **state)
 {
     Fixture *f = *state;
@@ -462,7 +462,7 @@ static void labels_are_set_together(void **state)
     world_expect(world, ERROR_NONE, NULL);
     assert_str(label_of(f, "rack"), "7");
     assert_str(label_of(f, "role"), "(none)");
-    /* The same again writes nothing. */
+    /* Repeating it writes nothing. */
     int64_t revision = store_status(world->at.store).revision;
     set(f, "web1", "rack", "7", 0);
     world_expect(world, ERROR_NONE, NULL);
@@ -487,7 +487,7 @@ static void annotations_stay_in_the_record(void **state)
     WorldValue got = world_get(&f->world, cluster_key_node(arena, PREFIX, STR("web1")));
     assert_true(node_record_read(arena, got.value, &record, &err));
     assert_str(value_str(*value_get(record.annotations, STR("owner"))), "somebody");
-    /* Too much of them is refused. */
+    /* Too many of them are rejected. */
     char *large = arena_alloc_zero(arena, ANNOTATION_VALUE_MAX + 1);
     memset(large, '"', ANNOTATION_VALUE_MAX);
     for (int i = 0; i < 10; i++) {
@@ -524,7 +524,7 @@ static void a_change_rests_on_its_revision(void **state)
     assert_str(label_of(f, "two"), "(none)");
 }
 
-/* --- Those who ask --------------------------------------------------------------------------- */
+/* --- Pending machines ------------------------------------------------------------------------ */
 
 static bool is_approved(Fixture *f, const char *name, unsigned char key)
 {
@@ -541,7 +541,7 @@ static void approved_is_the_key_that_was_shown(void **state)
     Fixture *f = *state;
     StoreWorld *world = &f->world;
     put_joining(f, "web1", 0xab);
-    /* Eight digits are found by trying keys; sixteen are not. */
+    /* Eight digits can be found by trying keys; sixteen cannot. */
     nodes_approve(&world->at, STR("web1"), STR("abababab"), world_done, world);
     world_expect(world, ERROR_INVALID, "first 16 digits");
     nodes_approve(&world->at, STR("web1"), STR("abababababababa"), world_done, world);
@@ -556,12 +556,12 @@ static void approved_is_the_key_that_was_shown(void **state)
     nodes_approve(&world->at, STR("web1"), STR("sha256:abababababababab"), world_done, world);
     world_expect(world, ERROR_NONE, NULL);
     assert_true(is_approved(f, "web1", 0xab));
-    /* No lease is taken for it. */
+    /* It creates no lease. */
     Str key = cluster_key_joining(&world->arena, PREFIX, STR("web1"));
     assert_int_equal(world_get(world, key).lease, 0);
 }
 
-/* Of several keys that ask for a name one is approved, and the last approval counts. */
+/* Of several keys that request a name one is approved, and the last approval counts. */
 static void one_key_of_a_name_is_approved(void **state)
 {
     Fixture *f = *state;
@@ -575,7 +575,7 @@ static void one_key_of_a_name_is_approved(void **state)
     Buf text = buf_make_in(&world->arena, BUF_UNLIMITED);
     pending_record_print(&record, &text);
     world_put(world, cluster_key_joining(&world->arena, PREFIX, STR("web1")), buf_str(&text));
-    /* Digits that two keys have name neither. */
+    /* Digits shared by two keys select neither. */
     nodes_approve(&world->at, STR("web1"), STR(HALF("ab")), world_done, world);
     world_expect(world, ERROR_CONFLICT, "more than one");
     nodes_approve(&world->at, STR("web1"), STR(WHOLE("ab")), world_done, world);
@@ -588,7 +588,7 @@ static void one_key_of_a_name_is_approved(void **state)
     assert_int_equal(f->asking.record.count, 3);
 }
 
-/* With the whole pin it does not matter who else asks, and whether the machine has asked yet. */
+/* With the full pin, other requests do not matter, nor whether the machine has sent one yet. */
 static void a_full_pin_can_be_approved_in_advance(void **state)
 {
     Fixture *f = *state;
@@ -686,7 +686,7 @@ static void a_removed_node_leaves_nothing_and_is_refused(void **state)
     Str serial = STR(ENROLMENT "0123456789abcdef");
     assert_false(revocation_check(&list, STR("web1"), serial, &err));
     assert_true(revocation_check(&list, STR("web2"), serial, &err));
-    /* As long as its certificates are good. */
+    /* As long as its certificates are valid. */
     assert_int_equal(list.names[0].until_ms, 1900000000000);
     nodes_remove(&world->at, STR("web1"), 0, world_done, world);
     world_expect(world, ERROR_NOT_FOUND, NULL);
@@ -721,7 +721,7 @@ static void a_removal_based_on_an_old_state_fails(void **state)
     world_expect(world, ERROR_NONE, NULL);
 }
 
-/* Nobody knows until when its certificates are good: so none is believed as long as any can be. */
+/* The expiry of its certificates is unknown: so none is accepted while any may be valid. */
 static void a_damaged_record_can_be_removed(void **state)
 {
     Fixture *f = *state;

@@ -110,7 +110,7 @@ static void they_are_renewed_at_two_thirds(void **state)
     assert_int_equal(f->changes[OWN_KIND_SERVING], 0);
     pass_days(f, 46);
     assert_int_equal(f->changes[OWN_KIND_SERVING], 1);
-    /* Still the same node, by its enrolment; good now; what is on the disk is what is shown. */
+    /* Still the same node, by its enrollment; valid now; what is on the disk is what is used. */
     const Certificate *node = &own_credential(f->own, OWN_KIND_NODE)->chain.items[0];
     assert_string_equal(node->enrolment, "5a000000000000aa");
     assert_string_equal(node->identity.node, "s1");
@@ -159,7 +159,7 @@ static void one_can_be_renewed_at_once(void **state)
     assert_int_equal(f->changes[OWN_KIND_NODE], 0);
 }
 
-/* An expired CA signs nothing: the tries go on, at their pace. */
+/* An expired CA signs nothing: attempts continue, at their interval. */
 static void failures_are_tried_again(void **state)
 {
     Fixture *f = *state;

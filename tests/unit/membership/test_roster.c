@@ -153,7 +153,7 @@ static const char *name_of(const Fixture *f, const char *serial)
     return node == NULL ? "" : node->record.name;
 }
 
-/* By those of before, which are read together, and those that come one by one. */
+/* Once for existing nodes, which are read together, and once for nodes added individually. */
 static void nodes_are_found_by_their_serials(void **state)
 {
     static const char *const serials[] = { "77777777777777770000000000000001",
@@ -173,7 +173,7 @@ static void nodes_are_found_by_their_serials(void **state)
     put_serial(f, "d", "5555555555555555", false, serials[3]);
     assert_string_equal(name_of(f, serials[2]), "");
     assert_string_equal(name_of(f, serials[3]), "d");
-    /* Two that claim the same: whoever goes takes nothing along that is the other's. */
+    /* Two that claim the same: when one is removed, the other keeps what it has. */
     put_serial(f, "b", "7777777777777777", false, serials[0]);
     assert_string_equal(name_of(f, serials[1]), "");
     remove_node(f, "a");
@@ -236,7 +236,7 @@ static void an_unreadable_record_is_nobody(void **state)
     pass(f);
     put(f, cluster_key_node(&f->arena, PREFIX, STR("web1")), STR("{}"));
     assert_null(roster_find(f->roster, STR("web1")));
-    /* Nor one that stands under another's name. */
+    /* Nor one stored under another name. */
     put_node(f, "web1", "0000000000000001", true);
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     node_record_print(&(NodeRecord){ .name = "web1", .labels = value_missing() }, &text);
@@ -262,7 +262,7 @@ static void it_contains_revocations(void **state)
     assert_false(
         revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
     assert_int_equal(f->changed, 1);
-    /* Without a list nobody is. */
+    /* Without a list no node is. */
     assert_true(store_delete(f->store, key, done, NULL, &err));
     pass(f);
     assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
@@ -278,7 +278,7 @@ static void an_unreadable_list_admits_nobody(void **state)
     open_roster(f);
     pass(f);
     put(f, key, STR("nonsense"));
-    assert_int_equal(f->stale, 0); /* operators go on, and repair it */
+    assert_int_equal(f->stale, 0); /* operators continue, and repair it */
     assert_int_equal(f->changed, 1);
     assert_false(
         revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
@@ -287,12 +287,12 @@ static void an_unreadable_list_admits_nobody(void **state)
     put(f, key, STR("{\"format\":\"eden.revocations/1\",\"serials\":[],\"names\":[]}"));
     assert_int_equal(f->changed, 2);
     assert_true(revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
-    put(f, key, STR_EMPTY); /* whatever has cut it */
+    put(f, key, STR_EMPTY); /* whatever has truncated it */
     assert_false(
         revocation_check(roster_revoked(f->roster), STR("web1"), str_from_c(serial), &err));
 }
 
-/* The same when it starts with it. */
+/* The same if it is there at the start. */
 static void a_list_that_was_never_readable_admits_nobody(void **state)
 {
     Fixture *f = *state;
@@ -314,7 +314,7 @@ static void compacted_history_is_read_again(void **state)
     f->store = store_open_memory(f->loop, &(StoreSettings){ .keep_revisions = -1 });
     open_roster(f);
     pass(f);
-    /* Both happen in one turn: the change is compacted before the watch could tell it. */
+    /* Both happen in one turn: the change is compacted before the watch could report it. */
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
     node_record_print(&(NodeRecord){ .name = "web1", .labels = value_missing() }, &text);
     for (int i = 0; i < 3; i++) {
@@ -354,7 +354,7 @@ static const char *selected(Fixture *f, const char *text, const char *after)
     return buf_c(&names);
 }
 
-/* By the index where a label must be there, and by looking at all where not. */
+/* With the index where a label is required, and by scanning all nodes where not. */
 static void nodes_are_selected_by_their_labels(void **state)
 {
     Fixture *f = *state;

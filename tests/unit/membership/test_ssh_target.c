@@ -51,7 +51,7 @@ static void target_is_user_host_and_port(void **state)
     assert_int_equal(target.address.port, 2200);
 }
 
-/* CVE-2020-16846, CVE-2021-3148, CVE-2021-3197: what somebody types is a name or nothing. */
+/* CVE-2020-16846, CVE-2021-3148, CVE-2021-3197: user input is a name or rejected. */
 static void hostile_hosts_and_users_are_refused(void **state)
 {
     static const char *const texts[] = {
@@ -176,7 +176,7 @@ static bool has_option(const char *const *argv, const char *option)
     return false;
 }
 
-/* What ends the command line: whoever it is, and a command that is always the same. */
+/* The end of the command line: the target, and a command that is always the same. */
 static void expect_end(const char *const *argv, const char *const *wanted, size_t count)
 {
     size_t len = 0;

@@ -1,5 +1,5 @@
-/* Asking a machine over SSH, with programs in place of ssh that do what machines may do. The real one
- * and a real sshd are in tests/cluster. */
+/* Verifying a machine over SSH, with scripts in place of ssh that behave in all possible ways. The
+ * real one and a real sshd are in tests/cluster. */
 #include "membership/ssh_verifier.h"
 
 #include "cluster/cluster_keys.h"
@@ -116,7 +116,7 @@ static bool is_approved(Fixture *f)
     return machine != NULL && machine->is_approved;
 }
 
-/* `script` is what ssh does, in a shell. */
+/* `script` replaces ssh, in a shell. */
 static void open_back(Fixture *f, const char *script, int64_t limit_ms)
 {
     scratch_put(f->scratch, "ssh", arena_format(f->arena, "#!/bin/sh\n%s\n%c", script, '\0').data);
@@ -175,7 +175,7 @@ static void expect_failure(Fixture *f, ErrorKind kind, const char *piece)
     assert_int_not_equal(access(scratch_place(f->scratch, "known_hosts-0"), F_OK), 0);
 }
 
-/* A script that answers as a machine with that key does. */
+/* A script that responds like a machine with that key. */
 static const char *answering(Fixture *f, JoinAnswerResult result, const char *node, const Pin *key)
 {
     JoinAnswer answer = { .result = result, .key = *key };
@@ -235,7 +235,7 @@ static void machine_with_another_key_is_not_approved(void **state)
     other.bytes[0] ^= 1;
     pin_text(&other, text);
     put_joining(f, &f->key);
-    /* It may well say that all is fine. */
+    /* It may well claim that all is fine. */
     open_back(f, answering(f, JOIN_ANSWER_TRUSTED, "web1", &other), 0);
     expect_failure(f, ERROR_CONFLICT, text);
 }
@@ -306,7 +306,7 @@ static void machines_that_do_not_ask_are_not_contacted(void **state)
     assert_int_not_equal(access(scratch_place(f->scratch, "visited"), F_OK), 0);
 }
 
-/* The key that asks while the machine is visited is not the one that was asked about. */
+/* The key that sends requests during the connection is not the one that was verified. */
 static void machine_that_asks_meanwhile_is_not_approved(void **state)
 {
     Fixture *f = *state;
@@ -328,14 +328,14 @@ static void machine_that_asks_meanwhile_is_not_approved(void **state)
     while (!f->told) {
         world_run(&f->world);
     }
-    /* The key that the machine itself has told is, whatever became of its row. */
+    /* The key that the machine itself has reported is, whatever happened to its row. */
     assert_true(f->approved);
     assert_true(is_approved(f));
     assert_int_equal(f->found.count, 2);
     assert_true(pin_equal(&pending_record_first(&f->found)->key, &f->key));
 }
 
-/* The machine says which of the keys is its own, and is then asked by that one. */
+/* The machine reports which of the keys is its own, and then sends requests with that one. */
 static void of_several_requests_the_machine_names_its_own(void **state)
 {
     Fixture *f = *state;
@@ -408,7 +408,7 @@ static void only_some_are_visited_at_a_time(void **state)
     assert_true(f->told);
     assert_int_equal(f->err.kind, ERROR_LIMIT);
     world_pass(&f->world, 1);
-    /* Whoever waits is told when the server stops. */
+    /* Pending callers get an error when the server stops. */
     ssh_verifier_free(TAKE(f->back));
     for (int i = 0; i < SSH_VERIFY_MAX; i++) {
         while (!others[i].told) {

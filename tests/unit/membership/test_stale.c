@@ -1,4 +1,4 @@
-/* What a server knows when its store is unavailable: the same as before, marked stale. */
+/* What a server knows while its store is unavailable: the same as before, marked stale. */
 #include "failing_store.h"
 #include "membership/roster.h"
 #include "pki/revocation.h"
@@ -8,7 +8,7 @@ typedef struct Fixture {
     StoreWorld world;
     FailingStore *store;
     uint32_t ready, stale, current, aged, seen, changes;
-    Error why; /* of the last time that it became stale */
+    Error why; /* when it last became stale */
     StateView view;
 } Fixture;
 
@@ -107,14 +107,14 @@ static void a_copy_that_cannot_be_read_again_stays_as_it_was(void **state)
     failing_store_break_watch(f->store, &broken);
     assert_int_equal(f->stale, 1);
     assert_string_equal(f->why.text, "disk I/O error");
-    for (int i = 0; i < 60; i++) { /* it is tried again and again */
+    for (int i = 0; i < 60; i++) { /* it is retried */
         pass(f, 1000);
         assert_true(knows(f, "web1"));
         assert_int_equal(age(f).stale_since_ms, since_ms);
         assert_int_equal(age(f).revision, revision);
         assert_true(age(f).is_behind);
     }
-    assert_int_equal(f->stale, 1); /* and said once */
+    assert_int_equal(f->stale, 1); /* and reported once */
     assert_int_equal(f->aged, 1);
     assert_int_equal(f->current, 0);
     assert_int_equal(f->changes, 0);
@@ -152,15 +152,15 @@ static void a_store_that_does_not_answer_is_noticed(void **state)
     pass(f, 10);
     assert_int_equal(age(f).stale_since_ms, 0);
     assert_int_equal(f->current, 1);
-    assert_int_equal(f->changes, 0); /* the watch went on */
+    assert_int_equal(f->changes, 0); /* the watch continued */
 }
 
-/* The store answers, but its watch tells of nothing any more. */
+/* The store answers, but its watch delivers nothing any more. */
 static void a_silent_watch_is_noticed(void **state)
 {
     Fixture *f = *state;
     f->store->is_mute = true;
-    pass(f, 60000); /* there is nothing to tell */
+    pass(f, 60000); /* there is nothing to deliver */
     assert_int_equal(f->stale, 0);
     world_put(&f->world, node_key(f, "web2"), STR("{}"));
     state_wait(f->world.at.state, age(f).revision + 1, seen, f);
@@ -178,7 +178,7 @@ static void a_silent_watch_is_noticed(void **state)
     assert_true(knows(f, "web3"));
 }
 
-/* The store itself refuses what is written, and says why. What is read follows it all the same. */
+/* The store itself rejects writes, with a reason. Reads still follow it. */
 static void a_read_only_store_makes_the_state_stale(void **state)
 {
     Fixture *f = *state;
@@ -189,7 +189,7 @@ static void a_read_only_store_makes_the_state_stale(void **state)
         { STORE_UNWRITABLE, true },
         { STORE_LOST, true },
         { STORE_DAMAGED, true },
-        { STORE_FULL, false }, /* deletes are taken, and so is what goes */
+        { STORE_FULL, false }, /* deletes are accepted, and so is what expires */
     };
     Error err;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -200,7 +200,7 @@ static void a_read_only_store_makes_the_state_stale(void **state)
         assert_true(state_accepts_writes(f->world.at.state, &err));
         assert_int_equal(strstr(age(f).why, "the disk is ") != NULL, rows[i].is_stale);
         f->store->condition = STORE_OK;
-        pass(f, 2000); /* it looks by itself */
+        pass(f, 2000); /* it checks by itself */
         assert_int_equal(age(f).stale_since_ms, 0);
     }
     f->store->condition = STORE_UNWRITABLE;
@@ -241,8 +241,8 @@ static void a_store_that_went_back_is_not_adopted(void **state)
     assert_int_equal(age(f).stale_since_ms, 0);
 }
 
-/* Everything is read again, page by page, and between two of them the store fails to say whether it
- * answers: no page is lost on the way. */
+/* Everything is read again, page by page, and between two of them the store fails to answer a
+ * health check: no page is lost. */
 static void a_failed_check_does_not_disturb_a_full_read(void **state)
 {
     Fixture *f = *state;
@@ -254,14 +254,14 @@ static void a_failed_check_does_not_disturb_a_full_read(void **state)
     }
     f->store->hangs = true;
     failing_store_resync(f->store);
-    failing_store_release_one(f->store); /* the first page of nodes, or of what is before them */
+    failing_store_release_one(f->store); /* the first page of nodes, or of what precedes them */
     pass(f, 10);
     while (f->store->held->txn.success[0].revision == 0 ||
            !str_starts(f->store->held->txn.success[0].key, node_key(f, "a"))) {
         failing_store_release_one(f->store);
         pass(f, 10);
     }
-    pass(f, 4000); /* the second one waits, and so does the check */
+    pass(f, 4000); /* the second one blocks, and so does the check */
     assert_true(f->store->held->counts);
     error_set(&broken, ERROR_UNAVAILABLE, "the store cannot be reached");
     f->store->counts = &broken;

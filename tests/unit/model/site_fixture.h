@@ -1,4 +1,4 @@
-/* Sites that live in memory, and what is told about them. */
+/* In-memory sites, and the problems reported for them. */
 #pragma once
 
 #include "model/expand.h"
@@ -126,7 +126,7 @@ static inline void test_site_steps(TestSite *site, const TestFile *file)
     test_site_expand(site);
 }
 
-/* "E0306 web.yaml:3:5 message | hint" on a line each. */
+/* "E0306 web.yaml:3:5 message | hint", one per line. */
 static inline void test_site_told(const TestSite *site, Buf *out)
 {
     for (uint32_t i = 0; i < site->problems.count; i++) {
@@ -146,7 +146,7 @@ static inline void check_told(const TestSite *site, const char *expected, const 
     test_site_told(site, &told);
     bool same = str_eq_c(buf_str(&told), expected);
     if (!same) {
-        /* cmocka cuts long messages. */
+        /* cmocka truncates long messages. */
         fprintf(stderr, "told:\n%s\nexpected:\n%s\n", told.len > 0 ? buf_c(&told) : "", expected);
     }
     buf_clear(&told);

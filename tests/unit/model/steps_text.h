@@ -2,16 +2,16 @@
  *
  *     a; b require=a; job:web; c watch=a,file:/etc/motd order=last claims=path:/etc/motd
  *
- * Steps are apart by ';' or line ends. The first word is the name, or "job:NAME" for the job of
- * those behind it. The other words are a requisite key with its references ("x" a step, "MODULE:x"
- * and "job:x" as such), or one of:
- *     id=x,y          what the id parameter holds
- *     mod=file        the module; "test" when it is not given
+ * Steps are separated by ';' or newlines. The first word is the name, or "job:NAME" for the job of
+ * the following ones. The other words are a requisite key with its references ("x" a step,
+ * "MODULE:x" and "job:x" literally), or one of:
+ *     id=x,y          value of the id parameter
+ *     mod=file        the module; "test" by default
  *     order=first     first, last or a number
  *     claims=x,y      resources
  *     each=x,y        instances of a forEach with these keys
- *     owner=x mode=x  parameters, of any module but "test"
- * A name may have '_' in the place of spaces; they stay. */
+ *     owner=x mode=x  parameters, of any module except "test"
+ * A name may contain '_' in place of spaces; they are kept. */
 #pragma once
 
 #include "base/vec.h"
@@ -48,7 +48,7 @@ static inline void world_merge(MergedCall *calls, uint32_t count)
     (void)count;
 }
 
-/* As modules that put files in place: their owner must be there first. */
+/* Like modules that install files: their owner must exist first. */
 static inline void world_claims(Arena *arena, const Value *params, List *claims)
 {
     Value owner = params == NULL ? value_missing() : params[1];
@@ -130,7 +130,7 @@ static inline void world_requisites(World *world, StepSpec *spec, Requisite like
     Str ref;
     while (str_split_next(&refs, ',', &ref)) {
         Requisite requisite = like;
-        /* The place points into the text, so that problems show what they are about. */
+        /* The position points into the text, so that problems show what they refer to. */
         const Source *source = sources_get(&world->sources, 1);
         requisite.place = value_string(ref);
         requisite.place.source = 1;
@@ -266,7 +266,7 @@ static inline void world_line(World *world, Str line, const Job **job)
     }
 }
 
-/* Makes the steps; job "main" unless the text says otherwise. */
+/* Creates the steps; in job "main" unless the text says otherwise. */
 static inline void world_read(World *world, Str text)
 {
     sources_add(&world->sources, STR("jobs/main.yaml"), text);
@@ -285,7 +285,7 @@ static inline bool world_build(World *world)
                        &world->problems);
 }
 
-/* The graph of a text that must be right. */
+/* The graph of a valid text. */
 static inline const Graph *world_make(World *world, const char *text)
 {
     world_init(world);

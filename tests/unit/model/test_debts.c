@@ -233,7 +233,7 @@ static void a_debt_ends_when_its_step_is_removed_or_its_unit_restarted(void **st
     assert_int_equal(debt_judge(&debt, &view), DEBT_RESTARTED);
     view.in_site = false;
     assert_int_equal(debt_judge(&debt, &view), DEBT_LEFT_SITE);
-    /* A command is not run by starting the machine. */
+    /* Booting the machine does not run a command. */
     Debt command = edges[2];
     command.boot = STR("b1");
     view.in_site = true;
@@ -279,7 +279,7 @@ static void edges_that_can_owe_are_taken_from_the_graph(void **state)
     assert_str(found[0].unit, "nginx.service");
     assert_int_equal(found[1].kind, REQUISITE_LISTEN);
     assert_str(found[1].unit, "");
-    /* Without a reaction there is nothing that watch and listen could owe. */
+    /* Without a reaction watch and listen cannot owe anything. */
     assert_str(found[2].step, "j#file");
     assert_int_equal(found[2].kind, REQUISITE_ONCHANGES);
 }

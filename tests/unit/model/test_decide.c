@@ -2,8 +2,8 @@
 
 #include "model/steps_text.h"
 
-/* Results as "a=failed b=changed c=failed+" ('+': it changed all the same) and, for a step that
- * was checked for a prereq, "a?changed". "a!watch": it owes that from an earlier run. */
+/* Results as "a=failed b=changed c=failed+" ('+': it changed nevertheless) and, for a step checked
+ * for a prereq, "a?changed". "a!watch": it owes that from an earlier run. */
 static void read_statuses(const World *world, const char *text, StepStatus *statuses)
 {
     Str rest = str_from_c(text), word;
@@ -41,7 +41,7 @@ static void read_statuses(const World *world, const char *text, StepStatus *stat
     }
 }
 
-/* "run", "run react", "block", ... with " owes watch" behind it where it does. */
+/* "run", "run react", "block", ... followed by " owes watch" where it does. */
 static Str decided(World *world, Work work, const char *results, bool planning, Decision *out)
 {
     StepStatus *statuses =
@@ -59,7 +59,7 @@ static Str decided(World *world, Work work, const char *results, bool planning, 
 }
 
 typedef struct Case {
-    const char *steps; /* what becomes of step "x" is asked */
+    const char *steps; /* the decision for step "x" is tested */
     const char *results;
     const char *expected;
 } Case;
@@ -110,14 +110,14 @@ static void every_cell_of_the_truth_table(void **state)
         { "a; x prereq=a", "a?ok", "skip" },
         { "a; x prereq=a", "a?changed", "run" },
         { "a; x prereq=a", "a?skipped", "skip" },
-        /* listen is nothing to the run itself. */
+        /* listen has no effect on the run itself. */
         { "a; x listen=a", "a=blocked", "run" },
         { "a; x listen=a", "a=failed", "run" },
         { "a; x listen=a", "a=ok", "run" },
         { "a; x listen=a", "a=changed", "run" },
         { "a; x listen=a", "", "run" },
         { "x", "", "run" },
-        /* So is a shared resource: whatever became of the other. */
+        /* The same for a shared resource: whatever happened to the other step. */
         { "a claims=path:/p; x claims=path:/p", "a=failed", "run" },
         { "a claims=path:/p; x claims=path:/p", "a=blocked", "run" },
     };
@@ -171,7 +171,7 @@ static void several_targets_of_one_kind(void **state)
         { "a; b; x onfail_all=a,b", "a=ok b=failed", "skip" },
         { "a; b; x onfail_all=a,b", "a=failed b=failed", "run" },
         { "a; b; x onfail_all=a,b", "a=failed b=blocked", "skip" },
-        /* Both forms of a kind on one step are asked each for itself. */
+        /* Both forms of a kind on one step are evaluated separately. */
         { "a; b; c; x require=a require_any=b,c", "a=failed b=ok c=ok", "block" },
         { "a; b; c; x require=a require_any=b,c", "a=ok b=failed c=ok", "run" },
         { "a; b; c; x require=a require_any=b,c", "a=ok b=failed c=failed", "block" },
@@ -220,7 +220,8 @@ static void the_target_of_a_prereq_follows_it(void **state)
         { "a prereq=x; x require=a,b; b", "x?changed a=changed b=failed", "block" },
     };
     check(cases, COUNT_OF(cases), PHASE_RUN, false);
-    /* Its check asks its other requisites, and its fellow targets by what their check found. */
+    /* Its check evaluates its other requisites, and its fellow targets by the result of their
+     * check. */
     static const Case checks[] = {
         { "a prereq=x; x", "", "run" },
         { "a prereq=x; x require=a", "", "run" },
@@ -269,7 +270,7 @@ static void in_a_plan_unknown_flows_on(void **state)
         { "a; x prereq=a", "a?unknown", "unknown" },
         { "a; x require_any=a", "a=unknown", "run" },
         { "a claims=p:q; x claims=p:q", "a=unknown", "run" },
-        /* What is certain already stays so. */
+        /* Decisions already certain do not change. */
         { "a; b; x onchanges=a,b", "a=unknown b=changed", "run owes onchanges" },
         { "a; b; x watch=a,b", "a=unknown b=changed", "run react owes watch" },
         { "a; x mod=file watch=a", "a=unknown", "run" },
@@ -290,7 +291,7 @@ static void in_a_plan_unknown_flows_on(void **state)
         { "a; x listen=a", "x=unknown a=changed", "run react owes listen" },
     };
     check(reactions, COUNT_OF(reactions), PHASE_REACT, true);
-    /* In a real run, what may change before something must come first does. */
+    /* In a real run, what may change before a step that must come first does. */
     static const Case real[] = { { "a; x prereq=a", "a?unknown", "run" } };
     check(real, COUNT_OF(real), PHASE_RUN, false);
 }
@@ -308,7 +309,7 @@ static void debts_count_as_changes_and_new_ones_are_reported(void **state)
         { "a; x onchanges=a", "a=failed+", "skip owes onchanges" },
         { "a; x watch=a", "a=failed+", "block owes watch" },
         { "a; b; x watch=a require=b", "a=changed b=failed", "block owes watch" },
-        /* A step that is not to act now by what it says itself owes nothing. */
+        /* A step not meant to act by its own conditions owes nothing. */
         { "a; b; x watch=a onfail=b", "a=changed b=ok", "skip" },
     };
     check(cases, COUNT_OF(cases), PHASE_RUN, false);

@@ -12,7 +12,7 @@ static void load_site(TestSite *site, const TestFile *files)
     test_site_expand(site);
 }
 
-/* The ids of all steps, a line each. */
+/* The ids of all steps, one per line. */
 static void check_ids(const TestSite *site, const char *expected, int line)
 {
     AUTO_CLEAR(Buf) ids = buf_make(BUF_UNLIMITED);
@@ -89,7 +89,7 @@ static void nested_jobs_narrow_and_keep_their_conditions(void **state)
     assert_int_equal(one->gates[0]->when.retry.interval_ms, 15000);
     assert_non_null(one->gates[0]->outer);
     assert_null(one->gates[0]->outer->outer);
-    /* Reached under a condition first and without one then: it always runs. */
+    /* Reached first under a condition and then without one: it always runs. */
     assert_int_equal(site.steps.items[1].spec->job->gate_count, 0);
     assert_int_equal(site.steps.group_count, 1);
     assert_str(site.steps.groups[0].name, "group");

@@ -51,7 +51,7 @@ static void foreign_documents_are_recognized(void **state)
     Value none = value_null(), empty = value_list(list_new(&arena, 1));
     const struct {
         Value document;
-        const char *word; /* that the answer has; NULL: there is none */
+        const char *word; /* that the message has; NULL: there is none */
     } cases[] = {
         { list_of(&arena, map_of(&arena, "hosts", none)), "playbook" },
         { list_of(&arena, map_of(&arena, "copy", none)), "tasks" },

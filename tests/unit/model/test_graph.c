@@ -99,7 +99,7 @@ static void requisites_sort_before_order_and_file(void **state)
         { "", "" },
         { "a; b; c", "a b c" },
         { "a require=b; b; c", "b a c" },
-        /* What a step requires comes right before it, not when the file gets there. */
+        /* What a step requires comes right before it, not in file order. */
         { "a require=d; b; c; d", "d a b c" },
         { "a require=c,e; b; c require=d; d; e", "d c e a b" },
         { "a order=last; b; c", "b c a" },
@@ -107,7 +107,8 @@ static void requisites_sort_before_order_and_file(void **state)
         { "a; b order=2; c order=1; d order=first; e order=last; f", "d c b a f e" },
         { "a order=-1; b order=first", "b a" },
         { "a order=1; b order=1; c", "a b c" },
-        /* What `first` requires is pulled along; what is `last` comes when somebody needs it. */
+        /* Requisites of `first` come first, too; a `last` step comes earlier if another step needs
+         * it. */
         { "a; b; c order=first require=b", "b c a" },
         { "a; b order=last; c require=b; d", "a b c d" },
         { "a order=last; b order=last; c", "c a b" },
@@ -132,7 +133,7 @@ static void a_prereq_runs_between_the_check_of_its_target_and_the_target(void **
         /* The other requisites of the target come before its check. */
         { "a prereq=b; b require=c; c", "c b? a b" },
         { "a; b require=c prereq_in=a; c watch=d; d", "d c b? a b" },
-        /* The target may require it too: same order, no circle. */
+        /* The target may require it too: same order, no cycle. */
         { "a prereq=b; b require=a", "b? a b" },
         { "a prereq=b; b require=a,c; c", "c b? a b" },
         { "a prereq=b; b onchanges=a watch=a", "b? a b" },
@@ -142,7 +143,7 @@ static void a_prereq_runs_between_the_check_of_its_target_and_the_target(void **
         { "a prereq=b; b prereq=c; c", "c? b? a b c" },
         { "c; b prereq=c; a prereq=b", "c? b? a b c" },
         { "a prereq=b require=x; x; b", "x b? a b" },
-        /* Targets that require each other, as those of a whole job. */
+        /* Targets that require each other, like those of a whole job. */
         { "a prereq=job:web; job:web; b; c require=b; d watch=c", "b? c? d? a b c d" },
         { "a; b prereq=c; c; d", "a c? b c d" },
     };
@@ -160,7 +161,7 @@ static void references_find_steps_by_name_id_and_job(void **state)
         { "a mod=file id=/etc/motd; b require=file:a", "b require a" },
         { "a mod=file id=/etc/motd; b require=file.do:a", "b require a" },
         { "a mod=pkg id=kubelet,kubeadm; b require=pkg:kubeadm", "b require a" },
-        /* An id means all that have it, less the step itself. */
+        /* An id refers to all steps that have it, except the step itself. */
         { "a mod=file id=x; b mod=file id=x; c require=file:x", "c require a, c require b" },
         { "a mod=file id=x; b mod=file id=x require=file:x", "b require a" },
         { "a mod=file id=x; b mod=pkg id=x; c require=pkg:x", "c require b" },
@@ -265,7 +266,7 @@ static void dangling_and_ambiguous_references_are_reported_all_at_once(void **st
     check_problems(cases, COUNT_OF(cases));
 }
 
-/* --- Circles -------------------------------------------------------------------------------- */
+/* --- Cycles --------------------------------------------------------------------------------- */
 
 static void cycles_are_errors_with_the_full_path(void **state)
 {
@@ -304,7 +305,7 @@ static void cycles_are_errors_with_the_full_path(void **state)
         { "a require=b; job:web; b require=main#a",
           "E0403 circular requisites: 'main#a' -require-> 'web#b' -require-> 'main#a'; remove "
           "this or the 'require' in line 1" },
-        /* Each knot is told, by its shortest way. */
+        /* Each cycle is reported, by its shortest path. */
         { "a require=b; b require=a,c; c require=a; x require=y; y require=x",
           "E0403 circular requisites: 'a' -require-> 'b' -require-> 'a'; remove this or the "
           "'require' in line 1\nE0403 circular requisites: 'x' -require-> 'y' -require-> 'x'; "
@@ -338,7 +339,7 @@ static void steps_of_one_resource_keep_file_order(void **state)
         { "a claims=path:/x order=last; b claims=path:/x", "a order b" },
         /* A step that requires the later one comes after both. */
         { "x require=b; a claims=path:/p; b claims=path:/p", "x require b, b order a" },
-        /* A requisite that says otherwise wins. */
+        /* An explicit requisite takes precedence. */
         { "a claims=path:/x require=b; b claims=path:/x", "a require b, a order b" },
         { "a claims=path:/x require=c; b claims=path:/x; c claims=path:/x",
           "a require c, a order c, b order a" },
@@ -360,10 +361,10 @@ static void dependencies_precede_a_step(void **state)
         { "a claims=path:/x,needs:user:web,needs:group:www; b claims=user:web; c claims=group:www",
           "a order b, a order c" },
         { "a claims=needs:user:web", "" },
-        /* Once it is there, file order holds: a directory closed behind its files. */
+        /* Once it exists, file order applies: a directory is closed after its files. */
         { "a claims=path:/x; b claims=path:/x/y; c claims=path:/x",
           "b order a, c order a, c order b" },
-        /* What takes it away keeps file order. */
+        /* What removes it keeps file order. */
         { "a claims=path:/x/y; b claims=drops:path:/x", "b order a" },
         { "b claims=drops:path:/x; a claims=path:/x/y", "a order b" },
         { "a claims=path:/x; b claims=path:/x/y; c claims=drops:path:/x; d claims=path:/x; e "
@@ -372,7 +373,7 @@ static void dependencies_precede_a_step(void **state)
         { "a claims=path:/x/y; b claims=drops:path:/x; c claims=path:/x", "b order a, c order b" },
         { "a claims=path:/x/y; b claims=path:/x; c claims=drops:path:/x",
           "a order b, c order b, c order a" },
-        /* Requisites win here too. */
+        /* Requisites take precedence here too. */
         { "a claims=path:/x/y; b claims=path:/x require=a", "b require a, b order a" },
     };
     check_edges(cases, COUNT_OF(cases));
@@ -395,7 +396,7 @@ static void implicit_edges_show_their_origin(void **state)
 
 /* --- Size ------------------------------------------------------------------------------------ */
 
-/* A chain in which each step requires the one written behind it, closed to a circle when asked. */
+/* A chain in which each step requires the one written after it, closed to a cycle if requested. */
 static char *chain_text(uint32_t count, bool closed)
 {
     char *text = malloc((size_t)count * 64);
@@ -470,8 +471,8 @@ static void too_many_pairs_of_steps_are_refused(void **state)
     free(text);
 }
 
-/* Requisites to earlier and later steps as they come, but none against the number's order, so that
- * there is no circle; claims besides. */
+/* Random requisites to earlier and later steps, but none against the rank, so that there is no
+ * cycle; and claims. */
 static void the_order_is_deterministic_and_valid(void **state)
 {
     (void)state;
@@ -481,10 +482,11 @@ static void the_order_is_deterministic_and_valid(void **state)
         size_t len = 0;
         for (uint32_t i = 0; i < 100; i++) {
             seed = seed * 1664525u + 1013904223u;
-            uint32_t hidden = (i * 37) % 100; /* the rank that no requisite goes against */
+            uint32_t hidden = (i * 37) % 100; /* the rank that requisites respect */
             len += (size_t)snprintf(text + len, sizeof text - len, "s%u claims=path:/%u", hidden,
                                     seed >> 28);
-            /* A target of a prereq requires nothing, because that would come before it too. */
+            /* A target of a prereq has no requisites, because they would precede the prereq's owner
+             * too. */
             bool target = (seed >> 20 & 7) == 0;
             uint32_t requisites = target ? 1 : (seed >> 8) % 3;
             for (uint32_t j = 0; hidden > 0 && j < requisites; j++) {

@@ -2,7 +2,7 @@
 
 #include "model/steps_text.h"
 
-/* A template put into step "x" of the text. */
+/* A template inserted into step "x" of the text. */
 typedef struct Case {
     const char *steps;
     const char *where; /* a parameter, or "when", "success", "continue", "until" */
@@ -108,7 +108,7 @@ static void a_result_used_in_a_parameter_is_required(void **state)
         { "x; a each=k,l", "content", "{{ steps['a[l]'].StdOut }}", "require a[l] (result)" },
         { "x; job:web; a", "content", "{{ steps['a'].StdOut }}", "require a (result)" },
         { "x; a; job:web; a", "content", "{{ steps['web#a'].StdOut }}", "require a (result)" },
-        /* The step is there for its failure. */
+        /* The step runs because of its failure. */
         { "x onfail=a; a", "content", "{{ steps['a'].StdErr }}",
           "onfail a (written), order a (result)" },
         { "x; a onfail_in=x", "content", "{{ steps['a'].StdErr }}",
@@ -127,7 +127,7 @@ static void a_result_used_in_a_condition_is_only_waited_for(void **state)
         { "x; a", "success", "steps['a'].State == 'running'", "order a (condition)" },
         { "x; a", "continue", "steps['a'].Changed", "order a (condition)" },
         { "x; a", "until", "steps['a'].Changed", "order a (condition)" },
-        /* After the action the own result is there. */
+        /* The step's own result is available after the action. */
         { "x", "success", "steps['x'].ExitCode == 0", "" },
         { "x", "until", "steps['x'].ExitCode == 0", "" },
     };

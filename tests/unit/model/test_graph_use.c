@@ -1,6 +1,6 @@
 #include "model/steps_text.h"
 
-/* "name=x owner=y": the parameters that a step has in the graph. */
+/* "name=x owner=y": the parameters of a step in the graph. */
 static Str params_of(World *world, const char *name)
 {
     const StepSpec *spec = graph_step(world->graph, world_step(world, name))->spec;
@@ -29,10 +29,10 @@ static void use_copies_parameters_that_the_step_does_not_set(void **state)
         { "x mod=file use=a; a mod=file owner=web", "owner=web" },
         /* Never the id. */
         { "a mod=file name=/a; x mod=file use=a", "" },
-        /* The first that has it, when there are several. */
+        /* The first that has it, if there are several. */
         { "a mod=file owner=web; b mod=file owner=www mode=1; x mod=file use=a,b",
           "owner=web mode=1" },
-        /* Never what the other got by `use`, and never requisites. */
+        /* Never what the other got with `use`, and never requisites. */
         { "a mod=file owner=web; b mod=file mode=1 use=a; x mod=file use=b", "mode=1" },
         { "r; a mod=file owner=web require=r; x mod=file use=a", "owner=web" },
         { "a mod=slow owner=web; x mod=file use=a", "owner=web" },
@@ -61,7 +61,7 @@ static void the_given_steps_are_unchanged(void **state)
     world_clear(&world);
 }
 
-/* Values that the load evaluated go along where both rows mean the same by them. */
+/* Values evaluated at load are copied if both rows give them the same meaning. */
 static void values_known_at_load_are_copied_too(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void values_known_at_load_are_copied_too(void **state)
     values[1][1] = value_string(STR("the fallback"));
     assert_true(world_build(&world));
     assert_str(value_str(graph_step(world.graph, 1)->values[1]), "web");
-    /* And what follows from them. */
+    /* And the implied parameters. */
     const List *claims = graph_step(world.graph, 1)->claims;
     assert_int_equal(claims->len, 1);
     assert_str(value_str(claims->items[0]), "needs:user:web");

@@ -44,7 +44,7 @@ static void parameters_are_found_by_position(void **state)
 typedef struct Row {
     ParamKind kind;
     const char *yaml;
-    const char *expected; /* as dump_value shows it; or the error, when it starts with "must" */
+    const char *expected; /* as shown by dump_value; or the error, if it starts with "must" */
     const char *choices;
 } Row;
 

@@ -5,7 +5,7 @@
 
 #define TEST_SITE __attribute__((cleanup(auto_clear_TestSite))) TestSite
 
-/* What a site with one step tells whose command is `cmd`. */
+/* The problems of a site with one step whose command is `cmd`. */
 static void check_command(const char *cmd, const char *more, const char *expected)
 {
     char job[500];

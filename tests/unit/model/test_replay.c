@@ -2,7 +2,7 @@
 
 #include "model/steps_text.h"
 
-/* A run that is recorded while it is decided: every action finds what `seen` says of its step. */
+/* A run recorded while it is decided: every action finds what `seen` specifies for its step. */
 typedef struct Made {
     World world;
     Recording recording;
@@ -10,7 +10,7 @@ typedef struct Made {
     StepStatus *results;
 } Made;
 
-/* "a=changed b=failed": what the action of each step saw. */
+/* "a=changed b=failed": the result of each step's action. */
 static Observed seen_of(const char *seen, Str name)
 {
     Str rest = str_from_c(seen), word;

@@ -4,13 +4,13 @@
 
 #include "model/steps_text.h"
 
-/* Runs a schedule by hand: every step ends as `results` says ("a=failed b=changed"), "ok" when it
- * is not there; a check finds "a?changed" likewise. Deciding is decide()'s work. */
+/* Runs a schedule by hand: every step ends as specified in `results` ("a=failed b=changed"), by
+ * default "ok"; "a?changed" is the result of a check. decide() makes the decisions. */
 typedef struct Runner {
     World world;
     Schedule *schedule;
     const char *results;
-    Buf log; /* "a b? c!" : in the order of handing out; a check, a reaction */
+    Buf log; /* "a b? c!": in the order of dispatch; a check, a reaction */
 } Runner;
 
 static void runner_start(Runner *runner, const char *steps, const char *results, OrderMode mode,
@@ -50,7 +50,7 @@ static void log_work(Runner *runner, Work work)
                    STR_ARG(graph_step(runner->world.graph, work.step)->name), signs[work.phase]);
 }
 
-/* Ends what was handed out as the decision and the wanted results say. */
+/* Completes dispatched steps according to the decision and the specified results. */
 static void end(Runner *runner, Work work)
 {
     const StepStatus *statuses = schedule_statuses(runner->schedule);
@@ -75,7 +75,7 @@ static void end(Runner *runner, Work work)
     schedule_done(runner->schedule, work, &status);
 }
 
-/* One at a time, each ended before the next. */
+/* One at a time, each completed before the next. */
 static Str run_serial(Runner *runner)
 {
     Work work;
@@ -87,7 +87,7 @@ static Str run_serial(Runner *runner)
     return buf_str(&runner->log);
 }
 
-/* As many as there are, then the first of them ends: "a b | c |". */
+/* As many as possible, then the first of them completes: "a b | c |". */
 static Str run_waves(Runner *runner)
 {
     Work held[256];
@@ -149,14 +149,14 @@ static void mode_ansible_runs_one_at_a_time(void **state)
         { "a prereq=b; b", 8, "b? a b", "b?changed b=changed", "a=ok b=changed" },
         { "a prereq=b; b", 8, "b? a b", "b?ok", "a=skipped b=ok" },
         { "a prereq=b; b", 8, "b? a b", "b?changed a=failed", "a=failed b=blocked" },
-        /* A check that fails is the end of the target. */
+        /* A failed check ends the target. */
         { "a prereq=b; b; c require=b", 8, "b? a c", "b?failed", "a=blocked b=failed c=blocked" },
         { "a prereq=b; b require=c; c", 8, "c b? a b", "c=failed", "a=blocked b=blocked c=failed" },
-        /* The tail of a chain that does not change silences all of it. */
+        /* The unchanged tail of a chain silences all of it. */
         { "a prereq=b; b prereq=c; c", 8, "c? b? a b c", "c?ok b?changed",
           "a=skipped b=skipped c=ok" },
         { "a prereq=b; b prereq=c; c", 8, "c? b? a b c", "c?changed b?changed", "a=ok b=ok c=ok" },
-        /* Reactions come at the end, once, in order, and only where something changed. */
+        /* Reactions come at the end, once, in order, and only after changes. */
         { "a listen=b; b; c listen=b,a", 8, "a b c a! c!", "b=changed", "a=ok b=changed c=ok" },
         { "a listen=b; b", 8, "a b", "", "a=ok b=ok" },
         { "a require=c listen=b; b; c", 8, "c a b", "b=changed c=failed",
@@ -190,7 +190,7 @@ static void mode_justdoit_runs_everything_allowed(void **state)
         { "a; b; c order=first require=a; d order=last; e require=d", 8, "a | c | b | d | e |" },
         { "a order=last; b order=first require=a; c", 8, "a | b | c |" },
         { "a order=2; b; c order=1", 1, "c | a | b |" },
-        /* Steps that only wait take no worker. */
+        /* Steps that only wait need no worker. */
         { "a mod=sleep; b; c mod=sleep; d", 1, "a c b | d |" },
         { "a prereq=b; b; c", 8, "b? c | a | b |" },
         { "a listen=b; b; c listen=b", 8, "a b c |" },
@@ -238,7 +238,7 @@ static void ready_steps_of_one_action_can_join(void **state)
     assert_int_equal(more[1].step, 3);
     assert_int_equal(more[2].step, 4);
     Work other;
-    assert_false(schedule_next(runner.schedule, &other)); /* the one worker is taken */
+    assert_false(schedule_next(runner.schedule, &other)); /* the only worker is busy */
     for (int i = 0; i < 3; i++) {
         end(&runner, more[i]);
     }
@@ -331,8 +331,8 @@ static void a_chain_of_failed_checks_passes_without_recursion(void **state)
     free(text);
 }
 
-/* Random steps with all kinds; whatever the mode and the number of workers, each step ends with the
- * same result, after all that it depends on. */
+/* Random steps of all kinds; for any mode and number of workers, each step ends with the same
+ * result, after all its dependencies. */
 static void all_modes_give_the_same_results(void **state)
 {
     static const char *const kinds[] = { "require", "watch",      "onchanges",   "onfail",

@@ -1,6 +1,6 @@
 #include "model/site_fixture.h"
 
-/* What a file of steps named t.yaml leads to. */
+/* The result of a steps file named t.yaml. */
 static void check_problems(const char *text, const char *expected)
 {
     TestFile files[] = { { "t.yaml", text }, { 0 } };

@@ -1,4 +1,4 @@
-/* A Call as the runner would make it, below a root of its own in /tmp. */
+/* A Call as the runner creates it, below a separate root in /tmp. */
 #pragma once
 
 #include <ftw.h>
@@ -17,8 +17,8 @@ typedef struct Fixture {
     Call call;
     Outcome outcome;
     Error err;
-    uint32_t kept;     /* how often something was journaled */
-    const char *claim; /* a path that another step manages */
+    uint32_t kept;     /* number of journal records */
+    const char *claim; /* a path managed by another step */
     Value params[ACTION_PARAMS_MAX];
 } Fixture;
 
@@ -34,7 +34,7 @@ static bool fixture_is_claimed(void *context, Call *call, Str path)
     return fixture->claim != NULL && str_eq_c(path, fixture->claim);
 }
 
-/* Turns to the action "module.action", without parameters. */
+/* Selects the action "module.action", without parameters. */
 static inline void use_action(Fixture *fixture, const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -85,7 +85,7 @@ static inline bool plan(Fixture *fixture)
     return fixture->call.action->check(&fixture->call, &fixture->outcome, &fixture->err);
 }
 
-/* Check, and apply when that finds a change: as in a run. */
+/* Check, and apply if that finds a change: like in a run. */
 static inline bool run(Fixture *fixture)
 {
     if (!check(fixture)) {

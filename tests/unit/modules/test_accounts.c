@@ -163,7 +163,7 @@ static void no_home_is_created_below_a_directory_of_another_user(void **state)
     set_param(fixture, "create_home", value_bool(true));
     set_text(fixture, "home", "/home/carl");
     assert_true(check(fixture));
-    set_text(fixture, "home", "/home/bob"); /* the home itself may be there already */
+    set_text(fixture, "home", "/home/bob"); /* the home directory itself may exist already */
     assert_true(check(fixture));
     set_text(fixture, "name", "web");
     set_text(fixture, "home", "/home/bob/web");

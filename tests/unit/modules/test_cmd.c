@@ -90,7 +90,7 @@ static void guards_prevent_it_from_running(void **state)
     assert_true(run(fixture));
     assert_false(fixture->outcome.changed);
     assert_str(fixture->outcome.comment, "not run because of 'creates'");
-    /* All of them must be there. */
+    /* All of them must exist. */
     set_param(fixture, "creates",
               texts(fixture, path_in_root(fixture, "made"), path_in_root(fixture, "other")));
     assert_true(run(fixture));

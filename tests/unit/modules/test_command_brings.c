@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* The classes that a command brings, sorted into one word for each kind. */
+/* The classes of things that a command provides, one word for each kind. */
 static const char *kind_of(Arena *arena, Value command, const char *shell)
 {
     List *claims = list_new(arena, 8);

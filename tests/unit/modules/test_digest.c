@@ -59,7 +59,7 @@ static void files_have_digests(void **state)
     AUTO(HostReader) *reader = NULL;
     AUTO_CLEAR(Buf) content = buf_make(BUF_UNLIMITED);
     Str out;
-    buf_put_repeat(&content, 'a', 200000); /* several pieces */
+    buf_put_repeat(&content, 'a', 200000); /* several chunks */
     FileWrite write = {
         .content = buf_str(&content), .mode = 0600, .uid = HOST_KEEP_ID, .gid = HOST_KEEP_ID
     };

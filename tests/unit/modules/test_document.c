@@ -1,4 +1,4 @@
-/* json.value and yaml.value: the same but for the format. */
+/* json.value and yaml.value: the same except for the format. */
 #include "modules/document.h"
 
 #include "lang/json.h"

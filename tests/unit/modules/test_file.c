@@ -40,7 +40,7 @@ static void use_file(Fixture *fixture, const char *action, const char *path)
     }
 }
 
-/* Runs, and expects a change and afterwards none. */
+/* Runs it, and expects a change, and then none. */
 static void changes_once(Fixture *fixture)
 {
     if (!run(fixture)) {
@@ -223,7 +223,7 @@ static void a_file_that_receives_a_secret_becomes_private(void **state)
                  { 0600, -1, 0600 }, { 0644, 0644, 0644 }, { 0600, 0604, 0604 } };
     Fixture *fixture = *state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        /* Also when the secret is there already. */
+        /* Even if the secret is already there. */
         for (int same = 0; same < 2; same++) {
             put(fixture, "/key", same ? "hunter2" : "old", (mode_t)rows[i].had);
             use_file(fixture, "file.managed", "/key");
@@ -307,7 +307,7 @@ static void the_old_content_is_saved_next_to_it(void **state)
     assert_false(check(fixture));
 }
 
-/* Commands need a system, so this one is about the live one. */
+/* Commands need a system, so this one uses the live one. */
 static void a_command_validates_new_content(void **state)
 {
     Fixture *fixture = *state;
@@ -332,7 +332,7 @@ static void a_command_validates_new_content(void **state)
     host_close(live);
 }
 
-/* A text goes through /bin/sh, which knows nothing of the quotes of others. */
+/* A text is passed to /bin/sh, which does not support foreign quoting. */
 static void directory_names_are_not_run_by_the_shell(void **state)
 {
     Fixture *fixture = *state;
@@ -463,7 +463,7 @@ static void creates_a_directory(void **state)
     assert_false(check(fixture));
 }
 
-/* Another step of the plan makes the user. */
+/* Another step of the plan creates the user. */
 static void a_missing_owner_is_a_change_in_a_plan(void **state)
 {
     static const char *const actions[] = { "file.directory", "file.managed" };
@@ -480,7 +480,7 @@ static void a_missing_owner_is_a_change_in_a_plan(void **state)
     }
 }
 
-/* What is hidden shows neither content nor diff, and a saved plan still knows it again. */
+/* Hidden values show neither content nor diff, and a saved plan still recognizes them. */
 static void a_private_file_is_described_by_its_digest(void **state)
 {
     Fixture *fixture = *state;
@@ -515,8 +515,8 @@ static void recursion_applies_the_same_modes(void **state)
     assert_int_equal(info_of(fixture, "/d/e/f").mode, 0600);
 }
 
-/* Somebody who may write in /d moves a folder away and puts a link in its place, between the look
- * and the deed. */
+/* A user who may write to /d moves a directory away and puts a link in its place, between check and
+ * change. */
 static void puts_a_link_in_the_way(Fixture *fixture)
 {
     char folder[128], moved[128];

@@ -1,4 +1,4 @@
-/* What Puppet and Ansible say about a run, also when they say something odd. */
+/* Parsing the reports of Puppet and Ansible about a run, including odd ones. */
 #include "modules/foreign_report.h"
 
 #include "module_fixture.h"

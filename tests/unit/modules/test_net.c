@@ -74,7 +74,7 @@ static void a_port_that_does_not_answer_is_waited_for(void **state)
 {
     Fixture *fixture = *state;
     Server server = { 0 };
-    server_open(&server); /* bound, so nobody else has it, but it does not listen */
+    server_open(&server); /* bound, so the port is reserved, but it does not listen */
     use_wait(fixture, server.port);
     set_param(fixture, "timeout", value_int(5));
     assert_false(run(fixture));

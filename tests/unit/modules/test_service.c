@@ -1,5 +1,5 @@
-/* What is pure of module service, and what works below a root. The rest is tested against systemd
- * itself, in tests/system. */
+/* The pure functions of module service, and what works below a root. The rest is tested with
+ * systemd itself, in tests/system. */
 #include "modules/service/ensure.h"
 #include "modules/service/journal.h"
 #include "modules/service/unit_name.h"
@@ -86,7 +86,7 @@ static void drop_ins_have_paths(void **state)
 #define ANY   -1
 #define FAILS "!"
 
-/* What is to be done, in letters: + enable, - disable, M mask, U unmask, r at run time, d reload;
+/* The actions to take, as letters: + enable, - disable, M mask, U unmask, r at run time, d reload;
  * s start, p stop, R restart, L reload. */
 static const char *decide(const Wanted *wanted, const Found *found, bool planning, Error *err)
 {
@@ -164,7 +164,7 @@ static void actions_follow_from_the_current_state(void **state)
         { WANT_ANY, ANY, 1, "loaded", "inactive", "dead", "masked", "d" },
         { WANT_STARTED, ANY, 0, "masked", "inactive", "dead", "disabled", "ds" },
         { WANT_ANY, ANY, ANY, "not-found", "inactive", "dead", "", "" },
-        /* Below another root, or of a template, there are only files. */
+        /* Below another root, or for a template, there are only files. */
         { WANT_ANY, 1, ANY, "", "", "", "disabled", "+" },
         { WANT_ANY, 1, ANY, "", "", "", "", FAILS },
     };
@@ -250,7 +250,7 @@ static void enabling_below_a_root_uses_its_systemctl(void **state)
     assert_false(check(fixture));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(fixture->err.text, "systemctl"));
-    assert_true(plan(fixture)); /* a package may bring it */
+    assert_true(plan(fixture)); /* a package may provide it */
     assert_true(fixture->outcome.changed);
 }
 
@@ -384,7 +384,7 @@ static void units_follow_their_files_and_packages(void **state)
     set_param(fixture, "absent", value_bool(true));
     assert_true(claims(fixture, "drops:unit-dropin:app.service"));
     use_action(fixture, "service.ensure");
-    set_text(fixture, "name", "a/b"); /* the check will say what is wrong */
+    set_text(fixture, "name", "a/b"); /* the check will report the error */
     assert_false(claims(fixture, "unit:a/b.service"));
 }
 
@@ -403,13 +403,13 @@ static void an_error_ends_with_the_last_output_of_the_unit(void **state)
     journal_add_to_error(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text, "it failed; its journal ends with: two | three | four");
     assert_str(outcome.error_out, tail.data);
-    /* Without words of its own, those of systemd. */
+    /* Without output of its own, the messages of systemd. */
     tail = STR("app.service: Failed at step EXEC\n");
     error_set(&fixture->err, ERROR_OS, "it failed");
     journal_add_to_error(&fixture->call, tail, units, 1, &outcome, &fixture->err);
     assert_string_equal(fixture->err.text,
                         "it failed; its journal ends with: app.service: Failed at step EXEC");
-    /* What a unit file is blamed for comes again with every look at it. */
+    /* Warnings about a unit file are repeated whenever it is read. */
     tail = STR("/etc/systemd/system/app.service:2: Unknown key\n"
                "app.service: Service has no ExecStart=\n"
                "/etc/systemd/system/app.service:2: Unknown key\n"

@@ -1,4 +1,4 @@
-/* systemd that does not answer: the connection is there, and each call fails. */
+/* An unresponsive systemd: the connection exists, and each call fails. */
 #include "modules/service/manager.h"
 
 #include "bus_daemon.h"

@@ -1,4 +1,4 @@
-/* Keys for logging in, below a root: parsers and edits. */
+/* Login keys, below a root: parsers and edits. */
 #include "module_fixture.h"
 #include "modules/ssh/key.h"
 
@@ -82,7 +82,7 @@ static void lines_have_options_before_the_key(void **state)
     }
 }
 
-/* The hash is that of "h", as ssh-keygen -H makes it. */
+/* The hash is that of "h", as made by ssh-keygen -H. */
 static void a_host_has_one_key_of_a_type(void **state)
 {
     Fixture *fixture = *state;

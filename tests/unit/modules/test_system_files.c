@@ -1,4 +1,4 @@
-/* Modules that keep lines in files of the system: host, limits, cron, hostname, timezone, sysctl,
+/* Modules that manage lines in system files: host, limits, cron, hostname, timezone, sysctl,
  * mount. */
 #include "base/buf.h"
 #include "module_fixture.h"
@@ -33,7 +33,7 @@ static Value texts(Fixture *fixture, const char *first, const char *second)
     return value_list(list);
 }
 
-/* Applies, and looks again: nothing must be left to do. */
+/* Applies, and checks again: nothing may be left to do. */
 static void settle(Fixture *fixture, bool changes)
 {
     if (!run(fixture)) {
@@ -286,7 +286,7 @@ static void a_cron_job_of_a_missing_user_waits_for_it(void **state)
     set_text(fixture, "user", "nobody-at-all");
     assert_false(check(fixture));
     assert_string_equal(fixture->call.blamed, "user");
-    assert_true(plan(fixture)); /* who may bring the user is not known here */
+    assert_true(plan(fixture)); /* what provides the user is not known here */
 }
 
 static void a_cron_job_cannot_contain_another(void **state)
@@ -422,7 +422,7 @@ static void a_mount_below_another_root_is_its_fstab_line(void **state)
                                                "tmpfs\t/srv/a\\040b\ttmpfs\tsize=8m\t0 0\n");
     set_text(fixture, "device", "-o");
     assert_false(check(fixture));
-    /* What would make a line of other fields, at which a machine may refuse to start. */
+    /* What would produce other fields in a line, which may prevent a machine from booting. */
     set_text(fixture, "device", "tmpfs");
     static const char *const bad[] = { "ro, noatime", "ro\tnoatime", "ro\nx", "", "ro#", "-o" };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -39,7 +39,7 @@ static void messages_are_english_and_tools_are_found(void **state)
 static void a_program_runs_as_the_account_and_in_its_groups(void **state)
 {
     Fixture *fixture = *state;
-    bool is_root = geteuid() == 0; /* others can only stay who they are */
+    bool is_root = geteuid() == 0; /* other users can only stay who they are */
     gid_t groups[] = { is_root ? 65533 : getegid(), is_root ? 65532 : getegid() };
     Account account = { .home = STR("/"),
                         .uid = is_root ? 65534 : geteuid(),

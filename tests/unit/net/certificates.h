@@ -1,4 +1,4 @@
-/* Certificates for tests: a CA and what it signs, on P-256, as PEM. */
+/* Certificates for tests: a CA and certificates signed by it, on P-256, as PEM. */
 #pragma once
 
 #include <openssl/ec.h>
@@ -20,8 +20,8 @@ typedef struct TestCertificate {
 } TestCertificate;
 
 typedef struct TestCertificateOptions {
-    const char *names;              /* as openssl.cnf has subjectAltName; NULL: none */
-    long not_before_s, not_after_s; /* from now; both 0: an hour ago, in an hour */
+    const char *names;              /* in the syntax of subjectAltName in openssl.cnf; NULL: none */
+    long not_before_s, not_after_s; /* relative to now; both 0: an hour ago, in an hour */
     long serial;
 } TestCertificateOptions;
 

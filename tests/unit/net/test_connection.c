@@ -85,7 +85,7 @@ static void connect_to(Fixture *f, const char *text, int64_t timeout_ms)
         &address);
 }
 
-/* A socket that listens, and its port. */
+/* A listening socket, and its port. */
 static int listen_on(uint16_t *port, int backlog)
 {
     struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -157,7 +157,7 @@ static void a_lookup_can_be_abandoned(void **state)
     connect_to(f, "no-such-host.invalid:1", 20000);
     world_pass(&f->world, 0);
     connection_free(TAKE(f->connection));
-    uint32_t before = f->closed; /* should the answer have been that quick */
+    uint32_t before = f->closed; /* in case the response was that fast */
     world_pass(&f->world, 50);
     assert_int_equal(f->closed, before);
 }
@@ -166,7 +166,7 @@ static void an_unresponsive_peer_times_out(void **state)
 {
     Fixture *f = *state;
     uint16_t port;
-    /* A queue of one that is full: the kernel does not answer further ones. */
+    /* A full queue of length one: the kernel does not answer further connections. */
     int listening = listen_on(&port, 0);
     struct sockaddr_in name = { .sin_family = AF_INET,
                                 .sin_port = htons(port),
@@ -281,7 +281,7 @@ static void a_reset_is_reported_once(void **state)
     int end = adopt_pair(f);
     world_run(&f->world);
     connection_write(f->connection, str_from(bytes, sizeof bytes));
-    close(end); /* with bytes unread */
+    close(end); /* with unread bytes */
     connection_write(f->connection, STR("more"));
     world_run(&f->world);
     world_pass(&f->world, 5);

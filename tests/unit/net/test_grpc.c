@@ -11,7 +11,7 @@ typedef struct Fixture {
     GrpcClient *client;
     const Listener *listener;
     Address address;
-    /* What became of the call under test, and of the server's side of it. */
+    /* The result of the call under test, and of the server's side of it. */
     GrpcStatus status;
     char text[200];
     char got[256];
@@ -515,8 +515,8 @@ static int set_up_narrow(void **state)
     return set_up_with(state, &options);
 }
 
-/* Two streams share what a connection may hold. The one whose own queue is empty must learn too
- * that there is room again. */
+/* Two streams share a connection's limit. The one whose own queue is empty must also be notified
+ * that there is space again. */
 static void a_call_blocked_by_another_continues(void **state)
 {
     Fixture *f = *state;

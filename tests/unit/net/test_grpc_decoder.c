@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* The messages in `bytes`, each followed by '|', when they come in pieces of `piece` bytes. */
+/* The messages in `bytes`, each followed by '|', received in chunks of `piece` bytes. */
 static bool decode(Str bytes, size_t piece, uint32_t max, Buf *out, Error *err)
 {
     AUTO_CLEAR(GrpcDecoder) decoder;
@@ -60,7 +60,7 @@ static void large_or_compressed_messages_fail(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-/* A length that was promised costs nothing before its bytes come. */
+/* An announced length costs nothing before its bytes arrive. */
 static void memory_follows_the_bytes(void **state)
 {
     AUTO_CLEAR(GrpcDecoder) decoder;

@@ -1,4 +1,4 @@
-/* Whose requests are meant for this server. */
+/* Which requests are meant for this server. */
 #include "net/host_check.h"
 
 #include "unit.h"
@@ -23,7 +23,7 @@ static void hosts_match_by_name_and_by_local_address(void **state)
         { "10.0.0.1:1338", "eden1.example.org.", true },
         { "10.0.0.1:1338", "eden1.example.org:8443", true }, /* forwarded */
         { "10.0.0.1:1338", "eden2.example.org", true },
-        { "192.168.7.7:1338", "10.0.0.1:1338", true }, /* as it is called */
+        { "192.168.7.7:1338", "10.0.0.1:1338", true }, /* its own name */
         { "192.168.7.7:1338", "192.168.7.7:1338", true },
         { "192.168.7.7:1338", "192.168.7.7", true },
         { "[::ffff:192.168.7.7]:1338", "192.168.7.7:1338", true },
@@ -43,7 +43,7 @@ static void hosts_match_by_name_and_by_local_address(void **state)
         { "127.0.0.1:1338", "localhost.evil.example", false },
         { "127.0.0.1:1338", "127.0.0.1.evil.example", false },
         { "127.0.0.1:1338", "xeden1.example.org", false },
-        { "127.0.0.1:1338", "[::1]:1338", false }, /* not where it came to */
+        { "127.0.0.1:1338", "[::1]:1338", false }, /* not the address it was sent to */
         { "127.0.0.1:1338", "127.0.0.2:1338", false },
         { "127.0.0.1:1338", "0.0.0.0:1338", false },
         { "127.0.0.1:1338", "127.1", false },

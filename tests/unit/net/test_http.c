@@ -1,4 +1,4 @@
-/* Requests and answers over a real connection, here over a Unix socket. */
+/* Requests and responses over a real connection, here over a Unix socket. */
 #include <sys/un.h>
 
 #include "net/http_client.h"
@@ -20,7 +20,7 @@ typedef struct Fixture {
     Error err;
 } Fixture;
 
-/* Says back what it was told. */
+/* Echoes what it receives. */
 static void requested(void *context, HttpRequest *request)
 {
     Fixture *f = context;
@@ -197,7 +197,7 @@ static void connection_refused_is_a_failure(void **state)
     assert_int_not_equal(f->err.kind, ERROR_NONE);
 }
 
-/* --- Peers that are no client of ours -------------------------------------------------------- */
+/* --- Third-party clients --------------------------------------------------------------------- */
 
 static int connect_raw(Fixture *f)
 {
@@ -207,7 +207,7 @@ static int connect_raw(Fixture *f)
     return descriptor;
 }
 
-/* All that comes until the server ends the connection or `wanted` bytes are there. */
+/* Everything received until the server closes the connection or `wanted` bytes have arrived. */
 static size_t read_raw(Fixture *f, int descriptor, char *to, size_t room, size_t wanted)
 {
     size_t len = 0;
@@ -255,7 +255,7 @@ static void requests_can_be_pipelined(void **state)
     close(descriptor);
 }
 
-/* An answer that names another address leads nobody there. */
+/* A response with another address is not followed. */
 static void redirects_are_not_followed(void **state)
 {
     Fixture *f = *state;
@@ -273,7 +273,7 @@ static void redirects_are_not_followed(void **state)
     assert_int_equal(f->status, 302);
     assert_string_equal(f->body, "go");
     world_pass(&f->world, 5);
-    assert_null(f->held); /* nobody has asked again */
+    assert_null(f->held); /* no further request */
 }
 
 static void an_answer_has_its_own_fields(void **state)
@@ -381,7 +381,7 @@ static void the_server_formats_rejections(void **state)
     }
 }
 
-/* As the address has it: /none, or how many bytes it takes. */
+/* By its path: /none, or the number of bytes it accepts. */
 static bool reads_as_the_address_says(void *context, const HttpRequest *request, uint64_t *max)
 {
     return str_to_u64(str_from_offset(http_request_head(request)->path, 1), max);
@@ -412,7 +412,8 @@ static void each_request_has_a_body_of_its_own_size(void **state)
     close(descriptor);
 }
 
-/* It is handed on when its head is there, and is the last: where the next one begins nobody knows. */
+/* It is dispatched once its head is complete, and is the last: where the next one starts is
+ * unknown. */
 static void a_body_that_is_not_wanted_is_not_read(void **state)
 {
     Fixture *f = *state;
@@ -462,8 +463,8 @@ static void expect_continue_gets_a_100(void **state)
     close(descriptor);
 }
 
-/* A peer that asks and asks, and takes nothing of what it is told: nothing more is done for it. When it
- * does, it is told everything. */
+/* A peer that sends many requests and reads no responses: no more requests are processed for it.
+ * When it reads, it gets everything. */
 static void a_client_that_reads_nothing_is_paused(void **state)
 {
     Fixture *f = *state;
@@ -503,7 +504,7 @@ static void a_client_that_reads_nothing_is_paused(void **state)
     close(descriptor);
 }
 
-/* Bodies of all peers together have a limit, and who comes then is told. */
+/* Bodies of all peers together have a limit, and a request beyond it gets an error. */
 static void bodies_that_are_too_much_together_are_refused(void **state)
 {
     Fixture *f = *state;
@@ -539,7 +540,8 @@ static void bodies_that_are_too_much_together_are_refused(void **state)
     assert_true(taken > 0 && taken < COUNT_OF(peers));
 }
 
-/* As those below take nothing of their answers, one of them is broken off; who is left has its own. */
+/* Because the following ones read nothing of their responses, one of them is aborted; the remaining
+ * one gets its own. */
 static void unread_responses_are_aborted(void **state)
 {
     Fixture *f = *state;
@@ -573,7 +575,7 @@ static void unread_responses_are_aborted(void **state)
     assert_true(whole > 0 && whole < COUNT_OF(peers));
 }
 
-/* More than may wait behind a request under way. */
+/* More than may wait behind a pending request. */
 static void an_endless_sender_is_disconnected(void **state)
 {
     Fixture *f = *state;

@@ -6,8 +6,8 @@ enum {
     BODY_MAX = 1000
 };
 
-/* What a reader makes of bytes: "METHOD path?query" or the status, then a line per header, then
- * what the body is and has. Or the refusal and why. */
+/* The result of parsing bytes: "METHOD path?query" or the status, then a line per header, then the
+ * body. Or the error and its reason. */
 static void describe_head(const Http1Reader *reader, Buf *out)
 {
     static const char *const bodies[] = { "none", "length", "chunked", "until close" };
@@ -68,7 +68,7 @@ static Str read_all(Arena *arena, Http1Kind kind, Str bytes, size_t step)
     return buf_str(&out);
 }
 
-/* The same whether bytes come at once or one by one. */
+/* The same whether bytes arrive at once or one by one. */
 static void expect(Http1Kind kind, Str bytes, const char *wanted)
 {
     AUTO_CLEAR(Arena) arena;
@@ -296,7 +296,7 @@ static void expectations_are_reported(void **state)
     http1_reader_clear(&reader);
 }
 
-/* Whatever else there is, or comes, may change something. */
+/* Any other or future method may change something. */
 static void only_reading_is_safe(void **state)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* Requests made to be read in two ways: each is refused, and nothing behind it is read. The table is a
- * corpus of the fuzz target that compares parsers, whose form tests/fuzz/lines.py describes. */
+/* Requests designed to be parsed in two ways: each is rejected, and nothing after it is read. The
+ * table is a corpus of the fuzz target that compares parsers, in the format described in
+ * tests/fuzz/lines.py. */
 #include "net/http1.h"
 #include "sys/file.h"
 #include "unit.h"
@@ -31,7 +32,7 @@ static Str unescape(Arena *arena, Str line)
     return buf_str(&out);
 }
 
-/* Whether the first message is refused so, however the bytes come. */
+/* Whether the first message is rejected with this error, for any chunking. */
 static void check_refused(Str line, Str bytes, Str wanted, size_t step)
 {
     Http1Reader reader;

@@ -1,4 +1,4 @@
-/* Heads of HTTP/2: which are taken, and as what. */
+/* Heads of HTTP/2 requests: which are accepted, and how they are interpreted. */
 #include "net/http_h2_head.h"
 #include "scratch.h"
 
@@ -28,7 +28,7 @@ typedef struct Field {
     }
 #define FIRST METHOD, SCHEME, PATH, AUTHORITY
 
-/* The status of a refusal; 0: taken. */
+/* The status of a rejection; 0: accepted. */
 static int read_fields(Http1Reader *reader, const Field *fields, uint32_t count)
 {
     Http2Header items[FIELDS_MAX];

@@ -1,4 +1,4 @@
-/* Answers of unknown length, from who gives them to who takes them, and what either does when the
+/* Responses of unknown length, from their sender to their receiver, and what either does when the
  * other is slow or gone. */
 #include <sys/un.h>
 
@@ -17,11 +17,11 @@ typedef struct Fixture {
     HttpServer *server;
     Address address;
     TestCa ca;
-    TlsContext *server_tls, *client_tls; /* of those tests that are about TLS */
+    TlsContext *server_tls, *client_tls; /* of the tests for TLS */
 
     HttpRequest *request;
-    size_t to_give, given; /* bytes that are given by and by */
-    bool stays;            /* the answer does not end by itself */
+    size_t to_give, given; /* bytes sent gradually */
+    bool stays;            /* the response does not end by itself */
     uint32_t requests, drained, gone;
     bool old;
 
@@ -34,7 +34,7 @@ typedef struct Fixture {
     Error err;
 } Fixture;
 
-/* --- The side that gives --------------------------------------------------------------------- */
+/* --- The sender ------------------------------------------------------------------------------ */
 
 static char letter(size_t place)
 {
@@ -66,7 +66,7 @@ static void end_drained(void *context)
     http_request_end(TAKE(f->request));
 }
 
-/* Two in one turn, of which the first leaves at once and the second cannot. */
+/* Two in one turn, of which the first is sent immediately and the second cannot be. */
 static void give_two(Fixture *f, HttpRequest *request)
 {
     char *text = malloc(f->to_give);
@@ -159,7 +159,7 @@ static void serve_tls(Fixture *f)
     serve(f, 10000, "127.0.0.1:0", f->server_tls);
 }
 
-/* --- The side that takes --------------------------------------------------------------------- */
+/* --- The receiver ---------------------------------------------------------------------------- */
 
 static void piece(void *context, const Http1Head *head, Str bytes)
 {
@@ -239,7 +239,7 @@ static int tear_down(void **state)
     return scratch_tear_down(state);
 }
 
-/* --- Between the two of ours ----------------------------------------------------------------- */
+/* --- Our client and server ------------------------------------------------------------------- */
 
 static void pieces_arrive_one_by_one(void **state)
 {
@@ -343,7 +343,7 @@ static void check_pause(Fixture *f)
     while (f->pieces == 0) {
         world_pass(&f->world, 1);
     }
-    /* Buffers of the kernel fill up, then the side that gives waits. */
+    /* Kernel buffers fill up, then the sender waits. */
     size_t given;
     do {
         given = f->given;
@@ -394,7 +394,7 @@ static void a_call_can_be_freed_by_a_callback(void **state)
     }
 }
 
-/* --- Peers that are no client of ours -------------------------------------------------------- */
+/* --- Third-party clients --------------------------------------------------------------------- */
 
 static int ask(Fixture *f, const char *request)
 {
@@ -500,7 +500,7 @@ static void a_client_that_does_not_read_for_too_long_is_disconnected(void **stat
     close(descriptor);
 }
 
-/* A single piece that the kernel takes in many parts: each of them counts. */
+/* A single chunk that the kernel accepts in many parts: each of them counts. */
 static void a_slow_reader_is_not_disconnected(void **state)
 {
     Fixture *f = *state;

@@ -1,4 +1,5 @@
-/* Requests and answers over HTTP/2 with TLS, between the server and the other side of http2.h. */
+/* Requests and responses over HTTP/2 with TLS, between the server and the client side of
+ * http2.h. */
 #include "certificates.h"
 #include "net/http2.h"
 #include "net/http_server.h"
@@ -16,8 +17,8 @@ typedef struct Call {
     struct Fixture *fixture;
     int status;
     size_t taken;
-    char body[200];   /* the begin of it */
-    bool over, keeps; /* gives nothing back of its window */
+    char body[200];   /* the start of it */
+    bool over, keeps; /* does not update its window */
     uint32_t code;
 } Call;
 
@@ -31,8 +32,8 @@ typedef struct Fixture {
     uint32_t requests, drained, gone;
     size_t to_give, given;
     bool holds, stopped;
-    size_t memory_max; /* 0: as it is */
-    uint32_t window;   /* of the client; 0: as it is */
+    size_t memory_max; /* 0: the default */
+    uint32_t window;   /* of the client; 0: the default */
     Http2 *http2;
     Call calls[CALLS_MAX];
     uint32_t call_count;
@@ -211,7 +212,7 @@ static void start(Fixture *f, int64_t idle_timeout_ms, int64_t request_timeout_m
                          &http2);
 }
 
-/* `body` NULL: none, and `more`: it goes on. */
+/* `body` NULL: none, and `more`: it continues. */
 static Call *ask(Fixture *f, const char *method, const char *body, bool more)
 {
     Call *call = &f->calls[f->call_count++];
@@ -321,7 +322,7 @@ static void pieces_are_sent_as_they_are_read(void **state)
         given = f->given;
         world_pass(&f->world, 20);
     } while (f->given > given || given == 0);
-    /* A window of the client, and a piece that waits. */
+    /* A window of the client, and a pending chunk. */
     assert_true(f->given < (256 << 10) + 2 * PIECE);
     call->keeps = false;
     http2_stream_consumed(&call->stream, call->taken);
@@ -386,7 +387,7 @@ static void a_client_that_reads_nothing_is_disconnected(void **state)
     assert_true(call->taken < f->to_give);
 }
 
-/* What waits for all peers together has a limit. */
+/* Output queued for all peers together has a limit. */
 static void an_answer_that_is_too_much_is_cut(void **state)
 {
     Fixture *f = *state;
@@ -438,8 +439,8 @@ static void an_aborted_response_is_a_failure(void **state)
     assert_false(f->over);
 }
 
-/* With windows that are wide open it is the kernel that takes no more: then a frame is made already
- * and waits, and its bytes go with the stream. */
+/* With large windows the kernel is what accepts no more: then a frame is complete and queued, and
+ * its bytes are dropped with the stream. */
 static void a_queued_response_can_be_aborted(void **state)
 {
     enum {

@@ -146,7 +146,7 @@ static void plain_listeners_on_a_port_are_refused(void **state)
     Listener *second;
     Error err;
     assert_bug(if (listener_open(&options, &address, &second, &err)){});
-    /* But for one class of listeners: net/plain_server.h. */
+    /* Except one class of listeners: net/plain_server.h. */
     options.is_without_tls = true;
     assert_true(listener_open(&options, &address, &second, &err));
     listener_close(second);
@@ -166,7 +166,7 @@ static void connections_outlive_their_listener(void **state)
     close(descriptor);
 }
 
-/* A reader that does not read: the rest is kept, and goes out when it does. */
+/* A client that does not read: the rest is queued, and sent when it does. */
 static void data_the_kernel_does_not_accept_is_buffered(void **state)
 {
     Fixture *f = *state;

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* Against an array, over many additions and removals, with origins that crowd together. */
+/* Compared with an array, over many additions and removals, with colliding origins. */
 static void counts_are_tracked(void **state)
 {
     enum {
@@ -51,7 +51,7 @@ static void memory_is_counted_for_each_origin(void **state)
     assert_int_equal(origin_counts_hold(&counts, 7, 70, 20), 25);
     assert_bug(origin_counts_hold(&counts, 7, 26, 0));
     assert_bug(origin_counts_hold(&counts, 41, 0, 1));
-    /* An origin that comes back starts at nothing. */
+    /* An origin that returns starts at zero. */
     origin_counts_remove(&counts, 8);
     origin_counts_add(&counts, 8);
     assert_int_equal(origin_counts_hold(&counts, 8, 0, 3), 3);

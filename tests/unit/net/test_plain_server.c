@@ -71,7 +71,7 @@ static int connect_one(Fixture *f)
     return descriptor;
 }
 
-/* Until the other side ends, or has said `enough` bytes. */
+/* Reads until the other side closes, or has sent `enough` bytes. */
 static void read_all(Fixture *f, int descriptor, char *out, size_t size, size_t enough)
 {
     size_t len = 0;
@@ -184,7 +184,7 @@ static void one_source_has_so_many_connections(void **state)
     }
 }
 
-/* Looks once in every turn of the loop. */
+/* Checks once per turn of the loop. */
 typedef struct Turns {
     Fixture *f;
     LoopTask look;

@@ -11,7 +11,7 @@ enum {
     LARGE = 4 << 20
 };
 
-/* A client, and a target that answers with what it gets. */
+/* A client, and a target that echoes. */
 typedef struct Fixture {
     World world;
     Scratch *scratch;

@@ -4,9 +4,9 @@
 #include "net/listener.h"
 #include "world.h"
 
-/* A listener and a client that connects to it, as far as either gets. */
+/* A listener and a client that connects to it, and how far each gets. */
 typedef struct Fixture {
-    bool reloads; /* the client's context, as soon as a connection stands */
+    bool reloads; /* the client's context, as soon as it is connected */
     World world;
     Scratch *scratch;
     Arena *arena;
@@ -227,7 +227,7 @@ static void strangers_are_refused(void **state)
     assert_int_equal(f->verified, 0);
     assert_int_equal(listener_counts(f->listener).failed, 4);
     assert_int_equal(listener_counts(f->listener).accepted, 0);
-    /* The other way round: the client does not know the server's CA. */
+    /* The other way around: the client does not know the server's CA. */
     use_client(f, f->client, f->other_ca.pem);
     assert_false(try(f));
     assert_int_equal(f->why.kind, ERROR_DENIED);
@@ -259,7 +259,7 @@ static void a_revoked_peer_is_rejected_also_on_resumption(void **state)
     assert_true(try(f));
     assert_true(f->seen.resumed);
     strcpy(f->revoked, "1234");
-    /* Each is told why: it has to show its certificate again. */
+    /* Each gets the reason: it has to show its certificate again. */
     for (int i = 0; i < 3; i++) {
         assert_false(try(f));
         assert_false(f->seen.resumed);
@@ -288,13 +288,13 @@ static void new_certificates_invalidate_old_sessions(void **state)
     Fixture *f = *state;
     Error err;
     assert_true(try(f));
-    /* The server trusts another CA from now on, and has a certificate of it. */
+    /* The server trusts another CA from now on, and has a certificate signed by it. */
     TestCertificate server = make_certificate(f, &f->other_ca, "DNS:localhost", 7);
     assert_true(tls_context_reload(
         f->server_tls,
         &(TlsMaterial){ .certificate = server.pem, .key = server.key, .ca = f->other_ca.pem },
         &err));
-    /* The connection that stands goes on. */
+    /* The open connection continues. */
     f->got[0] = '\0';
     connection_write(f->connection, STR("hello"));
     world_run(&f->world);
@@ -385,7 +385,7 @@ static void a_client_can_want_a_host(void **state)
     assert_non_null(strstr(f->why.text, "mismatch: " TLS_TEXT_NAMES " localhost, 127.0.0.1"));
 }
 
-/* Tickets come after the handshake: one that comes after a reload is of what was trusted before. */
+/* Tickets arrive after the handshake: one that arrives after a reload belongs to the old trust. */
 static void a_session_from_before_a_reload_is_dropped(void **state)
 {
     Fixture *f = *state;
@@ -422,7 +422,7 @@ static void a_pinned_ca_is_enough(void **state)
                              .key = f->client.key,
                              .ca_pin = pin_of(f, &f->ca) };
     assert_true(tls_context_reload(f->client_tls, &material, &err));
-    assert_false(try(f)); /* the server does not show its CA */
+    assert_false(try(f)); /* the server does not send its CA */
     Str chain =
         arena_format(f->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(f->server.pem), STR_ARG(f->ca.pem));
     assert_true(tls_context_reload(
@@ -445,7 +445,7 @@ static Str with_ca(Fixture *f, Str certificate, const TestCa *ca)
     return arena_format(f->arena, "%" STR_FMT "%" STR_FMT, STR_ARG(certificate), STR_ARG(ca->pem));
 }
 
-/* Whoever it is: but always the same. */
+/* Any identity, but always the same. */
 static void without_a_ca_the_first_one_is_accepted(void **state)
 {
     Fixture *f = *state;
@@ -455,9 +455,9 @@ static void without_a_ca_the_first_one_is_accepted(void **state)
                              .key = f->client.key,
                              .ca_on_first_use = true };
     assert_true(tls_context_reload(f->client_tls, &material, &err));
-    assert_false(try(f)); /* the server does not show its CA */
+    assert_false(try(f)); /* the server does not send its CA */
     assert_false(tls_context_accepted_ca(f->client_tls, pin));
-    /* One that did not sign the certificate is no CA of it. */
+    /* A CA that did not sign the certificate is rejected. */
     assert_true(
         tls_context_reload(f->server_tls,
                            &(TlsMaterial){ .certificate = with_ca(f, f->server.pem, &f->other_ca),
@@ -487,7 +487,7 @@ static void without_a_ca_the_first_one_is_accepted(void **state)
     assert_str(pin_of(f, &f->ca), pin);
 }
 
-/* Not one handshake but a peer that says nothing, and one that says nonsense. */
+/* No handshakes, but one client that sends nothing, and one that sends garbage. */
 static void incomplete_handshakes_time_out(void **state)
 {
     Fixture *f = *state;

@@ -1,4 +1,5 @@
-/* A loop with a limit, for tests that wait for events: one that never comes fails the test. */
+/* A loop with a timeout, for tests that wait for events: an event that never happens fails the
+ * test. */
 #pragma once
 
 #include "scratch.h"
@@ -28,7 +29,7 @@ static inline void world_close(World *world)
     loop_free(world->loop);
 }
 
-/* Until somebody calls loop_stop. */
+/* Runs until loop_stop is called. */
 static inline void world_run(World *world)
 {
     loop_timer_start(&world->limit, 20000);
@@ -42,7 +43,7 @@ static inline void world_stop(void *context)
     loop_stop(context);
 }
 
-/* So much time passes, whoever stops the loop meanwhile. */
+/* Runs for this long, even if loop_stop is called meanwhile. */
 static inline void world_pass(World *world, int64_t ms)
 {
     LoopTimer timer;

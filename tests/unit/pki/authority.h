@@ -1,4 +1,4 @@
-/* A cluster called "home" at a fixed moment: its CA, and certificates from it. */
+/* A cluster called "home" at a fixed time: its CA, and certificates issued by it. */
 #pragma once
 
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static inline int authority_set_up(void **state)
     return ok ? 0 : -1;
 }
 
-/* What a test left in libcrypto's queue of errors would be taken for the reason of another. */
+/* Errors left by a test in libcrypto's queue would be mistaken for the reason of another
+ * failure. */
 static inline int authority_tear_down(void **state)
 {
     Authority *authority = *state;
@@ -79,7 +80,7 @@ static inline CertificateSet one(const Certificate *certificate)
     return (CertificateSet){ certificate, 1 };
 }
 
-/* That the call, which uses `err`, fails with the kind and a text that holds `part`. */
+/* Asserts that the call, which uses `err`, fails with this kind and a text that contains `part`. */
 #define assert_fails(call, wanted, part)                                                          \
     do {                                                                                          \
         Error err = { 0 };                                                                        \

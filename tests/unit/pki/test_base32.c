@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* RFC 4648, 10, in small letters and without what fills up. */
+/* RFC 4648, 10, in lowercase and without padding. */
 static void encodings_match_the_standard(void **state)
 {
     static const char *const rows[][2] = {
@@ -46,7 +46,7 @@ static void encodings_are_unique(void **state)
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         assert_false(base32_read(str_from_c(wrong[i]), out, 5));
     }
-    /* Bits behind the last byte. */
+    /* Bits after the last byte. */
     assert_true(base32_read(STR("my"), out, 1));
     assert_false(base32_read(STR("mz"), out, 1));
     for (unsigned c = 0; c < 256; c++) {

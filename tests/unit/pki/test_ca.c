@@ -53,7 +53,7 @@ static void user_certificate_is_valid_for_clients_only(void **state)
     assert_goes(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err));
     assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err),
                  ERROR_DENIED, "");
-    /* And that of a node is no user's. */
+    /* And a node's certificate is not valid for a user. */
     NodeGrant node = node_grant(authority, "web1");
     made = issue_node(authority, &node);
     assert_false(made.has_user);
@@ -128,7 +128,7 @@ static void invalid_grants_are_rejected(void **state)
                  "character 1 is 'H'");
 }
 
-/* CLUSTER H 13: an expired CA gives nothing, and nothing outlives it. */
+/* CLUSTER H 13: an expired CA issues nothing, and nothing outlives it. */
 static void certificates_expire_with_their_ca(void **state)
 {
     Authority *authority = *state;
@@ -146,7 +146,7 @@ static void certificates_expire_with_their_ca(void **state)
     grant.now_ms = ca->not_before_ms - 1;
     assert_fails(ca_issue_node(&authority->arena, &authority->ca, &grant, &made, &err),
                  ERROR_DENIED, "the CA is valid from");
-    /* Made right behind the CA, it does not start before it. */
+    /* Issued right after the CA was created, it does not start before it. */
     grant.now_ms = ca->not_before_ms + 1000;
     made = issue_node(authority, &grant);
     assert_int_equal(made.not_before_ms, ca->not_before_ms);
@@ -240,7 +240,7 @@ static void serving_names_are_strict(void **state)
                  ERROR_INVALID, "must have 1 to 64");
 }
 
-/* A client without DNS names in a certificate may look at the common name. */
+/* A client may use the common name if a certificate has no DNS names. */
 static void node_cannot_pass_for_the_api(void **state)
 {
     Authority *authority = *state;

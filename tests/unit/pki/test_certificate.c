@@ -7,8 +7,8 @@
 
 #define DAY PKI_DAY_MS
 
-/* A certificate by the CA with any extensions: what a CA with a fault, or somebody with its key,
- * could hand out. */
+/* A certificate from the CA with any extensions: what a faulty CA, or an attacker with its key,
+ * could issue. */
 static Certificate forge(Authority *authority, const char *const extensions[][2],
                          const char *serial)
 {
@@ -86,7 +86,7 @@ static void node_certificate_contains_its_identity(void **state)
     assert_true(str_eq(read->der, made.der));
 }
 
-/* CLUSTER H 6 and 20: one SAN, which is an identity; everything else is nobody. */
+/* CLUSTER H 6 and 20: one SAN, which is an identity; anything else is rejected. */
 static void certificates_with_other_names_have_no_identity(void **state)
 {
     Authority *authority = *state;
@@ -114,7 +114,7 @@ static void certificates_with_other_names_have_no_identity(void **state)
         assert_string_equal(made.identity.node, "");
         assert_string_equal(made.enrolment, "");
     }
-    /* None at all; a CA; a serial number without an enrolment. */
+    /* None at all; a CA; a serial number without an enrollment. */
     const char *const none[][2] = { BASICS, BOTH, { NULL } };
     const char *const ca[][2] = { { "basicConstraints", "critical,CA:TRUE" },
                                   { "keyUsage", "critical,keyCertSign" },
@@ -168,7 +168,7 @@ static void certificates_are_limited_to_their_usage(void **state)
             certificate_verify(one(&made), authority->ca.chain, USE_SERVER, NOW_MS, &err),
             rows[i].server);
     }
-    /* The CA itself is no node. */
+    /* The CA itself is not a node. */
     assert_fails(
         certificate_verify(authority->ca.chain, authority->ca.chain, USE_CLIENT, NOW_MS, &err),
         ERROR_DENIED, "");
@@ -187,7 +187,7 @@ static void unknown_critical_extension_is_refused(void **state)
                  ERROR_DENIED, "unhandled critical extension");
 }
 
-/* CLUSTER H 13: time goes on, and with it goes the certificate; both clocks are told. */
+/* CLUSTER H 13: time passes, and the certificate expires; the error names both clocks. */
 static void certificate_is_refused_before_and_after_its_time(void **state)
 {
     Authority *authority = *state;
@@ -222,7 +222,7 @@ static void certificate_of_another_ca_is_rejected(void **state)
     assert_fails(certificate_verify(one(&made), authority->ca.chain, USE_CLIENT, NOW_MS, &err),
                  ERROR_DENIED, "not from a trusted CA");
     assert_goes(certificate_verify(one(&made), other.chain, USE_CLIENT, NOW_MS, &err));
-    /* That it brings its CA along changes nothing. */
+    /* Sending its CA along changes nothing. */
     Certificate chain[] = { made, other.chain.items[0] };
     assert_fails(certificate_verify((CertificateSet){ chain, 2 }, authority->ca.chain, USE_CLIENT,
                                     NOW_MS, &err),
@@ -235,7 +235,7 @@ static void certificate_of_another_ca_is_rejected(void **state)
     assert_null(certificate_find_pin(both, 2, &made.pin));
 }
 
-/* A node cannot make certificates with its own. */
+/* A node cannot issue certificates with its own. */
 static void node_is_not_a_ca(void **state)
 {
     Authority *authority = *state;
@@ -250,7 +250,7 @@ static void node_is_not_a_ca(void **state)
                              .now_ms = NOW_MS };
     assert_fails(ca_issue_serving(&authority->arena, &pretender, &serving, &made, &err),
                  ERROR_DENIED, "is not a CA");
-    /* Nor is one that somebody made that way, without asking us. */
+    /* Nor is one that was made that way without our CA. */
     Authority forger = *authority;
     forger.ca = pretender;
     const char *const extensions[][2] = { { "basicConstraints", "critical,CA:FALSE" },

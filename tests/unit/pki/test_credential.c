@@ -106,7 +106,7 @@ static void key_and_certificate_belong_together(void **state)
     assert_null(read.key);
 }
 
-/* Cut anywhere: an error, never half a credential. */
+/* Truncated anywhere: an error, never half a credential. */
 static void truncated_file_is_reported(void **state)
 {
     Home *home = *state;

@@ -6,9 +6,9 @@
 #include "authority.h"
 #include "pki/pem.h"
 
-/* A request for more than its key, as openssl or an attacker would make it. */
+/* A request for more than its key, as openssl or an attacker would create it. */
 typedef struct Wish {
-    const char *names; /* as openssl's configuration spells a SAN */
+    const char *names; /* in the syntax of openssl's configuration */
     bool ca;
     EVP_PKEY *key;    /* in the request */
     EVP_PKEY *signer; /* NULL: the same */
@@ -61,7 +61,7 @@ static void requests_contain_their_key(void **state)
     assert_true(p256_public_equal(&key, &authority->public_key));
 }
 
-/* OpenSSL has one queue of errors for the whole thread. */
+/* OpenSSL has one error queue for the whole thread. */
 static void earlier_openssl_errors_are_not_reported(void **state)
 {
     Authority *authority = *state;
@@ -101,7 +101,7 @@ static void certificate_has_the_approved_name_only(void **state)
     }
 }
 
-/* CLUSTER H 10: a key that is shown and not proven gives no certificate. */
+/* CLUSTER H 10: a key without proof of possession gets no certificate. */
 static void request_with_a_foreign_key_is_rejected(void **state)
 {
     Authority *authority = *state;
@@ -156,7 +156,8 @@ static void other_keys_and_digests_are_refused(void **state)
     EVP_PKEY_free(edwards);
 }
 
-/* A curve spelled out looks like P-256 and may have a generator of the attacker's choice. */
+/* A curve with explicit parameters looks like P-256 and may have a generator chosen by the
+ * attacker. */
 static void key_in_another_encoding_is_rejected(void **state)
 {
     Authority *authority = *state;

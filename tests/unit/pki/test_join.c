@@ -29,7 +29,7 @@ static void decide(Joiner *joiner)
     join_decide(&joiner->request, &joiner->facts, &joiner->verdict);
 }
 
-/* Somebody called web1 with a token for one machine, good for an hour; the server knows of it. */
+/* A machine named web1 with a single-use token, valid for an hour; the server knows the token. */
 static Joiner make_joiner(Authority *authority)
 {
     Joiner joiner = { .authority = authority };
@@ -78,18 +78,18 @@ static void valid_token_admits(void **state)
     assert_int_equal(joiner.verdict.remember_until_ms, NOW_MS + JOIN_SKEW_MS + 1);
 }
 
-/* CLUSTER H 11: nobody comes in by asking. */
+/* CLUSTER H 11: a request alone admits no machine. */
 static void joiner_without_token_stays_pending(void **state)
 {
     Joiner joiner = make_joiner(*state);
     ask(&joiner);
     assert_false(joiner.request.has_token);
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "'web1' is waiting for approval");
-    /* Also when the name is taken, which a stranger is not told. */
+    /* Even if the name is in use, which an unauthenticated client does not learn. */
     Pin other = { { 7 } };
     joiner.facts.enrolled = &other;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
-    /* What is approved is a key, not whoever comes with the name. */
+    /* A key is approved, not any machine with the name. */
     joiner.facts.enrolled = NULL;
     joiner.facts.approved = &other;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
@@ -97,7 +97,7 @@ static void joiner_without_token_stays_pending(void **state)
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
 }
 
-/* CLUSTER H 8: what was recorded is refused when it comes again, now and later. */
+/* CLUSTER H 8: a recorded request is rejected when it is replayed, now and later. */
 static void replayed_request_is_refused(void **state)
 {
     Token token;
@@ -107,13 +107,13 @@ static void replayed_request_is_refused(void **state)
     int64_t remembered = joiner.verdict.remember_until_ms;
     joiner.facts.nonce_seen = true;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was received before");
-    /* As soon as the nonce may be forgotten the clock refuses it, without a gap. */
+    /* As soon as the nonce may be forgotten the clock check rejects it, without a gap. */
     joiner.facts.now_ms = remembered - 1;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_REPLAY, "was received before");
     joiner.facts.now_ms = remembered;
     joiner.facts.nonce_seen = false;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CLOCK, "the clocks differ");
-    /* Two requests of the same joiner are not the same. */
+    /* Two requests of the same machine differ. */
     char before[JOIN_NONCE_TEXT + 1];
     memcpy(before, joiner.nonce, sizeof before);
     ask(&joiner);
@@ -159,14 +159,14 @@ static void other_pin_is_refused(void **state)
     joiner.facts.ca_count = 2;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA,
                    "is not, or no longer, a CA of this cluster");
-    /* During a rotation either will do. */
+    /* During a rotation either is accepted. */
     cas[1] = joiner.wish.ca;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "");
     joiner.facts.ca_count = 0;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_CA, "");
 }
 
-/* CLUSTER H 13, and that only the owner of a token learns what became of it. */
+/* CLUSTER H 13, and that only the owner of a token learns its state. */
 static void invalid_tokens_are_rejected_with_the_reason(void **state)
 {
     Token token;
@@ -181,7 +181,7 @@ static void invalid_tokens_are_rejected_with_the_reason(void **state)
     joiner.facts.token = NULL;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "unknown or incomplete");
     memcpy(told, joiner.verdict.text, sizeof told);
-    /* A record of another secret, expired or not, tells nothing more. */
+    /* A record of another secret, expired or not, reveals nothing more. */
     Token other;
     assert_goes(token_make(TOKEN_JOIN, &other, &err));
     memcpy(other.id, token.id, sizeof other.id);
@@ -198,7 +198,7 @@ static void invalid_tokens_are_rejected_with_the_reason(void **state)
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_UNKNOWN, "unknown or incomplete");
 }
 
-/* CLUSTER H 12: a token does not open the name of somebody else. */
+/* CLUSTER H 12: a token does not admit a machine with the name of another node. */
 static void name_of_another_node_is_rejected(void **state)
 {
     Token token;
@@ -223,7 +223,7 @@ static void lost_response_can_be_requested_again(void **state)
     ask(&joiner);
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
     assert_true(joiner.verdict.again);
-    /* Not when it came another way, was revoked since, or the token has expired. */
+    /* Not if it joined another way, was revoked since, or the token has expired. */
     joiner.facts.enrolled_token = STR_EMPTY;
     assert_verdict(&joiner, JOIN_REFUSED, JOIN_REASON_TOKEN_USED_UP, "");
     joiner.facts.enrolled_token = str_from_c(token.id);
@@ -240,7 +240,7 @@ static void lost_response_to_an_approved_machine_can_be_requested_again(void **s
     joiner.facts.enrolled_stands = true;
     assert_verdict(&joiner, JOIN_ADMITTED, JOIN_REASON_NONE, "admitted");
     assert_true(joiner.verdict.again);
-    /* Not with another key, nor when it has expired or was revoked since. */
+    /* Not with another key, nor if it has expired or was revoked since. */
     joiner.facts.enrolled = &other;
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
     joiner.facts.enrolled = &own;
@@ -248,7 +248,7 @@ static void lost_response_to_an_approved_machine_can_be_requested_again(void **s
     assert_verdict(&joiner, JOIN_PENDING, JOIN_REASON_NONE, "waiting");
 }
 
-/* The message with one field of its own or of its token changed. */
+/* The message with one of its or its token's fields changed. */
 static Str change(Arena *arena, Str message, const char *outer, const char *inner, Value to)
 {
     Value object;
@@ -272,8 +272,8 @@ static Value text_value(const char *text)
     return value_string(str_from_c(text));
 }
 
-/* CLUSTER H 10: each field is signed; who changes one, or takes the request for a certificate of
- * somebody else, has not the key that it takes. */
+/* CLUSTER H 10: each field is signed; whoever changes one, or uses the certificate request of
+ * another machine, lacks the key for it. */
 static void changed_request_is_refused(void **state)
 {
     Token token, other_token;
@@ -308,7 +308,7 @@ static void changed_request_is_refused(void **state)
         Str changed = change(arena, joiner.message, rows[i].outer, rows[i].inner, rows[i].to);
         assert_fails(join_request_read(arena, changed, &request, &err), ERROR_INVALID, rows[i].why);
     }
-    /* A token cannot be put under a message that was sent without. */
+    /* A token cannot be added to a message that was sent without one. */
     Joiner plain = make_joiner(joiner.authority);
     ask(&plain);
     Value whole;
@@ -319,7 +319,7 @@ static void changed_request_is_refused(void **state)
                  "not signed with the key of its certificate request");
 }
 
-/* CLUSTER H 9: no version but this one, however it is asked for. */
+/* CLUSTER H 9: no version except this one, however it is requested. */
 static void other_version_is_refused(void **state)
 {
     Token token;
@@ -392,7 +392,7 @@ static void invalid_requests_are_rejected(void **state)
                  ERROR_INVALID, "character 1 is 'W'");
 }
 
-/* CLUSTER H 15: neither the message nor the answer holds what a token is made of. */
+/* CLUSTER H 15: neither the message nor the response contains parts of a token's secret. */
 static void secret_never_leaves_the_joiner(void **state)
 {
     Token token;

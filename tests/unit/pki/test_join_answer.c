@@ -2,7 +2,7 @@
 
 #include "authority.h"
 
-/* A question of the cluster "home" about the node "web1" and the key that it has. */
+/* A question of the cluster "home" about the node "web1" and its key. */
 static JoinQuestion make_question(Authority *authority)
 {
     JoinQuestion question = { .cluster = "home", .node = "web1" };
@@ -98,7 +98,7 @@ static void machine_with_another_ca_refuses(void **state)
     expect_refusal(authority, &pending, JOIN_ANSWER_OTHER_CA, "a different CA");
 }
 
-/* It does not matter what it calls it: the server looks at the key. */
+/* Its name does not matter: the server checks the key. */
 static void claim_to_trust_does_not_help_another_key(void **state)
 {
     Authority *authority = *state;
@@ -135,7 +135,7 @@ static void invalid_requests_get_an_error(void **state)
                                 "\"node\":\"web1\",\"key\":\"" PIN "\",\"bundle\":\"x\"}"));
 }
 
-/* A certificate that is no CA would be one to trust. */
+/* A certificate that is not a CA must not become trusted. */
 static void node_certificate_is_not_a_ca_to_trust(void **state)
 {
     Authority *authority = *state;

@@ -9,7 +9,7 @@ typedef struct Exchange {
     JoinReply reply;
 } Exchange;
 
-/* A join up to the answer from the server, which was taken to be good. */
+/* A join up to the server's response, which was accepted. */
 static Exchange exchange(Authority *authority)
 {
     Arena *arena = &authority->arena;
@@ -62,7 +62,7 @@ static void rejected_machine_gets_the_reason(void **state)
         JoinAdmission gain;
         join_reply_make(&made.request, &verdict, NOW_MS + 7, &made.reply);
         join_reply_print(&made.reply, &text);
-        /* That a token is wrong, and not unknown, is for the log of the server alone. */
+        /* That a token is wrong rather than unknown only appears in the server's log. */
         assert_null(strstr(buf_c(&text), "wrong"));
         assert_goes(join_reply_read(&authority->arena, buf_str(&text), &read, &err));
         assert_int_equal(read.result, JOIN_REFUSED);
@@ -99,11 +99,11 @@ static void answer_must_match_the_request(void **state)
     assert_goes(ca_issue_node(arena, &other, &grant, &node, &err));
     made.reply.certificate = certificate_pem(arena, &node);
     assert_refused("not from a trusted CA");
-    /* Something among the CAs that is none. */
+    /* An entry among the CAs that is not a CA. */
     made = good;
     made.reply.bundle = arena_join(arena, good.reply.bundle, good.reply.certificate, STR_EMPTY);
     assert_refused("not a valid certificate");
-    /* For somebody else. */
+    /* For another machine. */
     made = good;
     grant = node_grant(authority, "web2");
     node = issue_node(authority, &grant);
@@ -139,7 +139,7 @@ static void joiner_with_a_wrong_clock_sees_both(void **state)
         ERROR_DENIED,
         "the clocks differ by 400 d 0 h, more than the allowed 5 min 0 s: the server has "
         "2027-01-15T08:00:00Z, the joining machine 2025-12-11T08:00:00Z");
-    /* Clocks that agree are not blamed. */
+    /* Synchronized clocks are not blamed. */
     made.reply.time_ms = made.wish.now_ms;
     assert_fails(
         join_reply_accept(&authority->arena, &made.reply, &made.wish, made.nonce, &gain, &err),

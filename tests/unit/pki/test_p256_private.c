@@ -38,18 +38,18 @@ static void signatures_are_of_one_key_and_message(void **state)
     assert_false(p256_public_verify(&authority->public_key, STR("message"), &signature));
     signature.len = 0;
     assert_false(p256_public_verify(&authority->public_key, STR("message"), &signature));
-    other.point[5] ^= 1; /* no point of the curve */
+    other.point[5] ^= 1; /* not a point on the curve */
     assert_false(p256_public_verify(&other, STR("message"), &signature));
 }
 
-/* CLUSTER H 15: what is told of a key that cannot be read holds nothing of it. */
+/* CLUSTER H 15: the error about an unreadable key contains nothing of it. */
 static void errors_hold_nothing_of_a_key(void **state)
 {
     Authority *authority = *state;
     AUTO_CLEAR(KeyText) text = { 0 };
     P256Private *read = NULL;
     assert_goes(p256_private_text(authority->key, &text, &err));
-    /* A digit of the secret itself is changed: the halves no longer belong together. */
+    /* A digit of the secret itself is changed: the halves no longer match. */
     char *body = strchr(text.text, '\n') + 1;
     body[60] = body[60] == 'A' ? 'B' : 'A';
     Error err = { 0 };

@@ -20,7 +20,7 @@ static void node_of_the_cluster_is_admitted(void **state)
     assert_goes(peer_check(&peer, &web1, NOW_MS, &err));
 }
 
-/* CLUSTER H 6: nobody is taken for another, whatever else they say. */
+/* CLUSTER H 6: no client is mistaken for another, whatever else it claims. */
 static void identity_is_taken_only_from_the_certificate(void **state)
 {
     Authority *authority = *state;
@@ -41,7 +41,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_goes(ca_issue_serving(&authority->arena, &authority->ca, &serving, &made, &err));
     peer = peer_of_certificate(&made);
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
-    /* A user of the same name is no node: their certificates do not open the port of nodes. */
+    /* A user with the same name is not a node: user certificates are rejected on the node port. */
     UserGrant user = { .key = authority->public_key, .now_ms = NOW_MS };
     assert_goes(user_identity_make(STR("home"), STR("web1"), &user.identity, &err));
     assert_goes(ca_issue_user(&authority->arena, &authority->ca, &user, &made, &err));
@@ -53,7 +53,7 @@ static void identity_is_taken_only_from_the_certificate(void **state)
     assert_fails(peer_check(&peer, &any, NOW_MS, &err), ERROR_DENIED, "not a node certificate");
 }
 
-/* CLUSTER H 13: also in a session that stands since before. */
+/* CLUSTER H 13: also in an existing session. */
 static void expired_and_revoked_certificates_are_refused(void **state)
 {
     Authority *authority = *state;

@@ -24,7 +24,7 @@ static void renewal_is_at_two_thirds_of_life_or_a_little_later(void **state)
         first = plan.at_ms < first ? plan.at_ms : first;
         last = plan.at_ms > last ? plan.at_ms : last;
     }
-    /* Of 200, spread over two days and a half, some are far from others. */
+    /* Of 200, spread over two and a half days, some are far from others. */
     assert_true(last - first > 30 * HOUR);
 }
 
@@ -58,7 +58,7 @@ static void certificates_of_another_ca_are_due_within_the_spread(void **state)
     RenewalPlan plan = renewal_plan(&made, &rules, NOW_MS);
     assert_true(plan.at_ms >= NOW_MS + HOUR && plan.at_ms < NOW_MS + 2 * HOUR);
     assert_int_equal(renewal_plan(&made, &rules, NOW_MS + 2 * HOUR).state, RENEWAL_DUE);
-    /* The right issuer changes nothing, a spread of nothing is at once. */
+    /* The right issuer changes nothing, a spread of zero means immediately. */
     rules.issuer = &authority->ca.chain.items[0].pin;
     assert_int_equal(renewal_plan(&made, &rules, NOW_MS).at_ms,
                      renewal_plan(&made, &any, NOW_MS).at_ms);

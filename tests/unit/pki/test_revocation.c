@@ -26,7 +26,7 @@ static void revoked_serial_is_refused(void **state)
     assert_goes(CHECK(&list, "web1", FIRST));
 }
 
-/* CLUSTER H 12: delete, add again under the same name: nothing of before works. */
+/* CLUSTER H 12: delete a node and reuse its name: no earlier certificate works. */
 static void reused_name_inherits_nothing(void **state)
 {
     Authority *authority = *state;
@@ -34,7 +34,7 @@ static void reused_name_inherits_nothing(void **state)
     NodeGrant grant = node_grant(authority, "web1");
     Certificate old = issue_node(authority, &grant), renewed = issue_node(authority, &grant);
     assert_goes(CHECK(&list, "web1", old.serial));
-    /* Removed: nobody of that name, whatever was issued for it and whoever kept its number. */
+    /* Removed: no node has that name, whatever was issued for it and whoever kept its number. */
     assert_goes(
         revocation_set_name(&authority->arena, &list, STR("web1"), STR_EMPTY, NOW_MS + HOUR, &err));
     assert_fails(CHECK(&list, "web1", old.serial), ERROR_DENIED, "the node 'web1' was removed");
@@ -65,7 +65,7 @@ static RevocationList four_entries(Arena *arena)
     return list;
 }
 
-/* As in the store: printed, and read for the next change. */
+/* As in the store: printed, and parsed for the next change. */
 static void prune_stored(Arena *arena, RevocationList *list, int64_t now_ms)
 {
     Buf text = buf_make_in(arena, BUF_UNLIMITED);
@@ -90,7 +90,7 @@ static void entries_are_pruned_a_day_after_expiry(void **state)
     assert_int_equal(list.serial_count + list.name_count, 0);
 }
 
-/* Whatever it says meanwhile, and however often the list is written in that time. */
+/* Whatever the clock reads meanwhile, and however often the list is written in that time. */
 static void a_clock_that_is_ahead_for_a_moment_drops_nothing(void **state)
 {
     Authority *authority = *state;
@@ -106,7 +106,7 @@ static void a_clock_that_is_ahead_for_a_moment_drops_nothing(void **state)
         }
         assert_int_equal(list.serial_count + list.name_count, 4);
         assert_fails(CHECK(&list, "web1", "ab"), ERROR_DENIED, "revoked");
-        /* And a list that has no reading yet, as the first of a new version. */
+        /* And a list without a clock reading yet, like the first one of a new version. */
         list = four_entries(&authority->arena);
         prune_stored(&authority->arena, &list, before_ms + ahead_ms[i]);
         prune_stored(&authority->arena, &list, before_ms);
@@ -114,7 +114,7 @@ static void a_clock_that_is_ahead_for_a_moment_drops_nothing(void **state)
     }
 }
 
-/* In any order of adding: found, sorted, and the same after a round through the store. */
+/* Added in any order: found, sorted, and the same after a round trip through the store. */
 static void lists_survive_a_round_trip(void **state)
 {
     Authority *authority = *state;
@@ -146,7 +146,7 @@ static void lists_survive_a_round_trip(void **state)
 #define LIST(serials, names) \
     "{\"format\":\"eden.revocations/1\",\"serials\":[" serials "],\"names\":[" names "]}"
 
-/* A list that cannot be read must not pass for one that allows everybody. */
+/* A list that cannot be read must not be treated as one that allows everything. */
 static void damaged_lists_are_refused(void **state)
 {
     Authority *authority = *state;
@@ -229,7 +229,7 @@ static void full_list_suggests_a_remedy(void **state)
     RevocationList read;
     assert_goes(revocation_read(&authority->arena, buf_str(&printed), &read, &err));
     assert_int_equal(read.serial_count, REVOCATIONS_MAX);
-    assert_true(printed.len < 1572864); /* what the store takes */
+    assert_true(printed.len < 1572864); /* the limit of the store */
 }
 
 static void a_full_list_accepts_further_names(void **state)
@@ -242,14 +242,14 @@ static void a_full_list_accepts_further_names(void **state)
         list.names[i] = (NameRule){ .until_ms = NOW_MS + 1 + i };
         snprintf(list.names[i].node, sizeof list.names[i].node, "n%05u", i);
     }
-    memcpy(list.names[3].enrolment, FIRST, sizeof FIRST); /* of a node that is there */
+    memcpy(list.names[3].enrolment, FIRST, sizeof FIRST); /* of an existing node */
     list.names[3].until_ms = NOW_MS;
     list.names[7].until_ms = NOW_MS + 1;
     list.names[0].until_ms = NOW_MS + HOUR;
     const NameRule *before = list.names;
     assert_goes(revocation_set_name(arena, &list, STR("n00000x"), STR_EMPTY, NOW_MS + HOUR, &err));
     assert_int_equal(list.name_count, REVOCATIONS_MAX);
-    assert_string_equal(before[7].node, "n00007"); /* who still looks at it */
+    assert_string_equal(before[7].node, "n00007"); /* which is still used */
     assert_fails(CHECK(&list, "n00000x", serial), ERROR_DENIED, "was removed");
     assert_goes(CHECK(&list, "n00007", serial)); /* it has ended first */
     assert_fails(CHECK(&list, "n00006", serial), ERROR_DENIED, "was removed");
@@ -257,12 +257,12 @@ static void a_full_list_accepts_further_names(void **state)
     for (unsigned i = 1; i < list.name_count; i++) {
         assert_true(strcmp(list.names[i - 1].node, list.names[i].node) < 0);
     }
-    /* One that is there takes no room. */
+    /* An existing entry takes no additional space. */
     assert_goes(revocation_set_name(arena, &list, STR("n09999"), STR(SECOND), NOW_MS, &err));
     assert_int_equal(list.name_count, REVOCATIONS_MAX);
 }
 
-/* Names as long as they may be, beside as many certificates as there may be. */
+/* Names of maximum length, with the maximum number of certificates. */
 static void a_list_always_fits_into_the_store(void **state)
 {
     Authority *authority = *state;
@@ -280,7 +280,7 @@ static void a_list_always_fits_into_the_store(void **state)
     AUTO_CLEAR(Buf) printed = buf_make(BUF_UNLIMITED);
     assert_goes(revocation_add_serial(arena, &list, STR("ff"), NOW_MS, &err));
     revocation_print(&list, &printed);
-    assert_true(printed.len < 1572864); /* what the store takes */
+    assert_true(printed.len < 1572864); /* the limit of the store */
     assert_int_equal(list.serial_count, REVOCATIONS_MAX);
     assert_true(list.name_count > 1000);
 }

@@ -9,7 +9,7 @@ enum {
 
 static const Pin old_ca = { { 1 } }, new_ca = { { 2 } };
 
-/* A cluster that hears of the state late, one by one and in any order. */
+/* A cluster that learns the state late, one by one and in any order. */
 typedef struct Fleet {
     RotationNode nodes[NODES];
     uint64_t chance;
@@ -36,8 +36,8 @@ static Fleet make_fleet(uint64_t seed)
     return fleet;
 }
 
-/* Bits: 1 trusts the old CA, 2 the new one. Kept apart from the reports, whose "present" and "next"
- * change places when a rotation is turned back. */
+/* Bits: 1 trusts the old CA, 2 the new one. Separate from the reports, whose "present" and "next"
+ * are swapped when a rotation is reverted. */
 typedef struct Truth {
     bool old_trusted, new_trusted, from_new;
 } Truth;
@@ -47,7 +47,7 @@ static bool is_old(const Pin *pin)
     return pin_equal(pin, &old_ca);
 }
 
-/* One node catches up with one thing that the state asks of it. */
+/* One node catches up with one thing that the state requires. */
 static void catch_up(Fleet *fleet, Truth truths[NODES], const Rotation *rotation)
 {
     size_t at = draw(fleet) % NODES;
@@ -89,7 +89,7 @@ static void check_connected(const Truth truths[NODES])
     }
 }
 
-/* The one promise: whatever order things happen in, everybody trusts everybody. */
+/* The main invariant: in any order of events, all nodes trust each other. */
 static void all_stay_connected_in_any_order(void **state)
 {
     Authority *authority = *state;
@@ -120,7 +120,7 @@ static void all_stay_connected_in_any_order(void **state)
             report_all(&fleet, truths, &rotation);
             assert_true(++steps < 5000);
         }
-        /* Steady: they go on with the CA that is there. */
+        /* Steady: they continue with the existing CA. */
         for (steps = 0; steps < 500; steps++) {
             catch_up(&fleet, truths, &rotation);
             check_connected(truths);
@@ -181,9 +181,9 @@ static void each_state_reports_what_it_waits_for(void **state)
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);
     assert_int_equal(plan.wait_count, 2);
     assert_str(plan.waits[1].what, "it has no certificate of the next CA yet");
-    /* One that never comes back is removed; then it goes on. */
+    /* A node that never returns is removed; then the rotation continues. */
     rotation_plan(arena, &rotation, fleet.nodes + 3, NODES - 3, NOW_MS, &plan);
-    assert_false(plan.moves); /* no server among them: the list is not whole */
+    assert_false(plan.moves); /* no server among them: the list is incomplete */
     fleet.nodes[0].issuer = new_ca;
     fleet.nodes[2] = fleet.nodes[3];
     rotation_plan(arena, &rotation, fleet.nodes, NODES, NOW_MS, &plan);

@@ -5,7 +5,7 @@
 #include "sys/file.h"
 #include "sys/process.h"
 
-/* What ssh-keygen makes of the private file. */
+/* The private file as ssh-keygen writes it. */
 static Str keygen(Scratch *scratch, const char *option, const char *name)
 {
     ProcessResult result;
@@ -44,11 +44,11 @@ static void openssh_reads_the_key(void **state)
     assert_true(str_eq(keygen(scratch, "-y", "key"), line));
 }
 
-/* The number by which a wrong password would be seen is there twice, and random. */
+/* The check number that reveals a wrong passphrase is there twice, and random. */
 static void numbers_of_two_keys_differ(void **state)
 {
     enum {
-        AT = 98, /* behind what is known to everybody */
+        AT = 98, /* after what is public */
         LEN = 4
     };
     Scratch *scratch = *state;
@@ -77,7 +77,7 @@ static void the_key_is_private_and_stable(void **state)
     assert_int_equal(stat(scratch_place(scratch, "key"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     assert_true(str_eq(provide(scratch), line));
-    /* The public half is made from the private one. */
+    /* The public half is derived from the private one. */
     assert_int_equal(unlink(scratch_place(scratch, "key.pub")), 0);
     assert_true(str_eq(provide(scratch), line));
     assert_int_equal(stat(scratch_place(scratch, "key.pub"), &status), 0);

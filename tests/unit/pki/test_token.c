@@ -40,7 +40,7 @@ static void tokens_are_read_as_they_are_written(void **state)
     assert_memory_equal(&read, &nothing, sizeof read);
 }
 
-/* CLUSTER H 15: who pastes half a token into a ticket has not pasted it. */
+/* CLUSTER H 15: half a token pasted into a ticket reveals no usable secret. */
 static void errors_hold_nothing_of_a_token(void **state)
 {
     Pass pass = make_pass(HOUR, 1);
@@ -106,7 +106,7 @@ static void an_api_token_is_read_as_it_was_written(void **state)
     assert_goes(token_hash(&made, hash, &err));
     assert_goes(token_hash(&read, again, &err));
     assert_true(token_hash_equal(hash, again));
-    /* Neither is in the other, and the id counts. */
+    /* Neither is contained in the other, and the id counts. */
     assert_null(strstr(hash, text + 14));
     read.id[0] = read.id[0] == 'a' ? 'b' : 'a';
     assert_goes(token_hash(&read, again, &err));
@@ -115,7 +115,7 @@ static void an_api_token_is_read_as_it_was_written(void **state)
     assert_int_equal(read.secret[0] | read.secret[19] | read.id[0], 0);
 }
 
-/* Tokens that are in use, and copies of the store, stay valid. */
+/* Tokens in use, and copies of the store, stay valid. */
 static void hashes_do_not_change(void **state)
 {
     Token api, join;
@@ -159,7 +159,7 @@ static void other_texts_are_not_api_tokens(void **state)
     assert_non_null(strstr(err.text, "this is a join token"));
 }
 
-/* Somebody who reads the store, or a backup of it, cannot join with what is there. */
+/* With read access to the store, or to a backup of it, no machine can join. */
 static void record_does_not_hold_the_secret(void **state)
 {
     Authority *authority = *state;
@@ -274,7 +274,7 @@ static void limits_of_a_token_make_sense(void **state)
                  ERROR_INVALID, "at most 100 bytes");
 }
 
-/* CLUSTER H 13: time goes on, uses go down, and the token with them. */
+/* CLUSTER H 13: time passes, uses run out, and the token becomes invalid. */
 static void token_expires_by_time_and_uses(void **state)
 {
     Pass pass = make_pass(HOUR, 2);

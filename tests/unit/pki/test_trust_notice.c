@@ -92,7 +92,7 @@ static void only_cas_are_in_a_bundle(void **state)
     assert_string_equal(again.serial, node.serial);
     assert_int_equal(again.trusted_count, 1);
     assert_true(pin_equal(&again.issuer, &report.issuer));
-    /* Of a CA that it does not know, it cannot say which. */
+    /* It cannot name an unknown CA. */
     trust_report_make(&node, (CertificateSet){ 0 }, NOW_MS, &report);
     assert_false(report.has_issuer);
 }

@@ -81,7 +81,7 @@ static void test_every_method_with_every_caller(void **state)
     }
 }
 
-/* What must not change by accident. */
+/* Permissions that must not change by accident. */
 static void test_the_store_is_limited_to_operators_and_servers(void **state)
 {
     for (unsigned method = METHOD_STORE_TXN; method <= METHOD_STORE_STATUS; method++) {
@@ -128,7 +128,7 @@ static void test_messages_about_oneself(void **state)
         STR("\x0a\x04web1\x0a\x04web2"),
         STR("\x0a\x04web2\x0a\x04web1"),
         STR("\x08\x01"),
-        STR("\x8a\x00\x04web2"), /* the same field, spelled in more bytes */
+        STR("\x8a\x00\x04web2"), /* the same field, encoded in more bytes */
     };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         assert_false(access_check_self(others[i], "web1", &err));

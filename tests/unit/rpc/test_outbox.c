@@ -111,7 +111,7 @@ static void test_logs_are_dropped_first_and_the_gap_is_reported(void **state)
     add(outbox, RECORD_LOG, "2");
     add(outbox, RECORD_FACTS, "3");
     add(outbox, RECORD_LOG, "4");
-    assert_int_equal(add(outbox, RECORD_LOG, "5"), 0); /* no room, and it is a log itself */
+    assert_int_equal(add(outbox, RECORD_LOG, "5"), 0); /* no space, and it is a log itself */
     assert_int_equal(add(outbox, RECORD_STATUS, "6"), 5);
     assert_int_equal(disk.dropped, 4);
     outbox_stored(outbox, 5);
@@ -123,7 +123,7 @@ static void test_logs_are_dropped_first_and_the_gap_is_reported(void **state)
     assert_int_equal(outbox_peek(outbox)->lost, 2);
     assert_int_equal(outbox_counts(outbox).dropped, 2);
 
-    /* What may have been sent stays: the server may have it. */
+    /* Records that may have been sent stay: the server may have them. */
     Error err;
     uint64_t sequence;
     assert_false(outbox_add(outbox, RECORD_RESULT, STR("k"), STR("7"), &sequence, &err));

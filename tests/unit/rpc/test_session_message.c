@@ -99,7 +99,7 @@ static void test_the_newest_protocol_of_both_is_chosen(void **state)
     static const struct {
         uint32_t oldest, newest, chosen; /* 0: none */
     } rows[] = {
-        { 1, 0, 1 }, /* of before there was a range */
+        { 1, 0, 1 }, /* from before there was a range */
         { 1, 1, 1 }, { 1, 7, 1 }, { 2, 7, 0 }, { 2, 0, 0 }, { 0, 0, 0 }, { 0, 7, 1 }, { 3, 1, 0 },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -140,7 +140,7 @@ static void test_records(void **state)
     records[0].sequence = (uint64_t)INT64_MAX + 1;
     in.record_count = 1;
     assert_false(node_round(&arena, &in, &out, &err));
-    /* A kind of a newer node comes through, to be refused. */
+    /* The kind of a newer node is accepted here, and rejected later. */
     records[0] = (Record){ 1, (RecordKind)77, STR("k"), STR("x"), 0 };
     assert_true(node_round(&arena, &in, &out, &err));
     assert_int_equal(out.records[0].kind, 77);
@@ -195,7 +195,7 @@ static void test_server_messages(void **state)
     assert_false(server_round(&arena, &in, &out, &err));
 }
 
-/* Two bytes make a record, and that takes memory. */
+/* Two bytes make a record, which needs memory. */
 static void test_many_empty_parts_are_bounded(void **state)
 {
     AUTO_CLEAR(Arena) arena;

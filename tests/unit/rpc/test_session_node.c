@@ -1,4 +1,4 @@
-/* The node's side with an owner of one's own: back-off, and servers that say what they must not. */
+/* The node's side with a test owner: back-off, and servers that send what they must not. */
 #include <stdlib.h>
 
 #include "unit.h"
@@ -251,7 +251,7 @@ static void test_backs_off_and_tries_the_next_server(void **state)
     assert_int_equal(owner->disconnects, 0);
 }
 
-/* Nothing changes soon for who is refused: from the first time on it waits as long as it ever does. */
+/* A rejection does not change soon: from the first one on the node waits for the maximum time. */
 /* Of four failures of that kind; ordinary ones wait 200 to 1600 ms at most. */
 static int64_t longest_wait(Owner *owner, ErrorKind kind)
 {
@@ -324,7 +324,7 @@ static void test_changes_must_be_contiguous(void **state)
     hello(owner, 1, 3, STR("s1"));
     tell(owner, 11, 12, false, true);
     assert_int_equal(owner->batches, 1);
-    session_node_taken(owner->session, 0, owner->ticket + 1); /* of another time */
+    session_node_taken(owner->session, 0, owner->ticket + 1); /* from another time */
     assert_int_equal(owner->last.kind, NODE_HELLO);
     session_node_taken(owner->session, 0, owner->ticket);
     assert_int_equal(owner->last.taken.revision, 12);

@@ -1,5 +1,5 @@
-/* The server's side with an owner of one's own: what it does with messages that are wrong, with a
- * store that fails, and with a node that sends faster than it is taken. */
+/* The server's side with a test owner: invalid messages, a failing store, and a node that sends
+ * faster than records are stored. */
 #include <stdlib.h>
 
 #include "unit.h"
@@ -237,7 +237,7 @@ static void test_a_refused_watch_leaves_the_session(void **state)
     records(owner, 1, 1, 1);
     assert_int_equal(owner->applies, 1);
     session_server_applied(owner->session, NULL, 0, NULL);
-    /* Nothing was told of it, so nothing can be taken. */
+    /* Nothing was sent about it, so nothing can be acknowledged. */
     say(owner, &(NodeMessage){ .kind = NODE_TAKEN, .taken = { 0, 8 } });
     assert_int_equal(owner->why.kind, ERROR_INVALID);
     assert_int_equal(owner->unwatches, 1);
@@ -360,7 +360,7 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     records(owner, 1, 1, 1);
     session_server_applied(owner->session, NULL, 0, NULL);
     records(owner, 2, 2, 1);
-    assert_int_equal(owner->applies, 1); /* not before the ack is out */
+    assert_int_equal(owner->applies, 1); /* not before the ack is sent */
     session_server_changes(owner->session, &(Changes){ .revision = 9, .complete = true });
     assert_int_equal(owner->sent, 1);
     owner->full = false;
@@ -374,7 +374,7 @@ static void test_slow_node_gets_acks_and_changes_later(void **state)
     session_server_applied(owner->session, NULL, 0, NULL);
 }
 
-/* What is still here cannot have been taken, whatever the node guesses. */
+/* What is still queued cannot have been received, whatever the node guesses. */
 static void test_acks_of_unsent_changes_are_rejected(void **state)
 {
     Owner *owner = *state;
@@ -396,7 +396,7 @@ static void test_acks_of_another_revision_are_rejected(void **state)
     assert_int_equal(owner->why.kind, ERROR_INVALID);
 }
 
-/* A node whose records wait is told, and then acknowledged as ever. */
+/* A node whose records wait is notified, and later acknowledged as usual. */
 static void test_a_delay_is_announced(void **state)
 {
     Owner *owner = *state;
@@ -438,7 +438,7 @@ static void test_node_is_pinged_and_answers(void **state)
     owner->full = false;
     session_server_writable(owner->session);
     assert_true(owner->last.ping.id != first);
-    /* The first answer does not do for the second ping. */
+    /* The first response does not answer the second ping. */
     say(owner, &(NodeMessage){ .kind = NODE_PONG, .pong = { first, 1234 } });
     assert_int_equal(owner->finished, 1);
     assert_int_equal(owner->why.kind, ERROR_INVALID);

@@ -1,4 +1,4 @@
-/* A folder of its own for every test, with files in it, and a place for problems. */
+/* A separate folder for every test, with files in it, and a list for problems. */
 #pragma once
 
 #include <ftw.h>
@@ -51,7 +51,7 @@ static inline const char *folder_path(Folder *folder, const char *name)
     return arena_copy_c(&folder->arena, arena_format(&folder->arena, "%s/%s", folder->path, name));
 }
 
-/* Folders on the way are made. */
+/* Parent directories are created. */
 static inline void folder_put(Folder *folder, const char *name, const char *text)
 {
     char *path = arena_copy_c(&folder->arena, str_from_c(folder_path(folder, name)));
@@ -75,7 +75,7 @@ static inline Str folder_json(Folder *folder, Value v)
     return buf_str(&out);
 }
 
-/* "file:line:column message (hint)", one line per problem, with the folder left out. */
+/* "file:line:column message (hint)", one line per problem, without the folder. */
 static inline Str folder_problems(Folder *folder)
 {
     Buf out = buf_make_in(&folder->arena, BUF_UNLIMITED);

@@ -1,4 +1,4 @@
-/* A site in a folder, on a node that tests choose, with modules that do nothing but answer. */
+/* A site in a folder, on a node configured by tests, with modules that only return values. */
 #pragma once
 
 #include "modules/call.h"
@@ -14,14 +14,14 @@ typedef struct SiteWorld {
     Site *site;
     Node node;
     Scope *scope;
-    Value event;            /* that started the run; null: none did */
-    unsigned asked;         /* how often an action was asked */
+    Value event;            /* that started the run; null: none */
+    unsigned asked;         /* how often an action was called */
     const char *labels[4];  /* NULL ends them */
     const char *defines[4]; /* -D */
     const char *files[4];   /* -v */
 } SiteWorld;
 
-/* test.echo answers its `text`, test.fails fails. */
+/* test.echo returns its `text`, test.fails fails. */
 static bool echo_query(Call *call, Outcome *outcome, Error *err)
 {
     outcome->value = call->params[0];
@@ -155,7 +155,7 @@ static inline void put_macros(SiteWorld *world, const char *text)
     folder_put(world->folder, "macros/all.yaml", text);
 }
 
-/* An expression as a step would hold it, at load: as JSON, "?" when unknown, or "!problems". */
+/* An expression as in a step, at load: as JSON, "?" if unknown, or "!problems". */
 static inline Str world_eval(SiteWorld *world, const char *expression)
 {
     Folder *folder = world->folder;

@@ -5,17 +5,17 @@
 #include "model/steps_text.h"
 #include "sys/signals.h"
 
-/* A run without a site. What happens is told line by line in `log`; how each event ends is written
- * in a table: one letter for each time that it happens, the last one for all further times.
+/* A run without a site. Events are recorded line by line in `log`; a table specifies how each event
+ * ends: one letter for each time that it happens, the last one for all further times.
  *
- *     y  it went well; a check found a change, a condition holds
+ *     y  it succeeded; a check found a change, a condition holds
  *     n  a check found nothing, a condition does not hold
- *     u  it cannot be told
- *     f  it failed, with a text that holds a secret
+ *     u  it is unknown
+ *     f  it failed, with a text that contains a secret
  *
- * What is not in the table goes well. */
+ * Events not in the table succeed. */
 typedef struct Ending {
-    const char *event; /* "check a", "apply a", "when x" by the text of the condition ... */
+    const char *event; /* "check a", "apply a", "when x" with the text of the condition ... */
     const char *letters;
 } Ending;
 
@@ -36,10 +36,10 @@ typedef struct Play {
     pthread_mutex_t mutex;
     Buf log;
     bool anew;
-    int64_t timeout_ms; /* as the last call had it */
+    int64_t timeout_ms; /* as in the last call */
     int64_t change_ms;
     bool ran_since;
-    const Leave *leave;  /* asked for by "apply leaver" */
+    const Leave *leave;  /* requested by "apply leaver" */
     uint32_t ticks;      /* of the view */
     uint32_t interrupts; /* sent by "apply interrupter" */
     Executor *executor;
@@ -50,7 +50,7 @@ static Str step_name(const Play *play, uint32_t step)
     return graph_step(play->world.graph, step)->name;
 }
 
-/* Notes the event and says how it ends. */
+/* Records the event and returns how it ends. */
 static char happens(Play *play, const char *event, Str what)
 {
     char ending = 'y';
@@ -105,7 +105,7 @@ static bool step_apply(Call *call, Outcome *outcome, Error *err)
     }
     if (str_eq(name, STR("interrupter"))) {
         for (uint32_t i = 0; i < play->interrupts; i++) {
-            kill(getpid(), i == 0 ? SIGTERM : SIGHUP); /* two of one kind would be one */
+            kill(getpid(), i == 0 ? SIGTERM : SIGHUP); /* two of one kind would be merged */
         }
     }
     return ends_well(ending, "apply", err);
@@ -137,7 +137,7 @@ static const Action worker = { "worker",   "",         world_params,   step_chec
 static const Action joiner = { "joiner",   "",         world_params,       step_check,
                                step_apply, step_react, .merge = step_merge };
 
-/* --- The world around the run ---------------------------------------------------------------- */
+/* --- The environment of the run -------------------------------------------------------------- */
 
 static bool journal_before(void *context, uint32_t step, const Outcome *found, Error *err)
 {
@@ -243,7 +243,7 @@ static void view_interrupted(void *context, bool again)
     happens(context, "interrupted", again ? STR("again") : STR("once"));
 }
 
-/* --- Plays ----------------------------------------------------------------------------------- */
+/* --- Scenarios ------------------------------------------------------------------------------- */
 
 static void play_init(Play *play, const char *steps)
 {
@@ -258,7 +258,7 @@ static void play_init(Play *play, const char *steps)
     }
     assert_true(world_build(&play->world));
     Error err;
-    assert_true(host_open("/", &play->host, &err)); /* for what workers note; no action uses it */
+    assert_true(host_open("/", &play->host, &err)); /* for output of workers; no action uses it */
     play->log = buf_make_in(&play->world.arena, BUF_UNLIMITED);
     play->services.context = play;
     play->journal = (TaskJournal){ play, journal_before, journal_after };
@@ -284,7 +284,7 @@ static void play_clear(Play *play)
 }
 DEFINE_AUTO_CLEAR(Play, play_clear)
 
-/* A play with its steps and how events end. */
+/* A scenario with its steps and how events end. */
 #define PLAY(name, steps, ...) \
     AUTO_CLEAR(Play) name;     \
     play_init(&name, (steps)); \
@@ -318,7 +318,7 @@ static bool holds_secret(Str text)
     return str_find(text, STR(SECRET), 0) != STR_NOT_FOUND;
 }
 
-/* What people are shown holds no secret, whatever happened. */
+/* Displayed text contains no secret, whatever happened. */
 static void assert_no_secret(const StepReport *report)
 {
     assert_false(holds_secret(report->reason) || holds_secret(report->comment) ||
@@ -328,7 +328,7 @@ static void assert_no_secret(const StepReport *report)
     }
 }
 
-/* Runs it: what happened, line by line. */
+/* Runs it: the events, line by line. */
 static Str run(Play *play)
 {
     play->executor = executor_new(&play->world.arena, &play->settings);
@@ -359,7 +359,7 @@ static void assert_error(Play *play, const char *step, const char *code, const c
     assert_str(report_of(play, step)->error->message, message);
 }
 
-/* --- The way of a step ----------------------------------------------------------------------- */
+/* --- The phases of a step -------------------------------------------------------------------- */
 
 static void test_steps_run_sequentially(void **state)
 {
@@ -403,7 +403,7 @@ static void test_a_plan_only_checks(void **state)
     assert_str(report_of(&play, "c")->reason, "another step brings ***");
 }
 
-/* Also with what nobody has marked, and also when it fails. */
+/* Also for unmarked values, and also if it fails. */
 static void test_a_secret_step_shows_nothing(void **state)
 {
     PLAY(play, "a; b", { "apply b", "f" });
@@ -595,7 +595,7 @@ static void test_a_plan_does_not_wait_for_conditions(void **state)
     assert_result(&play, "b", RESULT_WAITING);
 }
 
-/* A job reached by two ways, each with its conditions: one way suffices. */
+/* A job reached in two ways, each with its conditions: one suffices. */
 static void play_gates(Play *play)
 {
     Job *job = (Job *)spec_of(play, "a")->job;
@@ -645,7 +645,7 @@ static void test_success_is_evaluated_again_without_acting(void **state)
     spec_of(&play, "a")->proceed = condition(&play, "on", three_tries);
     play.settings.view = (RunView){ .context = &play, .waits = view_waits };
     play.settings.world.ended = world_ended;
-    /* While it waits, others go on; `continue` has tries of its own. */
+    /* While it waits, others continue; `continue` has its own attempts. */
     assert_str(run(&play), "params a\ncheck a\nbefore a\napply a\nafter a\nask fine\n"
                            "waits a: waits until 'success' holds: fine\n"
                            "params b\ncheck b\nbefore b\napply b\nafter b\nended b\n"
@@ -795,7 +795,7 @@ static void test_plans_and_other_orders_use_no_transactions(void **state)
     assert_result(&plan, "b", RESULT_OK);
 }
 
-/* --- Ends before the end --------------------------------------------------------------------- */
+/* --- Early ends ------------------------------------------------------------------------------ */
 
 static void test_nothing_starts_once_the_machine_is_to_restart(void **state)
 {

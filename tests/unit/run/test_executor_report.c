@@ -10,7 +10,7 @@ enum {
     PARAMS
 };
 
-/* A step with a parameter of each kind; the place of each is its number behind 100. */
+/* A step with a parameter of each kind; the offset of each is its number after 100. */
 typedef struct Fixture {
     Dynamic dynamics[PARAMS];
     const Dynamic *places[PARAMS];
@@ -60,8 +60,8 @@ static void the_location_is_that_of_the_parameter_at_fault(void **state)
         { NULL, "cannot read /etc/app", 100 + NAME },
         { NULL, "cannot read /etc/app/conf", 100 + TEXT }, /* the longer one */
         { NULL, "exited with x", 100 + NAME },             /* a letter is everywhere */
-        { NULL, "hunter2 is wrong", 100 + NAME },          /* no error tells a secret */
-        { NULL, "it failed", 100 + NAME },                 /* what the step is about */
+        { NULL, "hunter2 is wrong", 100 + NAME },          /* no error reveals a secret */
+        { NULL, "it failed", 100 + NAME },                 /* the subject of the step */
         { "letter", "cannot read /etc/app/conf", 100 + LETTER },
         { "password", "it failed", 100 + PASSWORD },
     };

@@ -20,7 +20,7 @@ static const JournalRun run = { .id = { "r1", 2 },
                                 .edges = edges,
                                 .edge_count = COUNT_OF(edges) };
 
-/* A journal in a folder of its own. */
+/* A journal in a separate folder. */
 typedef struct World {
     Scratch *scratch;
     Directory directory;
@@ -38,14 +38,14 @@ static void open_journal(World *world, const char *boot)
     }
 }
 
-/* As if the process was killed: nothing more is written. */
+/* As if the process had been killed: nothing more is written. */
 static void drop_journal(World *world)
 {
     journal_close(world->journal);
     world->journal = NULL;
 }
 
-/* Nothing is there yet. */
+/* Nothing exists yet. */
 static int set_up_folder(void **state)
 {
     World *world = calloc(1, sizeof *world);
@@ -56,7 +56,7 @@ static int set_up_folder(void **state)
     return failed != 0 || !directory_open(world->scratch->path, &world->directory, &world->err);
 }
 
-/* A run has begun, on boot b1. */
+/* A run has begun, during boot b1. */
 static int set_up_run(void **state)
 {
     int failed = set_up_folder(state);
@@ -293,7 +293,7 @@ static void a_torn_tail_of_a_finished_run_is_truncated(void **state)
     assert_int_equal(world->problems.count, 1);
     assert_str(world->problems.items[0].code, "E0703");
     assert_true(str_eq(content(world), whole));
-    /* What follows is whole, and not the end of the torn line. */
+    /* The following record is complete, and not the end of the torn line. */
     journal_begin(world->journal, &run);
     act(world, "web#key");
     done(world, "web#key", true);
@@ -323,7 +323,7 @@ static void damage_in_an_unfinished_run_counts_as_a_power_failure(void **state)
     assert_int_equal(world->problems.count, 2);
     assert_str(world->problems.items[0].code, "E0702");
     assert_str(world->problems.items[1].code, "E0704");
-    /* What is lost may have been of key, although the machine was not restarted. */
+    /* The lost part may have been about key, although the machine was not rebooted. */
     assert_int_equal(owed(world, "web#\"reload\"\n"), 1 << REQUISITE_ONCHANGES);
     assert_int_equal(owed(world, "web#nginx"), 0);
     drop_journal(world);
@@ -345,7 +345,7 @@ static void the_journal_stays_short(void **state)
     assert_true(journal_end(world->journal, STR("changed"), &world->err));
     assert_true(content(world).len < 300);
     assert_int_equal(owed(world, "web#nginx"), 1 << REQUISITE_WATCH);
-    /* The one before is there to look at, and the new one goes on. */
+    /* The former journal is kept for inspection, and the new one continues. */
     assert_true(directory_has(&world->directory, "journal.1"));
     journal_begin(world->journal, &run);
     act(world, "web#key");
@@ -453,7 +453,7 @@ static void workers_write_at_the_same_time(void **state)
     JournalScan scan = journal_scan(content(world), &book);
     assert_int_equal(scan.damaged, 0);
     assert_true(scan.records > 3 * THREADS * ROUNDS);
-    /* Who reads it comes to the same as who wrote it. */
+    /* Reading it gives the same result as writing it. */
     assert_int_equal(debt_book_kinds(&book, STR("web#nginx")), owed(world, "web#nginx"));
     assert_int_equal(debt_book_count(&book), debt_book_count(journal_debts(world->journal)));
     assert_true(journal_end(world->journal, STR("changed"), &world->err));

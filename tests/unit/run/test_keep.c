@@ -102,7 +102,7 @@ static void the_oldest_are_removed_when_there_are_too_many(void **state)
         assert_int_equal(utimensat(world.keep.folder.descriptor, names[i].data, times, 0), 0);
     }
     assert_true(directory_write(&world.keep.folder, "half.new", STR("interrupted"), false, &err));
-    /* Asked for again, the oldest is young. */
+    /* When it is requested again, the oldest becomes the newest. */
     assert_true(keep_content(&world.keep, STR("content 0"), arena, &names[0], &err));
     assert_true(keep_prune(&world.keep, 2, 1000, &err));
     assert_int_equal(count_kept(&world), 2);

@@ -5,7 +5,7 @@
 #include "lang/json.h"
 #include "scratch.h"
 
-/* What was applied last, in a folder of its own. */
+/* The last applied state, in a separate folder. */
 typedef struct Fixture {
     Scratch *scratch;
     Directory directory;
@@ -89,7 +89,7 @@ static void values_that_differ_have_digests_that_differ(void **state)
     }
 }
 
-/* Written down, because what one version saved another one reads. */
+/* Spelled out, because another version reads what one version saved. */
 static void digests_stay_the_same_for_ever(void **state)
 {
     Digest known =
@@ -186,7 +186,7 @@ static void many_steps_and_long_names_survive_a_round_trip(void **state)
 
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-/* As a version wrote it that knew sites by their places. */
+/* As written by a version that identified sites by their paths. */
 static void entries_by_path_move_to_the_name(void **state)
 {
     Fixture *fixture = *state;

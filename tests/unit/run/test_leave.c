@@ -1,4 +1,4 @@
-/* Steps that ask for the machine to go down. */
+/* Steps that request a reboot or power-off. */
 #include "run/leave.h"
 
 #include "modules/call.h"
@@ -51,8 +51,8 @@ static void finish(World *world, Folder *folder)
     nftw(folder_path(folder, "state"), folder_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Whoever turns the machine off does not want it up again; and a restart through the firmware was asked
- * for with a reason. */
+/* A power-off takes precedence over a reboot; and a reboot into the firmware was requested for a
+ * reason. */
 static void the_strongest_request_counts(void **state)
 {
     Folder *folder = *state;
@@ -69,13 +69,14 @@ static void the_strongest_request_counts(void **state)
             bool resumes = first == LEAVE_REBOOT || last == LEAVE_REBOOT;
             assert_int_equal(run_leave_ready(&world.run, &err), !resumes);
             assert_int_equal(world.run.now.leave->kind, first > last ? first : last);
-            /* Of two that are as strong, the first one has its delay and its message. */
+            /* Of two equally strong requests, the first one determines the delay and the
+             * message. */
             assert_ptr_equal(world.run.now.leave, first >= last ? &wishes[0] : &wishes[1]);
             Resume noted;
             assert_int_equal(resume_load(world.run.config.state, &folder->arena, STR_EMPTY,
                                          STR("/srv/site"), &noted),
                              !resumes);
-            if (resumes) { /* the folder is in /tmp, where others could put another note */
+            if (resumes) { /* the folder is in /tmp, where other users could put another note */
                 assert_non_null(strstr(err.text, "the directory '/tmp'"));
             } else {
                 assert_false(noted.resumes);
@@ -99,7 +100,7 @@ static void without_a_request_the_machine_stays_up(void **state)
     assert_null(run_leaving(&world.run));
     Leave wish = { .kind = LEAVE_REBOOT };
     world.reports[1].leave = &wish;
-    world.run.now.report.interrupted = true; /* who interrupts a run wants to look first */
+    world.run.now.report.interrupted = true; /* a user who interrupts a run wants to check first */
     run_leave_note(&world.run, &world.state);
     assert_null(world.run.now.leave);
     finish(&world, folder);

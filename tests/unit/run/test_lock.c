@@ -57,7 +57,7 @@ static void the_lock_ends_with_a_killed_process(void **state)
     close(ready[0]);
     close(ready[1]);
     assert_false(run_lock_is_held(&directory));
-    /* What it wrote is still there, and nobody minds. */
+    /* Its content is still there, which does not matter. */
     FileLock lock;
     assert_true(run_lock_take(&directory, STR("next"), &lock, &problems, &err));
     file_lock_release(&lock);

@@ -1,4 +1,4 @@
-/* Macros by action and by expression: answers, arguments, memory, circles, mistakes. */
+/* Macros by action and by expression: results, arguments, memory, cycles, errors. */
 #include "run/macros.h"
 
 #include "run/site_world.h"
@@ -116,7 +116,7 @@ static void recursion_is_limited(void **state)
     ask_all(world, questions, COUNT_OF(questions));
     Str answer = world_eval(world, "macros['tree']('x')");
     assert_true(str_starts(answer, STR("!more than 100")));
-    /* What failed leaves nothing behind. */
+    /* A failure leaves nothing behind. */
     assert_int_equal(world->renders.depth, 0);
     assert_str(world_eval(world, "macros['fact'](3)"), "6");
 }

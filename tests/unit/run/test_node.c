@@ -27,7 +27,7 @@ static void without_settings_a_node_is_its_facts(void **state)
     assert_str(node.name, "web01");
     assert_str(node.fqdn, "web01.example.com");
     assert_int_equal(node.labels->len, 0);
-    assert_true(node.server.map->frozen); /* all templates share it */
+    assert_true(node.server.map->frozen); /* shared by all templates */
     assert_str(folder_json(folder, *value_get(node.server, STR("os"))), "\"debian\"");
     assert_str(folder_json(folder, *value_get(node.server, STR("Spec"))),
                "{\"FQDN\":\"web01.example.com\",\"fqdn\":\"web01.example.com\"}");

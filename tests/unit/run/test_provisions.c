@@ -56,7 +56,7 @@ static void claim(Fixture *f, uint32_t step, const char *text)
     list_push(&f->arena, f->steps[step].claims, value_string(str_from_c(text)));
 }
 
-/* What is said of step four; "": nobody brings it. */
+/* The message about step four; "": nothing provides it. */
 static Str ask(Fixture *f, const char *class, const char *name)
 {
     Str why = STR_EMPTY;
@@ -120,7 +120,7 @@ static void only_earlier_steps_that_change_something_count(void **state)
         assert_int_equal(ask(f, "user", "app").len > 0, rows[i].brings);
     }
     provisions_settle(f->provisions, 0, RESULT_CHANGED);
-    f->position[0] = 9; /* it runs after the one that asks */
+    f->position[0] = 9; /* it runs after the one that needs it */
     assert_str(ask(f, "user", "app"), "");
 }
 

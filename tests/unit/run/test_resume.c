@@ -116,7 +116,7 @@ static void test_note_by_path_moves_to_the_name(void **state)
     assert_str(found.site, "other");
 }
 
-/* Whatever file it is in, the note of a site is not taken for that of a place. */
+/* Whatever file it is in, the note of a site is not mistaken for that of a path. */
 static void test_note_of_a_site_is_not_that_of_a_path(void **state)
 {
     Fixture *fixture = *state;
@@ -174,7 +174,7 @@ static void test_sites_have_notes_of_their_own(void **state)
     assert_str(found.home, "/srv/three");
     assert_true(resume_list(fixture->state, &fixture->arena, &all, &count, &fixture->err));
     assert_int_equal(count, 2);
-    /* Without steps it is gone, and may be already. */
+    /* Without steps it is removed, and may be missing already. */
     Resume none = { .home = STR("/srv/one") };
     assert_true(resume_save(&fixture->directory, &none, &fixture->err));
     assert_true(resume_save(&fixture->directory, &none, &fixture->err));

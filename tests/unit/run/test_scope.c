@@ -5,7 +5,7 @@
 
 enum {
     STEP_FETCH,    /* one#fetch: ran */
-    STEP_SERVICE,  /* one#start vnstat: in a state of its own */
+    STEP_SERVICE,  /* one#start vnstat: in a separate state */
     STEP_SKIPPED,  /* one#skipped */
     STEP_EACH_A,   /* one#each[a] */
     STEP_EACH_B,   /* one#each[b] */
@@ -45,7 +45,7 @@ static void put_instance(Run *run, uint32_t at, const StepSpec *spec, const char
     run->items[at].item = item;
 }
 
-/* The site as it is by now, in the middle of a run. */
+/* The current state of the site, in the middle of a run. */
 static Run *load_run(SiteWorld *world, bool planning)
 {
     assert_true(world_load(world));

@@ -45,7 +45,7 @@ static void only_marked_values_are_hidden(void **state)
     assert_shown(fixture, "user and s3cr3t-hunter2", "user and (secret)");
 }
 
-/* The text around a secret is no secret, however it was put together. */
+/* Text around a secret is not secret, however it was assembled. */
 static void a_computed_text_hides_only_the_secret_in_it(void **state)
 {
     Fixture *fixture = *state;
@@ -66,7 +66,7 @@ static void a_computed_text_without_a_known_secret_is_hidden(void **state)
     assert_shown(fixture, "x2retnuh-t3rc3s, other-half", "x(secret), (secret)");
 }
 
-/* A program may escape once more what a template has escaped, whatever lies beside it. */
+/* A program may escape again what a template has escaped, whatever surrounds it. */
 static void a_spelling_in_a_computed_text_is_hidden_too(void **state)
 {
     Fixture *fixture = *state;
@@ -79,7 +79,7 @@ static void a_spelling_in_a_computed_text_is_hidden_too(void **state)
     assert_shown(fixture, "czNjcjN0IFwiaHVudGVyMlwi", "(secret)");
 }
 
-/* A hash may contain a short secret by chance: it is hidden whole. */
+/* A hash may contain a short secret by coincidence: it is hidden as a whole. */
 static void a_short_secret_does_not_excuse_the_surrounding_text(void **state)
 {
     Fixture *fixture = *state;
@@ -153,7 +153,7 @@ static void a_text_truncated_before_an_ellipsis_is_hidden(void **state)
     assert_shown(fixture, "echo s3cr3t-hun is another word", "echo s3cr3t-hun is another word");
 }
 
-/* Message, hint, fix, excerpt and notes: each may quote what was written. */
+/* Message, hint, fix, excerpt and notes: each may quote the source. */
 static void problems_show_no_secret(void **state)
 {
     Fixture *fixture = *state;

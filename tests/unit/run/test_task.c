@@ -3,17 +3,17 @@
 #include "base/buf.h"
 #include "unit.h"
 
-/* What happens to tasks, told one after another: "check0 before0 apply0 after0+". An event that is
- * named in `fails` fails, and says so. */
+/* The events of tasks in order: "check0 before0 apply0 after0+". An event named in `fails` fails
+ * and records that. */
 typedef struct Script {
     Arena arena;
     Buf log;
     const char *fails;     /* "before1 apply0" */
     const char *unchanged; /* steps whose check finds nothing: "0 2" */
-    const char *unknown;   /* steps whose check cannot tell */
+    const char *unknown;   /* steps whose check is inconclusive */
     const char *half;      /* steps whose effect changes something before it fails */
-    const char *needless;  /* steps whose effect finds that nothing was to be done */
-    bool ran_since;        /* as the last reaction was told */
+    const char *needless;  /* steps whose effect finds nothing to do */
+    bool ran_since;        /* as reported by the last reaction */
 } Script;
 
 static bool lists(const char *words, const char *word)
@@ -152,7 +152,7 @@ DEFINE_AUTO_CLEAR(World, world_clear)
     AUTO_CLEAR(World) name; \
     world_init(&name, (Script){ __VA_ARGS__ })
 
-/* Runs the first `count` tasks, as one transaction when there are several, and tells what happened. */
+/* Runs the first `count` tasks, as one transaction if there are several, and returns the events. */
 static Str run(World *world, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
@@ -168,7 +168,7 @@ static void assert_failed(const Task *task, const char *error)
     assert_string_equal(task->error.text, error);
 }
 
-/* Nothing was done, and nothing is told that reads as if it were. */
+/* Nothing was done, and no message suggests that it was. */
 static void assert_untouched(const Task *task)
 {
     assert_false(task->outcome.changed);
@@ -177,7 +177,7 @@ static void assert_untouched(const Task *task)
     assert_str(task->outcome.comment, "");
 }
 
-/* --- Alone ----------------------------------------------------------------------------------- */
+/* --- Single tasks ---------------------------------------------------------------------------- */
 
 static void test_an_effect_is_between_its_records(void **state)
 {
@@ -262,7 +262,7 @@ static void test_a_partially_failed_effect_shows_its_changes(void **state)
     assert_str(world.tasks[0].outcome.comment, "");
 }
 
-/* Such as a command whose output says so: what it printed is in its changes. */
+/* Such as a command that reports it in its output: the output is in its changes. */
 static void test_an_effect_without_changes_keeps_its_comment(void **state)
 {
     WORLD(world, .needless = "0");
@@ -335,7 +335,7 @@ static void test_an_action_without_a_reaction_has_none(void **state)
     assert_false(world.tasks[0].failed || world.tasks[0].reacted);
 }
 
-/* --- Together -------------------------------------------------------------------------------- */
+/* --- Transactions ---------------------------------------------------------------------------- */
 
 static void test_joined_effects_are_one_transaction(void **state)
 {

@@ -1,4 +1,4 @@
-/* Layers, merging, lazy values and circles; as DESIGN has it for sites. */
+/* Layers, merging, lazy values and cycles; as specified for sites in DESIGN. */
 #include "run/variables.h"
 
 #include "run/site_world.h"
@@ -67,7 +67,7 @@ static void of_paths_the_first_that_exists_counts(void **state)
     uint32_t count;
     const VariableLayer *layers = variables_layers(scope_variables(world->scope), &count);
     assert_int_equal(count, 3);
-    /* With merge: all the first listed is the strongest, so it comes last. */
+    /* With merge: all, the first listed one takes precedence, so it comes last. */
     assert_str(sources_get(&world->folder->sources, layers[1].document.source)->name,
                folder_path(world->folder, "variables/net/all.yaml"));
 }
@@ -185,7 +185,8 @@ static void invalid_templates_are_all_reported(void **state)
     assert_int_equal(world->folder->problems.items[1].line, 2);
 }
 
-/* A mark belongs to the name: whichever layer has it, the values of all layers have. */
+/* A secret mark belongs to the name: whichever layer has it, the values of all layers are
+ * secret. */
 static void a_mark_covers_the_name_in_every_layer(void **state)
 {
     SiteWorld *world = *state;

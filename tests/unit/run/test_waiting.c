@@ -9,7 +9,7 @@ enum {
     SECRET_STEP = 19
 };
 
-/* A run of steps that say something; what its view is told is in `log`. */
+/* A run of steps that print something; the calls of its view are in `log`. */
 typedef struct Fixture {
     Arena arena;
     Host *host;
@@ -99,7 +99,7 @@ static void secret_steps_and_long_messages_are_not_shown(void **state)
     assert_int_equal(f->log.len, strlen("1 waits \n") + sizeof text - 1);
 }
 
-/* Further ones are shown at a later look. */
+/* Further ones are shown at a later check. */
 static void the_number_of_messages_is_limited(void **state)
 {
     Fixture *f = *state;

@@ -29,9 +29,9 @@ typedef struct Fixture {
     GrpcClient *client;
     GrpcStatus status;
     Str response;
-    Http2Header protocol; /* that clients say; of an empty one they say nothing */
+    Http2Header protocol; /* sent by clients; empty: not sent */
     HttpCall *http;
-    HttpCallField said; /* one more field of requests; without a name: none */
+    HttpCallField said; /* an additional header of requests; without a name: none */
     int http_status;
 } Fixture;
 
@@ -129,11 +129,11 @@ static inline int tear_down(void **state)
 
 /* --- Clients ------------------------------------------------------------------------------------ */
 
-/* What a client shows; nothing when `ca` is NULL. */
+/* A client's credentials; none if `ca` is NULL. */
 typedef struct Shown {
     const Credential *ca;
     const char *cluster, *node, *enrolment;
-    int64_t made_ms, life_ms; /* from now; 0: as usual */
+    int64_t made_ms, life_ms; /* relative to now; 0: the default */
 } Shown;
 
 static inline void closed(void *context, const Error *why)
@@ -165,7 +165,7 @@ static inline void use_material(Fixture *f, const TlsMaterial *material)
     f->client = grpc_client_new(&options);
 }
 
-/* What a client shows of itself; `serial` is that of its certificate. */
+/* The identity that a client shows; `serial` is that of its certificate. */
 static inline TlsMaterial make_material(Fixture *f, Shown shown, Str *serial)
 {
     TlsMaterial material = { .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
@@ -269,7 +269,7 @@ static inline void http_done(void *context, const HttpResponse *answer, const Er
     loop_stop(f->world.loop);
 }
 
-/* By TLS under the pin of the CA, or by the Unix socket when there is none. */
+/* Over TLS with the pin of the CA, or over the Unix socket without one. */
 static inline int request(Fixture *f, const Pin *pin, const char *method, const char *target,
                           Str body)
 {
@@ -340,7 +340,7 @@ static inline void make_token(Fixture *f, Token *out)
     assert_true(token_parse(TOKEN_JOIN, value_str(*text), out, &err));
 }
 
-/* --- Streams that last ---------------------------------------------------------------------------- */
+/* --- Long-lived streams --------------------------------------------------------------------------- */
 
 typedef struct Stream {
     uint32_t messages;

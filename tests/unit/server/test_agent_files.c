@@ -16,7 +16,7 @@ typedef struct Machine {
     Str enrolment;
 } Machine;
 
-/* A server that has been founded, and its agent has run. */
+/* A newly created server whose agent has run. */
 static void machine_make(Machine *machine, Scratch *scratch)
 {
     static const Str names[] = { { "s1", 2 } };
@@ -56,7 +56,7 @@ static void lose_all(Machine *machine)
     assert_true(directory_remove(&machine->agent, AGENT_CREDENTIAL, &err));
 }
 
-/* The agent trusts all of `cas`, and what it shows is from the first of them. */
+/* The agent trusts all of `cas`, and its certificate is from the first of them. */
 static void expect_node(Machine *machine, const Credential *const *cas, size_t count)
 {
     Arena *arena = &machine->scratch->arena;
@@ -90,7 +90,7 @@ static void lost_files_are_created_for_the_same_node(void **state)
     machine_clear(&machine);
 }
 
-/* Towards the end of a rotation nobody trusts the CA of before any more. */
+/* Toward the end of a rotation the old CA is no longer trusted by any node. */
 static void between_two_cas_it_is_of_the_one_that_signs(void **state)
 {
     Machine machine;
@@ -120,7 +120,7 @@ static void between_two_cas_it_is_of_the_one_that_signs(void **state)
     machine_clear(&machine);
 }
 
-/* Leaving takes the enrolment away too: who has left does not come back. */
+/* Leaving removes the enrollment too: a machine that has left does not return. */
 static void a_node_that_left_stays_out(void **state)
 {
     Machine machine;

@@ -31,7 +31,7 @@ static void got(void *context, const StoreReply *reply, const Error *err)
     loop_stop(answer->loop);
 }
 
-/* All that the store of the cluster has: the first key is its layout, the second the node. */
+/* Everything in the store of the cluster: the first key is its layout, the second the node. */
 static Got read_store(Scratch *scratch)
 {
     AUTO(Loop) *loop = loop_new();
@@ -146,7 +146,7 @@ static void leftovers_of_a_killed_creation_are_not_a_cluster(void **state)
     Error err;
     assert_true(cluster_create(&founding, &first, &err));
     assert_int_equal(unlink(scratch_place(scratch, "state/server/" SERVER_SETTINGS_FILE)), 0);
-    /* A cluster that has lost its settings looks the same but for that. */
+    /* A cluster that has lost its settings looks the same except for that. */
     assert_false(cluster_create(&founding, &second, &err));
     assert_int_equal(err.kind, ERROR_CONFLICT);
     assert_non_null(strstr(err.text, SERVER_SETTINGS_FILE " is missing"));
@@ -161,7 +161,7 @@ static void leftovers_of_a_killed_creation_are_not_a_cluster(void **state)
     assert_string_equal(kept.name, "s2");
 }
 
-/* Its agent would look for a server that there is not, and nobody could join. */
+/* Its agent would look for a nonexistent server, and no machine could join. */
 static void a_failed_creation_leaves_no_node(void **state)
 {
     Scratch *scratch = *state;
@@ -192,7 +192,7 @@ static void a_member_of_another_cluster_creates_none(void **state)
     assert_non_null(strstr(err.text, "eden leave"));
 }
 
-/* A founding was killed, and the machine has joined another cluster since. */
+/* Creating a cluster was killed, and the machine has joined another cluster since. */
 static void a_leftover_ca_does_not_make_a_member_a_server(void **state)
 {
     Scratch *scratch = *state;
@@ -211,7 +211,7 @@ static void a_leftover_ca_does_not_make_a_member_a_server(void **state)
     assert_true(directory_has(&agent, AGENT_STATE));
 }
 
-/* Leaving was killed: what is left means nothing. */
+/* Leaving was killed: the leftovers mean nothing. */
 static void a_key_without_a_node_does_not_interfere(void **state)
 {
     Scratch *scratch = *state;
@@ -225,7 +225,7 @@ static void a_key_without_a_node_does_not_interfere(void **state)
     assert_true(cluster_create(&founding, &ca, &err));
 }
 
-/* What is restored takes the place of a store that is lost, and not of one that a server can save. */
+/* A restored store replaces a lost one, but not one that the server can save. */
 static void a_lost_store_is_replaced_if_unused(void **state)
 {
     Scratch *scratch = *state;

@@ -6,7 +6,7 @@
 
 #define NOW_MS 1800000000000
 
-/* Where a cluster is being founded or restored, nothing of the one before is put in between. */
+/* While a cluster is being created or restored, no file of the previous one is added. */
 static void files_missing_in_another_cluster_are_left_to_it(void **state)
 {
     Scratch *scratch = *state;

@@ -1,4 +1,4 @@
-/* A server with its store on the disk: it starts, keeps what it was given, and ends in order. */
+/* A server with its store on the disk: it starts, keeps its data, and stops cleanly. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -39,7 +39,8 @@ static void acknowledged_writes_survive_a_restart(void **state)
     assert_true(str_eq(reply.ops[0].kvs[0].value, STR("kept")));
 }
 
-/* Who is revoked is not known then: all are out, and the server goes on for operators. */
+/* Revocations are unknown then: all nodes are locked out, and the server continues for
+ * operators. */
 static void an_unreadable_list_disconnects_everybody(void **state)
 {
     Fixture *f = *state;
@@ -79,7 +80,7 @@ static void it_closes_in_order(void **state)
     assert_true(f->closed);
 }
 
-/* A session greets, a watch waits; both are told to go elsewhere before the time is over. */
+/* A session sends hello, a watch waits; both are told to reconnect before the time is over. */
 static void closing_ends_streams(void **state)
 {
     Fixture *f = *state;
@@ -119,7 +120,7 @@ static void an_unread_backup_is_abandoned(void **state)
     assert_int_equal(request(f, NULL, "GET", "/v1/nodes", STR_EMPTY), 200);
 }
 
-/* So many bytes that they do not go out at once. */
+/* So many bytes that they are not sent at once. */
 static void fill_store(Fixture *f)
 {
     for (int i = 0; i < 16; i++) {
@@ -135,7 +136,7 @@ static void fill_store(Fixture *f)
     }
 }
 
-/* That it was asked for is recorded, so its end must be. */
+/* The request was recorded, so its end must be. */
 static void wait_for_failed_backup(Fixture *f)
 {
     const char *outcome = "\"outcome\":\"failed\"";
@@ -175,11 +176,12 @@ static void the_end_of_an_abandoned_backup_is_recorded(void **state)
 {
     Fixture *f = *state;
     fill_store(f);
-    assert_int_equal(request(f, NULL, "GET", "/v1/backup", STR_EMPTY), 0); /* more than it takes */
+    assert_int_equal(request(f, NULL, "GET", "/v1/backup", STR_EMPTY),
+                     0); /* more than it accepts */
     wait_for_failed_backup(f);
 }
 
-/* Takes of the answer what has come; false: it has ended. */
+/* Reads what has arrived of the response; false: it has ended. */
 static bool take_some(int peer, Buf *out)
 {
     char bytes[64 << 10];
@@ -201,7 +203,7 @@ static int start_slow_backup(Fixture *f)
     return peer;
 }
 
-/* The last keys are not read before the large ones are taken. */
+/* The last keys are not read before the large ones are sent. */
 static void a_failing_backup_reports_the_reason(void **state)
 {
     Fixture *f = *state;
@@ -235,7 +237,7 @@ static void a_failing_backup_reports_the_reason(void **state)
     wait_for_failed_backup(f);
 }
 
-/* Some name what they are about in their body only. */
+/* Some name their object only in the body. */
 static void the_origin_of_a_certificate_is_recorded(void **state)
 {
     Fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Who gets what of a server, over real TLS. Tests are named after what they show: docs/security.md
- * refers to them. */
+/* What a server gives to which clients, over real TLS. Tests are named after what they show:
+ * docs/security.md refers to them. */
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
@@ -7,9 +7,9 @@
 
 #include "server_world.h"
 
-/* --- Every method, whoever calls ------------------------------------------------------------------ */
+/* --- Every method, every caller ------------------------------------------------------------------- */
 
-/* Asks for it once, on a connection of its own. */
+/* Calls it once, on a separate connection. */
 static GrpcStatus call_as(Fixture *f, const TlsMaterial *material, int method, Str message)
 {
     use_material(f, material);
@@ -32,8 +32,8 @@ static TlsMaterial material_of(Fixture *f, Shown shown)
     return make_material(f, shown, &serial);
 }
 
-/* Rows of methods.def are covered as they come: no certificate, one of a foreign CA, expired, of
- * somebody unknown, of another cluster, of an older enrolment. None gets past the handshake. */
+/* Covers the rows of methods.def automatically: no certificate, one from a foreign CA, expired, of
+ * an unknown node, of another cluster, of an earlier enrollment. None gets past the handshake. */
 static void every_method_is_closed_to_strangers(void **state)
 {
     Fixture *f = *state;
@@ -69,7 +69,7 @@ static void every_method_is_closed_to_revoked_nodes(void **state)
     put_node(f, "web1", ENROLMENT);
     TlsMaterial material =
         make_material(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 }, &serial);
-    /* It would get in, */
+    /* It would be accepted, */
     assert_int_equal(call_as(f, &material, METHOD_STORE_STATUS, STR_EMPTY), GRPC_PERMISSION_DENIED);
     connect_server(f);
     revoke_serial(f, serial);
@@ -106,7 +106,7 @@ static Str hello_of(Fixture *f, Str node, uint32_t version)
     return buf_str(&hello);
 }
 
-/* A stream that begins with this message ends so. */
+/* A stream that starts with this message ends with this status. */
 static GrpcStatus greet(Fixture *f, Str message)
 {
     Stream stream = { 0 };
@@ -120,7 +120,7 @@ static GrpcStatus greet(Fixture *f, Str message)
     return status;
 }
 
-/* CVE-2024-38822, CVE-2013-2275: whatever a message says of who sends it. */
+/* CVE-2024-38822, CVE-2013-2275: whatever a message claims about its sender. */
 static void identity_is_taken_from_the_certificate_alone(void **state)
 {
     Fixture *f = *state;
@@ -150,7 +150,7 @@ static void identity_is_taken_from_the_certificate_alone(void **state)
 
 /* --- Certificates --------------------------------------------------------------------------------- */
 
-/* The key that it shows is that of the certificate, the one that it has is another. */
+/* It presents the key of the certificate, but owns another one. */
 static Str forged_key(Fixture *f, Str shown, Str own)
 {
     EVP_PKEY *keys[2];
@@ -193,7 +193,7 @@ static Str forged_key(Fixture *f, Str shown, Str own)
     return text;
 }
 
-/* CVE-2024-38825: everybody may have seen a certificate. */
+/* CVE-2024-38825: certificates are not secret. */
 static void certificate_without_its_key_opens_nothing(void **state)
 {
     Fixture *f = *state;
@@ -220,7 +220,7 @@ static TlsMaterial credential_of(Fixture *f, const char *name)
                           .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
 }
 
-/* Of a user who is called like a node. */
+/* Of a user with the same name as a node. */
 static TlsMaterial material_of_user(Fixture *f, const char *name)
 {
     AUTO(P256Private) *key = NULL;
@@ -238,7 +238,7 @@ static TlsMaterial material_of_user(Fixture *f, const char *name)
                           .ca = certificate_pem(f->arena, &f->ca.chain.items[0]) };
 }
 
-/* CVE-2021-37219: what the same CA has signed for something else. */
+/* CVE-2021-37219: certificates of the same CA for another purpose. */
 static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **state)
 {
     Fixture *f = *state;
@@ -251,18 +251,18 @@ static void certificates_of_other_kinds_do_not_open_the_port_of_nodes(void **sta
     expect_none(f, "a user called like the server", &server);
 }
 
-/* CVE-2021-3144, CVE-2022-22967: also on a connection that stands. */
+/* CVE-2021-3144, CVE-2022-22967: also on an open connection. */
 static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", ENROLMENT);
-    /* It began a minute ago, and lives three seconds from now. */
+    /* It started a minute ago, and is valid for three more seconds. */
     TlsMaterial node = material_of(
         f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, -PKI_MINUTE_MS, PKI_MINUTE_MS + 3000 });
     use_material(f, &node);
-    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is in */
+    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is connected */
     assert_int_equal(ask(f, method_rows[METHOD_PKI_RENEW].path, STR_EMPTY), GRPC_INVALID_ARGUMENT);
-    /* Asked more often than a node renews, it is limited, and still in. */
+    /* Calls beyond the rate of renewals are limited, but the node stays connected. */
     while (ask(f, method_rows[METHOD_PKI_RENEW].path, STR_EMPTY) == GRPC_INVALID_ARGUMENT ||
            f->status == GRPC_RESOURCE_EXHAUSTED) {
         world_pass(&f->world, 20);
@@ -273,7 +273,7 @@ static void a_certificate_that_expires_meanwhile_gives_no_access(void **state)
 
 /* --- Versions ------------------------------------------------------------------------------------- */
 
-/* CVE-2025-62349: there is one version, and nothing to be talked down to. */
+/* CVE-2025-62349: there is only one version, and no downgrade. */
 static void older_protocols_are_refused(void **state)
 {
     Fixture *f = *state;
@@ -293,7 +293,7 @@ static void older_protocols_are_refused(void **state)
     use_material(f, &own);
     GrpcStatus status = greet(f, hello_of(f, STR("s1"), 0));
     assert_true(status != GRPC_OK && status != GRPC_UNAVAILABLE);
-    /* And of joining. */
+    /* And for joining. */
     const Pin *pin = &f->ca.chain.items[0].pin;
     assert_int_equal(request(f, pin, "POST", "/v1/join", STR("{\"format\":\"eden.join/0\"}")), 400);
     assert_non_null(strstr(arena_copy_c(f->arena, f->response), "expected 'eden.join/1'"));
@@ -309,7 +309,7 @@ typedef struct Joiner {
     Str message;
 } Joiner;
 
-/* A machine that is about to ask for the name "web1". */
+/* A machine that is about to request the name "web1". */
 static Joiner make_joiner(Fixture *f, bool with_token)
 {
     Joiner joiner = { 0 };
@@ -333,7 +333,7 @@ static int post_join(Fixture *f, Joiner *joiner)
     return request(f, &joiner->wish.ca, "POST", "/v1/join", joiner->message);
 }
 
-/* What it has then, for being let in. */
+/* Its credentials then, to be admitted. */
 static TlsMaterial gain_of(Fixture *f, const Joiner *joiner)
 {
     JoinReply reply;
@@ -356,7 +356,7 @@ static void joiner_clear(Joiner *joiner)
     token_clear(&joiner->token);
 }
 
-/* From a token to a node that is let in. */
+/* From a token to an admitted node. */
 static void a_machine_with_a_token_becomes_a_node(void **state)
 {
     Fixture *f = *state;
@@ -370,7 +370,7 @@ static void a_machine_with_a_token_becomes_a_node(void **state)
     joiner_clear(&joiner);
 }
 
-/* CVE-2024-38823: somebody has kept what a machine sent. */
+/* CVE-2024-38823: an attacker has recorded what a machine sent. */
 static void a_replayed_join_is_rejected(void **state)
 {
     Fixture *f = *state;
@@ -381,14 +381,14 @@ static void a_replayed_join_is_rejected(void **state)
         assert_int_equal(request(f, pin, "POST", "/v1/join", joiner.message), 403);
         assert_str(value_str(*value_get(answer(f), STR("reason"))), "replay");
     }
-    /* Nor after the node is gone, whose name would be free. */
+    /* Nor after the node is removed and its name is free. */
     assert_int_equal(request(f, NULL, "DELETE", "/v1/nodes/web1", STR_EMPTY), 200);
     assert_int_equal(request(f, pin, "POST", "/v1/join", joiner.message), 403);
     assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 404);
     joiner_clear(&joiner);
 }
 
-/* CVE-2025-22241, and what naive signing does: however often it asks. */
+/* CVE-2025-22241, and what naive signing does: however often it is requested. */
 static void join_without_token_or_approval_stays_pending(void **state)
 {
     Fixture *f = *state;
@@ -398,7 +398,7 @@ static void join_without_token_or_approval_stays_pending(void **state)
         assert_str(value_str(*value_get(answer(f), STR("result"))), "pending");
         assert_null(value_get(answer(f), STR("certificate")));
     }
-    /* What was approved is another key. */
+    /* Another key was approved. */
     Joiner other = make_joiner(f, false);
     assert_int_equal(request(f, NULL, "GET", "/v1/nodes/web1", STR_EMPTY), 200);
     Str key = value_str(*value_get(*value_get(answer(f), STR("status")), STR("key")));
@@ -416,8 +416,8 @@ static Value shown_node(Fixture *f)
     return answer(f);
 }
 
-/* CVE-2016-9639: what the first one of the name had, the second has not; and the first has nothing
- * any more. */
+/* CVE-2016-9639: the second machine of a name does not have what the first had; and the first has
+ * nothing any more. */
 static void reused_name_inherits_nothing(void **state)
 {
     Fixture *f = *state;
@@ -449,15 +449,15 @@ static void reused_name_inherits_nothing(void **state)
     joiner_clear(&second);
 }
 
-/* --- Being put out -------------------------------------------------------------------------------- */
+/* --- Revocation ----------------------------------------------------------------------------------- */
 
-/* It says so itself: an open connection of somebody who is no longer believed. */
+/* It states it itself: an open connection of a client that is no longer trusted. */
 static void a_revoked_node_is_disconnected(void **state)
 {
     Fixture *f = *state;
     put_node(f, "web1", ENROLMENT);
     Str serial = connect_as(f, (Shown){ &f->ca, "blue", "web1", ENROLMENT, 0, 0 });
-    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is in */
+    assert_int_equal(ask_status(f), GRPC_PERMISSION_DENIED); /* it is connected */
     GrpcClient *web = TAKE(f->client);
     TlsContext *web_tls = TAKE(f->tls);
     connect_server(f);

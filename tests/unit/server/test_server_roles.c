@@ -1,4 +1,4 @@
-/* What tokens get whose roles are for some objects only, over TLS. */
+/* Access with tokens whose roles are limited to some objects, over TLS. */
 #include "access/browser_sessions.h"
 #include "audit/audit.h"
 #include "server_world.h"
@@ -22,7 +22,7 @@ static int by_token(Fixture *f, const char *method, const char *target, const ch
     return request(f, &f->ca.chain.items[0].pin, method, target, str_from_c(body));
 }
 
-/* From now on requests come with a token of this role, once the server knows both. */
+/* From now on requests use a token with this role, once the server knows both. */
 static void use_role(Fixture *f, const char *role)
 {
     Str body =
@@ -54,7 +54,7 @@ static void expect_none(Fixture *f, const char *method, const char *name, const 
     expect_told(f, method, name, body, 404, none_of_yours);
 }
 
-/* Neither by status nor by words: what others have is as if it were not there. */
+/* Neither by status nor by message: inaccessible objects look nonexistent. */
 static void limited_callers_learn_nothing_about_other_objects(void **state)
 {
     Fixture *f = *state;
@@ -80,7 +80,7 @@ static void limited_callers_learn_nothing_about_other_objects(void **state)
     }
     assert_int_equal(by_token(f, "GET", "/v1/config", ""), 200);
     assert_int_equal(value_get(answer(f), STR("items"))->list->len, 1);
-    /* Nor is it given away. */
+    /* Nor is it revealed. */
     assert_int_equal(
         by_token(f, "PATCH", place(f, "own"), "{\"metadata\":{\"labels\":{\"team\":\"db\"}}}"),
         403);
@@ -88,7 +88,7 @@ static void limited_callers_learn_nothing_about_other_objects(void **state)
     assert_int_equal(by_token(f, "DELETE", place(f, "own"), ""), 200);
 }
 
-/* However lately it was given: the token is there when the request for it is answered. */
+/* However recently it was created: the token works when the request for it is answered. */
 static void a_role_in_use_is_not_deleted(void **state)
 {
     Fixture *f = *state;
@@ -136,7 +136,7 @@ static const char *next_page(Fixture *f)
         f->arena, arena_format(f->arena, "/v1/config?limit=1&continue=%" STR_FMT, STR_ARG(next)));
 }
 
-/* Where a page ends may be an object of others. */
+/* A page may end at an inaccessible object. */
 static void a_cursor_reveals_nothing_and_works_only_for_its_caller(void **state)
 {
     Fixture *f = *state;
@@ -153,7 +153,7 @@ static void a_cursor_reveals_nothing_and_works_only_for_its_caller(void **state)
     assert_int_equal(by_token(f, "GET", "/v1/config?limit=1", ""), 200);
     const char *next = next_page(f);
     HttpCallField web = f->said;
-    /* It holds over a restart. */
+    /* It survives a restart. */
     close_server(f, 0);
     open_server(f);
     while (by_token(f, "GET", next, "") != 200) {
@@ -172,7 +172,7 @@ static void a_cursor_reveals_nothing_and_works_only_for_its_caller(void **state)
     assert_int_equal(by_token(f, "GET", next, ""), 200);
 }
 
-/* Nobody knows the labels of one: so not even a selector that takes all others takes it. */
+/* Its labels are unknown: so not even a selector that matches all others matches it. */
 static void unreadable_objects_require_unlimited_permission(void **state)
 {
     Fixture *f = *state;
@@ -217,7 +217,7 @@ static void facts_of_an_unreadable_node_require_unlimited_permission(void **stat
     assert_int_equal(value_get(*status, STR("cpus"))->integer, 4);
 }
 
-/* Neither the places of all other browsers, nor the audit log. */
+/* Neither the addresses of all other browser sessions, nor the audit log. */
 static void repeated_logins_fill_nothing(void **state)
 {
     Fixture *f = *state;
@@ -229,7 +229,7 @@ static void repeated_logins_fill_nothing(void **state)
         made++;
     }
     assert_non_null(strstr(arena_copy_c(f->arena, f->response), "\"status\":429"));
-    /* Some may have come before the server had heard of those before. */
+    /* Some may have arrived before the server knew the earlier ones. */
     assert_in_range(made, BROWSER_SESSIONS_OWN_MAX, BROWSER_SESSIONS_OWN_MAX + 10);
     f->said = (HttpCallField){ 0 };
     assert_int_equal(request(f, NULL, "GET", "/v1/audit?limit=1000", STR_EMPTY), 200);

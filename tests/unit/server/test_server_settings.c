@@ -48,7 +48,7 @@ static void settings_survive_a_round_trip(void **state)
 static void invalid_settings_are_rejected(void **state)
 {
     static const struct {
-        const char *text, *piece; /* NULL: it is taken */
+        const char *text, *piece; /* NULL: accepted */
     } cases[] = {
         { START "}", NULL },
         { START ",\"node_life_s\":10}", NULL },

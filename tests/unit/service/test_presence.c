@@ -12,7 +12,7 @@ typedef struct Fixture {
     Loop *loop;
     Store *store;
     Presence *presence;
-    bool there; /* of the last look */
+    bool there; /* of the last check */
     int64_t lease;
     char value[300];
     int evictions;
@@ -148,7 +148,7 @@ static void test_the_later_session_wins(void **state)
 {
     Fixture *f = *state;
     presence_renew(enter(f, "b1"));
-    NodePresence *seat = enter(f, "b2"); /* while the first one still asks */
+    NodePresence *seat = enter(f, "b2"); /* while the first one is still pending */
     assert_int_equal(f->evictions, 1);
     assert_int_equal(f->why.kind, ERROR_CONFLICT);
     presence_renew(seat);
@@ -194,7 +194,7 @@ static void test_a_newer_session_elsewhere_is_left_alone(void **state)
     assert_string_equal(f->value, "another server");
 }
 
-/* Its key was put and the answer got lost: the next beat finds the key, which is its own. */
+/* Its key was put and the response was lost: the next beat finds the key, which is its own. */
 static void test_a_claim_with_a_lost_response_is_recognized(void **state)
 {
     static const Fate fates[] = { FATE_WELL, FATE_ANSWER_LOST };

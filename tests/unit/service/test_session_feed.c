@@ -140,7 +140,7 @@ static void test_a_compacted_page_starts_over(void **state)
     assert_int_equal(f->changes, FEED_PAGE_KEYS + 10);
 }
 
-/* The session goes on: what could not be read is told when the store is back. */
+/* The session continues: what could not be read is sent when the store is back. */
 static void test_an_unreadable_store_is_retried(void **state)
 {
     Fixture *f = *state;
@@ -166,7 +166,7 @@ static void test_an_unreadable_store_is_retried(void **state)
     assert_int_equal(f->messages, 2);
     assert_int_equal(f->told_last, last);
     assert_int_equal(f->resets, 1);
-    /* Also when it breaks while the node has something to take. */
+    /* Also if it breaks while the node has something to receive. */
     f->failing->reads = &broken;
     failing_store_break_watch(f->failing, &broken);
     taken(f);
@@ -176,7 +176,7 @@ static void test_an_unreadable_store_is_retried(void **state)
     assert_int_equal(f->messages, 3);
 }
 
-/* What the state knows costs no read, also while the store does not answer. */
+/* What the state knows needs no read, even while the store does not answer. */
 static void test_a_single_key_is_read_from_the_state(void **state)
 {
     Fixture *f = *state;
@@ -220,7 +220,7 @@ static void test_a_single_key_is_read_from_the_state(void **state)
     session_feed_free(TAKE(f->feed));
 }
 
-/* The log begins behind what the state knows: told from there, it would have to be told again at once. */
+/* The log starts after what the state knows: sending from there would immediately be repeated. */
 static void test_a_state_that_is_behind_is_not_used(void **state)
 {
     Fixture *f = *state;
@@ -306,7 +306,7 @@ static void test_a_quiet_range_is_refreshed(void **state)
     assert_int_equal(f->messages, 2);
     assert_int_equal(f->revision, last);
     assert_true(f->complete);
-    /* What changes meanwhile waits until the note is taken. */
+    /* Changes made meanwhile wait until the note is received. */
     int64_t changed = put(f, "a/1", "1");
     assert_int_equal(f->messages, 2);
     taken(f);

@@ -139,8 +139,8 @@ static void test_nonsense_is_refused_and_harms_nothing_else(void **state)
     check_op(0, STORE_PUT, "/eden/runs/r/nodes/web1", RUNNING);
 }
 
-/* CVE-2025-22236, CVE-2025-22239: a node tells of itself, and gives nobody anything to do. Each key
- * that it can write is of its own, whatever it calls it. */
+/* CVE-2025-22236, CVE-2025-22239: a node reports about itself, and cannot make others do anything.
+ * Each key that it can write is its own, whatever it names it. */
 static void nodes_write_only_their_own_keys(void **state)
 {
     Arena *arena = *state;
@@ -174,7 +174,7 @@ static void nodes_write_only_their_own_keys(void **state)
                 if (!is_own || !is_report) {
                     fail_msg("'%s' becomes %" STR_FMT, keys[i], STR_ARG(key));
                 }
-                assert_int_equal(writes.ops[j].end.len, 0); /* one key, no range of them */
+                assert_int_equal(writes.ops[j].end.len, 0); /* one key, not a range of them */
             }
         }
     }
@@ -232,7 +232,7 @@ static void test_marks_lead_there_and_back(void **state)
     assert_str(session_mark_print(arena, &marks[0]),
                "{\"format\":\"eden.session/1\",\"epoch\":\"0000000000abcdef\",\"sequence\":7,"
                "\"lost\":0,\"stored\":0,\"limited_ms\":0,\"limit\":\"none\"}");
-    /* As it was before there were budgets. */
+    /* As before budgets existed. */
     SessionMark old;
     Error why;
     assert_true(session_mark_read(arena,

@@ -1,4 +1,5 @@
-/* The service over a Unix socket, with the memory store behind it and a node that is only a client. */
+/* The service over a Unix socket, with the memory store behind it and a node that is only a
+ * client. */
 #include "service/session_service.h"
 
 #include "net/grpc_client.h"
@@ -7,7 +8,7 @@
 
 typedef struct Fixture Fixture;
 
-/* A node's stream; a test says what it says, and sees what came last. */
+/* A node's stream; a test specifies what it sends, and sees what arrived last. */
 typedef struct Node {
     Fixture *f;
     GrpcClient *client;
@@ -20,7 +21,7 @@ typedef struct Node {
     uint64_t delay_ms;
     Changes changes;
     uint32_t change_messages, change_total;
-    uint64_t ping; /* the last one; 0: none came */
+    uint64_t ping; /* the last one; 0: none received */
     GrpcStatus status;
 } Node;
 
@@ -156,7 +157,7 @@ static int set_up(void **state)
     return set_up_with(state, &(NodeLimits){ 0 });
 }
 
-/* What is used up once does not come back while the test runs. */
+/* A used-up budget does not recover during the test. */
 static int set_up_limited(void **state)
 {
     return set_up_with(state, &(NodeLimits){ .bytes = { .per_second = 1, .burst = 40000 },
@@ -369,7 +370,7 @@ static void test_rejections_are_reported_and_skipped(void **state)
     node_close(&node);
 }
 
-/* More than anybody keeps: who sends waits, and all of it arrives. */
+/* More than is buffered: the sender waits, and all of it arrives. */
 static void test_much_at_once_arrives_piece_by_piece(void **state)
 {
     Fixture *f = *state;
@@ -512,7 +513,7 @@ static void test_forbidden_requests_are_rejected(void **state)
     check_value(f, "/eden/sessions/web1", NULL);
 }
 
-/* What a newer node asks and sends beyond what is known here is refused, and nothing else. */
+/* Requests and records of a newer node that are unknown here are rejected, and nothing else. */
 static void test_a_newer_node_keeps_its_session(void **state)
 {
     Fixture *f = *state;
@@ -549,7 +550,7 @@ static void test_fields_of_a_newer_server_stay_in_the_mark(void **state)
     node_close(&node);
 }
 
-/* What this server does not know of a record is for those who do. */
+/* Parts of a record unknown to this server are for those that know them. */
 static void test_fields_of_a_newer_node_are_stored_verbatim(void **state)
 {
     static const char facts[] = "{\"os\":\"debian\",\"later\":{\"deep\":[1,null]}}";
@@ -625,7 +626,7 @@ static void test_a_dropped_node_leaves_nothing_behind(void **state)
     assert_int_equal(session_service_counts(f->service).sessions, 0);
     assert_int_equal(store_status(f->store).watches, 0);
     node_close(&node);
-    /* What was taken before is known when the node may come again. */
+    /* Records accepted earlier are known when the node may reconnect. */
     open_live(f, &node);
     assert_true(node.hello.sequence >= 1);
     node_close(&node);
@@ -727,7 +728,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
         assert_false(node.ended);
         world_run(&f->world);
     }
-    /* The first one fits, the second waits for hours, and the session lives. */
+    /* The first one fits, the second waits for hours, and the session stays open. */
     assert_int_equal(node.acked, 1);
     assert_true(node.delay_ms > 10000 * 1000);
     assert_int_equal(session_service_counts(f->service).taken, 1);
@@ -741,7 +742,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     check_value(f, "/eden/facts/web2", "{\"os\":2}");
     assert_int_equal(other.delay_ms, 0);
     assert_false(node.ended);
-    /* Nor does another session help: the budget is that of the name. */
+    /* Nor does another session help: the budget belongs to the name. */
     Node again;
     f->name = "web1";
     open_live(f, &again);
@@ -755,7 +756,7 @@ static void test_only_the_excessive_sender_is_throttled(void **state)
     node_close(&node);
 }
 
-/* Whatever becomes of them: each is a line of the log, and most are a write of the store. */
+/* Regardless of their outcome: each is a log line, and most are a write to the store. */
 static void test_only_the_excessive_reconnecter_is_rejected(void **state)
 {
     Fixture *f = *state;
@@ -793,7 +794,7 @@ static void test_results_over_the_quota_are_rejected(void **state)
     tell_one(&node, 3, RECORD_RESULT, "r2/s", body);
     assert_int_equal(node.refusals, 1);
     check_value(f, "/eden/runs/r2/steps/s/web1", NULL);
-    /* Everything else is taken. */
+    /* Everything else is accepted. */
     tell_one(&node, 4, RECORD_FACTS, "", "{\"os\":1}");
     check_value(f, "/eden/facts/web1", "{\"os\":1}");
     StoreKv mark = get(f, "/eden/sessions/web1");
@@ -801,7 +802,7 @@ static void test_results_over_the_quota_are_rejected(void **state)
     node_close(&node);
 }
 
-/* The same result again takes no more room: that is found by counting. */
+/* The same result again takes no more space: counting detects that. */
 static void test_results_are_counted_before_permanent_rejection(void **state)
 {
     Fixture *f = *state;

@@ -6,7 +6,7 @@
 #include "service/store_service.h"
 #include "store/backend.h"
 
-/* The store as a state sees it whose watch is late. */
+/* The store as seen by a state whose watch is late. */
 typedef struct LateStore {
     Store base;
     Store *real;
@@ -28,7 +28,7 @@ typedef struct Fixture {
     GrpcClient *client;
     Address address;
     bool is_operator;
-    /* Of the last answer: */
+    /* Of the last response: */
     GrpcStatus status;
     Str text, response;
     /* Of a watch: */
@@ -81,7 +81,7 @@ static bool late_revision(Store *base, StoreDone *done, void *context, Error *er
     return store_revision(((LateStore *)base)->real, done, context, err);
 }
 
-/* Knows nothing of what others write. */
+/* Does not know changes made by others. */
 static StoreStatus late_status(const Store *base, bool looks)
 {
     StoreStatus status = store_status(((const LateStore *)base)->real);
@@ -96,7 +96,7 @@ static const StoreBackend late_backend = { .txn = late_txn,
                                            .watch_cancel = late_nothing,
                                            .status = late_status };
 
-/* Tells the state of "/eden/nodes/web1", which is put meanwhile. */
+/* Requests the state of "/eden/nodes/web1", which is put meanwhile. */
 static void late_tell(void *context)
 {
     LateStore *late = context;
@@ -259,7 +259,7 @@ static void test_transactions(void **state)
     assert_int_equal(f->status, GRPC_INVALID_ARGUMENT);
 }
 
-/* Whoever puts a key and then asks for what the server knows is shown it. */
+/* A client that puts a key and then requests what the server knows sees it. */
 static void test_writers_are_answered_when_the_state_has_it(void **state)
 {
     Fixture *f = *state;
@@ -267,7 +267,7 @@ static void test_writers_are_answered_when_the_state_has_it(void **state)
     put(f, STR("/eden/nodes/web1"), STR("1"));
     assert_int_equal(f->status, GRPC_OK);
     assert_non_null(state_find(f->at.state, STR("/eden/nodes/web1")));
-    /* Reads do not wait, nor does who is refused. */
+    /* Reads do not wait, nor do rejected calls. */
     StoreReply reply = one(f, (StoreOp){ .kind = STORE_RANGE, .key = STR("/eden/nodes/web1") });
     assert_int_equal(reply.ops[0].kv_count, 1);
     put(f, STR(""), STR("x"));
@@ -370,7 +370,7 @@ static void test_watch_delivers_all_changes(void **state)
     assert_int_equal(store_status(f->store).watches, 0);
 }
 
-/* A client that does not read holds up nobody, and misses nothing. */
+/* A client that does not read blocks no one else, and misses nothing. */
 static void test_slow_watch_continues_where_it_was(void **state)
 {
     Fixture *f = *state;
@@ -391,7 +391,7 @@ static void test_slow_watch_continues_where_it_was(void **state)
     grpc_call_cancel(f->watch);
 }
 
-/* What fills the call's queue is followed by the word that nothing is left, which has to wait; then
+/* A full call queue is followed by the message that nothing is left, which has to wait; then
  * something changes. */
 static void test_changes_follow_a_pending_message(void **state)
 {
@@ -404,7 +404,7 @@ static void test_changes_follow_a_pending_message(void **state)
     }
     start_watch(f, first);
     grpc_call_pause(f->watch);
-    put(f, STR("x"), STR("y")); /* not in vain: the watch stands when it is answered */
+    put(f, STR("x"), STR("y")); /* not in vain: the watch exists when it is answered */
     put(f, STR("a"), STR("2"));
     put(f, STR("a"), STR("3"));
     assert_int_equal(f->events, 0);

@@ -1,4 +1,5 @@
-/* What git prints becomes files, in pieces of any size; what a site cannot contain is a reason. */
+/* git's output becomes files, in chunks of any size; what a site cannot contain is rejected with a
+ * reason. */
 #include "source/git_tree.h"
 
 #include <stdlib.h>

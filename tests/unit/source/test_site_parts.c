@@ -39,7 +39,7 @@ static void add(SiteParts *parts, size_t which, const char *commit)
         (SitePart){ names[which], directories[which], str_from_c(commit) };
 }
 
-/* The commits that are tried next, as "app=1 site=2"; empty: none. */
+/* The commits to try next, as "app=1 site=2"; empty: none. */
 static const char *next(Fixture *f)
 {
     Buf text = buf_make_in(&f->arena, BUF_UNLIMITED);
@@ -54,7 +54,7 @@ static const char *next(Fixture *f)
     return buf_c(&text);
 }
 
-/* The parts that were tried last are not valid. */
+/* The last tried combination is invalid. */
 static void reject(Fixture *f)
 {
     str_map_put(&f->tried, site_parts_key(&f->arena, &f->next), NULL);

@@ -1,5 +1,5 @@
-/* Versions of the site on a server: what they are made of, checked by a program that stands in for
- * eden, and which one is the current version. */
+/* Versions of the site on a server: their contents, checked by a program that replaces eden, and
+ * which one is the current version. */
 #include "source/versions.h"
 
 #include "cluster/cluster_keys.h"
@@ -254,7 +254,7 @@ static void create(Fixture *f, const char *manifest)
     create_with(f, manifest, STR("a change"));
 }
 
-/* As of the state, once it has seen what was written. */
+/* As in the state, once it has seen the writes. */
 static VersionEntry find(Fixture *f, const char *name)
 {
     VersionEntry entry;
@@ -435,7 +435,7 @@ static void the_blobs_of_several_manifests_are_known(void **state)
 
 static const char *const digits[] = { "aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc" };
 
-/* Its manifest is its name again and again. */
+/* Its manifest repeats its name. */
 static void put_version(Fixture *f, const char *name, const char *version_state)
 {
     char manifest[BLOB_ID_TEXT + 1], text[300];

@@ -1,4 +1,4 @@
-/* Transactions whose requests or answers get lost: applied once, and told as it is. */
+/* Transactions whose requests or responses get lost: applied once, and reported correctly. */
 #include <stdlib.h>
 
 #include "lossy_store.h"
@@ -12,7 +12,7 @@ typedef struct Fixture {
     uint32_t op_count;
     int64_t revision;
     Error err;
-    StoreKv found; /* of the last look; no value */
+    StoreKv found; /* of the last read; no value */
     char value[16];
 } Fixture;
 
@@ -61,7 +61,7 @@ static void answered(void *context, const StoreReply *reply, const Error *err)
     }
 }
 
-/* Puts `key` if it is as old as `seen`, and else looks at "other". */
+/* Puts `key` if it is as old as `seen`, otherwise reads "other". */
 static void send(Fixture *f, const char *key, const char *value, int64_t lease, int64_t seen)
 {
     StoreCompare compare = { .target = STORE_MOD_REVISION,
@@ -83,7 +83,7 @@ static void send(Fixture *f, const char *key, const char *value, int64_t lease, 
     assert_true(store_txn_confirmed(f->store, &txn, answered, f, &err));
 }
 
-/* Somebody else's, who has no trouble. */
+/* Another client's, which has no trouble. */
 static void put_beside(Fixture *f, const char *key, const char *value, int64_t lease)
 {
     Error err;
@@ -156,7 +156,7 @@ static void a_faster_writer_is_reported(void **state)
     assert_int_equal(f->answers, 1);
     assert_int_equal(f->err.kind, ERROR_NONE);
     assert_false(f->succeeded);
-    assert_int_equal(f->op_count, 1); /* only what was asked for */
+    assert_int_equal(f->op_count, 1); /* only what was requested */
 }
 
 static void granted(void *context, const StoreLease *lease, const Error *err)
@@ -165,7 +165,7 @@ static void granted(void *context, const StoreLease *lease, const Error *err)
     *(int64_t *)context = lease->id;
 }
 
-/* Two that claim the same thing write the same: their leases tell them apart. */
+/* Two that claim the same thing write the same: their leases distinguish them. */
 static void an_equal_value_of_another_writer_is_not_ours(void **state)
 {
     Fixture *f = *state;

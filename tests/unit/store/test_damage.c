@@ -1,4 +1,4 @@
-/* A store that is damaged or has lost writes: known, told, and not written any more. */
+/* A store that is damaged or has lost writes: detected, reported, and no longer written to. */
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ typedef struct World {
     const char *folder;
     Loop *loop;
     Store *store;
-    int told; /* so often that it is damaged */
+    int told; /* often enough to count as damaged */
     char why[500];
 } World;
 
@@ -86,7 +86,7 @@ static Answer get(World *world, const char *key)
     return answer;
 }
 
-/* Some pages of values, each in a page of its own. */
+/* Some pages of values, each value in a separate page. */
 static void fill(World *world, int count)
 {
     char value[3500], key[16];
@@ -131,7 +131,7 @@ static void copy_file(World *world, const char *from, const char *to)
     fclose(out);
 }
 
-/* What is there when a process is killed, put back over what it left later. */
+/* What exists when a process is killed, restored over what it left later. */
 static void go_back_in_time(World *world)
 {
     open_store(world, NULL);
@@ -164,7 +164,7 @@ static void a_store_that_lost_writes_is_detected(void **state)
         assert_false(refused.ok);
         assert_int_equal(refused.err.kind, ERROR_UNAVAILABLE);
         assert_non_null(strstr(refused.err.text, "the store is damaged and read-only"));
-        assert_true(get(world, "key000").ok); /* what is there is read */
+        assert_true(get(world, "key000").ok); /* existing data is read */
         assert_int_equal(store_status(world->store).revision, 3);
         close_store(world);
     }
@@ -199,7 +199,7 @@ static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
     assert_string_equal(get(world, "id").value, "2");
     assert_true(get(world, "key002").ok);
     assert_int_equal(put(world, "new", STR("x")).revision, accepted.revision + 1);
-    for (int64_t from = 1; from <= 10; from++) { /* those who have seen up to 9, and less */
+    for (int64_t from = 1; from <= 10; from++) { /* clients that have seen up to 9, and less */
         bool resync = false;
         StoreWatch *watch;
         StoreWatchSpec spec = {
@@ -215,7 +215,7 @@ static void after_an_accepted_loss_revisions_exceed_all_seen_ones(void **state)
     assert_non_null(strstr(err.text, "there is nothing to accept"));
 }
 
-/* A mark that a power failure left behind proves less, and accuses nobody. */
+/* A mark left by a power failure proves less, and is not taken as loss. */
 static void a_late_or_missing_mark_is_repaired(void **state)
 {
     World *world = *state;
@@ -258,7 +258,7 @@ static void half_a_mark_leaves_the_one_before(void **state)
     go_back_in_time(world);
     FILE *mark = fopen(scratch_place(world->scratch, "store/store.mark"), "r+");
     assert_non_null(mark);
-    /* The newer of two slots, of which each is in a page of its own: 8 was acknowledged, too. */
+    /* The newer of two slots, each in a separate page: 8 was acknowledged, too. */
     uint64_t number[2] = { 0, 0 };
     for (int i = 0; i < 2; i++) {
         fseek(mark, 4096 * i + 4, SEEK_SET);
@@ -316,12 +316,12 @@ static void damage_found_by_a_read_stops_writing_and_is_remembered(void **state)
     assert_int_equal(world->told, 1);
     close_store(world);
     open_store(world, NULL);
-    assert_int_equal(world->told, 2); /* once more, before anybody has looked */
+    assert_int_equal(world->told, 2); /* once more, before anything was checked */
     assert_false(put(world, "new", STR("x")).ok);
     close_store(world);
     StoreAccepted accepted;
     assert_false(store_accept(world->folder, STR("id"), STR("2"), &accepted, &err));
-    assert_int_equal(err.kind, ERROR_OS); /* this is no loss that one could accept */
+    assert_int_equal(err.kind, ERROR_OS); /* this is not a loss that could be accepted */
 }
 
 static void unread_damage_is_found(void **state)

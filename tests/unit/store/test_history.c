@@ -1,4 +1,4 @@
-/* Which part of the log is due to be compacted. */
+/* Which part of the log is due for compaction. */
 #include "store/history.h"
 
 #include "unit.h"
@@ -29,11 +29,11 @@ static void the_rule_is_bytes_or_both_of_count_and_age(void **state)
     } rows[] = {
         { 100, -1, 1000, 880, 900 }, /* both limits are the same */
         { 100, -1, -1, 880, 900 },   /* age does not matter */
-        { 100, -1, 5000, 480, 500 }, /* many are young */
+        { 100, -1, 5000, 480, 500 }, /* many are recent */
         { 500, -1, 1000, 480, 500 }, /* many are among the newest */
         { -1, -1, 1000, 0, 0 },      /* all are kept */
         { 2000, -1, 1000, 0, 0 },    /* there are not so many */
-        { 100, -1, 60000, 0, 0 },    /* none is so old */
+        { 100, -1, 60000, 0, 0 },    /* none is that old */
         { 2000, 50000, 60000, 530, 545 }, { -1, 50000, -1, 530, 545 },
         { 100, 90000, 1000, 880, 900 },   { 100, 200000, 60000, 0, 0 },
     };
@@ -62,12 +62,12 @@ static void memory_does_not_grow_with_the_log(void **state)
     history_clear(&history);
 }
 
-/* Ten thousand a second for a quarter of an hour, compacted whenever that is due: what is kept is what the
- * rule says, also when there are many more points in that than room for them. */
+/* Ten thousand per second for a quarter of an hour, compacted whenever that is due: the retained
+ * part follows the rule, also with many more points than fit. */
 static void the_rule_holds_however_much_is_written(void **state)
 {
     static const struct {
-        int64_t bytes, least_ms, most_ms; /* of 100 bytes each: what is kept is from so long ago */
+        int64_t bytes, least_ms, most_ms; /* of 100 bytes each: the age of the oldest one kept */
     } rows[] = {
         { -1, 600 * 1000, 610 * 1000 },        /* ten minutes */
         { 150000000, 138 * 1000, 151 * 1000 }, /* 150 s, and a sixteenth less */

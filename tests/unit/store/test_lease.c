@@ -1,5 +1,5 @@
-/* Leases whose end cannot be written: the keys go when it can, and nothing brings the lease back. The
- * store is one in memory in which writing fails when told to. */
+/* Leases whose expiry cannot be written: the keys are deleted when it can be, and nothing revives
+ * the lease. The store is in memory, and writes fail on demand. */
 #include <stdlib.h>
 
 #include "store/local_store.h"
@@ -16,7 +16,7 @@ typedef struct Fixture {
 
 static const EngineKind *real;
 
-/* Reading goes on. */
+/* Reads continue. */
 static bool fail_to_write(Engine *engine, bool writing, Error *err)
 {
     return writing ? error_set(err, ERROR_UNAVAILABLE, "no room")

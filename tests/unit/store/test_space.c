@@ -1,4 +1,4 @@
-/* What is taken while the disk is full. */
+/* What is accepted while the disk is full. */
 #include "store/local_store.h"
 #include "unit.h"
 
@@ -38,7 +38,7 @@ static void only_reserved_leases_are_granted_on_a_full_disk(void **state)
     assert_true(space_refuses(&store, &lease, &err));
     assert_non_null(strstr(err.text, "the disk is full"));
     assert_false(space_refuses(&store, &reserved, &err));
-    assert_true(space_needs_space(&reserved)); /* what is kept back is for others */
+    assert_true(space_needs_space(&reserved)); /* the reserve is for others */
     store.space.is_short = false;
     assert_false(space_refuses(&store, &lease, &err));
 }
@@ -57,7 +57,7 @@ static void the_reserve_and_free_pages_count_as_space(void **state)
         { { .bytes = 100, .held = 25 }, 125, 0, false },
         { { .bytes = 100 }, 149, 0, true },
         { { .bytes = 100 }, 150, 0, false },
-        { { .bytes = 0 }, 0, 0, false }, /* nothing is kept back */
+        { { .bytes = 0 }, 0, 0, false }, /* no reserve */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (space_is_short(&rows[i].space, rows[i].free, rows[i].spare) != rows[i].is_short) {

@@ -1,4 +1,4 @@
-/* Files that are not what they should be, and the memory of how far a file was purged. */
+/* Invalid files, and the record of how far a file was purged. */
 #include "store/sqlite_engine.h"
 
 #include <sqlite3.h>
@@ -8,7 +8,7 @@
 #include "scratch.h"
 #include "store/store.h"
 
-/* In place of libc's, also for SQLite: those of the write-ahead log are counted. */
+/* Replaces libc's, also for SQLite: syncs of the write-ahead log are counted. */
 static _Atomic int log_syncs;
 
 static int sync_by(long call, int descriptor)
@@ -36,7 +36,7 @@ static Loop *loop_of(void)
     return loop_new_virtual(1);
 }
 
-/* Opens the folder as a store; the kind of the failure. */
+/* Opens the folder as a store; returns the kind of the error. */
 static ErrorKind open_kind(const char *folder, Error *err)
 {
     AUTO(Loop) *loop = loop_of();
@@ -144,7 +144,7 @@ static void an_invalid_directory_is_reported(void **state)
     assert_non_null(strstr(err.text, "file"));
 }
 
-/* Compacting takes the rows away: the file does not grow with the number of changes. */
+/* Compaction deletes the rows: the file does not grow with the number of changes. */
 static void purged_rows_are_gone(void **state)
 {
     Scratch *scratch = *state;
@@ -186,7 +186,7 @@ static void purged_rows_are_gone(void **state)
     sqlite3_close(db);
 }
 
-/* The log is bounded in bytes too, whatever the number of revisions. */
+/* The log is limited in bytes too, regardless of the number of revisions. */
 static void the_log_is_bounded_in_bytes(void **state)
 {
     Scratch *scratch = *state;
@@ -213,7 +213,7 @@ static void the_log_is_bounded_in_bytes(void **state)
     assert_true(store_status(store).bytes < 1000 * 1000);   /* of 3 MB that were written */
 }
 
-/* Commits go into SQLite's log alone until that is large: each is one sync, not three. */
+/* Commits only go into SQLite's log until that is large: each is one sync, not three. */
 static void small_commits_stay_in_the_log(void **state)
 {
     Scratch *scratch = *state;
@@ -263,7 +263,7 @@ static void foreign_schema_additions_are_rejected(void **state)
     }
 }
 
-/* As the backups of an earlier version have it. */
+/* As in the backups of an earlier version. */
 static void a_copy_of_the_file_becomes_a_store(void **state)
 {
     Scratch *scratch = *state;
@@ -279,7 +279,7 @@ static void a_copy_of_the_file_becomes_a_store(void **state)
     assert_int_equal(open_kind(to, &err), ERROR_NONE);
 }
 
-/* What an index says is not compared with its table by a quick check. */
+/* A quick check does not compare an index with its table. */
 static void a_check_compares_indexes_with_their_tables(void **state)
 {
     Scratch *scratch = *state;
@@ -289,7 +289,7 @@ static void a_check_compares_indexes_with_their_tables(void **state)
     fill(scratch_place(scratch, "store"));
     run_sql(path, "UPDATE keys SET lease = 7 WHERE key = CAST('1' AS BLOB)");
     assert_true(sqlite_engine_check(path, NULL, NULL, &seen, &err));
-    /* The row has no lease any more, and the index has it still. */
+    /* The row has no lease any more, but the index still has it. */
     run_sql(path, "PRAGMA writable_schema = ON;"
                   "DELETE FROM sqlite_schema WHERE name = 'keys_by_lease';"
                   "PRAGMA writable_schema = RESET;"
@@ -332,8 +332,8 @@ static void load_put(Load *load)
                           load, &err));
 }
 
-/* Somebody writes all the time, and a thread copies the log meanwhile: it starts over all the same, and
- * nothing is lost on the way. */
+/* A client writes all the time, while a thread copies the log: it starts over nevertheless, and
+ * nothing is lost. */
 static void the_log_stays_small_under_constant_load(void **state)
 {
     enum {
@@ -352,7 +352,7 @@ static void the_log_stays_small_under_constant_load(void **state)
     loop_run(loop);
     struct stat log;
     assert_int_equal(stat(scratch_place(scratch, "store/store.db-wal"), &log), 0);
-    /* Eight times its limit and a group; a commit of each put alone has four pages and more. */
+    /* Eight times its limit and a group; a commit of each single put has four pages and more. */
     assert_true(log.st_size <= (8 * PAGES + 16 * 8) * 4200);
     int64_t revision = store_status(load.store).revision;
     store_close(load.store);

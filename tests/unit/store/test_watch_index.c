@@ -1,4 +1,4 @@
-/* Who watches a key, compared with looking at everybody. */
+/* Which watches match a key, compared with scanning all of them. */
 #include <stdlib.h>
 
 #include "store/local_store.h"

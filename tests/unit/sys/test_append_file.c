@@ -38,7 +38,7 @@ static void a_partial_record_is_rolled_back(void **state)
     assert_true(directory_open(scratch->path, &directory, &err));
     assert_true(append_file_open(&directory, "log", &file, &err));
     assert_true(append_file_add(&file, STR("one\n"), &err));
-    /* The kernel takes the first bytes of what does not fit, as a full disk does. */
+    /* The kernel accepts the first bytes of what does not fit, like a full disk does. */
     signal(SIGXFSZ, SIG_IGN);
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);

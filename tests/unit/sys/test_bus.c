@@ -1,4 +1,4 @@
-/* Against a bus of its own: a dbus-daemon that the test starts. */
+/* With a private bus: a dbus-daemon started by the test. */
 #include "sys/bus.h"
 
 #include "bus_daemon.h"
@@ -111,7 +111,7 @@ static void maps_and_lists_are_sent(void **state)
     const BusValue entries[] = { { .type = 'e', .count = 2, .items = pair, .of = "ss" } };
     const BusValue map = { .type = 'a', .count = 1, .items = entries, .of = "{ss}" };
     assert_true(ask(fixture, fixture->bus, "UpdateActivationEnvironment", &map, 1, NULL));
-    /* The daemon has no such method for a list, but it must get there whole. */
+    /* The daemon has no such method for a list, but the message must arrive complete. */
     const Str texts[] = { STR("a"), STR("b") };
     BusValue list = bus_strings(fixture->arena, texts, 2);
     assert_false(ask(fixture, fixture->bus, "UpdateActivationEnvironment", &list, 1, NULL));
@@ -162,7 +162,7 @@ static void errors_have_kinds(void **state)
     assert_int_equal(fixture->err.kind, ERROR_INVALID);
 }
 
-/* Its owner never looks at what it gets. */
+/* Its owner never reads what it receives. */
 static BusCall quiet_call(void)
 {
     return (BusCall){
@@ -186,7 +186,7 @@ static void an_unresponsive_peer_times_out(void **state)
                           fixture->arena, NULL, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(fixture->err.text, "canceled"));
-    /* The connection is as good as before. */
+    /* The connection is still usable. */
     assert_true(ask(fixture, fixture->bus, "ListNames", NULL, 0, NULL));
 }
 
@@ -206,7 +206,7 @@ static void signals_arrive_in_order(void **state)
     assert_false(signal.gone);
     assert_str(signal.service, DAEMON);
     assert_str(signal.member, "NameAcquired");
-    /* Its own unique name may come first, when the connection is that young. */
+    /* Its own unique name may come first, if the connection is that new. */
     if (str_starts(bus_text(bus_item(&signal.args, 0)), STR(":"))) {
         assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
     }
@@ -231,7 +231,7 @@ static void unsubscribed_signals_do_not_arrive(void **state)
     assert_int_equal(fixture->err.kind, ERROR_TIMEOUT);
 }
 
-/* Anybody can send a signal to anybody. */
+/* Any client can send a signal to any other. */
 static void a_forged_signal_does_not_count(void **state)
 {
     Fixture *fixture = *state;
@@ -271,7 +271,7 @@ static void a_disappearing_service_is_reported(void **state)
     BusMatch match = { .service = NAME, .interface = "org.example.Quiet" };
     assert_true(bus_expect(fixture->bus, &match, patience, &fixture->err));
     assert_true(bus_open(BUS_SYSTEM, &other, &fixture->err));
-    own(fixture, other, NAME); /* it comes: nothing to tell */
+    own(fixture, other, NAME); /* it arrives: no error */
     bus_close(other);
     assert_true(bus_wait(fixture->bus, patience, fixture->arena, &signal, &fixture->err));
     assert_true(signal.gone);

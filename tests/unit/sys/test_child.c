@@ -67,7 +67,7 @@ static void its_exit_code_is_reported(void **state)
     assert_int_equal(f->end.number, 7);
 }
 
-/* Some start daemons so; the kernel then keeps nothing of those that have ended. */
+/* Some programs start daemons with SIGCHLD ignored; the kernel then keeps no exit status. */
 static void its_exit_is_reported_even_if_sigchld_was_ignored(void **state)
 {
     Fixture *f = *state;
@@ -86,7 +86,7 @@ static void its_signal_is_reported(void **state)
     world_run(&f->world);
     assert_true(f->end.by_signal);
     assert_int_equal(f->end.number, SIGTERM);
-    child_ask_to_end(f->child); /* it has ended, and nobody else gets it */
+    child_ask_to_end(f->child); /* it has exited, and its pid is not reused */
 }
 
 static void one_that_does_not_listen_is_killed(void **state)

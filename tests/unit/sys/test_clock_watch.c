@@ -1,4 +1,4 @@
-/* The date jumps, and is noticed; it is adjusted, and is not. */
+/* A jump of the wall clock is detected; a gradual adjustment is not. */
 #include "sys/clock_watch.h"
 
 #include "scratch.h"

@@ -1,4 +1,4 @@
-/* Signals reach a daemon, and systemd what it has to say. */
+/* Signals to a daemon, and its notifications to systemd. */
 #include "sys/daemon.h"
 
 #include <signal.h>
@@ -107,7 +107,7 @@ static void systemd_is_notified(void **state)
     assert_string_equal(next_note(f), "STOPPING=1");
 }
 
-/* Looks again and again, until one has come. */
+/* Polls until one has arrived. */
 static void look_for_note(void *context)
 {
     Fixture *f = context;
@@ -132,7 +132,7 @@ static void the_watchdog_is_fed(void **state)
     }
 }
 
-/* It is the watchdog of whoever started us, who gave us his surroundings. */
+/* It is the watchdog of the parent, which passed on its environment. */
 static void the_watchdog_of_another_process_is_ignored(void **state)
 {
     Fixture *f = *state;
@@ -161,7 +161,7 @@ static void without_systemd_nothing_is_sent(void **state)
 
 int main(void)
 {
-    /* Whoever starts the tests in the background may have them ignored. */
+    /* They may be ignored if the tests were started in the background. */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     const struct CMUnitTest tests[] = {

@@ -46,7 +46,7 @@ static void files_are_replaced_atomically_and_are_private(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
     scratch_link(scratch, "link", "a");
     assert_false(directory_read(&directory, &scratch->arena, "link", 100, &text, &err));
-    /* A folder in its place cannot be replaced, and nothing is left beside it. */
+    /* A directory in its place cannot be replaced, and nothing is left next to it. */
     assert_int_equal(mkdir(scratch_place(scratch, "folder"), 0755), 0);
     assert_false(directory_write(&directory, "folder", STR("x"), false, &err));
     DirectoryEntry *entries;
@@ -60,7 +60,7 @@ static void files_are_replaced_atomically_and_are_private(void **state)
     assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
-/* The name of the file that was made in the folder next. */
+/* The name of the next file created in the folder. */
 static void next_made(int watch, char *out, size_t size)
 {
     char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -69,7 +69,7 @@ static void next_made(int watch, char *out, size_t size)
     snprintf(out, size, "%.99s", ((const struct inotify_event *)buffer)->name);
 }
 
-/* Nobody who may write there can be waiting under the name of a file that is not there yet. */
+/* An attacker who may write there cannot wait under the name of a file that does not exist yet. */
 static void names_of_drafts_cannot_be_guessed(void **state)
 {
     Scratch *scratch = *state;
@@ -217,7 +217,7 @@ static void both_directories_of_a_move_are_synced(void **state)
     assert_true(is_synced(scratch_place(scratch, "to")));
 }
 
-/* What is synced in a new directory would otherwise be lost with its name. */
+/* Data synced in a new directory would otherwise be lost with its name. */
 static void the_names_of_new_directories_are_synced(void **state)
 {
     Scratch *scratch = *state;

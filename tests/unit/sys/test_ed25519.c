@@ -70,14 +70,14 @@ static void encodings_of_keys_are_unique(void **state)
     static const char *const wrong[] = {
         "",
         "AAAA",
-        "ACVKb5S53gMoTXKXvOEGK1B1msnfDi1SXg+D1xyRRR==", /* too short, not in its form */
+        "ACVKb5S53gMoTXKXvOEGK1B1msnfDi1SXg+D1xyRRR==", /* too short, not in canonical form */
         "\nACVKb5S53gMoTXKXvOEGK1B1msnfDi1SXg+D1xyRRRA=",
         "AC!Kb5S53gMoTXKXvOEGK1B1msnfDi1SXg+D1xyRRRA=",
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         assert_false(ed25519_from_text(str_from_c(wrong[i]), again, sizeof again));
     }
-    /* Bits behind the last byte would make a second text for the same key. */
+    /* Bits after the last byte would give a second text for the same key. */
     char *other = arena_copy_c(&arena, text);
     other[text.len - 2] = (char)(other[text.len - 2] + 1);
     assert_false(ed25519_from_text(str_from(other, text.len), again, sizeof again));

@@ -8,7 +8,7 @@
 
 #include "unit.h"
 
-/* A folder of its own, which is the working directory while a test runs. */
+/* A separate folder, which is the working directory while a test runs. */
 typedef struct Fixture {
     Arena arena;
     char folder[64];
@@ -143,7 +143,7 @@ static void beneath_a_root_means_beneath_it(void **state)
     assert_int_equal(err.kind, ERROR_NOT_FOUND);
     assert_false(file_read_beneath(&fixture->arena, "root", STR_EMPTY, 100, &text, &err));
     assert_false(file_read_beneath(&fixture->arena, "nowhere", STR("a"), 100, &text, &err));
-    alarm(10); /* nobody writes into it */
+    alarm(10); /* it has no writer */
     assert_int_equal(mkfifo("root/pipe", 0600), 0);
     assert_false(file_read_beneath(&fixture->arena, "root", STR("pipe"), 100, &text, &err));
     assert_string_equal(err.text, "pipe: not a regular file");
@@ -222,7 +222,7 @@ static void a_failed_rename_leaves_nothing(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-/* A file size limit stands for a full disk: writing fails in the middle. */
+/* A file size limit simulates a full disk: a write fails in the middle. */
 static void a_failed_write_keeps_the_old_file(void **state)
 {
     Fixture *fixture = *state;
@@ -249,7 +249,7 @@ static void a_failed_write_keeps_the_old_file(void **state)
     assert_int_equal(count_files(), 1);
 }
 
-/* Root may write everywhere, so somebody else tries. */
+/* Root may write everywhere, so another user tries. */
 static void a_directory_that_is_not_ours_is_denied(void **state)
 {
     assert_int_equal(mkdir("locked", 0555), 0);

@@ -13,7 +13,7 @@
 #include "sys/host_inner.h"
 #include "unit.h"
 
-/* A root of its own; beside it, "outside" is what nobody may reach. */
+/* A root for the test; next to it, "outside" must never be reached. */
 typedef struct Fixture {
     Arena arena;
     char folder[64];
@@ -211,11 +211,11 @@ static void no_link_leads_out(void **state)
                            &fixture->err));
     assert_false(
         host_read(fixture->host, &fixture->arena, STR("/../outside"), 100, &text, &fixture->err));
-    /* ".." of the root is the root, so this lands inside. */
+    /* ".." of the root is the root, so this stays inside. */
     assert_true(write_text(fixture, "/parent/outside", "inside", 0644));
     assert_true(write_text(fixture, "/../outside", "inside again", 0644));
     assert_string_equal(text_of(fixture, "/outside"), "inside again");
-    /* A link in the last place is replaced, wherever it leads. */
+    /* A link as the last component is replaced, wherever it leads. */
     assert_true(write_text(fixture, "/up", "a file now", 0644));
     assert_int_equal(info_of(fixture, "/up").kind, FILE_REGULAR);
     assert_true(host_remove(fixture->host, STR("/folder"), &fixture->err));
@@ -268,7 +268,7 @@ static void directories_are_created_once(void **state)
     assert_false(host_make_directory(fixture->host, STR("/a/b"), 0775, false, &fixture->err));
     assert_int_equal(fixture->err.kind, ERROR_NOT_FOUND);
     assert_true(host_make_directory(fixture->host, STR("/a/b/c/"), 0775, true, &fixture->err));
-    /* Who wants one of their own takes none that is there. */
+    /* A caller that needs a new one does not accept an existing one. */
     assert_false(host_create_directory(fixture->host, STR("/a/b/c"), 0700, HOST_KEEP_ID,
                                        HOST_KEEP_ID, &fixture->err));
     assert_non_null(strstr(fixture->err.text, "File exists"));
@@ -318,7 +318,7 @@ static void removes_trees_deeper_than_descriptors_reach(void **state)
     assert_int_equal(count_in(fixture, "/"), 0);
 }
 
-/* Runs `function` in a process of its own, which ends well when that answers true. */
+/* Runs `function` in a separate process, which succeeds if that returns true. */
 static void in_child(Fixture *fixture, bool (*function)(Fixture *fixture))
 {
     pid_t child = fork();
@@ -330,7 +330,7 @@ static void in_child(Fixture *fixture, bool (*function)(Fixture *fixture))
     assert_int_equal(status, 0);
 }
 
-/* A place where file systems can be mounted that nobody else sees. */
+/* A place to mount file systems that no other process sees. */
 static bool enter_own_mounts(void)
 {
     int flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
@@ -357,7 +357,7 @@ static bool remove_around_a_mount(Fixture *fixture)
            !host_remove(host, STR("/a/b/point"), &fixture->err);
 }
 
-/* One of the same file system, which looks like any other folder. */
+/* One of the same file system, which looks like any other directory. */
 static void mount_points_are_not_removed(void **state)
 {
     Fixture *fixture = *state;
@@ -505,7 +505,7 @@ static void a_check_sees_the_content_before_others(void **state)
     assert_int_equal(count_in(fixture, "/"), 1);
 }
 
-/* What a killed process has left is taken away by the next one that writes the file. */
+/* Leftovers of a killed process are removed by the next one that writes the file. */
 static void leftovers_are_removed_by_the_next_write(void **state)
 {
     Fixture *fixture = *state;

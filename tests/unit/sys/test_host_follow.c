@@ -1,5 +1,5 @@
-/* Links that another user put on the way to what root changes or reads. As root only: whoever else asks
- * is held back by the kernel. */
+/* Links that another user put on the path to what root changes or reads. Requires root: other users
+ * are stopped by the kernel. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,7 +37,7 @@ static void put_link(Scratch *scratch, const char *name, const char *target, uid
     assert_int_equal(lchown(scratch_place(scratch, name), owner, owner), 0);
 }
 
-/* Root's directory "etc" with a private file, and "home", which is somebody's. */
+/* Root's directory "etc" with a private file, and "home", which belongs to a user. */
 static void furnish(Scratch *scratch)
 {
     need_root();
@@ -48,7 +48,7 @@ static void furnish(Scratch *scratch)
     make(scratch, "root/home/real", SOMEBODY);
 }
 
-/* All ways to read and to change something there; either all are open or all are refused. */
+/* All ways to read and to change something there; either all are permitted or all are rejected. */
 static bool is_open(Host *host, Arena *arena, const char *directory)
 {
     Error err;
@@ -87,7 +87,7 @@ static void links_of_others_to_foreign_files_are_not_followed(void **state)
     put_link(scratch, "root/home/absolute", "/etc", SOMEBODY);
     put_link(scratch, "root/home/relative", "../etc", SOMEBODY);
     put_link(scratch, "root/home/twice", "absolute", SOMEBODY);
-    /* By way of what root made, and of what is theirs. */
+    /* Through what root created, and through what is theirs. */
     put_link(scratch, "root/by_root", "etc", 0);
     put_link(scratch, "root/home/by_root", "/by_root", SOMEBODY);
     put_link(scratch, "root/home/around", "real/../../etc/.", SOMEBODY);
@@ -138,7 +138,7 @@ static void other_links_are_followed(void **state)
     assert_int_equal(info.kind, FILE_LINK);
 }
 
-/* The last part is followed when a file is read. */
+/* The last component is followed when a file is read. */
 static void files_are_not_read_through_links_of_others(void **state)
 {
     Scratch *scratch = *state;
@@ -154,7 +154,7 @@ static void files_are_not_read_through_links_of_others(void **state)
     assert_true(str_eq_c(content, "precious"));
 }
 
-/* Who reads the message knows which link it is, also behind others, and what to do about it. */
+/* The message names the link, also behind other links, and what to do about it. */
 static void the_link_and_its_owner_are_named(void **state)
 {
     Scratch *scratch = *state;
@@ -197,7 +197,7 @@ static void put_name(Scratch *scratch, const char *file, const char *name)
     assert_int_equal(link(scratch_place(scratch, file), scratch_place(scratch, name)), 0);
 }
 
-/* A file of root, by a name in a directory of somebody else, would be given to them. */
+/* A file of root, through a name in a directory of another user, would be given to them. */
 static void hard_linked_files_keep_their_owner(void **state)
 {
     Scratch *scratch = *state;
@@ -244,7 +244,8 @@ static void hard_linked_files_keep_their_owner(void **state)
     }
 }
 
-/* "u:12345:rwx" for all that is made in the directory: version 2, then tag, rights and id of each entry. */
+/* "u:12345:rwx" for everything created in the directory: version 2, then tag, permissions and id of
+ * each entry. */
 static void set_default_acl(Scratch *scratch, const char *name)
 {
     static const struct {
@@ -267,7 +268,7 @@ static bool has_acl(Scratch *scratch, const char *name)
            getxattr(place, "system.posix_acl_default", NULL, 0) >= 0;
 }
 
-/* With it they would read what root puts there for somebody else. */
+/* It would let them read what root puts there for another user. */
 static void inherited_acls_of_foreign_directories_are_dropped(void **state)
 {
     Scratch *scratch = *state;
@@ -291,12 +292,13 @@ static void inherited_acls_of_foreign_directories_are_dropped(void **state)
         static const char *const names[] = { "written", "made", "created", "streamed" };
         for (size_t k = 0; k < COUNT_OF(names); k++) {
             Str name = arena_format(arena, "root/%s/%s", folder, names[k]);
-            assert_int_equal(has_acl(scratch, name.data), i == 1); /* root's own is root's wish */
+            assert_int_equal(has_acl(scratch, name.data), i == 1); /* root's own is intended by
+                                                                    * root */
         }
     }
 }
 
-/* A program is given names, which it looks up whenever it likes. */
+/* A program is given names, which it may look up at any time. */
 static void paths_for_programs_cannot_be_replaced_by_others(void **state)
 {
     Scratch *scratch = *state;
@@ -349,7 +351,7 @@ static void paths_for_programs_cannot_be_replaced_by_others(void **state)
     }
 }
 
-/* Also what an earlier step of a plan would make counts. */
+/* Also what an earlier step of a plan would create counts. */
 static void planned_directories_count_for_programs(void **state)
 {
     Scratch *scratch = *state;
@@ -368,7 +370,7 @@ static void planned_directories_count_for_programs(void **state)
     assert_non_null(strstr(err.text, "'/srv/theirs' is owned by user '12345'"));
 }
 
-/* An image that a user unpacked belongs to them as a whole, also where root has changed it since. */
+/* An image unpacked by a user belongs to them as a whole, also where root has changed it since. */
 static void the_owner_of_the_root_is_trusted(void **state)
 {
     Scratch *scratch = *state;
@@ -417,7 +419,8 @@ static void replacing_directories_does_not_redirect(void **state)
     assert_true(written > 0);
 }
 
-/* In a directory of their own, a user puts another one of root where root has just made one. */
+/* In a directory of their own, a user puts another directory of root where root has just created
+ * one. */
 static void only_a_new_directory_changes_its_owner(void **state)
 {
     Scratch *scratch = *state;
@@ -435,7 +438,7 @@ static void only_a_new_directory_changes_its_owner(void **state)
     for (int i = 0; i < WRITES; i++) {
         Error err;
         made += host_create_directory(host, STR("/home/draft"), 0700, SOMEBODY, SOMEBODY, &err);
-        /* The one that is empty goes, the other one gets its name back. */
+        /* The empty one is removed, the other one gets its name back. */
         while (rmdir(work.one) != 0 && rmdir(work.other) != 0) {
         }
         rename(work.other, work.one);

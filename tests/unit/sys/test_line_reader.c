@@ -92,7 +92,7 @@ static void a_line_can_have_exactly_the_maximum_length(void **state)
     assert_int_equal(next(fixture), LINE_END);
 }
 
-/* Many reads long, so that the start of the line is dropped before its end is seen. */
+/* Several reads long, so that the start of the line is dropped before its end is seen. */
 static void a_very_long_line_is_skipped_in_bounded_memory(void **state)
 {
     Fixture *fixture = *state;

@@ -37,7 +37,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A process that has the file open, and locked when `locks`; it ends when `*go` is closed. */
+/* A process that has the file open, and locked if `locks`; it exits when `*go` is closed. */
 static pid_t hold(const char *path, bool locks, int *go)
 {
     int ready[2], wait[2];

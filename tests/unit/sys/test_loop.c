@@ -1,4 +1,4 @@
-/* The real loop. Moments are compared, durations are not. */
+/* The real loop. Times are compared, durations are not. */
 #include "sys/loop.h"
 
 #include <pthread.h>

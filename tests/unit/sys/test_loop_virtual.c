@@ -1,4 +1,4 @@
-/* The virtual loop: time jumps, chance follows from the seed, everything can be repeated. */
+/* The virtual loop: time jumps, random numbers follow from the seed, everything is reproducible. */
 #include <stdlib.h>
 
 #include "sys/loop.h"
@@ -92,8 +92,8 @@ static void a_run_until_a_time_ends_there(void **state)
     loop_timer_stop(&a.timer);
 }
 
-/* A thousand timers, some stopped, some started anew: they run by moment, and of one moment in the
- * order they were started. */
+/* A thousand timers, some stopped, some restarted: they run by time, and at the same time in the
+ * order in which they were started. */
 static void timers_run_by_moment_and_start(void **state)
 {
     World *world = *state;

@@ -21,7 +21,7 @@ static int answer(void *context, int channel)
     return write(channel, &byte, 1) == 1 ? 0 : 1;
 }
 
-/* Until the other side is gone. */
+/* Runs until the other side is gone. */
 static int stay(void *context, int channel)
 {
     (void)read_one(channel);
@@ -79,7 +79,7 @@ static void it_has_only_its_own_descriptors(void **state)
     close(channel);
 }
 
-/* It does not look at the channel. */
+/* It does not check the channel. */
 static int sleep_on(void *context, int channel)
 {
     pause();
@@ -119,7 +119,7 @@ static int tell_number(void *context, int channel)
     return write(channel, &number, 1) == 1 ? 0 : 1;
 }
 
-/* Needs the rights of root: without them it fails and says so. */
+/* Requires root privileges: without them it fails and says so. */
 static void apart_it_is_the_first_process(void **state)
 {
     int channel;

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-/* Runs for ever, in a session of its own, as the child of one that ends; its number comes by the
+/* Runs forever, in a separate session, as the child of one that exits; its pid is sent through the
  * pipe. */
 static void leave_behind(int to, bool is_stubborn)
 {

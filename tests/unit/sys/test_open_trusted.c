@@ -1,5 +1,5 @@
-/* Directories on paths that another user has a hand in. As root only: whoever else asks is held back by the
- * kernel. */
+/* Directories on paths that another user controls in part. Requires root: other users are stopped
+ * by the kernel. */
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,13 +58,13 @@ static void links_in_a_directory_of_another_user_are_not_followed(void **state)
     const char *target = make(scratch, "target", 0);
     make(scratch, "theirs", SOMEBODY);
     const char *link = scratch_place(scratch, "theirs/link");
-    assert_int_equal(symlink(target, link), 0); /* it belongs to root, and is theirs to exchange */
+    assert_int_equal(symlink(target, link), 0); /* it belongs to root, and they can replace it */
     assert_false(opens(link));
     assert_false(opens(scratch_place(scratch, "theirs/link/below")));
     assert_false(opens(scratch_place(scratch, "theirs/link/../target")));
     assert_int_equal(lchown(link, SOMEBODY, SOMEBODY), 0);
     assert_false(opens(link));
-    /* What is no link is opened, also there. */
+    /* Anything but a link is opened, also there. */
     make(scratch, "theirs/real", SOMEBODY);
     assert_true(opens(scratch_place(scratch, "theirs/real")));
     assert_true(opens(scratch_place(scratch, "theirs/../theirs/./real/")));
@@ -93,7 +93,7 @@ static void links_of_root_are_followed(void **state)
     scratch_link(scratch, "two", "./one/below");
     assert_true(opens(scratch_place(scratch, "two")));
     assert_true(opens(scratch_place(scratch, "one/below")));
-    /* Also one that leads to a place of theirs, as long as none of the way is a link of theirs. */
+    /* Also one that leads to a directory of theirs, as long as no link on the path is theirs. */
     make(scratch, "theirs", SOMEBODY);
     scratch_link(scratch, "three", "theirs");
     assert_true(opens(scratch_place(scratch, "three")));
@@ -103,8 +103,7 @@ static void links_of_root_are_followed(void **state)
     assert_false(directory_open(scratch_place(scratch, "circle"), &directory, &err));
 }
 
-/* What a server is given: the user who owns the state directory cannot make root give them something
- * else. */
+/* For a server: the user who owns the state directory cannot make root give them something else. */
 static void no_owner_is_changed_through_a_link(void **state)
 {
     Scratch *scratch = *state;

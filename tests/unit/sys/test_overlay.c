@@ -1,4 +1,4 @@
-/* Needs the rights of root: without them it fails and says so. */
+/* Requires root privileges: without them it fails and says so. */
 #include "sys/overlay.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static bool write_file(const char *path, const char *text)
     return file != NULL && fclose(file) == 0 && ok;
 }
 
-/* In a child: 0 when all is as it should be, else the number of the check that failed. */
+/* In a child: 0 on success, else the number of the check that failed. */
 static int inside(const char *folder, const char *kept)
 {
     Arena arena;
@@ -69,7 +69,7 @@ static bool is_read_only(const char *path)
     return access(path, W_OK) != 0 && errno == EROFS;
 }
 
-/* The kernel's own file systems are those of the machine: what is written there would stay. */
+/* The kernel's own file systems belong to the machine: what is written there would stay. */
 static int inside_of_the_kernels(const char *folder, const char *kept)
 {
     Arena arena;
@@ -86,7 +86,7 @@ static int inside_of_the_kernels(const char *folder, const char *kept)
                : 2;
 }
 
-/* A folder that is removed and made again. */
+/* A directory that is removed and recreated. */
 static int inside_anew(const char *folder, const char *kept)
 {
     Arena arena;
@@ -112,7 +112,7 @@ static int inside_anew(const char *folder, const char *kept)
                                                                                                : 4;
 }
 
-/* What `function` answers in a process of its own, with a folder for its mounts. */
+/* The result of `function` in a separate process, with a folder for its mounts. */
 static int in_child(int (*function)(const char *folder, const char *kept), const char *kept)
 {
     char folder[] = "/tmp/eden-overlay-XXXXXX";

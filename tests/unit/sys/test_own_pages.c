@@ -1,4 +1,4 @@
-/* Pages that come back, and those that must not go. */
+/* Pages that are reloaded, and those that must not be dropped. */
 #include "sys/own_pages.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "sys/own_usage.h"
 #include "unit.h"
 
-/* Of the segments that a program has: constant, relocated, with a value, without. */
+/* The segments of a program: constant, relocated, initialized, uninitialized. */
 static const char constant[] = "constant";
 static const char *const relocated[] = { constant };
 static int with_value = 1;

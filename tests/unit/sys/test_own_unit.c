@@ -1,4 +1,4 @@
-/* What the kernel says of the unit, as it does on machines of several kinds. */
+/* The kernel's data about the unit, on several kinds of machines. */
 #include "sys/own_unit.h"
 
 #include "scratch.h"
@@ -74,7 +74,7 @@ static void a_replaced_program_is_noticed(void **state)
     assert_true(own_unit_is_outdated(&kernel));
 }
 
-/* What the real kernel says: of a program that is there. */
+/* From the real kernel: for an existing program. */
 static void this_program_is_up_to_date(void **state)
 {
     AUTO_CLEAR(Tree) kernel;

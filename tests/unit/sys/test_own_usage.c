@@ -1,4 +1,4 @@
-/* What the process says of itself. */
+/* Resource usage of the process itself. */
 #include "sys/own_usage.h"
 
 #include "unit.h"

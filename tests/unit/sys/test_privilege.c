@@ -1,5 +1,5 @@
-/* Rights that were given up are gone, those that were lent come back. Each case is a process of its
- * own, since none of it can be undone. */
+/* Dropped privileges are gone, suspended ones are restored. Each case is a separate process, since
+ * none of it can be undone. */
 #include "sys/privilege.h"
 
 #include <fcntl.h>

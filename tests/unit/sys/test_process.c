@@ -155,7 +155,7 @@ static void has_its_own_directory_environment_and_umask(void **state)
     assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
 }
 
-/* What comes of a link of another user: see test_host_follow.c. */
+/* For links of another user see test_host_follow.c. */
 static void directory_of_a_host_is_entered_as_the_host_finds_it(void **state)
 {
     Fixture *fixture = *state;
@@ -168,7 +168,7 @@ static void directory_of_a_host_is_entered_as_the_host_finds_it(void **state)
     spec.directory = "/inside";
     spec.host = host;
     assert_true(run(fixture, &spec));
-    /* The last one is that of the folder that ls looks into. */
+    /* The last one is that of the folder that ls reads. */
     assert_str(fixture->result.out, "inside\n0\n1\n2\n3\n");
     spec.directory = "/nowhere";
     assert_false(run(fixture, &spec));
@@ -218,7 +218,7 @@ static void runs_as_another_user(void **state)
     assert_int_equal(geteuid(), 0);
 }
 
-/* Also when the child has memory of its own. */
+/* Also if the child has its own memory. */
 static void failure_to_run_as_another_user_is_reported(void **state)
 {
     Fixture *fixture = *state;
@@ -238,7 +238,7 @@ static void failure_to_run_as_another_user_is_reported(void **state)
     assert_string_equal(fixture->err.text, "/nowhere: No such file or directory");
 }
 
-/* As the user may whom the child has become. */
+/* With the permissions of the user that the child has become. */
 static void *stop_children(void *flag)
 {
     char path[64], text[64];
@@ -253,7 +253,8 @@ static void *stop_children(void *flag)
     return NULL;
 }
 
-/* To the folder, on a way that takes the kernel some time: each link goes through the one before. */
+/* To the folder, on a path that takes the kernel some time: each link goes through the previous
+ * one. */
 static const char *make_long_way(Fixture *fixture)
 {
     enum {
@@ -308,7 +309,7 @@ static void changes_its_root(void **state)
     spec.root = fixture->folder;
     assert_false(run(fixture, &spec));
     assert_string_equal(fixture->err.text, "cannot run: /bin/sh: No such file or directory");
-    /* Its directory is the one that the host has, also in another root. */
+    /* Its directory is that of the host, also in another root. */
     AUTO(Host) *host = NULL;
     assert_true(host_open("/", &host, &fixture->err));
     spec = shell(fixture, "pwd");
@@ -335,8 +336,8 @@ static void wait_for_the_next_line(void *context, Str line)
     chat->lines++;
 }
 
-/* It starts when the program is gone, and has more to say than fits into a pipe. Whoever takes all
- * that comes hears it to the end: a next line is always there before one is taken. */
+/* It starts when the program has exited, and writes more than fits into a pipe. A reader gets
+ * everything up to the end: the next line always exists before one is consumed. */
 static void output_of_background_processes_is_ignored(void **state)
 {
     enum {
@@ -390,7 +391,8 @@ static void the_entire_group_is_killed(void **state)
     assert_non_null(file);
     assert_int_equal(fscanf(file, "%d", &pid), 1);
     fclose(file);
-    /* It became a child of this process, so how it ended does not depend on who reaps orphans. */
+    /* It became a child of this process, so its exit status does not depend on which process reaps
+     * orphans. */
     int status = 0;
     struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
     assert_true(ended.fd >= 0);
@@ -464,7 +466,7 @@ static void signals_and_descriptors_are_not_inherited(void **state)
     int open_one = open("/dev/null", O_RDONLY);
     ProcessSpec spec = shell(fixture, "grep SigIgn /proc/self/status; ls /proc/self/fd | wc -l");
     assert_true(run(fixture, &spec));
-    /* ls has its own beside the three. */
+    /* ls has its own besides the three. */
     assert_str(fixture->result.out, "SigIgn:\t0000000000000000\n4\n");
     close(open_one);
     signal(SIGPIPE, SIG_DFL);
@@ -584,7 +586,7 @@ static void summarizes_output_in_one_line(void **state)
     assert_true(str_starts(told, STR("bye this line")));
 }
 
-/* Adds up what it is given, and has enough after some of it. */
+/* Accumulates its input, and stops after some of it. */
 typedef struct Taken {
     size_t bytes, enough;
 } Taken;
@@ -629,7 +631,7 @@ static void input_can_be_a_file(void **state)
     snprintf(path, sizeof path, "%s/input", fixture->folder);
     int file = open(path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(write(file, "some text", 9), 9);
-    for (int i = 0; i < 2; i++) { /* from its start, whoever read it before */
+    for (int i = 0; i < 2; i++) { /* from the start, whatever was read before */
         ProcessSpec spec = shell(fixture, "cat");
         spec.input_file = file;
         assert_true(run(fixture, &spec));

@@ -45,7 +45,7 @@ static void done(void *context, const ProcessResult *result, const Error *err)
 
 static ProcessTask *start(Fixture *f, const char *program, const char *script, int64_t limit_ms)
 {
-    /* Static: it must stay while the program runs. */
+    /* Static: it must stay valid while the program runs. */
     static const char *argv[4];
     argv[0] = program;
     argv[1] = "-c";

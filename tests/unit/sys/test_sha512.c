@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* The examples of FIPS 180-4 in pieces. */
+/* The examples of FIPS 180-4 in chunks. */
 static void pieces_are_hashed_as_one_text(void **state)
 {
     char hex[SHA512_HEX + 1];

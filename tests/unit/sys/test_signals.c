@@ -20,7 +20,7 @@ static void signals_are_counted_instead_of_carried_out(void **state)
 
 int main(void)
 {
-    /* Whoever starts the tests in the background may have them ignored. */
+    /* They may be ignored if the tests were started in the background. */
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     const struct CMUnitTest tests[] = {

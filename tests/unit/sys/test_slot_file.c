@@ -62,7 +62,7 @@ static void the_newest_intact_record_counts(void **state)
     assert_str(read_again(world), "three");
     spoil(world, 4096 + 16); /* of the third, where the first was */
     assert_str(read_again(world), "two");
-    write_one(world, "four"); /* not in place of the one that is whole */
+    write_one(world, "four"); /* not in place of the complete one */
     assert_str(read_again(world), "four");
     spoil(world, 4096 + 16);
     assert_str(read_again(world), "two");

@@ -44,7 +44,7 @@ static void the_first_failure_stays(void **state)
     assert_non_null(strstr(stream.error.text, "No space left"));
     stream_put(&stream, STR("more"));
     assert_false(stream_flush(&stream));
-    assert_int_equal(stream.buf.len, 0); /* what cannot be written does not pile up */
+    assert_int_equal(stream.buf.len, 0); /* unwritable output does not accumulate */
     close(full);
 }
 

@@ -121,7 +121,7 @@ static void a_kill_reaches_the_whole_group(void **state)
 {
     Fixture *f = *state;
     int ends[2];
-    assert_int_equal(pipe(ends), 0); /* inherited: readable when the last of them is gone */
+    assert_int_equal(pipe(ends), 0); /* inherited: readable when the last of them has exited */
     start(f, "sleep 1000 & kill -STOP $$");
     close(ends[1]);
     siginfo_t info;
@@ -142,7 +142,7 @@ static void another_daemon_finds_it_and_hears_of_its_end(void **state)
     pid_t number = survivor_number(f->survivor);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)number, &info, WSTOPPED), 0);
-    survivor_release(f->survivor); /* it goes on */
+    survivor_release(f->survivor); /* it continues */
     f->survivor = NULL;
     SurvivorOptions how = options(f);
     Error err;

@@ -29,7 +29,7 @@ static void *rename_on_and_on(void *context)
     return NULL;
 }
 
-/* Links in /sys go up and down again; what others rename elsewhere has nothing to do with them. */
+/* Links in /sys go up and down again; renames elsewhere do not affect them. */
 static void renaming_elsewhere_does_not_disturb(void **state)
 {
     Scratch *scratch = *state;

@@ -1,4 +1,4 @@
-/* Changes on trial: a program that appends its input to a file stands for the change. */
+/* Changes on trial: a program that appends its input to a file represents the change. */
 #include "sys/trial.h"
 
 #include <signal.h>

@@ -25,7 +25,8 @@ static void work(void *context)
     pthread_mutex_unlock(&work->mutex);
 }
 
-/* However wakes and calls overlap, after a wake there is a call that sees what was before it. */
+/* However wakes and calls overlap, after a wake there is a call that sees everything done before
+ * it. */
 static void no_wake_is_lost(void **state)
 {
     Work shared = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false };

@@ -1,4 +1,4 @@
-/* The table of pages and what is behind it. */
+/* The table of pages and their contents. */
 
 #include "base/buf.h"
 #include "sys/sha256.h"
@@ -18,7 +18,7 @@ static void every_address_leads_to_its_file(void **state)
     }
 }
 
-/* The length that is told, and the digest of the tag. */
+/* The announced length, and the digest in the tag. */
 static void every_file_can_be_unpacked(void **state)
 {
     for (uint32_t i = 0; i < ui_file_count; i++) {
@@ -55,7 +55,7 @@ static void every_file_can_be_had_packed(void **state)
     }
 }
 
-/* Who stops in the middle leaves nothing behind. */
+/* A client that disconnects in the middle leaves nothing behind. */
 static void a_reader_can_be_abandoned(void **state)
 {
     AUTO(UiReader) *reader = ui_reader_new(&ui_files[0], false);

@@ -1,4 +1,4 @@
-/* Cases for the editors of documents: a text, where, what, and the text afterwards. */
+/* Cases for the document editors: a text, where, what, and the resulting text. */
 #pragma once
 
 #include "lang/edit/document.h"
@@ -7,8 +7,8 @@
 
 typedef struct Case {
     const char *before;
-    const char *path;  /* JSON, or text as it is */
-    const char *value; /* JSON; NULL: absent. With "-": the item that goes, such as "-[1]" */
+    const char *path;  /* JSON, or literal text */
+    const char *value; /* JSON; NULL: absent. With "-": the item to remove, such as "-[1]" */
     const char *after; /* NULL: unchanged */
 } Case;
 

@@ -29,7 +29,7 @@ static void check_case(const Case *one)
     Str after = ini_edit(&arena, before, &one->request);
     assert_str(after, one->after == NULL ? one->before : one->after);
     assert_true(one->after != NULL || after.data == before.data);
-    /* Once more changes nothing. */
+    /* Repeating it changes nothing. */
     Str again = ini_edit(&arena, after, &one->request);
     assert_true(again.data == after.data);
     arena_clear(&arena);
@@ -185,7 +185,7 @@ static void other_separators(void **state)
 static void unusual_texts_are_preserved(void **state)
 {
     CHECK({ "[a]\r\nx=1\r\n", SET("a", "x", "2"), "[a]\r\nx=2\r\n" },
-          /* An indented section would become a line of the value above it. */
+          /* An indented section would become a continuation line of the value above it. */
           { "[a]\n [b]\n", SET("a", "y", "2"), "[a]\n y = 2\n [b]\n" },
           { "[a]\n# c\n  [b]\n", SET("a", "y", "2"), "[a]\n  y = 2\n# c\n  [b]\n" },
           { "[a]\r\nx=1\r\n", SET("a", "y", "2"), "[a]\r\nx=1\r\ny=2\r\n" },

@@ -1,5 +1,5 @@
 /* Syntax trees as text, to compare them in tests: (+ a 1), (|upper x), (for x y (do (out 'z'))).
- * `_` is what was left out. */
+ * `_` stands for an omitted part. */
 #pragma once
 
 #include "base/buf.h"
@@ -47,7 +47,7 @@ static void put_flag(Buf *out, bool flag, const char *word)
     }
 }
 
-/* " (label body...)" unless there is nothing in it. */
+/* " (label body...)" unless it is empty. */
 static void put_body(Buf *out, const char *label, const Node *body)
 {
     if (body != NULL) {

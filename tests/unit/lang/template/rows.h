@@ -1,5 +1,5 @@
-/* Tables of templates and what they show. What stands there is what Debian's Jinja2 renders with
- * the same context; a row that starts with `!` is the class and message of the error. */
+/* Tables of templates and their output. The expected text is what Debian's Jinja2 renders with the
+ * same context; a row that starts with `!` is the class and message of the error. */
 #pragma once
 
 #include "lang/json.h"
@@ -7,7 +7,7 @@
 #include "unit.h"
 
 typedef struct Row {
-    const char *text; /* a template, or an expression when it does not start with a brace */
+    const char *text; /* a template, or an expression if it does not start with a brace */
     const char *output;
 } Row;
 
@@ -61,7 +61,7 @@ static inline void check_rows(const TemplateSettings *settings, const Row *rows,
 
 #define CHECK_ROWS(settings, rows) check_rows((settings), (rows), COUNT_OF(rows))
 
-/* The test of a table under the default settings. */
+/* Tests a table with the default settings. */
 #define ROWS_TEST(name, rows)                                    \
     static void name(void **state)                               \
     {                                                            \

@@ -1,4 +1,4 @@
-/* No message shows a secret: every row is called with secrets in every place, and so are the
+/* No message shows a secret: every row is called with secrets in every argument, and so are the
  * operators. */
 #include "lang/template/methods.h"
 #include "lang/template/native.h"
@@ -126,7 +126,7 @@ static void rows_do_not_show_secrets_in_messages(void **state)
             }
         }
     }
-    assert_true(fixture.faults > 1000); /* else this looked at nothing */
+    assert_true(fixture.faults > 1000); /* else nothing was tested */
     tear_down(&fixture);
 }
 

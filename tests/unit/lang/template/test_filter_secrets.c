@@ -1,9 +1,9 @@
-/* What filters make of secrets: the marks of value.h, seen in the rendered ranges. */
+/* Filters applied to secrets: the marks of value.h, as seen in the rendered ranges. */
 #include "lang/template/template.h"
 #include "unit.h"
 
 /* Renders with `s` (secret "hunter2"), `l` (a list of "open" and the secret), `d` (a map with the
- * secret under "key") and `sl` (a list that is secret itself); output secret bytes as '*'. */
+ * secret under "key") and `sl` (a list that is secret itself); prints secret bytes as '*'. */
 static void check_shown(const char *text, const char *expected, const char *file, int line)
 {
     TemplateSettings settings = template_settings_default();

@@ -1,4 +1,4 @@
-/* Jinja2's filters where they are picky: arguments, undefined values, markup, layout. */
+/* Jinja2's filters in detail: arguments, undefined values, markup, layout. */
 #include "rows.h"
 
 static void arguments_are_checked_as_python_does(void **state)

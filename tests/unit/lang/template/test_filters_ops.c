@@ -1,4 +1,4 @@
-/* The filters and tests that Jinja2 does not have, where they are picky. */
+/* The filters and tests that Jinja2 does not have, in detail. */
 #include "rows.h"
 
 static void patterns_follow_python(void **state)

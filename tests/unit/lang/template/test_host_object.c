@@ -1,12 +1,12 @@
-/* Objects of a host: lazy maps, what is called otherwise than it is read, what is not known yet,
- * renders inside of renders. */
+/* Host objects: lazy maps, different results for calls and reads, unknown values, nested
+ * renders. */
 #include "lang/template/host_object.h"
 
 #include "lang/template/ops.h"
 #include "unit.h"
 
-/* Gives `{'name': NAME, 'secret': 'hush-hush'}` under every key but "absent"; counts how often it
- * was made plain. */
+/* Returns `{'name': NAME, 'secret': 'hush-hush'}` for every key except "absent"; counts how often
+ * it was evaluated. */
 typedef struct Lazy {
     Object object;
     Map *map;
@@ -57,7 +57,7 @@ static bool double_call(Render *r, Object *object, const Args *args, Value *out)
 static const ObjectType double_type = { .name = "double", .call = double_call };
 static const Object doubler = { &double_type };
 
-/* macros['count'] is 3, macros['count'](x) is twice x; macros['later'] is not known. */
+/* macros['count'] is 3, macros['count'](x) is twice x; macros['later'] is unknown. */
 static bool macros_get_item(Render *r, Object *object, Value key, Value *out, bool *found)
 {
     *found = str_eq(value_str(key), STR("count"));
@@ -83,7 +83,7 @@ static const ObjectType macros_type = { .name = "macros",
                                         .get_item = macros_get_item,
                                         .get_callee = macros_get_callee };
 
-/* Renders its template for every name that is asked of it. */
+/* Renders its template for every name requested. */
 typedef struct Inner {
     Object object;
     const Template *template;

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* What the text reads as, printed again with its prefix; "" when it is no address. */
+/* The parsed text, printed again with its prefix; "" if it is not an address. */
 static const char *normal(const char *text)
 {
     static char shown[80];

@@ -1,4 +1,4 @@
-/* Walking over values. */
+/* Iterating over values. */
 #include "lang/template/rows.h"
 
 static const Row walked[] = {

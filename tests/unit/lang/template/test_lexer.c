@@ -61,7 +61,7 @@ static void put_token(Buf *out, const Token *token)
     }
 }
 
-/* All tokens with spaces between them; a fault as "line:column message". */
+/* All tokens separated by spaces; an error as "line:column message". */
 static Str lex(Fixture *f, Str text)
 {
     Lexer lexer;

@@ -1,5 +1,5 @@
-/* Every operator, filter, test, function and method pays for what it does: with inputs that are much
- * larger than the limits, each must end in the limit. Whoever adds a row is asked for a line here. */
+/* Every operator, filter, test, function and method is charged for its work: with inputs much
+ * larger than the limits, each must hit the limit. New rows need a line here. */
 #include "lang/template/methods.h"
 #include "lang/template/native.h"
 #include "lang/template/rows.h"
@@ -14,12 +14,12 @@ enum {
 
 typedef struct Case {
     const char *name;
-    const char *text;   /* an expression; NULL: what it does takes no longer for larger values */
-    const char *limits; /* which of them end it: "s" that of steps, "m" that of memory */
+    const char *text;   /* an expression; NULL: its cost does not grow with the values */
+    const char *limits; /* which limits it hits: "s" steps, "m" memory */
 } Case;
 
-/* What is large: T a text of words and lines, L a list of numbers, S one of texts, D one of maps, P one
- * of pairs, M a map, J and Y the text of a list, N a text of digits, B one of base64. */
+/* Large values: T a text of words and lines, L a list of numbers, S one of texts, D one of maps, P
+ * one of pairs, M a map, J and Y the text of a list, N a text of digits, B one of base64. */
 static const Case filters[] = {
     /* clang-format off */
     { "b64encode", "T | b64encode", "sm" }, { "b64decode", "B | b64decode", "sm" },
@@ -255,7 +255,7 @@ static bool ends_in_the_limit(const Large *large, const char *text, uint64_t ste
     Row row = { text, "" };
     bool done = row_renders(templates, &row, large->context, &rendered, &fault);
     if (!done && fault.class == FAULT_LIMIT) {
-        /* What is bounded by its input may be there before it is refused; nothing else. */
+        /* Only results bounded by the input may exist before the error. */
         if (memory == MEMORY && arena_used(&rendered.arena) > 64 * MEMORY) {
             print_error("%s: refused after %zu bytes\n", text, arena_used(&rendered.arena));
             return false;
@@ -342,7 +342,7 @@ static void every_operator_pays(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A long text is paid for before a filter is called. What it does with it costs more. */
+/* A long text is charged before a filter is called. The filter's work costs more. */
 static void hashing_costs_more_than_the_call(void **state)
 {
     static const char *const hashes[] = { "T | md5", "T | hash('sha512')", "T | checksum" };

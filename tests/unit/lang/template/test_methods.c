@@ -1,4 +1,4 @@
-/* Every method's row: found, told, its example shows what it says; no argument does harm. */
+/* Every method's row: it is found and described, its example is correct; no argument is harmful. */
 #include "lang/template/methods.h"
 
 #include "lang/template/rows.h"
@@ -54,7 +54,7 @@ static void every_example_shows_its_documented_result(void **state)
     }
 }
 
-/* op_get_attr tells names that are no methods of dict by a quick look at them. */
+/* op_get_attr quickly rejects names that are not methods of dict. */
 static void methods_of_dict_win_over_keys_of_that_name(void **state)
 {
     TemplateSettings settings = template_settings_default();

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "unit.h"
 
-/* The names, with blanks between them. */
+/* The names, separated by spaces. */
 static void assert_names(const char *text, bool expression, const char *expected)
 {
     AUTO_CLEAR(Arena) arena;

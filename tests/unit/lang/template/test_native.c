@@ -8,7 +8,7 @@ static void check_rows(const Native *const *tables, Find find, bool filtered)
 {
     for (; *tables != NULL; tables++) {
         for (const Native *row = *tables; row->name != NULL; row++) {
-            /* A row that the build did not index, or two of one name, would fail here. */
+            /* A row that the build did not index, or a duplicate name, would fail here. */
             assert_ptr_equal(find(str_from_c(row->name)), row);
             assert_non_null(row->call);
             assert_non_null(row->help);

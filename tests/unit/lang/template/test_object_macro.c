@@ -1,11 +1,11 @@
-/* Macros and what calls of them pass: positions, keywords, callers. */
+/* Macros and the arguments of their calls: positions, keywords, callers. */
 #include "lang/template/rows.h"
 
 static const Row macros[] = {
     { "{% macro m(a, b=2) %}{{ a }}{{ b }}{% endmacro %}{{ m(1) }} {{ m(b=3, a=4) }} {{ m(5, b=6) "
       "}}",
       "12 43 56" },
-    /* One call meets macros that take its keywords in different places. */
+    /* One call site meets macros that take its keywords in different positions. */
     { "{% macro p(x, y) %}p{{ x }}{{ y }}{% endmacro %}{% macro q(y, x) %}q{{ x }}{{ y }}{% "
       "endmacro %}"
       "{% for m in [p, q, q, p] %}{{ m(y=1, x=2) }}{% endfor %}",
@@ -31,7 +31,7 @@ static void calls_pass_arguments_to_macros(void **state)
     CHECK_ROWS(&settings, macros);
 }
 
-/* Values that outlive an output stay when the next one gives its memory back. */
+/* Values that outlive an output stay when the next one frees its memory. */
 static const Row outputs[] = {
     { "{% for x in ['a', 'a', 'b'] %}{{ loop.changed(x ~ 1) }}{{ s | upper }}{{ s | title }} "
       "{% endfor %}",

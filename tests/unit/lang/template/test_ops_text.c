@@ -119,7 +119,7 @@ static void deep_values_do_not_crash(void **state)
     CHECK_ROWS(&settings, rows);
 }
 
-/* A render as operators see it, without an interpreter. */
+/* A render context for operators, without an interpreter. */
 typedef struct Stage {
     TemplateSettings settings;
     Arena arena;
@@ -176,7 +176,7 @@ static void secrets_leave_their_ranges(void **state)
     check_range(&stage, 0, "p<w");
     check_range(&stage, 1, "p&lt;w");
     check_range(&stage, 2, "'p<w'");
-    /* What is escaped as a whole is secret as a whole. */
+    /* A value escaped as a whole is secret as a whole. */
     check_range(&stage, 3, "[1, &#39;p&lt;w&#39;]");
 
     Value joined;
@@ -188,7 +188,7 @@ static void secrets_leave_their_ranges(void **state)
     bool equal;
     assert_true(op_equal(r, secret, value_string(STR("p<w")), &equal));
     assert_true(equal);
-    /* Text that is only being made leaves no range. */
+    /* Intermediate text leaves no range. */
     assert_int_equal(stage.rendered.secret_count, 4);
     stage_clear(&stage);
 }

@@ -501,12 +501,12 @@ static const Node *first_item(Fixture *f, Str text)
     return node->kind == NODE_OUTPUT ? node->items : node;
 }
 
-/* Jinja2 names these lines; where it leaves a choice, the place is the word to look at. */
+/* Jinja2 reports these lines; where it is ambiguous, the position is the relevant word. */
 static void nodes_have_positions(void **state)
 {
     const struct {
         const char *text;
-        const char *at; /* how the text goes on at the node */
+        const char *at; /* the text from the node on */
         uint32_t span;
     } rows[] = {
         { "{{ abc }}", "abc }}", 3 },

@@ -1,4 +1,4 @@
-/* Every row's example shows what the row says, and the worst arguments do no harm. */
+/* Every row's example is correct, and the worst arguments are harmless. */
 #include "lang/template/native.h"
 #include "lang/template/template.h"
 #include "unit.h"
@@ -45,7 +45,7 @@ static void every_example_shows_its_documented_result(void **state)
     check_examples("global", global_tables);
 }
 
-/* Values of every kind, and arguments that tempt a careless filter to allocate without end. */
+/* Values of every kind, and arguments that could make a careless filter allocate without bounds. */
 static const char *const values[] = {
     "none",
     "true",
@@ -78,7 +78,7 @@ static void check_with(const char *name, const char *value, const char *argument
         print_error("%s: %" STR_FMT "\n", text, STR_ARG(fault.message));
         fail();
     }
-    /* A value or a fault with a message, whatever the arguments; never both, never neither. */
+    /* A value or an error with a message, for any arguments; never both, never neither. */
     if (!template_render(template, value_null(), &rendered, &fault)) {
         assert_int_not_equal(fault.class, FAULT_NONE);
         if (fault.message.len == 0) {

@@ -1,6 +1,6 @@
-/* No output shows a secret outside of the ranges that are recorded for it: every row is called
- * with secrets in every place, what comes back is printed whole and item by item, and secrets are
- * sent along every way that a value can take through a template. */
+/* No output shows a secret outside the ranges recorded for it: every row is called with secrets in
+ * every argument, results are printed whole and item by item, and secrets are passed along every
+ * path that a value can take through a template. */
 #include "base/utf8.h"
 #include "lang/scrub.h"
 #include "lang/template/methods.h"
@@ -8,7 +8,7 @@
 #include "lang/template/template.h"
 #include "unit.h"
 
-/* Not a word that any row prints by itself, and different from itself reversed. */
+/* Not contained in any row's own output, and different when reversed. */
 #define SECRET "hunter2"
 
 typedef struct Fixture {
@@ -44,7 +44,7 @@ static Value secret_text(void)
     return value_with_secret(value_string(STR(SECRET)));
 }
 
-/* p: a text; l: a list with one in it; m: a map with one in it, and one as a key; hl, hm: a list
+/* p: a text; l: a list containing one; m: a map with one as value and one as key; hl, hm: a list
  * and a map that are secret as a whole. */
 static void set_up(Fixture *fixture)
 {
@@ -85,7 +85,7 @@ static void tear_down(Fixture *fixture)
     arena_clear(&fixture->arena);
 }
 
-/* In any case, forwards or backwards, whole or most of it. */
+/* In any case, forward or backward, complete or most of it. */
 static bool output(Str text)
 {
     static const Str traces[] = { STR("hunter"), STR("unter2"),   STR("retnuh"),
@@ -103,7 +103,7 @@ static bool output(Str text)
     return false;
 }
 
-/* Whether it rendered without a fault. */
+/* Whether it rendered without an error. */
 PRINTF_LIKE(2, 3) static bool check(Fixture *fixture, const char *format, ...)
 {
     char text[512];
@@ -120,7 +120,7 @@ PRINTF_LIKE(2, 3) static bool check(Fixture *fixture, const char *format, ...)
         return false;
     }
     bool ok = template_render(template, fixture->context, rendered, &fault);
-    /* What was written before a fault counts too. */
+    /* Text written before an error counts too. */
     fixture->shown += rendered->secret_count > 0;
     for (uint32_t i = 0; i < rendered->secret_count; i++) {
         SecretRange range = rendered->secrets[i];
@@ -133,7 +133,7 @@ PRINTF_LIKE(2, 3) static bool check(Fixture *fixture, const char *format, ...)
     return ok;
 }
 
-/* The result whole, its items, their items, its values, and what can be reached by methods. */
+/* The result as a whole, its items, their items, its values, and what methods return. */
 static void check_uses(Fixture *fixture, const char *expression)
 {
     check(fixture, "{{ %s }}", expression);
@@ -215,7 +215,7 @@ static void rows_leak_no_secrets(void **state)
             }
         }
     }
-    assert_true(fixture.shown > 1000); /* else this looked at nothing */
+    assert_true(fixture.shown > 1000); /* else nothing was tested */
     tear_down(&fixture);
 }
 
@@ -250,7 +250,7 @@ static void operators_leak_no_secrets(void **state)
 
 static void statements_leak_no_secrets(void **state)
 {
-    /* Some ways are longer than a line. NOLINTBEGIN(bugprone-suspicious-missing-comma) */
+    /* Some paths are longer than a line. NOLINTBEGIN(bugprone-suspicious-missing-comma) */
     static const char *const ways[] = {
         "{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(p) }}{{ m(a=p) | upper }}{{ m(l) ~ '.' }}",
         "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(p, x=p) }}{{ m(*hl, **hm) }}",
@@ -307,7 +307,7 @@ static void statements_leak_no_secrets(void **state)
     tear_down(&fixture);
 }
 
-/* Texts that the sink was told of, one per line. */
+/* Texts reported to the sink, one per line. */
 typedef struct Told {
     Arena *arena;
     Buf given, computed;
@@ -327,7 +327,7 @@ static void note_found(void *context, Value secret, bool computed)
                              computed ? &told->computed : &told->given, &err));
 }
 
-/* The same lines; how often and in which order does not matter. */
+/* The same lines; number and order do not matter. */
 static void assert_lines(Str told, const char *expected)
 {
     Str texts[] = { told, str_from_c(expected) };
@@ -358,7 +358,7 @@ static void the_sink_receives_every_secret(void **state)
         { "{{ p[2:] }} - {{ p.split('t') }}", "nter2\nhun\ner2\n['hun', 'er2']", "" },
         { "{% set x = p | upper %}{% if x == 'y' %}{% endif %}", "HUNTER2", "" },
         { "{{ 'a' | secret }} - {{ ['b', 'c'] | secret }}", "a\nb\nc\na - ['b', 'c']", "a\nb\nc" },
-        /* In pieces: with what is between them, unless that is too much. */
+        /* In parts: with the text between them, unless that is too long. */
         { "{% for c in p %}{{ c }}. {% endfor %}", "h. u. n. t. e. r. 2", "" },
         { "{{ p[:2] }}{{ ' ' * 17 }}{{ p[2:] }}", "hu\nnter2", "" },
     };

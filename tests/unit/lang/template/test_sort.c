@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* A render as the sort sees it: memory and steps. */
+/* A render context for sorting: memory and steps. */
 typedef struct Stage {
     TemplateSettings settings;
     Arena arena;
@@ -17,7 +17,7 @@ static void stage_init(Stage *stage)
         (Render){ .arena = &stage->arena, .settings = &stage->settings, .steps_left = 10000000 };
 }
 
-/* Keys of few values in no order; the item is the place they had. */
+/* Unsorted keys with few distinct values; the item is its original position. */
 static SortItem *make_items(Stage *stage, uint32_t count, uint32_t different)
 {
     SortItem *items = ARENA_ARRAY(&stage->arena, SortItem, count);
@@ -57,7 +57,7 @@ static void any_length_is_sorted_and_stable(void **state)
     }
 }
 
-/* Runs are found: sorted input costs about one comparison an item, and is left as it is. */
+/* Runs are detected: sorted input costs about one comparison per item, and is unchanged. */
 static void sorted_and_descending_input(void **state)
 {
     Stage stage;
@@ -97,7 +97,7 @@ static void work_is_paid_for(void **state)
     arena_clear(&stage.arena);
 }
 
-/* Two equal maps have no order, but in lists nobody asks for it. */
+/* Two equal maps have no order, but in lists they are not compared. */
 static void keys_in_lists_compare_equal_first(void **state)
 {
     Stage stage;

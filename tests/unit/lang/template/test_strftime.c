@@ -18,12 +18,12 @@ static void days_are_counted_right(void **state)
     assert_date("%Y-%m-%d %H:%M:%S %j %a", 0, "1970-01-01 00:00:00 001 Thu");
     assert_date("%Y-%m-%d %H:%M:%S %j %a", -1, "1969-12-31 23:59:59 365 Wed");
     assert_date("%F %T %A", 951782400, "2000-02-29 00:00:00 Tuesday");
-    assert_date("%F", 4107542400, "2100-03-01"); /* 2100 is no leap year */
+    assert_date("%F", 4107542400, "2100-03-01"); /* 2100 is not a leap year */
     assert_date("%F %T", STRFTIME_MIN, "1-01-01 00:00:00");
     assert_date("%F %T", STRFTIME_MAX, "9999-12-31 23:59:59");
 }
 
-/* Days around new years where the ISO year differs from the calendar's. */
+/* Days around new years for which the ISO year differs from the calendar year. */
 static void weeks_of_iso_8601(void **state)
 {
     assert_date("%F %G-W%V-%u", 1230768000, "2009-01-01 2009-W01-4");

@@ -1,4 +1,4 @@
-/* What a template may take: hostile ones end in LimitError or cheaply, and leave nothing behind. */
+/* Limits of templates: hostile ones end in LimitError or are cheap, and leave nothing behind. */
 #include "lang/template/template.h"
 
 #include "lang/template/program.h"
@@ -8,7 +8,8 @@ typedef struct Loader {
     unsigned asked;
 } Loader;
 
-/* Finds templates named in digits; takes memory for every name, as one that reads files does. */
+/* Finds templates with numeric names; allocates memory for every name, like one that reads
+ * files. */
 static bool load(void *context, Str name, Arena *arena, Str *text)
 {
     Loader *loader = context;
@@ -17,7 +18,7 @@ static bool load(void *context, Str name, Arena *arena, Str *text)
     return name.len > 0 && ascii_is_digit(name.data[0]);
 }
 
-/* Templates with limits of their own, and what came of the last one. */
+/* Templates with separate limits, and the last result. */
 typedef struct World {
     Loader loader;
     TemplateSettings settings; /* until `render` */
@@ -94,7 +95,7 @@ static void templates_are_counted(void **state)
     assert_str(buf_str(&world.rendered.text), "012");
 }
 
-/* Each would take minutes, or gigabytes, if it took the square of what it is given. */
+/* Each would take minutes, or gigabytes, if its cost were quadratic. */
 static void long_texts_take_linear_time(void **state)
 {
     static const char *const texts[] = {

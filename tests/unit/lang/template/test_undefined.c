@@ -1,4 +1,4 @@
-/* What is not there, in every mode. */
+/* Undefined values, in every mode. */
 #include "lang/template/rows.h"
 
 static const Row by_default[] = {
@@ -239,7 +239,7 @@ static void a_near_key_is_suggested(void **state)
     assert_str(fault.hint, "did you mean 'hostname'?");
 }
 
-/* What is asked for by its bare name may stand one level down. */
+/* A bare name may be one level down. */
 static void a_name_within_a_map_is_suggested(void **state)
 {
     static const Row rows[] = {

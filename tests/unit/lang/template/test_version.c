@@ -20,7 +20,7 @@ static void parts_compare_as_numbers_or_strings(void **state)
     assert_int_equal(loose("1.2", "1.2"), 0);
     assert_int_equal(loose("1.2", "1.2.0"), -1);
     assert_int_equal(loose("1.02", "1.2"), 0);
-    assert_int_equal(loose("2.0rc1", "2.0"), 1); /* longer, as Python's LooseVersion has it */
+    assert_int_equal(loose("2.0rc1", "2.0"), 1); /* longer, as in Python's LooseVersion */
     assert_int_equal(loose("2.0rc1", "2.0.1"), -1);
     assert_int_equal(loose("1.a", "1.b"), -1);
     assert_int_equal(loose("99999999999999999999999", "100000000000000000000000"), -1);

@@ -45,7 +45,7 @@ static void names_that_lead_out_are_refused(void **state)
         Error err;
         Str path;
         arena_init(&arena, ARENA_UNLIMITED);
-        /* Also when the part that leads out would be stripped. */
+        /* Even if stripping removed the part that leads out. */
         for (uint32_t strip = 0; strip < 3; strip++) {
             assert_false(member_path(&arena, cases[i].name, strip, &path, &err));
             assert_string_equal(err.text, cases[i].message);

@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* What the sink was told, as text. */
+/* The calls of the sink, as text. */
 typedef struct Told {
     Buf text;
 } Told;
@@ -36,7 +36,7 @@ static bool end_reported(void *context, Error *err)
     return true;
 }
 
-/* An archive that grows. */
+/* A growing archive. */
 typedef struct Making {
     Buf bytes;
 } Making;
@@ -88,7 +88,7 @@ static void put_end(Making *making)
     buf_put_repeat(&making->bytes, '\0', 2 * (size_t)TAR_BLOCK);
 }
 
-/* In pieces of every size the same comes out. */
+/* Chunks of every size give the same result. */
 static bool read_in_pieces(const Making *making, size_t size, Told *told, Error *err)
 {
     MemberSink sink = { told, told_begin, told_data, end_reported };

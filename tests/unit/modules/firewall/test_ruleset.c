@@ -1,4 +1,4 @@
-/* Rules as rows become text for nft. */
+/* Rows of rules as text for nft. */
 #include "modules/firewall/ruleset.h"
 
 #include <stdlib.h>

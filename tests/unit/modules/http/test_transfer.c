@@ -7,7 +7,7 @@
 #include "../module_fixture.h"
 #include "base/buf.h"
 
-/* A server on this machine, which gives each connection the next answer. */
+/* A local server that gives each connection the next response. */
 typedef struct Server {
     int listener;
     const char *const *answers; /* ends with NULL */
@@ -30,7 +30,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-/* Gives its address. */
+/* Returns its address. */
 static Str server_start(Fixture *fixture, Server *server)
 {
     struct sockaddr_in address = { .sin_family = AF_INET };
@@ -46,7 +46,7 @@ static Str server_start(Fixture *fixture, Server *server)
 
 static void server_stop(Server *server)
 {
-    shutdown(server->listener, SHUT_RDWR); /* who did not ask is not waited for */
+    shutdown(server->listener, SHUT_RDWR); /* a client that did not request it does not get it */
     pthread_join(server->thread, NULL);
     close(server->listener);
 }
@@ -57,7 +57,7 @@ static void listen_to_progress(void *context, Call *call, Str line)
     buf_put_c(context, "\n");
 }
 
-/* Programs run on this machine itself, where the head of an answer is told too. */
+/* Programs run on this machine itself, where the head of a response is reported too. */
 static int set_up_live(void **state)
 {
     Fixture *fixture;
@@ -83,7 +83,7 @@ static Str told(const Fixture *fixture)
     return buf_str(fixture->services.context);
 }
 
-/* One transfer from a server with these answers. */
+/* One transfer from a server with these responses. */
 static bool transfer(Fixture *fixture, const char *const *answers, int64_t max_size, Transfer *out)
 {
     AUTO(HostWriter) *writer = NULL;

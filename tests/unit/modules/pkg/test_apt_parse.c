@@ -21,7 +21,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* --- What is installed ---------------------------------------------------------------------- */
+/* --- Installed packages --------------------------------------------------------------------- */
 
 static const char status[] =
     "Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.21\n\n"
@@ -112,7 +112,7 @@ static void truncated_lists_are_read_as_far_as_possible(void **state)
     }
 }
 
-/* --- What can be installed ------------------------------------------------------------------ */
+/* --- Available packages --------------------------------------------------------------------- */
 
 static void the_policy_names_candidates_and_versions(void **state)
 {
@@ -178,7 +178,7 @@ static void a_simulation_shows_old_and_new_versions(void **state)
                               "\"new\":{\"new\":\"1.0\"},\"gone\":{\"old\":\"3.1\"},\"odd\":{}}");
 }
 
-/* --- What went wrong ------------------------------------------------------------------------ */
+/* --- Errors --------------------------------------------------------------------------------- */
 
 static void check_blame(void **state, const char *output, const char *name, bool about,
                         const char *words)

@@ -1,4 +1,4 @@
-/* What rpm, dnf, zypper and pacman write, read. */
+/* Parsing the output of rpm, dnf, zypper and pacman. */
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -199,7 +199,7 @@ static void pacman_ignores_held_packages(void **state)
                "[options]\nIgnorePkg = a\n");
 }
 
-/* --- Blame ---------------------------------------------------------------------------------- */
+/* --- Attribution of errors ------------------------------------------------------------------ */
 
 static void complaints_are_assigned_to_named_packages(void **state)
 {
@@ -230,7 +230,7 @@ static void long_messages_are_truncated(void **state)
     assert_true(blame_join(*state, lines, COUNT_OF(lines)).len <= BLAME_MAX + 2);
 }
 
-/* What every program says while another one holds its lock, and what it says otherwise. */
+/* The output of every program while another one holds its lock, and other output. */
 static void a_lock_is_recognized_by_its_message(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The actions below a root that has dpkg's files but no apt: all that can be told by looking. */
+/* The actions in a root that has dpkg's files but no apt: everything that only needs reading. */
 #include "modules/module_fixture.h"
 
 static const char status[] =
@@ -28,7 +28,7 @@ static int set_up_dpkg(void **state)
     return 0;
 }
 
-/* Without a package manager in the root, a check that finds something to do says that. */
+/* Without a package manager in the root, a check that finds something to do reports that. */
 static void put_program(Fixture *fixture)
 {
     put(fixture, "/usr/bin/apt-get", "");

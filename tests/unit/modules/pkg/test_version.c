@@ -12,7 +12,7 @@ static int sign(int number)
     return (number > 0) - (number < 0);
 }
 
-/* Both ways, so that no order contradicts itself. */
+/* Both ways, so that the order is consistent. */
 static void check_pairs(VersionCompare compare, const Pair *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
