@@ -3,7 +3,7 @@
  *     log_warning("member stopped answering, marking it suspect",
  *                 LOG_STR("node", name), LOG_INT("missed", 3));
  *
- * Messages are lower case and describe what happened and what happens next; everything that varies
+ * Messages are lowercase and describe what happened and what happens next; everything that varies
  * is a field. Each line is a single call of the sink. The sink is the only mutable global of the
  * program: main sets it before it starts threads.
  *

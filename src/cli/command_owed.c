@@ -114,7 +114,7 @@ static const Option options[] = {
     { .name = "state-dir",
       .argument = "DIR",
       .word = WORD_DIRECTORY,
-      .help = "directory of run records; default: var/lib/eden below the root" },
+      .help = "directory of run records; default: var/lib/eden in the root" },
     OUTPUT_OPTION("table|json", "table", "output format"),
     { 0 },
 };

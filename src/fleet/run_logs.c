@@ -487,7 +487,7 @@ static bool take_lines(RunLog *log, Str node, uint64_t from, Str lines, Error *e
     for (size_t end; at < lines.len; at = end + 1, n++) {
         end = str_find(lines, STR("\n"), at);
         if (end == STR_NOT_FOUND) {
-            return error_set(err, ERROR_INVALID, "the last line has no end");
+            return error_set(err, ERROR_INVALID, "the last line is incomplete");
         }
         if (!check_line(str_slice(lines, at, end + 1), &event, n, err)) {
             return false;
@@ -509,7 +509,7 @@ bool run_logs_append(RunLogs *logs, Str run, Str node, uint64_t from, Str lines,
         return false;
     }
     if (logs->gathered_bytes + lines.len > RUN_LOG_PENDING_MAX) {
-        return error_set(err, ERROR_LIMIT, "too many events wait to be written");
+        return error_set(err, ERROR_LIMIT, "too many events are waiting to be written");
     }
     if (!find_log(logs, run, &log, err) || !take_lines(log, node, from, lines, err)) {
         return false;

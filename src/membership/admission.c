@@ -333,7 +333,7 @@ static void log_refused(Admission *admission, const char *node, const char *addr
     int64_t suppressed;
     if (refusal_log_allows(&admission->refusals, pending_origin(address), now, &suppressed)) {
         log_warning("join request rejected", LOG_C("node", node), LOG_C("address", address),
-                    LOG_C("why", why), LOG_INT("suppressed", suppressed));
+                    LOG_C("reason", why), LOG_INT("suppressed", suppressed));
     }
 }
 

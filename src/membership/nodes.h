@@ -91,7 +91,7 @@ void nodes_set(const ClusterStore *at, Str name, const NodeUpdate *wish, Cluster
 void nodes_approve(const ClusterStore *at, Str name, Str key, ClusterDone *done, void *context);
 /* Deletes the pending requests; the machines may send new ones. */
 void nodes_reject(const ClusterStore *at, Str name, ClusterDone *done, void *context);
-/* Records since when a node is silent, after its session has ended and it has not returned in time.
+/* Records start of the current state a node is silent, after its session has ended and it has not returned in time.
  * Does nothing if it is back or no longer a node, or if the leader's fence does not hold. */
 void nodes_note_silent(const ClusterStore *at, const StoreCompare *fence, Str name,
                        ClusterDone *done, void *context);

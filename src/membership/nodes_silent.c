@@ -1,4 +1,4 @@
-/* Recording since when nodes are silent. */
+/* Recording start of the current state nodes are silent. */
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -20,12 +20,12 @@ bool document_read(const SiteLoad *load, Str path, DocumentKind kind, Value name
 bool document_has_twin(const SiteLoad *load, Str path);
 /* Reports that the file does not exist, and suggests the nearest name. */
 Problem *document_missing(const SiteLoad *load, Str path, Value named_at);
-/* Compiles a template below templates/, so that errors are reported before anything runs, once
+/* Compiles a template in templates/, so that errors are reported before anything runs, once
  * each. */
 bool document_check_template(const SiteLoad *load, Str name);
 /* Parses `metadata:`; `*name` is missing if it has none. */
 bool document_metadata(const SiteLoad *load, Value metadata, Value *name);
 
-/* Whether a name is a valid path below a directory of the site: no "..", no leading or double
+/* Whether a name is a valid path under a directory of the site: no "..", no leading or double
  * '/'. */
 bool document_is_name(Str name);

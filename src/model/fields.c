@@ -47,7 +47,7 @@ void site_hint_other(const SiteLoad *load, Problem *problem, Value other)
 {
     uint32_t line = site_line(load, other);
     if (line > 0) {
-        problem->hint = arena_format(load->problems->arena, "the other one is in line %u", line);
+        problem->hint = arena_format(load->problems->arena, "the other one is on line %u", line);
     }
 }
 

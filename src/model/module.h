@@ -35,8 +35,8 @@ typedef enum ParamKind {
     PARAM_COMMAND, /* string, or a list of strings, which is run without a shell */
     PARAM_ANY,
     /* These three are resolved before the module receives them. */
-    PARAM_SITE_FILE, /* path below files/ of the site; replaced with the content */
-    /* path below templates/; replaced with the rendered text, with `context` in scope */
+    PARAM_SITE_FILE, /* path in files/ of the site; replaced with the content */
+    /* path in templates/; replaced with the rendered text, with `context` in scope */
     PARAM_SITE_TEMPLATE,
     PARAM_PUBLISHED, /* [{file: STEP}]: replaced with a list of {path, mode, content} maps */
 } ParamKind;
@@ -82,7 +82,7 @@ typedef bool (*ActionFunction)(Call *call, Outcome *outcome, Error *err);
  * "fills:/srv/app" manages everything below it as well: other steps do not clean up there.
  *
  * Another one is for plans only: "brings:user", "brings:path:/mnt/", "brings:*" declare what may
- * exist after the step although it does not manage it: any user, something below /mnt, anything. */
+ * exist after the step although it does not manage it: any user, something under /mnt, anything. */
 typedef void (*ActionClaims)(Arena *arena, const Value *params, List *claims);
 void claims_add(Arena *arena, List *claims, const char *prefix, Str name);
 /* The same for a parameter; does nothing if it is unknown, empty or not a string. */

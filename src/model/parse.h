@@ -63,10 +63,10 @@ typedef enum EntryKind {
     ENTRY_TRIGGERS,
 } EntryKind;
 bool site_entries_parse(const SiteLoad *load, EntryKind kind, Value given, SiteEntries *out);
-/* Whether each entry has its file below `folder`; true if the reader cannot tell. */
+/* Whether each entry has its file under `folder`; true if the reader cannot tell. */
 bool site_entries_exist(const SiteLoad *load, const SiteEntries *entries, const char *folder);
 
-/* A file below jobs/: steps, or jobs. */
+/* A file in jobs/: steps, or jobs. */
 typedef struct JobFile {
     Job job;
     bool is_group;       /* it contains jobs */

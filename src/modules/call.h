@@ -2,7 +2,7 @@
  *
  * A Call belongs to one step of one run and to the worker thread that runs it: modules may block
  * and share nothing. They access the machine only through `host`, so that the same module works on
- * the running system, below another root and in a temporary overlay.
+ * the running system, in another root and in a temporary overlay.
  *
  * check before effect: `apply` runs only after `check` has set `changed`. Before it overwrites or
  * removes anything, it calls call_keep(), which journals the previous content. */

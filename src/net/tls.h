@@ -39,7 +39,7 @@ typedef struct TlsPeer {
     bool has_identity, has_user;
     Identity identity;
     UserIdentity user;
-    char serial[TLS_SERIAL_MAX + 1]; /* lower-case hexadecimal */
+    char serial[TLS_SERIAL_MAX + 1]; /* lowercase hexadecimal */
     char fingerprint[TLS_FINGERPRINT_HEX + 1];
     int64_t not_before_s, not_after_s; /* Unix time */
 } TlsPeer;

@@ -268,7 +268,7 @@ static bool check_peer(const TlsStream *stream, const TlsPeer *peer, Error *err)
 {
     const TlsOptions *options = &stream->context->options;
     if (SSL_get_SSL_CTX(stream->ssl) != stream->context->ssl || stream->context->freed) {
-        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed in the meantime");
+        return error_set(err, ERROR_UNAVAILABLE, "the certificates have changed since then");
     }
     if (options->role != TLS_SERVER_PUBLIC && options->role != TLS_SERVER_OPTIONAL &&
         !peer->has_certificate) {

@@ -40,7 +40,7 @@ bool p256_public_equal(const P256Public *a, const P256Public *b);
 MUST_CHECK bool p256_public_verify(const P256Public *key, Str message,
                                    const P256Signature *signature);
 
-/* Writes "sha256:", 64 lower-case digits and a NUL. */
+/* Writes "sha256:", 64 lowercase digits and a NUL. */
 void pin_text(const Pin *pin, char out[PIN_TEXT + 1]);
 /* Accepts exactly that form. Fails with ERROR_INVALID. */
 MUST_CHECK bool pin_parse(Str text, Pin *out, Error *err);

@@ -1,6 +1,6 @@
-/* The paths of a node's own files: below its root, unless the user specifies otherwise.
+/* The paths of a node's own files: in its root, unless the user specifies otherwise.
  *
- * `given` is the user's choice (--state-dir, --config-dir) or NULL. Links below the root are
+ * `given` is the user's choice (--state-dir, --config-dir) or NULL. Links in the root are
  * followed as they would be on that system; one that leads out of it is ERROR_CONFLICT. A missing
  * root is reported by the code that uses it. */
 #pragma once

@@ -37,7 +37,7 @@ static DynamicOutcome fail_at(const Evaluation *evaluation, Value place, const c
     return DYNAMIC_FAILED;
 }
 
-/* A path below a directory of the site; site_files ensures that it cannot escape. */
+/* A path under a directory of the site; site_files ensures that it cannot escape. */
 static Str site_path(Arena *arena, const char *folder, Str path)
 {
     return arena_format(arena, "%s/%" STR_FMT, folder, STR_ARG(path));

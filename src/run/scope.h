@@ -71,11 +71,11 @@ bool scope_says_no(Value answer);
 /* In the scope of a step. With `own`, `step` is available. */
 DynamicOutcome scope_evaluate(Scope *scope, uint32_t step, const Dynamic *dynamic, bool own,
                               Arena *arena, Value *out, Problems *problems);
-/* Renders a file below templates/ in the scope of a step, with `context` (a map, or null) on top.
+/* Renders a file in templates/ in the scope of a step, with `context` (a map, or null) on top.
  * The text is in `arena`. `place` is the parameter that names it. */
 DynamicOutcome scope_render_file(Scope *scope, uint32_t step, Str name, Value context, Value place,
                                  Arena *arena, Value *out, Problems *problems);
 /* The same outside a step: what a template sees on this node before anything runs. With `text`,
- * renders that text, called `name` in messages; otherwise the file below templates/. */
+ * renders that text, called `name` in messages; otherwise the file in templates/. */
 MUST_CHECK bool scope_render_alone(Scope *scope, Str name, const Str *text, Rendered *rendered,
                                    Problems *problems);

@@ -25,7 +25,7 @@ typedef enum Field {
     FIELD_COUNT
 } Field;
 
-/* In lower case, without underscores, to compare every spelling. */
+/* In lowercase, without underscores, to compare every spelling. */
 static const char *const field_names[FIELD_COUNT] = {
     "state",     "stdout", "stderr", "exitcode", "changed", "result", "files", "rawstdout",
     "rawstderr", "value",  "reason", "error",    "name",    "key",    "item",  "items",

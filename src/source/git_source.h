@@ -30,7 +30,7 @@ typedef struct GitSource {
     Value unknown; /* fields that a newer server wrote */
 } GitSource;
 
-/* 1 to 63 lower-case letters and digits, with '-' between them: it is also the name of a directory. */
+/* 1 to 63 lowercase letters and digits, with '-' between them: it is also the name of a directory. */
 MUST_CHECK bool git_source_name_check(Str name, Error *err);
 
 /* The fields of the spec. */
@@ -65,7 +65,7 @@ typedef struct GitSourceStatus {
     Str rejection;    /* why this commit is not part of the site; empty: it is */
     Str error;        /* why the repository cannot be fetched; empty: it can */
     Str held;         /* why its version is not the current one; empty: it is, or was */
-    int64_t since_ms; /* since when the state is as it is */
+    int64_t since_ms; /* start of the current state the state is as it is */
     int64_t handled;  /* revision of the last request to synchronize that was executed */
     Value unknown;
 } GitSourceStatus;

@@ -182,7 +182,7 @@ bool file_tree_open(const char *root, Str path, FileTreeFile *out, Error *err)
     int saved_errno = errno;
     close(directory);
     if (descriptor < 0 && (saved_errno == ELOOP || saved_errno == EXDEV)) {
-        return error_set(err, ERROR_INVALID, "%s/%" STR_FMT ": a link leads to it", root,
+        return error_set(err, ERROR_INVALID, "%s/%" STR_FMT ": reached through a link", root,
                          STR_ARG(path));
     }
     if (descriptor < 0) {

@@ -1,4 +1,4 @@
-/* Trees of files below a directory: listing one, reading its files and creating one. Symbolic links
+/* Trees of files under a directory: listing one, reading its files and creating one. Symbolic links
  * are listed and created, never followed. */
 #pragma once
 
@@ -33,7 +33,7 @@ typedef struct FileTreeLimits {
     bool (*is_ignored)(Str name);
 } FileTreeLimits;
 
-/* Everything below `root` except directories. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS or
+/* Everything under `root` except directories. Fails with ERROR_NOT_FOUND, ERROR_DENIED, ERROR_OS or
  * ERROR_LIMIT. */
 MUST_CHECK bool file_tree_list(Arena *arena, const char *root, const FileTreeLimits *limits,
                                FileTree *out, Error *err);

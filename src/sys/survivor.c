@@ -35,7 +35,7 @@ struct Survivor {
 
 /* --- Cgroups ------------------------------------------------------------------------------------- */
 
-/* Only below a unit of systemd with Delegate=: anything else is not ours to divide. */
+/* Only under a unit of systemd with Delegate=: anything else is not ours to divide. */
 static void find_group(Survivor *survivor)
 {
     Error err;

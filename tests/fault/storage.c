@@ -19,7 +19,7 @@
  *     EDEN_STORAGE_UNSYNCED=1        syncs do nothing, which is quicker; also while recording
  *
  * Where that file is not found, /storage.record is recorded to when it is there: so it goes on in
- * programs below another root, where /etc/ld.so.preload brings this library. Elsewhere the commands
+ * programs in another root, where /etc/ld.so.preload brings this library. Elsewhere the commands
  * that the program starts do not get it.
  *
  * Each record is a line, "LETTER NUMBERS [NAME]", with bytes behind it where it says how many:

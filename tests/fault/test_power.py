@@ -241,7 +241,7 @@ def test_files_of_runs_and_sites_lose_nothing(recorder, subject, count):
 
 
 def record_apply(world, recorder, order):
-    """Applies the site, and records also what its commands do, below the root."""
+    """Applies the site, and records also what its commands do, in the root."""
     inside = {"lib/storage.so": None, "etc/ld.so.preload": "/lib/storage.so\n", "storage.record": ""}
     for name, text in inside.items():
         path = world.root / name
@@ -279,7 +279,7 @@ def check_apply(world, recorder, order, default, lost=None):
 @pytest.fixture
 def world(eden_path, privileged, tmp_path, recorder):
     if privileged:
-        pytest.fail("this test needs the rights of root: programs below another root are recorded")
+        pytest.fail("this test needs the rights of root: programs in another root are recorded")
     return World(eden_path, tmp_path, disk=recorder.disk)
 
 

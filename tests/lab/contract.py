@@ -30,7 +30,7 @@ class Case:
     look     a command whose output, or a function of the host whose result, tells what no file
              does: the state of the kernel, of services
     after    a command that must succeed once it is applied, or a function that asserts
-    below    with --root DIR it acts below DIR and nowhere else; False: it is refused then
+    below    with --root DIR it acts under DIR and nowhere else; False: it is refused then
     repeats  it is never unchanged
     asks     it only tells something, and is never changed
     without  paths that others write meanwhile

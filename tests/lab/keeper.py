@@ -8,7 +8,7 @@ of its own. When it ends, the kernel ends everything in there, and mounts, netwo
 in memory) are gone with it; so nothing outlives the tests, however they end. It ends when the
 process OWNER (a pidfd) ends, or the socket CONTROL is closed.
 
-In here the file systems of the machine are read-only, and seen whole below /run/lab/machine.
+In here the file systems of the machine are read-only, and seen whole under /run/lab/machine.
 
 CONTROL takes one message, a map that describes a host, with a socket; that is the host's. Both are
 SOCK_SEQPACKET and carry JSON. A host's socket takes {"op": "start" | "kill" | "halt"}; it gives

@@ -1,7 +1,7 @@
 """Repositories in a folder, for apt, dnf and zypper, and pacman, with the packages of packages.py.
 
 They are made once and kept beside the root file systems. A host that is made with `repos=True` has
-them all below /srv/lab:
+them all under /srv/lab:
 
     apt           flat, with a Release file that nobody signed
     apt-signed    the same, signed with the key keys/lab.asc (keys/lab.gpg: not armored)
@@ -111,7 +111,7 @@ class Workshop:
         self.gpg("--output", folder / f"{name}.gpg", "--export", user)
 
     def lay_out(self, package, folder):
-        """The files of a package below `folder`."""
+        """The files of a package under `folder`."""
         for path, text in package.files.items():
             target = folder / path.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)

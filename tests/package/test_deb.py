@@ -154,7 +154,7 @@ def test_purging_leaves_the_cluster_and_the_documented_files(server):
 
 
 def test_it_installs_without_a_running_systemd(light, packages):
-    """In a container, or below a root that is being made."""
+    """In a container, or in a root that is being made."""
     host = light("trixie", layers=[packages])
     host.run("rm /usr/local/bin/eden && dpkg -i /srv/eden.deb && dpkg -i /srv/next.deb")
     assert host.run("id -un eden").out == "eden"

@@ -85,7 +85,7 @@ def test_it_is_about_the_program_that_is_shipped(sbom, unpacked, deb):
 
 def installed_versions(paths):
     """The packages that files belong to, with their versions. dpkg may know a file by its place from
-    before all went below /usr."""
+    before all went under /usr."""
     places = [place for path in paths for place in (path, f"/usr{path}", path.removeprefix("/usr"))]
     found = subprocess.run(["dpkg-query", "-S", *places], capture_output=True, text=True).stdout
     names = sorted({line.split(":")[0] for line in found.splitlines()})

@@ -14,7 +14,7 @@ TOKEN = "token-of-the-deploy-user"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Files for whoever shows a password; those below /moved/ are on the server `elsewhere`."""
+    """Files for whoever shows a password; those under /moved/ are on the server `elsewhere`."""
 
     def do_GET(self):
         given = self.headers.get("Authorization")

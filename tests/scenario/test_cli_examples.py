@@ -28,7 +28,7 @@ FILES = {
     "jobs/base.yaml": "jobs:\n  '*':\n    - name: install\n",
     "jobs/install.yaml": "steps:\n- name: greet\n  action: test.ok\n",
 }
-# eden itself, which must leave this machine alone: what acts on one does so below another root.
+# eden itself, which must leave this machine alone: what acts on one does so in another root.
 GUARD = """#!/bin/sh
 case "$*" in nodes\\ approve*--ssh*) exec {eden} help nodes ;; esac
 case "$1" in

@@ -1,4 +1,4 @@
-"""eden facts tells what the machine is, or what lies below another root."""
+"""eden facts tells what the machine is, or what lies in another root."""
 
 import json
 import os

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def told(eden, tmp_path):
-    """Plans (or applies) steps below a root; answers with the exit code and what was printed."""
+    """Plans (or applies) steps in a root; answers with the exit code and what was printed."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "usr/share/zoneinfo").mkdir(parents=True)
@@ -167,7 +167,7 @@ AGREEING = {
     "a file behind a link": ("file.symlink name: /l, target: /etc", "file.managed name: /l/f, content: x"),
     "a file that is absent beside another": ("file.absent name: /d", "file.managed name: /dd/f, content: x"),
     "absence below absence": ("file.absent name: /d/e", "file.absent name: /d"),
-    "a file and absence below its directory": ("file.managed name: /d/f, content: x",
+    "a file and absence under its directory": ("file.managed name: /d/f, content: x",
                                                "file.absent name: /d/g"),
     "the same copy twice": ("file.copy name: /f, source: /etc/passwd",
                             "file.copy name: /f, source: /etc/passwd"),

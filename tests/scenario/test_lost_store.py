@@ -193,7 +193,7 @@ def test_a_store_of_before_there_were_ids_gets_one(cluster):
     wait_until(lambda: get(cluster, "/eden/store_id") == wanted, "its id")
 
 
-# What is done to a store that is open, below its directory.
+# What is done to a store that is open, under its directory.
 TAKEN = {
     "the file": lambda store: (store / "store.db").unlink(),
     "the log": lambda store: (store / "store.db-wal").unlink(),

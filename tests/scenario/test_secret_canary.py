@@ -89,7 +89,7 @@ LIVE = {
                 "runOptions": {"retry": {"interval": "1ms", "limit": 1}}},
 }  # fmt: skip
 
-# What acts on files of the system, below another root.
+# What acts on files of the system, in another root.
 ROOTED = {
     "host": {"host.entry": {"name": "TEXT", "address": "10.0.0.1"}},
     "cron": {"cron.present": {"name": "job", "cmd": "run TEXT", "minute": "1",

@@ -165,7 +165,7 @@ def test_the_key_of_the_server_can_do_nothing_else_there(cluster, machine):
          f"UserKnownHostsFile={known}", "-p", str(machine.port), "127.0.0.1", "touch", "/tmp/pwned"],
         input="{}", capture_output=True, text=True)
     assert done.returncode != 0
-    assert "the question from the server" in done.stderr
+    assert "the query from the server" in done.stderr
 
 
 def test_a_wrong_host_key_is_refused_and_both_are_shown(cluster, machine, tmp_path):

@@ -405,7 +405,7 @@ static void a_node_with_a_session_can_be_pinged(void **state)
     key = join_as_node(f);
     f->is_away = true;
     ask(f, "POST", "/v1/nodes/web1/ping", "");
-    expect(f, 503, "detail", "'web1' is silent, since an unknown time");
+    expect(f, 503, "detail", "'web1' is silent; the time of its last contact is unknown");
     ask(f, "PUT", "/v1/store?key=/eden/nodes/web1/silent",
         "{\"value\":\"{\\\"format\\\":\\\"eden.silent/1\\\",\\\"since_ms\\\":1800000000000}\"}");
     ask(f, "POST", "/v1/nodes/web1/ping", "");

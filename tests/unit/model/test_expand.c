@@ -226,7 +226,7 @@ static void mistakes_in_a_site_are_reported_all_at_once(void **state)
         "'name: network'\n"
         "E0302 macros/base.yaml:1:1 unknown key 'macro' in macros/base.yaml | did you mean "
         "'macros'?\n"
-        "E0303 jobs/base.yaml:4:13 a name must be the path of a file below this directory, without "
+        "E0303 jobs/base.yaml:4:13 a name must be the path of a file under this directory, without "
         "'.yaml'\n"
         "E0302 jobs/base.yaml:5:32 unknown key 'success' in 'conditions' of a job | allowed keys: "
         "when\n"

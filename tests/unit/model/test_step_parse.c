@@ -205,7 +205,7 @@ static void problems_of_a_step_have_locations(void **state)
           "E0308 t.yaml:2:34 this must be a list of steps that publish files | write '[{file: NAME "
           "OF THE STEP}]'\n" },
         { "steps:\n- {name: a, cmd.run: {cmd: x}}\n- {name: a, cmd.run: {cmd: y}}\n",
-          "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is in line "
+          "E0309 t.yaml:3:10 duplicate step name 'a' in this file | the other one is on line "
           "2\n" },
         { "steps:\n- cmd.run: {cmd: x}\n- cmd.run: {cmd: x}\n",
           "E0309 t.yaml:3:3 duplicate step name 'cmd.run x' in this file | the other one is in "
@@ -216,9 +216,9 @@ static void problems_of_a_step_have_locations(void **state)
           "E0307 t.yaml:3:11 'cmd.run' requires the parameter 'cmd' | add 'cmd: ...' (what to "
           "run)\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n  - cmd: b\n",
-          "E0310 t.yaml:4:5 parameter 'cmd' is given twice | the other one is in line 3\n" },
+          "E0310 t.yaml:4:5 parameter 'cmd' is given twice | the other one is on line 3\n" },
         { "steps:\n- name: a\n  spec: {name: b, cmd.run: {cmd: x}}\n",
-          "E0310 t.yaml:3:10 'name' is given twice | the other one is in line 2\n" },
+          "E0310 t.yaml:3:10 'name' is given twice | the other one is on line 2\n" },
         { "steps:\n- cmd.run:\n  - cmd: a\n    timeout: 5s\n",
           "E0303 t.yaml:4:5 an entry of 'parameters' must be a map with one key, not 2 | put a '-' "
           "before it\n" },

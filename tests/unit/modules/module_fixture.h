@@ -1,4 +1,4 @@
-/* A Call as the runner would make it, below a root of its own in /tmp. */
+/* A Call as the runner would make it, in a root of its own in /tmp. */
 #pragma once
 
 #include <ftw.h>

@@ -1,4 +1,4 @@
-/* Keys for logging in, below a root: parsers and edits. */
+/* Keys for logging in, in a root: parsers and edits. */
 #include "module_fixture.h"
 #include "modules/ssh/key.h"
 
