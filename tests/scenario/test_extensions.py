@@ -588,7 +588,7 @@ def test_no_link_leads_modules_out_of_the_root(example, step):
     (example.root / "out").symlink_to(outside)
     example.steps({"name": "out", **step})
     error = example.result("apply")["out"]["error"]["message"]
-    assert "a link leads out of the root" in error
+    assert "a link points outside the root" in error
     assert list(outside.iterdir()) == []
 
 
