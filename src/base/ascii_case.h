@@ -1,6 +1,6 @@
 /* Case conversion of ASCII text. Each function writes the converted `text` to `out`, which must
- * have space for chunk_capacity(text.len) bytes. Returns false, with `out` unspecified, if the text is
- * not ASCII. */
+ * have space for chunk_capacity(text.len) bytes. Returns false, with `out` unspecified, if the text
+ * is not ASCII. */
 #pragma once
 
 #include "base/chunk.h"

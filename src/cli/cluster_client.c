@@ -150,8 +150,8 @@ bool cluster_response_read(Arena *arena, const ClusterResponse *got, Value *out,
                      got->status, STR_ARG(excerpt));
 }
 
-/* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server may
- * have received part of it. */
+/* Sends the request to one server, over TLS if `tls_material` is set. Sets `*sent` if the server
+ * may have received part of it. */
 static bool send_to(HttpCallOptions *options, const TlsMaterial *tls_material, Exchange *exchange,
                     bool *sent, Error *err)
 {

@@ -20,7 +20,8 @@ RunFunction kind_run_apply;
 /* Continues after failures; returns the exit code of the worst one. */
 RunFunction kind_run_delete;
 
-/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the server. */
+/* Options of these verbs. `kind_options` are those of the command: -o, and how to reach the
+ * server. */
 extern const Option kind_options[];
 extern const Option kind_list_options[]; /* --selector, --watch */
 extern const Option kind_file_options[]; /* --file */

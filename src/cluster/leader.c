@@ -47,7 +47,7 @@ static const RecordField leader_fields[] = {
     { "server", RECORD_TEXT, RECORD_CHARS_AT(LeaderRecord, server), .is_required = true,
       .check_text = node_name_check, .help = "name of the leader" },
     { "since_ms", RECORD_INT, RECORD_INT_AT(LeaderRecord, since_ms), .is_required = true,
-      .help = "start of the current state" },
+      .help = "when it became the leader" },
     { RECORD_UNKNOWN_AT(LeaderRecord, unknown) },
     { 0 },
 };

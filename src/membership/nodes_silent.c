@@ -1,4 +1,4 @@
-/* Recording start of the current state nodes are silent. */
+/* Recording since when nodes are silent. */
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /* Action modules as tables: the actions a site can use, and their parameters.
  *
- * A module is one file (or folder) in src/modules and one line in modules.def. Validation, help,
+ * A module is one file (or directory) in src/modules and one line in modules.def. Validation, help,
  * `eden explain`, requisite lookup and the runner use only the rows defined here; the arguments of
- * the functions are defined in modules/call.h, because this folder has no side effects.
+ * the functions are defined in modules/call.h, because this directory has no side effects.
  *
  * Running a step: resolve parameters, call `check`, and if that found a change and this is not a
  * plan, call `apply`. Both receive the same Call; `apply` also receives what `check` found. */
@@ -162,7 +162,7 @@ typedef struct Module {
     const char *refused; /* reason why it cannot be used; NULL: it can be used */
 } Module;
 
-/* All modules of a program; ends with NULL. Passed as an argument, because this folder is below
+/* All modules of a program; ends with NULL. Passed as an argument, because this directory is below
  * modules. */
 typedef const Module *const *ModuleTable;
 

@@ -15,7 +15,7 @@
 #include "sys/host.h"
 
 /* Services of the runner for modules; a table of functions, because the runner is above this
- * folder. */
+ * directory. */
 typedef struct CallServices {
     void *context;
     /* Durably journals the current content of `path` (a file's content by hash, a symlink's target,

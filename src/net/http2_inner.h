@@ -46,7 +46,7 @@ struct Http2 {
     LoopTask flush;
     LoopTimer timer;
     int64_t heard_ms;     /* time of the last complete frame */
-    int64_t unsent_ms;    /* start of the current state the kernel accepts nothing; 0: it does */
+    int64_t unsent_ms;    /* since when the kernel accepts nothing; 0: it does */
     size_t unsent_then;   /* number of unsent bytes at that time */
     int64_t allowance_ms; /* when the allowance for idle frames was last updated */
     int32_t allowance;

@@ -91,8 +91,8 @@ DEFINE_AUTO(TlsContext, tls_context_free)
 /* With `ca_on_first_use`: the pin of the accepted CA. Returns false if there is none yet. */
 MUST_CHECK bool tls_context_accepted_ca(const TlsContext *context, char out[TLS_PIN_TEXT + 1]);
 
-/* The certificate of the CA that was last used to trust a server by `ca_pin` or `ca_on_first_use`, as PEM;
- * empty if there is none yet. Valid until the next handshake. */
+/* The certificate of the CA that was last used to trust a server by `ca_pin` or `ca_on_first_use`,
+ * as PEM; empty if there is none yet. Valid until the next handshake. */
 Str tls_context_ca(const TlsContext *context);
 
 /* Applies to new connections. Earlier sessions cannot be resumed, so that all peers are verified

@@ -15,8 +15,8 @@
 #include "net/tls_inner.h"
 
 /* Messages between the data: OpenSSL processes all that have arrived before it returns to us, and a
- * new key takes more time than the 27 bytes that request it. Peers send hardly any: a client gets two
- * tickets, and keys last for gigabytes. */
+ * new key takes more time than the 27 bytes that request it. Peers send hardly any: a client gets
+ * two tickets, and keys last for gigabytes. */
 static const RateLimit message_limit = { .per_second = 1, .burst = 16 };
 
 struct TlsStream {

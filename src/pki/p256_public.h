@@ -49,7 +49,7 @@ bool pin_is_zero(const Pin *pin);           /* not the pin of any key */
 extern const RecordCodec pin_codec;         /* pins in that form */
 extern const RecordCodec pin_or_none_codec; /* or an empty string, for a zero pin */
 
-/* --- Private to this folder ------------------------------------------------------------------ */
+/* --- Private to this directory --------------------------------------------------------------- */
 
 /* Reads the key of a certificate or request, which must be on P-256, as a named curve and
  * uncompressed. Fails with ERROR_INVALID. */

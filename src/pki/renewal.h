@@ -13,7 +13,7 @@ typedef enum RenewalState {
 
 typedef struct RenewalRules {
     const Pin *issuer; /* the CA that currently signs; a certificate of another is due. NULL: any */
-    int64_t since_ms;  /* start of the current state that CA signs */
+    int64_t since_ms;  /* since when that CA signs */
     int64_t spread_ms; /* period over which renewals from another CA are spread */
 } RenewalRules;
 

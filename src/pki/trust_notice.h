@@ -17,7 +17,7 @@ enum {
 typedef struct TrustNotice {
     Str bundle;        /* PEM */
     Pin issuer;        /* the CA that signs; it is in the bundle */
-    int64_t since_ms;  /* start of the current state it signs */
+    int64_t since_ms;  /* since when it signs */
     int64_t spread_ms; /* period over which renewals from another CA are spread */
     Value unknown;     /* fields written by a newer server */
 } TrustNotice;

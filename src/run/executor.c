@@ -25,7 +25,7 @@ enum {
 
 /* Where a parked step resumes. */
 typedef enum Stage {
-    STAGE_START,    /* at the beginning: evaluate `when` again */
+    STAGE_START,    /* at the start: evaluate `when` again */
     STAGE_ACT,      /* repeat the action (runOptions.retry) */
     STAGE_SUCCESS,  /* evaluate only `success` again */
     STAGE_CONTINUE, /* evaluate only `continue` again */
@@ -348,7 +348,8 @@ static void finish(Executor *executor, Running *running)
     Task *task = &running->task;
     const Outcome *outcome = &task->outcome;
     const Value *params = task->call.params;
-    /* A reaction is caused by a change of another step: it is neither drift nor intent of its own. */
+    /* A reaction is caused by a change of another step: it is neither drift nor intent of its
+     * own. */
     bool differed = task->applied || (outcome->changed && !task->reacted);
     /* What a reaction reports is added to the existing report. */
     bool is_retried =

@@ -391,7 +391,7 @@ static bool may_repeat(const RunEvents *events, const StepNote *note, int64_t in
            events->file.size < OUTPUT_MAX;
 }
 
-/* A condition that is asked every millisecond gets one event. */
+/* A condition that is evaluated every millisecond gets one event. */
 static void waits(void *context, uint32_t step, Str why, int64_t until_us)
 {
     RunEvents *events = context;

@@ -290,7 +290,7 @@ static bool load_steps(Run *run)
         return false;
     }
     collect_claims(run);
-    /* The name of a resource may contain a secret, and edges are shown. */
+    /* The name of a resource may contain a secret, and edges are shown to users. */
     for (uint32_t i = 0; i < run->graph->edge_count; i++) {
         Edge *edge = &run->graph->edges[i];
         edge->detail = secrets_scrub(run->secrets, edge->detail, run->arena);

@@ -178,8 +178,8 @@ static void pay_debts(Books *books, const Step *step, Work work, const StepRepor
     }
 }
 
-/* Debts of a step that was skipped by its own choice: known only at the end, because what it
- * listens to may change after it was skipped. */
+/* Debts of a step that was skipped because of its own conditions: known only at the end, because
+ * what it listens to may change after it was skipped. */
 static void forgive_debts(Books *books)
 {
     Run *run = books->run;

@@ -1,25 +1,26 @@
-/* Everything that templates of a site see on this node, and evaluating in it.
+/* Everything that templates of a site can access on this node, and evaluating expressions with it.
  *
  *     eden        version, node, servers_get_by_label(selector)
  *     server      this node: facts, name, fqdn, labels; also as Server (node.h)
- *     servervars  what is known of every server of the run, by name
+ *     servervars  data of every server of the run, by name
  *     vars        variables.h; also as variables
  *     macros      macros.h
- *     event, events   what the run was started by, when it was
+ *     event, events   the event that started the run, if any
  *     steps['x']  the results of steps: State StdOut StdErr ExitCode Changed Result Files, and
  *                 value, reason, error, items; every spelling of these (stdout, exit_code);
- *                 RawStdOut and RawStdErr with the line ends at their end
+ *                 RawStdOut and RawStdErr include trailing newlines
  *     item        of forEach
- *     step        the own result, in conditions that are asked after the action
+ *     step        the step's own result, in conditions that are evaluated after the action
  *
- * Variables and macros see all of it down to `event`; expressions of selectors too, except while
- * variables themselves are chosen.
+ * Variables and macros can use the names from `eden` to `event`, and so can expressions in
+ * selectors, except those that select the variables.
  *
- * steps['x'] is the step x of the own job, or else of the run; one that is in several other jobs is
- * an error. With forEach, steps['x[key]'] is an instance, steps['x'].items has all of them, by
- * number and by key, and steps['x'] tells of them together. The output of a step that did not run
- * is an error that says why; in a plan, the output of one that would change something is unknown
- * (FAULT_UNKNOWN), as is everything about one whose result is unknown. */
+ * steps['x'] is the step x of the same job, otherwise of the run; a name that several other jobs
+ * use is an error. With forEach, steps['x[key]'] is an instance, steps['x'].items has all
+ * instances, by number and by key, and steps['x'] combines their results. Using the output of a
+ * step that did not run is an error that contains the reason. In a plan, the output of a step that
+ * would change something is unknown (FAULT_UNKNOWN), and so is everything about a step whose result
+ * is unknown. */
 #pragma once
 
 #include "model/expand.h"

@@ -449,8 +449,8 @@ static void restore_files(Server *server)
     }
 }
 
-/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what is
- * already open: connections whose certificate has expired, and streams whose token has. */
+/* Nothing fires at the moment of expiry: each new request checks its credential. This closes what
+ * is already open: connections whose certificate has expired, and streams whose token has. */
 static void sweep_runs(void *context)
 {
     Server *server = context;

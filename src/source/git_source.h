@@ -65,7 +65,7 @@ typedef struct GitSourceStatus {
     Str rejection;    /* why this commit is not part of the site; empty: it is */
     Str error;        /* why the repository cannot be fetched; empty: it can */
     Str held;         /* why its version is not the current one; empty: it is, or was */
-    int64_t since_ms; /* start of the current state the state is as it is */
+    int64_t since_ms; /* since when the state is as it is */
     int64_t handled;  /* revision of the last request to synchronize that was executed */
     Value unknown;
 } GitSourceStatus;

@@ -53,8 +53,8 @@ static bool str_isidentifier(Render *r, const Args *args, Value *out)
     return render_charge(r, text.len / 8);
 }
 
-/* Whether there is at least one character of case `expected`, and none of the other case or of title
- * case. */
+/* Whether there is at least one character of case `expected`, and none of the other case or of
+ * title case. */
 static bool one_case(Render *r, const Args *args, unsigned expected, unsigned other, Value *out)
 {
     Str text = value_str(args->values[0]);
