@@ -17,7 +17,7 @@
 #include "sys/file_error.h"
 #include "sys/open_within.h"
 
-/* An error for a path below a root. Always false. */
+/* An error for a path in a root. Always false. */
 static bool path_error(Error *err, int saved_errno, const char *root, Str path)
 {
     char shown[2 * PATH_MAX];

@@ -3,7 +3,7 @@
  * pidfd. Loop thread.
  *
  * It has a session and a process group of its own, no terminal, no standard input, and its output
- * goes to a file. Where the daemon is the main process of a systemd unit, it starts in a cgroup below
+ * goes to a file. Where the daemon is the main process of a systemd unit, it starts in a cgroup under
  * that of the unit, so that all of its descendants can be killed. */
 #pragma once
 
